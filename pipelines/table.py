@@ -291,6 +291,12 @@ class TableVersion:
         return any(c.type.name in LARGE_TYPES or (c.type.length or 0) > plain.get(c.type.name, 4000) for c in self.columns)
 
     @property
+    def hides_rowids(self) -> bool:
+        """Return whether LogMiner may show changes without their ROWID: of a statement that writes large objects, only the last
+        row has it."""
+        return self.has_large_objects or any(c.kind == "unsupported" or c.type in LARGE_TYPES for c in self.ignored)
+
+    @property
     def next_segment_id(self) -> int:
         """The SEGMENT_COLUMN_ID that the next stored column gets."""
         return 1 + max([0, *(c.segment_id for c in self.columns), *(c.segment_id for c in self.ignored)])

@@ -175,6 +175,7 @@ def resolve_unknown(rows: Sequence[Row]) -> list[Row]:
 def dispose_committed(changes: Sequence[Row], commit: tuple[int, int, str]) -> list[DisposedRow]:
     """Dispose the rows of a committed transaction: each undo row cancels the newest remaining change of the same row."""
     remaining: dict[Hashable, list[int]] = defaultdict(list)
+    hides_rowids = any(row["row_id"] == NO_ROWID for row in changes)
     changes = with_undone_row_ids(changes)
     inverted = inverted_pairs(changes)
     undone, problems = set(inverted), set[int]()
@@ -190,6 +191,12 @@ def dispose_committed(changes: Sequence[Row], commit: tuple[int, int, str]) -> l
             problems.add(number)
             continue
         partner = same_row.pop()
+        if row["operation_code"] == Operation.DELETE and hides_rowids:
+            # The whole statement and all after it, of which some rows may have no ROWID.
+            while same_row and changes[partner]["operation_code"] != Operation.INSERT:
+                partner = same_row.pop()
+            same_table = (n for n in range(partner, number) if changes[n]["object_id"] == row["object_id"])
+            undone |= {n for n in same_table if changes[n]["row_id"] in (NO_ROWID, row["row_id"])}
         undone.add(partner)
         if INVERSE.get(changes[partner]["operation_code"]) != row["operation_code"]:
             problems.add(number)

@@ -11,6 +11,8 @@ Statements = list[tuple[str, tuple[Any, ...]]]
 BIG, BYTES = "tä" * 9_000, b"\0\xff" * 9_000  # stored outside the row
 FIRST_ROWS: Statements = [("INSERT INTO papers VALUES (:1, 'a', :2, :3)", (n, "text", b"\1")) for n in range(1, 8)]
 
+MOVED: tuple[str, tuple[Any, ...]] = ("UPDATE papers SET id = 40, body = :1 WHERE id = 4", (BIG,))
+
 PARTLY_ROLLED_BACK: Statements = [
     ("INSERT INTO papers VALUES (21, 'kept', 'a', NULL)", ()),
     ("SAVEPOINT one", ()),
@@ -21,13 +23,14 @@ PARTLY_ROLLED_BACK: Statements = [
 ]
 
 
-def changes(beside: str = "") -> Statements:
-    """Return the changes; `beside` is one more assignment of the UPDATE that sets an object to NULL."""
+def changes(beside: str = "", *, moves: bool = True) -> Statements:
+    """Return the changes; `beside` is one more assignment of the UPDATE that sets an object to NULL. With `moves`, one UPDATE
+    sets a key and an object."""
     return [
         ("UPDATE papers SET body = :1 WHERE id = 1", (BIG,)),
         ("UPDATE papers SET body = :1, scan = :2 WHERE id = 2", ("short", BYTES)),
         ("UPDATE papers SET name = 'b' WHERE id = 3", ()),
-        ("UPDATE papers SET id = 40, body = :1 WHERE id = 4", (BIG,)),
+        *([MOVED] if moves else []),
         ("UPDATE papers SET id = 50 WHERE id = 5", ()),
         (f"UPDATE papers SET body = NULL{beside} WHERE id = 6", ()),
         ("UPDATE papers SET body = :1 WHERE id = 7", (BIG,)),
@@ -37,6 +40,11 @@ def changes(beside: str = "") -> Statements:
         ("INSERT INTO papers VALUES (10, 'n', :1, :2)", ("x", b"y")),
         ("UPDATE papers SET id = 11 WHERE id = 10", ()),
     ]
+
+
+def in_table(name: str, statements: Statements) -> Statements:
+    """Return the same statements for another table."""
+    return [(sql.replace("papers", name), binds) for sql, binds in statements]
 
 
 def change(shop: Shop, statements: Statements, *, end: str = "commit") -> None:

@@ -312,16 +312,25 @@ def open_transactions(rows: Rows) -> Iterator[OpenTransaction]:
 
 
 def with_row_ids(images: Sequence[tuple[Row, Any, Any, Any]]) -> list[tuple[Row, Any, Any, Any]]:
-    """Give an INSERT without a ROWID that of the next change which finds a row by its key."""
-    following: dict[Any, str] = {}
-    found = []
-    for number, (row, before, after, values) in reversed([*enumerate(images)]):
-        is_insert = row["operation_code"] == Operation.INSERT
-        if is_insert and row["row_id"] == NO_ROWID:
-            row = {**row, "row_id": following.get(after, f"{number}")}
-        following[after if is_insert else before] = row["row_id"]
-        found.append((row, before, after, values))
-    return found[::-1]
+    """Give the changes of each row one name instead of a ROWID, which some of them lack: these are of the row at their key."""
+    by_key: dict[Any, str] = {}
+    by_rowid: dict[str, str] = {}
+    named = []
+    for number, (row, before, after, _) in enumerate(images):
+        rowid, name = row["row_id"], f"row {number}"
+        if row["operation_code"] != Operation.INSERT:
+            there = by_key.get(before)
+            is_unknown = there is not None and (rowid == NO_ROWID or there not in by_rowid.values())
+            name = by_rowid.get(rowid) or (there if there is not None and is_unknown else name)
+        if by_key.get(before) == name:
+            del by_key[before]
+        if row["operation_code"] == Operation.DELETE:
+            by_rowid.pop(rowid, None)
+        else:
+            by_key[after] = name
+            by_rowid |= {rowid: name} if rowid != NO_ROWID else {}
+        named.append(name)
+    return [({**row, "row_id": name}, *rest) for (row, *rest), name in zip(images, named, strict=True)]
 
 
 def with_large_objects(spec: BatchSpec, task: TableTask, at: int, old: dict[Any, Any], net: dict[Any, Any]) -> dict[Any, Any]:

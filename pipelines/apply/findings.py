@@ -35,6 +35,7 @@ def finding(version: TableVersion, key: Sequence[int], known_from: int = 0) -> E
         *_without_key(version, key),
         *_without_rowid(version, key),
         *_moved_in_index(version, key),
+        *_moved_without_rowid(version, key),
         *_without_cluster_key(version),
     ]
     found = F.lit(None)
@@ -56,7 +57,13 @@ def segment_text(data_object_id: int) -> str:
 
 def _append_only(version: TableVersion) -> Iterator[Case]:
     code, declared = F.col("operation_code"), F.lit(version.key_kind == "append")
-    yield KeyNeeded, declared & (code == Operation.UPDATE), F.lit("an UPDATE committed, and the table is declared append-only")
+    # An INSERT may be followed by an UPDATE that sets its large objects.
+    sets_nothing = F.lit(version.hides_rowids) & F.col("assigned").isNull()
+    yield (
+        KeyNeeded,
+        declared & (code == Operation.UPDATE) & ~sets_nothing,
+        F.lit("an UPDATE committed, and the table is declared append-only"),
+    )
     yield KeyNeeded, declared & (code == Operation.DELETE), F.lit("a DELETE committed, and the table is declared append-only")
 
 
@@ -109,7 +116,8 @@ def _without_rowid(version: TableVersion, key: Sequence[int]) -> Iterator[Case]:
         return
     code, rowid, by_rowid = F.col("operation_code"), F.col("row_id"), ROWID_COLUMN in key
     needs_rowid = code.isin(Operation.DELETE, Operation.UPDATE, *((Operation.INSERT,) if by_rowid else ()))
-    no_rowid = needs_rowid & (rowid.isNull() | (rowid == NO_ROWID))
+    hidden = F.lit(version.hides_rowids and not by_rowid) & (code == Operation.UPDATE) & (rowid == NO_ROWID)  # found by its key
+    no_rowid = needs_rowid & (rowid.isNull() | (rowid == NO_ROWID)) & ~hidden
     yield RedoNotUnderstood, no_rowid, F.lit("the redo does not contain the ROWID of the row")
     other_segment = F.lit(by_rowid) & ~F.substring(rowid, 1, 6).isin(sorted(map(segment_text, version.segments)))
     other = F.concat(F.lit("the ROWID belongs to another segment than the rows of the snapshot: "), rowid)
@@ -123,6 +131,15 @@ def _moved_in_index(version: TableVersion, key: Sequence[int]) -> Iterator[Case]
     moved = any_of(~F.col(f"o{i}").eqNullSafe(F.col(f"n{i}")) for i in sorted(key))
     what = "an UPDATE changed the key of a row in an index-organized table, whose rows have no ROWIDs"
     yield RedoNotUnderstood, (F.col("operation_code") == Operation.UPDATE) & moved, F.lit(what)
+
+
+def _moved_without_rowid(version: TableVersion, key: Sequence[int]) -> Iterator[Case]:
+    """Return the error of an UPDATE of a key in a statement that writes large objects: no ROWID tells which changes before it
+    are of that row."""
+    moved = any_of(~F.col(f"o{i}").eqNullSafe(F.col(f"n{i}")) for i in sorted(key))
+    no_rowid = (F.col("operation_code") == Operation.UPDATE) & (F.col("row_id") == NO_ROWID)
+    what = "an UPDATE changed the key of a row together with a large object, and the redo does not contain its ROWID"
+    yield RedoNotUnderstood, F.lit(version.hides_rowids) & no_rowid & moved, F.lit(what)
 
 
 def _without_cluster_key(version: TableVersion) -> Iterator[Case]:

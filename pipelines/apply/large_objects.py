@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from pipelines.apply.net import OBJECTS, UPSERT
-from pipelines.apply.shallow import united
+from pipelines.apply.shallow import any_of, united
 from pipelines.apply.source_rows import read_source
 from pipelines.apply.translation import Translation
 from pipelines.records.batch_spec import LandedWindow, RereadFile, TableTask
@@ -24,9 +24,11 @@ OF_COMMIT = ("commit_scn", "commit_thread", "commit_at", "xid")
 ROWID = Column(ROWID_COLUMN, ROWID_NAME, OracleType("VARCHAR2", length=18), 0)
 
 
+OF_OBJECT = ("con_id", "commit_at", "xid")  # what else is decoded of a change of a large object
+
+
 def of_objects(changes: DataFrame) -> DataFrame:
-    """Return the changes of large objects, which name their row by ROWID: row_id, and the columns of OF_COMMIT."""
-    return changes.filter(F.col("operation_code").isin(*LARGE_OBJECT_CHANGES)).select("row_id", *OF_COMMIT)
+    return changes.filter(F.col("operation_code").isin(*LARGE_OBJECT_CHANGES))
 
 
 def without_objects(changes: DataFrame) -> DataFrame:
@@ -34,12 +36,51 @@ def without_objects(changes: DataFrame) -> DataFrame:
 
 
 def with_row_ids(decoded: DataFrame, key: Sequence[int]) -> DataFrame:
-    """Give an INSERT without a ROWID that of the next change which finds a row by its key: until then no other row has it."""
-    is_insert = F.col("operation_code") == Operation.INSERT
-    found = {f"found{i}": F.when(is_insert, F.col(f"a{i}")).otherwise(F.col(f"b{i}")) for i in key}
-    following = F.lead("row_id").over(Window.partitionBy(*found).orderBy(*CHANGE_ORDER))
-    row_id = F.when(is_insert & (F.col("row_id") == NO_ROWID), F.coalesce(following, "row_id")).otherwise(F.col("row_id"))
-    return decoded.withColumns(found).withColumn("row_id", row_id).drop(*found)
+    """Give an INSERT or UPDATE without a ROWID that of another change which finds the same row by its key: of the next one,
+    else of the last. No other row has the key until a change with a ROWID deletes the row or gives it another key."""
+    code, has_rowid, is_copy = F.col("operation_code"), F.col("row_id") != NO_ROWID, F.col("is_copy")
+    is_insert, is_update = code == Operation.INSERT, code == Operation.UPDATE
+    moved = is_update & any_of(~F.col(f"b{i}").eqNullSafe(F.col(f"a{i}")) for i in key)
+    found = {f"found{i}": F.when(is_insert | is_copy, F.col(f"a{i}")).otherwise(F.col(f"b{i}")) for i in key}
+    # A row that gets another key is seen at both keys.
+    copies = F.when(moved & has_rowid, F.array(F.lit(False), F.lit(True))).otherwise(F.array(F.lit(False)))
+    seen = decoded.withColumn("is_copy", F.explode(copies)).withColumns(found)
+    order = (*CHANGE_ORDER, "is_copy")
+    so_far = Window.partitionBy(*found).orderBy(*order).rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    of_row = Window.partitionBy(*found, "inserts").orderBy(*order)
+    following = F.first(F.when(has_rowid & ~is_copy, F.col("row_id")), ignorenulls=True)
+    last = F.last(F.when(has_rowid & (is_copy | (is_update & ~moved)), F.col("row_id")), ignorenulls=True)
+    row_id = F.coalesce(
+        following.over(of_row.rowsBetween(1, Window.unboundedFollowing)),
+        last.over(of_row.rowsBetween(Window.unboundedPreceding, -1)),
+        F.col("row_id"),
+    )
+    return (
+        seen.withColumn("inserts", F.count_if(is_insert).over(so_far))
+        .withColumn("row_id", F.when(has_rowid, F.col("row_id")).otherwise(row_id))
+        .filter(~is_copy)
+        .drop(*found, "is_copy", "inserts")
+    )
+
+
+def named_objects(decoded: DataFrame, key: Sequence[int]) -> tuple[DataFrame, DataFrame]:
+    """Divide the changes of large objects: those that name their row by ROWID or by key (k<id>, NULL if by ROWID), and those
+    that name none. A locator without a text is neither, because nothing has changed before it is used; a change through a
+    locator is of the row that the locator names."""
+    decoded = decoded.withColumn("row_id", F.coalesce("row_id", F.lit(NO_ROWID)))
+    has_rowid = F.col("row_id") != NO_ROWID
+    has_key = F.lit(bool(key))
+    for i in key:
+        has_key = has_key & F.col(f"b{i}").isNotNull()
+    is_locator, is_named = F.col("operation_code") == Operation.SELECT_LOB_LOCATOR, has_rowid | has_key
+    before = Window.partitionBy("con_id", "xid").orderBy(*CHANGE_ORDER).rowsBetween(Window.unboundedPreceding, -1)
+    through = F.coalesce(F.last(F.when(is_locator, is_named), ignorenulls=True).over(before), F.lit(False))
+    keys = {f"k{i}": F.when(~has_rowid, F.col(f"b{i}")) for i in key}
+    named = decoded.filter(is_named).select(
+        "row_id", *OF_COMMIT, *(n for n in CHANGE_ORDER if n not in OF_COMMIT), *(v.alias(n) for n, v in keys.items())
+    )
+    rest = decoded.withColumn("through", through).filter(~is_named & ~is_locator & ~F.col("through"))
+    return named, rest
 
 
 def files_of(windows: Sequence[LandedWindow], task: TableTask, position: int) -> list[RereadFile]:
@@ -74,13 +115,25 @@ def _name(version: TableVersion, column_id: int) -> str:
     return version.column(column_id).name.replace("`", "``")
 
 
-def unfound(objects: DataFrame, again: DataFrame | None, decoded: DataFrame) -> int:
-    """Return the number of changes of objects whose row was neither read again nor deleted in the batch."""
-    deleted = decoded.filter(F.col("operation_code") == Operation.DELETE).select("row_id").distinct()
-    rest = objects.join(deleted, "row_id", "left_anti")
+def unfound(objects: DataFrame, again: DataFrame | None, decoded: DataFrame, key: Sequence[int]) -> int:
+    """Return the number of changes of objects whose row was neither read again nor left its key in the batch: a row that was
+    deleted needs no value, and one that got another key needs it there."""
+    keys, code = [f"k{i}" for i in key], F.col("operation_code")
+    by_rowid, by_key = objects.filter(F.col("row_id") != NO_ROWID), objects.filter(F.col("row_id") == NO_ROWID)
+    deleted = decoded.filter(code == Operation.DELETE).select("row_id").distinct()
+    rest = by_rowid.join(deleted, "row_id", "left_anti")
+    moved = (code == Operation.UPDATE) & any_of(~F.col(f"b{i}").eqNullSafe(F.col(f"a{i}")) for i in key)
+    order = F.struct(*CHANGE_ORDER)
+    left = (
+        decoded.filter((code == Operation.DELETE) | moved)
+        .groupBy(*(F.col(f"b{i}").alias(f"k{i}") for i in key))
+        .agg(F.max(order).alias("left_at"))
+    )
+    stayed = by_key.join(left, keys, "left").filter(F.col("left_at").isNull() | (F.col("left_at") < order))
     if again is not None:
         rest = rest.join(again.select(F.col("found_at").alias("row_id")).distinct(), "row_id", "left_anti")
-    return int(rest.count())
+        stayed = stayed.join(again.select(*keys), keys, "left_anti")
+    return int(rest.count()) + int(stayed.count())
 
 
 def with_values(net: DataFrame, objects: DataFrame, again: DataFrame | None, version: TableVersion, *, late: bool) -> DataFrame:
@@ -94,8 +147,12 @@ def with_values(net: DataFrame, objects: DataFrame, again: DataFrame | None, ver
         empty = {f"a{c.id}": F.lit(None).cast("binary" if c.type.name == "BLOB" else "string") for c in version.reread}
         joined = bare.withColumns({**empty, "is_read": F.lit(False)})
     else:
+        by_rowid = objects.filter(F.col("row_id") != NO_ROWID).drop(*keys)
+        by_key = objects.filter(F.col("row_id") == NO_ROWID).join(again.select(*keys), keys)
         alone = (
-            objects.join(again.select(*keys, F.col("found_at").alias("row_id")), "row_id")
+            by_rowid.join(again.select(*keys, F.col("found_at").alias("row_id")), "row_id")
+            .select(*keys, *OF_COMMIT)
+            .unionByName(by_key.select(*keys, *OF_COMMIT))
             .groupBy(*keys)
             .agg(F.max(F.struct(*OF_COMMIT)).alias("of_object"))
         )

@@ -28,7 +28,17 @@ from pipelines.apply.delta.schema import TargetColumn, check_columns, named
 from pipelines.apply.delta.settings import check_layout, settle
 from pipelines.apply.delta.table import DeltaTable
 from pipelines.apply.failures import check_session, unexpected
-from pipelines.apply.large_objects import files_of, of_objects, read_again, unfound, with_row_ids, with_values, without_objects
+from pipelines.apply.large_objects import (
+    OF_OBJECT,
+    files_of,
+    named_objects,
+    of_objects,
+    read_again,
+    unfound,
+    with_row_ids,
+    with_values,
+    without_objects,
+)
 from pipelines.apply.missing_columns import NOTHING_MISSING, Missing, fill_known, fill_moved, find_missing, not_in_target
 from pipelines.apply.net import by_key, events, net_change
 from pipelines.apply.set_back import check_not_set_back
@@ -36,7 +46,8 @@ from pipelines.apply.whole_rows import whole_rows
 from pipelines.errors import InvariantBroken, RedolakeError, RedoNotUnderstood, SchemaConflict, Transient
 from pipelines.records.batch_result import RowAccount, TableResult
 from pipelines.records.batch_spec import TableTask
-from pipelines.table import LARGE_OBJECTS, TableVersion
+from pipelines.redo import NO_ROWID, Operation
+from pipelines.table import TableVersion
 from pipelines.target_options import TargetOptions
 
 
@@ -184,13 +195,12 @@ def prepare_range(
     check_columns(named(version, task.options), task.rules, columns, context.translation)
     if any(one.rereads_rows for one in task.versions):
         return read_rows(context, table, task, commit_range, committed)
-    has_objects = any(column.kind == "unsupported" or column.type in LARGE_OBJECTS for column in version.ignored)
     decoded = decode_range(context, table, task, commit_range, committed)
-    if version.key and (has_objects or version.reread):
+    if version.key and version.hides_rowids:
         decoded = with_row_ids(decoded, version.key)
     if version.key_kind == "append":
         check_all(task, count_changes(decoded), committed.count)
-        return PreparedRange(commit_range, columns, decoded)
+        return PreparedRange(commit_range, columns, decoded.filter(F.col("operation_code") == Operation.INSERT))
     has_reread, expected = bool(version.reread), committed.count
     other = {*version.key, *(column.id for column in version.reread)}
     outside_key = [column for column in columns.values() if column.id not in other]
@@ -201,7 +211,7 @@ def prepare_range(
         happened = fill_missing(table, happened, missing, version, committed.count, task.options)
     net = net_change(happened, version.key, has_reread)
     if has_reread:
-        net, expected = read_objects(context, task, commit_range, committed, decoded, net)
+        net, expected = read_objects(context, table, task, commit_range, committed, decoded, net)
     net = kept(net)
     check_all(task, count_net_changes(net), expected)
     return PreparedRange(commit_range, columns, net, missing)
@@ -225,7 +235,8 @@ def merge_range(
     tag = Tag(task.app_id, last_scn, {**context.metadata, "table": str(task.table), "scns": scns})
     context.may_commit()
     if version.key_kind == "append":
-        merged = append(table, prepared.changes, tag, committed.count, task.options)
+        inserts = prepared.changes.count() if version.hides_rowids else committed.count
+        merged = append(table, prepared.changes, tag, inserts, task.options)
     else:
         merged = merge_net_change(table, task, prepared, tag)
     table.refresh()
@@ -254,6 +265,7 @@ def merge_net_change(table: DeltaTable, task: TableTask, prepared: PreparedRange
 
 def read_objects(
     context: ApplyContext,
+    table: DeltaTable,
     task: TableTask,
     commit_range: CommitRange,
     committed: CommittedChanges,
@@ -264,9 +276,10 @@ def read_objects(
     version = commit_range.version
     files = files_of(context.windows, task, commit_range.start - 1)
     again = read_again(context.spark, files, version, task, context.translation)
-    objects = of_objects(committed.frame)
-    count, late = objects.count(), any(file.late for file in files)
-    if count and not late and (missing := unfound(objects, again, decoded)):
+    changed = of_objects(committed.frame)
+    count, late = changed.count(), any(file.late for file in files)
+    objects, unnamed = named_objects(decode_objects(context, table, task, commit_range, changed), version.key)
+    if count and not late and (missing := unfound(objects, again, decoded, version.key) + unnamed.count()):
         names = ", ".join(column.name for column in version.reread)
         raise RedoNotUnderstood(
             f"{missing} change(s) of large objects belong to rows that were neither read again nor deleted ({names})",
@@ -277,13 +290,29 @@ def read_objects(
     return with_values(net, objects, again, version, late=late), committed.count - count
 
 
+def decode_objects(
+    context: ApplyContext, table: DeltaTable, task: TableTask, commit_range: CommitRange, changed: DataFrame
+) -> DataFrame:
+    """Return the changes of large objects with the key that their text shows (b<id>). Without a ROWID they have the
+    placeholder."""
+    version = commit_range.version
+    columns = tuple(table.columns[i] for i in version.key)
+    target = Target(columns, version.key, frozenset(), also=OF_OBJECT)
+    decoded = decode(changed, known_versions(task, commit_range), task.rules, target, context.translation, task.mined_names)
+    return decoded if version.organization != "index" else decoded.withColumn("row_id", F.lit(NO_ROWID))
+
+
+def known_versions(task: TableTask, commit_range: CommitRange) -> tuple[TableVersion, ...]:
+    return tuple(version for version in task.versions if version.from_scn < commit_range.end) or task.versions[:1]
+
+
 def decode_range(
     context: ApplyContext, table: DeltaTable, task: TableTask, commit_range: CommitRange, committed: CommittedChanges
 ) -> DataFrame:
     columns = tuple(table.columns.values())
     defaulted = frozenset(c.id for c in columns if c.default is not None or c.id in task.defaulted)
     target = Target(columns, commit_range.version.key, defaulted, bool(commit_range.version.reread), needed(task.options))
-    known = tuple(version for version in task.versions if version.from_scn < commit_range.end) or task.versions[:1]
+    known = known_versions(task, commit_range)
     changes = without_objects(committed.frame) if commit_range.version.reread else committed.frame
     decoded = decode(changes, known, task.rules, target, context.translation, task.mined_names, task.known_from)
     return kept(decoded)

@@ -107,7 +107,11 @@ def check_read(
             window_of
         )
     asked = F.countDistinct(F.when(~has_no_rowid(), F.col("row_id"))) + F.count(F.when(has_no_rowid(), 1))
-    counted = changes.filter(~F.col("rollback")).groupBy(window_of.alias("window")).agg(asked.alias("asked")).collect()
+    # A locator without a text says nothing of its row; the writes through it do.
+    is_locator = (F.col("operation_code") == Operation.SELECT_LOB_LOCATOR) & has_no_rowid() & F.col("sql_redo").isNull()
+    counted = (
+        changes.filter(~F.col("rollback") & ~is_locator).groupBy(window_of.alias("window")).agg(asked.alias("asked")).collect()
+    )
     for row in counted:
         found = files.get(row["window"])
         base = None if found is None else max(found[0].start - 1, position)

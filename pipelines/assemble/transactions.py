@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 from pipelines.assemble.captured_tables import CapturedTable
 from pipelines.assemble.cases import first_case
 from pipelines.assemble.parallel_dml import NO_XID, deciding_xid, join_own_ends
-from pipelines.assemble.undo import match_undo, name_placeholders, undo_with_row
+from pipelines.assemble.undo import match_statements, match_undo
 from pipelines.assemble.unknown_xid import has_unknown_sequence
 from pipelines.redo import CHANGES, LARGE_OBJECT_CHANGES, TRANSACTION_ENDS, Operation
 
@@ -165,8 +165,7 @@ def stop_doubtful_commits(changes: DataFrame, scn: int) -> DataFrame:
 def cancel_undone(changes: DataFrame, objects: bool = False) -> DataFrame:
     """Mark undo rows and the changes they undo as `undone`. Only committed transactions with undo rows are sorted for that.
 
-    With `objects`, there may be rows about large objects that are left out or read again. They have no part in it: they are
-    undone only with the INSERT of their row.
+    With `objects`, there may be statements that write large objects, whose rows may lack a ROWID.
     """
     committed = F.col("commit_scn").isNotNull() & F.col("problem").isNull()
     undoing = changes.filter(F.col("rollback") & committed).select(*TRANSACTION).distinct()
@@ -175,8 +174,7 @@ def cancel_undone(changes: DataFrame, objects: bool = False) -> DataFrame:
     if not objects:
         return clean.unionByName(match_undo(touched))
     apart = F.col("left_out") | F.col("is_reread")
-    matched = match_undo(name_placeholders(touched.filter(~apart)))
-    return clean.unionByName(undo_with_row(matched.unionByName(touched.filter(apart)), apart))
+    return clean.unionByName(match_statements(touched, apart))
 
 
 def dispose(changes: DataFrame, captured: Sequence[CapturedTable]) -> DataFrame:

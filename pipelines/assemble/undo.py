@@ -4,8 +4,9 @@ Undo rows come newest first, so per row of the table they nest like brackets: a 
 At one level, the event after a change is therefore its undo. RS_ID is not a key, as an undo row has one of its own. But where
 both rows share one address (thread, RS_ID, SSN), they are a pair in either order: 19.13 returns some undo rows first.
 
-LogMiner may show an INSERT with large objects under a placeholder, while its undo row has the ROWID. A transaction undoes its
-INSERTs in reverse order, so those of one table nest like brackets too, and the undo row that closes an INSERT names its row.
+Of a statement that writes large objects, LogMiner may show only the last row with a ROWID, and one undo row for all of them. A
+transaction undoes its changes in reverse order, so the INSERTs of one table nest like brackets too: the undo row that closes an
+INSERT names its row, and all between them is undone. Where an undone UPDATE may have been such a statement, the table stops.
 """
 
 from __future__ import annotations
@@ -21,15 +22,17 @@ ROW = ("table_number", "con_id", "xid", "object_id", "row_id")
 ADDRESS = ("thread", "rs_id", "ssn")
 
 
-def match_undo(changes: DataFrame) -> DataFrame:
-    """Set `undone` on both rows of a pair, and `problem` on an undo row without a change of the inverse operation."""
+def match_undo(changes: DataFrame, *, numbers: bool = False) -> DataFrame:
+    """Set `undone` on both rows of a pair, and `problem` on an undo row without a change of the inverse operation. With
+    `numbers`, keep the `position` of an undo row's change as `partner_position`."""
     inverted, rollback = F.col("undo_inverted"), F.col("rollback")
     events = Window.partitionBy(*ROW).orderBy(*ROW_KEY)
     step = F.when(inverted, 0).when(rollback, -1).otherwise(1)
     running = F.sum(step).over(events.rowsBetween(Window.unboundedPreceding, Window.currentRow))
     level = F.when(~inverted, F.when(rollback, running + 1).otherwise(running))
     same_level = Window.partitionBy(*ROW, "undo_level").orderBy(*ROW_KEY)
-    partner = F.lag(F.struct("rollback", "operation_code")).over(same_level)
+    event = F.struct("rollback", "operation_code", *(["position"] if numbers else []))
+    partner = F.lag(event).over(same_level)
     followed = F.coalesce(F.lead("rollback").over(same_level), F.lit(False))
     return (
         changes.withColumn("undo_inverted", _is_inverted())
@@ -37,29 +40,80 @@ def match_undo(changes: DataFrame) -> DataFrame:
         .withColumn("undo_partner", partner)
         .withColumn("undone", inverted | rollback | followed)
         .withColumn("problem", F.coalesce("problem", F.when(rollback & ~inverted, _problem())))
+        .withColumns({"partner_position": F.when(rollback, F.col("undo_partner.position"))} if numbers else {})
         .drop("undo_inverted", "undo_level", "undo_partner")
     )
 
 
-def name_placeholders(changes: DataFrame) -> DataFrame:
-    """Give each INSERT with the placeholder that was undone the ROWID of its undo row."""
+def match_statements(changes: DataFrame, apart: Expression) -> DataFrame:
+    """Set `undone` and `problem` like match_undo where rows of a statement may lack a ROWID. Rows `apart` are about large
+    objects: no undo row is theirs alone."""
+    closed = undone_inserts(changes.withColumn("is_apart", apart))
+    is_open = ~F.col("is_closed")
+    matched = match_undo(closed.filter(is_open & ~F.col("is_apart")), numbers=True)
+    others = closed.filter(~is_open | F.col("is_apart")).withColumn("undone", F.col("undone") | ~is_open)
+    checked = stop_doubtful(matched.unionByName(others, allowMissingColumns=True))
+    return undo_with_row(checked, F.col("is_apart")).drop("is_apart", "is_closed", "position", "partner_position")
+
+
+def undone_inserts(changes: DataFrame) -> DataFrame:
+    """Give each INSERT with the placeholder that was undone the ROWID of its undo row, and set `is_closed` on both and on what
+    is undone with them: the row's own changes, and rows without a ROWID in between. Adds `position` in the transaction."""
     code, rollback = F.col("operation_code"), F.col("rollback")
     of_insert = ((code == Operation.INSERT) & ~rollback) | ((code == Operation.DELETE) & rollback)
-    table = ("table_number", "con_id", "xid", "object_id", "of_insert")
+    table = ("table_number", "con_id", "xid")
+    inserts = (*table, "object_id", "of_insert")
     running = F.sum(F.when(F.col("undo_inverted"), 0).when(rollback, -1).otherwise(1)).over(
-        Window.partitionBy(*table).orderBy(*ROW_KEY).rowsBetween(Window.unboundedPreceding, Window.currentRow)
+        Window.partitionBy(*inserts).orderBy(*ROW_KEY).rowsBetween(Window.unboundedPreceding, Window.currentRow)
     )
-    following = F.lead(F.struct("rollback", "row_id")).over(Window.partitionBy(*table, "undo_level").orderBy(*ROW_KEY))
-    at_address = F.min(F.struct(*ROW_KEY, "row_id")).over(Window.partitionBy(*table, *ADDRESS))
-    named = F.when(F.col("undo_inverted"), at_address["row_id"]).when(following["rollback"], following["row_id"])
-    is_placeholder = F.col("of_insert") & ~rollback & (F.col("row_id") == NO_ROWID)
+    same_level = Window.partitionBy(*inserts, "undo_level").orderBy(*ROW_KEY)
+    event = F.struct("rollback", "row_id")
+    following, previous = F.lead(event).over(same_level), F.lag(event).over(same_level)
+    at_address = F.min(F.struct(*ROW_KEY, "row_id")).over(Window.partitionBy(*inserts, *ADDRESS))
+    is_placeholder = F.col("row_id") == NO_ROWID
+    opens = F.col("of_insert") & ~rollback & following["rollback"] & (is_placeholder | (F.col("row_id") == following["row_id"]))
+    closes = F.col("of_insert") & rollback & ~previous["rollback"]
+    closes = closes & ((previous["row_id"] == NO_ROWID) | (previous["row_id"] == F.col("row_id")))
+    named = F.when(F.col("undo_inverted"), at_address["row_id"]).when(opens, following["row_id"])
+    step = F.when(F.coalesce(opens & F.col("undo_level").isNotNull(), F.lit(False)), 1)
+    step = step.when(F.coalesce(closes & F.col("undo_level").isNotNull(), F.lit(False)), -1).otherwise(0)
+    of_table = Window.partitionBy(*table).orderBy(*ROW_KEY)
+    so_far = of_table.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    of_row = Window.partitionBy(*ROW).orderBy(*ROW_KEY).rowsBetween(Window.unboundedPreceding, -1)
+    inside = F.sum("step").over(so_far) > 0
+    of_undone = F.coalesce(F.last(F.when(F.col("of_insert"), F.col("step") == 1), ignorenulls=True).over(of_row), F.lit(False))
+    has_none = (F.col("row_id") == NO_ROWID) & (F.col("step") == 0)
     return (
         changes.withColumn("of_insert", of_insert)
-        .withColumn("undo_inverted", F.col("of_insert") & _is_inverted(table))
+        .withColumn("undo_inverted", F.col("of_insert") & _is_inverted(inserts))
         .withColumn("undo_level", F.when(~F.col("undo_inverted"), F.when(rollback, running + 1).otherwise(running)))
-        .withColumn("row_id", F.when(is_placeholder, F.coalesce(named, "row_id")).otherwise(F.col("row_id")))
-        .drop("of_insert", "undo_inverted", "undo_level")
+        .withColumns({"step": step, "name": F.when(F.col("of_insert") & ~rollback & is_placeholder, named)})
+        .withColumn("row_id", F.coalesce("name", "row_id"))
+        .withColumn("is_closed", (F.col("step") != 0) | (has_none & inside) | of_undone)
+        .withColumn("position", F.row_number().over(of_table))
+        .drop("of_insert", "undo_inverted", "undo_level", "step", "name")
     )
+
+
+def stop_doubtful(matched: DataFrame) -> DataFrame:
+    """Add a `problem` to the undo row of an UPDATE, if it may undo a statement that wrote large objects: rows of one come after
+    the UPDATE that it was matched with, or right before it without a ROWID."""
+    code, rollback = F.col("operation_code"), F.col("rollback")
+    of_object = F.col("is_apart") | ((code == Operation.UPDATE) & (F.col("row_id") == NO_ROWID))
+    left = of_object & ~rollback & ~F.col("is_closed")
+    before = (
+        Window.partitionBy("table_number", "con_id", "xid")
+        .orderBy(*ROW_KEY)
+        .rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    )
+    newest = F.last(F.when(left, F.struct("position", "row_id")), ignorenulls=True).over(before)
+    partner = F.col("partner_position")
+    is_between = newest["position"] > partner
+    is_before = (newest["position"] == partner - 1) & (newest["row_id"] == NO_ROWID)
+    of_update = rollback & (code == Operation.UPDATE) & ~F.col("is_closed")
+    is_doubtful = of_update & F.coalesce(partner.isNull() & newest.isNotNull() | is_between | is_before, F.lit(False))
+    what = F.lit("an undo row may undo an UPDATE of large objects, of which LogMiner does not show which rows belong to it")
+    return matched.withColumn("problem", F.coalesce("problem", F.when(is_doubtful, F.concat(what, _where()))))
 
 
 def undo_with_row(matched: DataFrame, apart: Expression) -> DataFrame:
@@ -70,7 +124,7 @@ def undo_with_row(matched: DataFrame, apart: Expression) -> DataFrame:
         ~apart & (code == Operation.DELETE) & rollback, F.lit(False)
     )
     is_gone = F.coalesce(F.last(born, ignorenulls=True).over(before), F.lit(False))
-    return matched.withColumn("undone", F.when(apart, is_gone).otherwise(F.col("undone")))
+    return matched.withColumn("undone", F.col("undone") | (apart & is_gone))
 
 
 def _is_inverted(row: tuple[str, ...] = ROW) -> Expression:
@@ -92,11 +146,15 @@ def _inverse(code: Expression) -> Expression:
 
 def _problem() -> Expression:
     partner = F.col("undo_partner")
-    where = F.concat_ws(
-        " ", F.lit(", transaction"), "xid", F.lit("ROWID"), F.coalesce("row_id", F.lit("none")), F.lit("SCN"), "scn"
-    )
+    where = _where()
     nothing = partner.isNull() | partner["rollback"] | (F.col("undo_level") <= 0)
     return F.when(nothing, F.concat(F.lit("an undo row finds no change to undo"), where)).when(
         partner["operation_code"] != _inverse(F.col("operation_code")),
         F.concat(F.lit("an undo row does not match the change before it"), where),
+    )
+
+
+def _where() -> Expression:
+    return F.concat_ws(
+        " ", F.lit(", transaction"), "xid", F.lit("ROWID"), F.coalesce("row_id", F.lit("none")), F.lit("SCN"), "scn"
     )

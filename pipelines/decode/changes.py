@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from pipelines.decode.datatypes import target_type
 from pipelines.decode.forms import Verb
 from pipelines.decode.images import Image, Reading, image_of
+from pipelines.decode.lob_sql import read_as_deletes
 from pipelines.decode.redo_sql import Bools
 from pipelines.decode.resolve import ResolvedRedo, resolve
 from pipelines.redo import Encoding
@@ -78,11 +79,12 @@ def decode_changes(
     n<id>      the value after: VALUES of an INSERT; SET of an UPDATE, else its WHERE
 
     `batch` must contain sql_redo, status, info, operation_code and rollback. Undo rows (rollback = 1) have at most a ROWID:
-    their text must parse, but no values are read from it. `names` maps names to column ids where the dictionary at mining
+    their text must parse, but no values are read from it. Of a row about a large object only the row that it selects is read,
+    as if it were deleted. `names` maps names to column ids where the dictionary at mining
     time has other names than the version. `encoding` is that of the PDB; only rows that LogMiner could not resolve need it.
     `single_quotes` says that LogMiner of this database leaves quotes inside values single, at least some of them.
     """
-    redo, targets = resolve(batch, version, names), target_types(version, types)
+    redo, targets = resolve(read_as_deletes(batch), version, names), target_types(version, types)
     slices = redo.slices(len(version.columns))
     errors = dict(redo.errors)
     images = [

@@ -135,6 +135,8 @@ MAY_CHANGE = (*CHANGES, Operation.UNSUPPORTED, *LARGE_OBJECT_CHANGES)
 def touches(row: Mapping[str, object], table: DictionaryTable, key: Sequence[str]) -> bool:
     """Return whether the row must be read again: a large object may have another value, or the row another key. Text in a value
     may look like a name, and then the row is read for nothing."""
+    if is_unused_locator(row):
+        return False
     if table.rereads_rows:
         return True
     if row["operation_code"] not in MAY_TOUCH:
@@ -145,6 +147,12 @@ def touches(row: Mapping[str, object], table: DictionaryTable, key: Sequence[str
     if any(f'"{c.name}" = ' in text for c in table.large_objects):
         return True
     return any(text.count(f'"{name}" = ') > 1 for name in key)
+
+
+def is_unused_locator(row: Mapping[str, object]) -> bool:
+    """Return whether the row selects a locator and says nothing of the row: nothing changes before a write, which names it."""
+    is_locator = row["operation_code"] == Operation.SELECT_LOB_LOCATOR
+    return is_locator and row["row_id"] in (None, NO_ROWID) and row["sql_redo"] is None
 
 
 def by_end(touched: pa.Table, ends: pa.Table) -> tuple[pa.Table, pa.Table]:
@@ -184,7 +192,7 @@ def reread_table(
     scn, container = Scn(made.window.scns.end - 1), context.pipeline.source.container
     key = key_names(context, table)
     rowids, unnamed = by_rowid(rows)
-    keys = tuple(decoded_keys(context, table, key, unnamed))
+    keys = tuple(dict.fromkeys(decoded_keys(context, table, key, unnamed)))
     wanted = Wanted(table, key, table.large_objects, rowids, keys)
     name = str(table.table)
     if not rowids and not keys:
@@ -271,15 +279,17 @@ def key_names(context: PipelineContext, table: DictionaryTable) -> tuple[str, ..
 def decoded_keys(
     context: PipelineContext, table: DictionaryTable, key: Sequence[str], rows: pa.Table
 ) -> Iterator[tuple[object, ...]]:
-    """Yield the keys of INSERTs without a ROWID. A row that cannot be decoded is left to apply, which holds the table."""
+    """Yield the keys of rows without a ROWID: INSERTs, and all changes of a statement that writes large objects but the last. A
+    row that cannot be decoded, and an UPDATE of the key, are left to apply, which holds the table."""
     versions = known_versions(context, table.table)
-    inserts = rows.filter(pc.equal(rows["operation_code"], Operation.INSERT))
-    if not versions or not inserts.num_rows or ROWID_NAME in key:
+    if not versions or not rows.num_rows or ROWID_NAME in key:
         return
     version = versions[-1]
     columns = [column for name in key if (column := version.named(name)) is not None]
     narrow, types = replace(version, columns=tuple(columns)), rules(context, table.table, (version,))
-    for batch in inserts.combine_chunks().to_batches():
+    for batch in rows.combine_chunks().to_batches():
         for row in decode_changes(batch, narrow, types, encoding=encoding(context)).to_pylist():
-            if row["error"] is None and len(columns) == len(key):
-                yield tuple(row[f"n{column.id}"] for column in columns)
+            sides = {Operation.INSERT: "n", Operation.UPDATE: "on"}.get(row["operation_code"], "o")
+            found = {tuple(row[f"{side}{column.id}"] for column in columns) for side in sides}
+            if row["error"] is None and len(columns) == len(key) and len(found) == 1:
+                yield found.pop()

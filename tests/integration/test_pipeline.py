@@ -19,7 +19,7 @@ from pipelines.steps.run import apply, spark_when_needed
 from pipelines.table import TableId
 from tests.delta_table import delta_rows
 from tests.fix_shop import Shop, open_shop
-from tests.papers import BIG, FIRST_ROWS, PARTLY_ROLLED_BACK, change, changes
+from tests.papers import BIG, FIRST_ROWS, MOVED, PARTLY_ROLLED_BACK, change, changes, in_table
 from tests.source_comparison import compare_with_source
 from tests.table_lives import lives
 from tests.unshown_types import CHANGES, fill
@@ -287,25 +287,39 @@ def test_a_generated_life_of_tables_in_delta(tmp_path: Path, spark: Any) -> None
     assert sum(life.ddls for life in played.lives) > 3
 
 
-def test_large_objects_equal_the_source_and_a_value_that_was_not_read_holds_the_table(spark, tmp_path: Path) -> None:
-    """LogMiner shows parts of them only, and INSERTs without a ROWID; capture reads them again when a window lands."""
-    with open_shop(tmp_path, lob_rows_without_rowid=True) as shop:
-        shop.run_sql(
-            "CREATE TABLE papers (id NUMBER(9) PRIMARY KEY, name VARCHAR2(20), body CLOB, scan BLOB)",
-            "ALTER TABLE papers ADD SUPPLEMENTAL LOG DATA (PRIMARY KEY) COLUMNS",
-        )
+@pytest.mark.parametrize(
+    "reading", [{"lob_rows_without_rowid": True}, {"lob_rows": "statement"}], ids=["INSERTs", "as on 26ai"]
+)
+def test_large_objects_equal_the_source_and_a_value_that_was_not_read_holds_the_table(
+    spark, tmp_path: Path, reading: dict[str, Any]
+) -> None:
+    """LogMiner shows parts of them only, and rows without a ROWID; capture reads them again when a window lands."""
+    with open_shop(tmp_path, **reading) as shop:
+        for table in ("papers", "plain"):
+            shop.run_sql(
+                f"CREATE TABLE {table} (id NUMBER(9) PRIMARY KEY, name VARCHAR2(20), body CLOB, scan BLOB)",
+                f"ALTER TABLE {table} ADD SUPPLEMENTAL LOG DATA (PRIMARY KEY) COLUMNS",
+            )
         change(shop, FIRST_ROWS)
-        pipeline = shop.pipeline(tables=["SHOP.PAPERS"], large_objects="reread")
+        change(shop, in_table("plain", FIRST_ROWS))
+        tables = ["SHOP.PAPERS", {"table": "SHOP.PLAIN", "exclude": ["BODY", "SCAN"]}]
+        pipeline = shop.pipeline(tables=tables, large_objects="reread")
         steps.take_snapshot(pipeline, source=shop.params, spark=spark)
-        change(shop, [*changes(", name = 'c'"), *PARTLY_ROLLED_BACK])
+        by_statement = "lob_rows" in reading
+        changed = [*changes(", name = 'c'", moves=not by_statement), *PARTLY_ROLLED_BACK]
+        change(shop, changed)
+        change(shop, in_table("plain", changed))
         caught_up(shop, pipeline, spark)
         assert differences(shop, pipeline) == {}
 
         shop.oracle.faults.fail_statements(942, '\n  FROM "SHOP"."PAPERS" AS OF SCN', 1)
         change(shop, [("UPDATE papers SET body = :1 WHERE id = 1", (BIG[1:],))])
+        change(shop, in_table("plain", [MOVED]))
         caught_up(shop, pipeline, spark)
-        (table,) = steps.read_status(pipeline).tables
-        assert "neither read again nor deleted (BODY, SCAN)" in (table.error or "")
+        errors = {table.table: table.error or "" for table in steps.read_status(pipeline).tables}
+        assert "neither read again nor deleted (BODY, SCAN)" in errors["SHOP.PAPERS"]
+        moved = "changed the key of a row together with a large object"
+        assert (moved in errors["SHOP.PLAIN"]) == by_statement
 
 
 def test_tables_that_logminer_does_not_show_equal_the_source_and_stop_where_their_rows_were_not_read(

@@ -551,7 +551,7 @@ PROBLEMS = {
 
 def test_changes_of_large_objects_that_are_left_out_are_counted_and_not_applied(spark, tmp_path: Path) -> None:
     rows = [of_t(0, 20, 9, operation="INTERNAL"), of_t(1, 20, 10, status=2), of_t(2, 20, 3), of_t(3, 22, 10), a_row(4, 21, 7)]
-    rows += [of_t(5, 30, 3, xid="7.7.7"), of_t(6, 31, 10, xid="7.7.7"), of_t(7, 32, 3, xid="7.7.7", rollback=True)]
+    rows += [of_t(5, 30, 10, xid="7.7.7"), of_t(6, 31, 3, xid="7.7.7"), of_t(7, 32, 3, xid="7.7.7", rollback=True)]
     rows += [a_row(8, 33, 7, xid="7.7.7")]
     without = {"xid": "8.8.8", "row_id": NO_ROWID}  # INSERTs of which the second and, undone before it, the third are undone
     rows += [of_t(9, 40, 1, **without), of_t(10, 41, 1, **without), of_t(11, 42, 2, xid="8.8.8", row_id="R2", rollback=True)]
@@ -565,6 +565,44 @@ def test_changes_of_large_objects_that_are_left_out_are_counted_and_not_applied(
     assert Counter(dispositions(found).values()) == {"applied": 3, "left_out": 4, "undone": 6}
     assert found.accounting.problems == {}
     assert found.accounting.balance(0, found.input_counts).difference == 0
+
+
+def test_undo_rows_undo_whole_statements_that_write_large_objects(spark, tmp_path: Path) -> None:
+    """As measured on 26ai: only the last row of a statement has the ROWID, and one undo row takes all of them back."""
+
+    def statement(at: int, xid: str, *rows: tuple[int, str | None, bool]) -> list[Any]:
+        made = [
+            of_t(at + n, at + n, code, xid=xid, row_id=row or NO_ROWID, rollback=undo)
+            for n, (code, row, undo) in enumerate(rows)
+        ]
+        return [*made, a_row(at + len(made), at + len(made), 7, xid=xid)]
+
+    insert, update, piece = (1, None, False), (3, None, False), (10, None, False)
+    cases = {
+        # two INSERTs, each with an object in the row and one outside: the second is undone
+        "1.1.1": [insert, piece, (3, "R1", False), insert, piece, (3, "R2", False), (2, "R2", True)],
+        "1.1.2": [insert, (3, "R1", False), (3, "R1", False), (3, "R1", True)],
+    }
+    stopped = {
+        "2.1.1": [(3, "R1", False), piece, (3, "R1", True)],  # the UPDATE before the pieces remains
+        "2.1.2": [(3, "R1", False), update, (3, "R1", True)],
+        "2.1.3": [update, (3, "R1", False), (3, "R1", True)],  # one statement, or two of which the second is undone
+        "2.1.4": [(3, "R1", False), (10, "R1", False), (3, "R1", True)],  # DBMS_LOB.WRITE
+    }
+    numbered = enumerate({**cases, **stopped}.items(), 1)
+    rows = [row for n, (xid, mine) in numbered for row in statement(20 * n, xid, *mine)]
+    window = land(tmp_path / "w", 10, 200, rows)
+
+    found = assemble_batch(spark, ScnRange(10, 200), [window], [], [replace(T, stop_scn=200, rereads=True)], "FREEPDB1")
+
+    changes = {row["ordinal"]: row for row in found.changes.collect()}
+    undone = {xid: [changes[20 * n + i]["undone"] for i in range(len(mine))] for n, (xid, mine) in enumerate(cases.items(), 1)}
+    assert undone == {
+        "1.1.1": [False] * 3 + [True] * 4,
+        "1.1.2": [False, False, True, True],
+    }
+    doubtful = {row["xid"] for row in changes.values() if "may undo an UPDATE of large objects" in (row["problem"] or "")}
+    assert doubtful == set(stopped)
 
 
 @pytest.mark.parametrize("rows", PROBLEMS)
