@@ -64,7 +64,7 @@ test: $(STAMP) ## Run all tests (ARGS="-n 0 -k name" for some of them in one pro
 test-fast: $(STAMP) ## Run the tests that start neither Spark nor Airflow
 	@$(PYTEST) -m "not spark and not airflow" $(ARGS)
 
-HUNTS = tests/e2e/test_kills_everywhere.py tests/e2e/test_two_hosts.py tests/e2e/test_compose_services.py tests/integration/test_histories.py tests/integration/test_table_lives.py \
+HUNTS = tests/e2e/test_kills_everywhere.py tests/e2e/test_compose_services.py tests/integration/test_histories.py tests/integration/test_table_lives.py \
 	tests/integration/spark/test_assemble.py \
 	tests/integration/spark/test_batch.py tests/unit/steps/test_any_order.py
 EXAMPLES = 200
