@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from configparser import RawConfigParser
 from contextlib import redirect_stdout
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,6 +20,17 @@ def is_airflow_set_up() -> bool:
         return False
     home = Path(os.environ.get("AIRFLOW_HOME") or Path.home() / "airflow")
     return "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN" in os.environ or (home / "airflow.cfg").exists()
+
+
+def airflow_executors() -> list[str]:
+    """Return the executors of this machine's Airflow, read from its variable or its file, without importing it."""
+    text = os.environ.get("AIRFLOW__CORE__EXECUTOR", "")
+    if not text:
+        home = Path(os.environ.get("AIRFLOW_HOME") or Path.home() / "airflow")
+        settings = RawConfigParser(strict=False)
+        settings.read(home / "airflow.cfg")
+        text = settings.get("core", "executor", fallback="")
+    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def read_from_airflow(*conn_ids: str | None) -> None:

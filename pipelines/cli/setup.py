@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from pipelines.cli.connections import connected, read_from_airflow
+from pipelines.cli.connections import airflow_executors, connected, read_from_airflow
 from pipelines.cli.options import (
     CONFIGURATION,
     DIFFERS,
@@ -40,7 +40,14 @@ def report_findings(output: Output, findings: Sequence[Finding], good: str, foll
         raise typer.Exit(CONFIGURATION)
 
 
-def validate(config: ConfigOption = None, output: OutputOption = Output.table) -> None:
+def validate(
+    spark: Annotated[
+        bool,
+        typer.Option("--spark", help="Also start Spark, or ask the Connect server, and let it read and write there."),
+    ] = False,
+    config: ConfigOption = None,
+    output: OutputOption = Output.table,
+) -> None:
     """Check pipelines.yml, folders, the ledger, and Java and jars for Spark, without connecting to Oracle."""
     from pipelines import steps
 
@@ -48,7 +55,10 @@ def validate(config: ConfigOption = None, output: OutputOption = Output.table) -
         pipelines = load_configuration(config).pipelines.values()
         for pipeline in pipelines:
             read_from_airflow(connected(pipeline).ledger.connection)
-        findings = [finding for pipeline in pipelines for finding in steps.validate(pipeline)]
+        executors = airflow_executors()
+        findings = [
+            finding for pipeline in pipelines for finding in steps.validate(pipeline, executors=executors, start_spark=spark)
+        ]
         report_findings(output, findings, "The configuration is good.", "redolake doctor")
 
 

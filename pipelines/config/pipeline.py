@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import posixpath
 import re
 from collections.abc import Iterable, Mapping
@@ -239,6 +241,19 @@ class Pipeline(Settings):
     @property
     def patterns(self) -> list[Match]:
         return [match for match in self.matches if not match.excludes]
+
+    @property
+    def settings_hash(self) -> str:
+        """Return a hash that two hosts share if their files say the same. The ledger is left out, for Airflow puts the URL
+        of its connection in; so are the tables that a pattern has matched."""
+        body = self.model_dump(mode="json", exclude={"ledger", "tables"})
+        found = [(table, self.matching(table.id)) for table in self.tables]
+        own = [
+            table.model_dump(mode="json")
+            for table, match in found
+            if match is None or match.table(table.id, self.renamed.get(table.id)) != table
+        ]
+        return hashlib.sha256(json.dumps([body, own], sort_keys=True).encode()).hexdigest()[:16]
 
     def with_matched(self, tables: Iterable[TableId], renamed: Renamed = NOT_RENAMED) -> Self:
         """Return the pipeline with these tables in `tables` as well, as far as a pattern matches them. `renamed` has the names

@@ -16,7 +16,7 @@ from pipelines.ledger.captured import key_of
 from pipelines.ledger.entries import Json
 from pipelines.table import TableId
 
-FactKind = Literal["source", "source failure", "plan", "redo", "runway", "choices", "proofs", "snapshot"]
+FactKind = Literal["source", "source failure", "plan", "settings", "redo", "runway", "choices", "proofs", "snapshot"]
 
 F, R = t.facts.c, t.table_rows.c
 PROOFS_KEPT = 12

@@ -40,6 +40,15 @@ class PlanFact:
 
 
 @dataclass(frozen=True, slots=True)
+class SettingsFact:
+    """A hash of the settings with which the last plan was made, and where."""
+
+    hash: str
+    host: str
+    at: str
+
+
+@dataclass(frozen=True, slots=True)
 class LogFact:
     """A log of one redo thread. `kind`: read (and still kept), archived and unread, online, switched and due, missing."""
 

@@ -7,7 +7,7 @@ from pipelines.steps.apply import approve_ddl, look_up_ddl, prepare_batch, recor
 from pipelines.steps.backfill import prepare_backfill, record_backfill, run_backfill
 from pipelines.steps.capture import AlreadyLanded, land_window, mine_window_slice, plan_next_window, remine_window
 from pipelines.steps.captured_tables import joined_tables
-from pipelines.steps.doctor import examine, run_doctor, validate
+from pipelines.steps.doctor import examine, run_doctor
 from pipelines.steps.edit import plan_edit
 from pipelines.steps.follow import follow_pipeline
 from pipelines.steps.init import count_tables, find_source, find_tables, open_unconfigured, propose_pipeline
@@ -29,6 +29,7 @@ from pipelines.steps.snapshot import (
 from pipelines.steps.spark_jobs import external_spark_job, open_spark, read_job_failure, run_spark_job
 from pipelines.steps.status import list_windows, read_complete_to, read_status
 from pipelines.steps.transactions import drop_transaction, list_transactions, look_up_transaction
+from pipelines.steps.validation import validate
 from pipelines.steps.verify import verify_tables
 from pipelines.steps.wait import AwaitedLog, is_source_back, is_still_awaited, log_overdue
 

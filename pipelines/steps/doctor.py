@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
-import os
-import uuid
 from collections.abc import Sequence
-from dataclasses import replace
-from functools import partial
 
-from pipelines import crash
 from pipelines.config import Pipeline
-from pipelines.context import Report, ledger_url, open_context, open_pipeline_source, silent
+from pipelines.context import Report, open_context, open_pipeline_source, silent
 from pipelines.decode.datatypes import why_refused
 from pipelines.decode.datatypes.character import CODECS
 from pipelines.errors import ConfigurationError, Finding, NoDictionaryInRedo, RedolakeError
-from pipelines.land import Landing
-from pipelines.ledger import open_ledger
 from pipelines.reconcile.table_versions import dropped_tables
 from pipelines.redo import RedoFacts
-from pipelines.runtime import find_java, spark_jars
 from pipelines.scn import ChainPosition
 from pipelines.source import (
     ConfiguredTable,
     ConnectParams,
     ProbeResult,
     Source,
-    connect_params,
-    is_connection_set,
     number_findings,
     preflight_findings,
     preflight_notes,
@@ -37,61 +27,9 @@ from pipelines.steps.captured_tables import pattern_findings
 from pipelines.steps.doctor_report import DoctorReport, doctor_report
 from pipelines.steps.redo_dictionary import dictionary_for
 from pipelines.steps.same_container import pdb_change, recorded_container
+from pipelines.steps.validation import place_findings
 from pipelines.table import TableId
 from pipelines.window import Lost, plan_window
-
-
-def validate(pipeline: Pipeline) -> list[Finding]:
-    """Check everything that needs no Oracle: places to write, the connection's text, and what Spark needs."""
-    return [*place_findings(pipeline), *spark_findings(pipeline)]
-
-
-def place_findings(pipeline: Pipeline) -> list[Finding]:
-    """Check without Oracle that landing, lake and ledger are writable and that the connection is configured."""
-    findings: list[Finding] = []
-    for what, place in (("landing", pipeline.landing), ("lake", pipeline.lake)):
-        findings += writable(f"{pipeline.name}.{what}", place, pipeline.name)
-    try:
-        open_ledger(ledger_url(pipeline), pipeline.name).close()
-    except ConfigurationError as error:
-        findings += error.findings
-    except RedolakeError as error:
-        findings.append(Finding(f"{pipeline.name}.ledger", error.what, error.cure))
-    try:
-        connect_params(pipeline.source.connection, os.environ)
-    except ConfigurationError as error:
-        # Airflow may keep the connection elsewhere; one that is here and wrong is an error.
-        severity = "error" if is_connection_set(pipeline.source.connection, os.environ) else "warning"
-        findings += [replace(finding, severity=severity) for finding in error.findings]
-    return findings
-
-
-def spark_findings(pipeline: Pipeline) -> list[Finding]:
-    """Check Java and the jars here. They are needed where tasks run, which may be another machine, so they are warnings."""
-    if pipeline.spark.mode == "connect":
-        return []  # the server has its own
-    findings: list[Finding] = []
-    for check in (find_java, partial(spark_jars, pipeline.landing, pipeline.lake)):
-        try:
-            check()
-        except ConfigurationError as error:
-            findings += [replace(finding, severity="warning") for finding in error.findings]
-    return findings
-
-
-@crash.writer
-def writable(subject: str, place: str, pipeline: str) -> list[Finding]:
-    """Return a finding unless a small file can be written to `place` and removed again."""
-    try:
-        landing = Landing(place, pipeline)
-        name = f"write-test-{uuid.uuid4().hex}"
-        landing.files.create(name, b"")
-        landing.files.remove(name)
-    except ConfigurationError as error:
-        return [replace(finding, subject=subject, what=f"{place}: {finding.what}") for finding in error.findings]
-    except RedolakeError as error:
-        return [Finding(subject, f"{place}: {error.what}", error.cure)]
-    return []
 
 
 def run_doctor(pipeline: Pipeline, source: ConnectParams | None = None, report: Report = silent) -> list[Finding]:

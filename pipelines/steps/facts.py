@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -18,6 +19,7 @@ from pipelines.records.facts import (
     LogFact,
     PlanFact,
     RedoFact,
+    SettingsFact,
     SnapshotFact,
     SourceFact,
     ThreadFact,
@@ -84,14 +86,16 @@ def joined(thread: ThreadFact, before: ThreadFact | None) -> ThreadFact:
 
 def record_plan(context: PipelineContext, outcome: str, reason: str, awaited: AwaitedLog | None = None) -> None:
     """Record the answer of a plan. A log that is awaited since an earlier plan keeps its first time."""
-    since = now().isoformat(timespec="seconds")
+    since = at = now().isoformat(timespec="seconds")
     thread, sequence = (None, None) if awaited is None else (awaited.thread, awaited.sequence)
     body = context.ledger.fact("plan")
     if body is not None:
         before = from_body(PlanFact, body, "the last plan in the ledger")
         if (before.outcome, before.thread, before.sequence) == (outcome, thread, sequence):
             since = before.since
-    context.ledger.record_fact("plan", to_body(PlanFact(outcome, reason, since, thread, sequence)))
+    settings = SettingsFact(context.pipeline.settings_hash, socket.gethostname(), at)
+    plan = PlanFact(outcome, reason, since, thread, sequence)
+    context.ledger.record_facts({("plan", ""): to_body(plan), ("settings", ""): to_body(settings)})
 
 
 def record_choices(context: PipelineContext, position: Position, choices: Sequence[Choice], rman: Sequence[str]) -> None:

@@ -119,6 +119,7 @@ NOT_KILLED_AT = {
     "write_reread_later": "as write_reread",
     "record_evidence": "comes before the manifest of its window, and the window that is landed again finds it",
     "writable": "`doctor` and `validate` try whether a place can be written",
+    "same_place": "`validate --spark` tries whether Spark uses the same place",
 }
 POINT_IN = {  # writers whose callers pass the point
     "overwrite": ("load_snapshot", "create_shadow"),

@@ -1,0 +1,190 @@
+"""Check what needs no Oracle: places to write, the ledger, the connection's text, and what Spark needs. Report all findings."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from pipelines import crash
+from pipelines.config import Pipeline
+from pipelines.context import ledger_url
+from pipelines.errors import ConfigurationError, Finding, RedolakeError
+from pipelines.filesystem import protocol_of
+from pipelines.land import Landing
+from pipelines.ledger import Ledger, open_ledger
+from pipelines.records.codec import from_body
+from pipelines.records.facts import SettingsFact
+from pipelines.runtime import JARS_VARIABLE, find_java, s3_jars, spark_jars
+from pipelines.source import connect_params, is_connection_set
+from pipelines.steps.spark_jobs import open_spark
+
+# Airflow's executors that run each task on the scheduler's own machine.
+LOCAL_EXECUTORS = ("LocalExecutor", "SequentialExecutor")
+S3_PROTOCOLS, OTHER_STORES = ("s3", "s3a"), ("gs", "gcs", "abfs", "abfss", "az")
+
+
+def validate(pipeline: Pipeline, *, executors: Sequence[str] = (), start_spark: bool = False) -> list[Finding]:
+    """Check everything that needs no Oracle. `executors` are Airflow's; with `start_spark`, Spark reads and writes the places
+    too."""
+    findings = [*place_findings(pipeline), *host_findings(pipeline, executors), *spark_findings(pipeline)]
+    if start_spark and not any(finding.severity == "error" for finding in findings):
+        findings += seen_by_spark(pipeline)
+    return findings
+
+
+def place_findings(pipeline: Pipeline) -> list[Finding]:
+    """Check without Oracle that landing, lake and ledger are writable and that the connection is configured."""
+    findings: list[Finding] = []
+    for what, place in places(pipeline).items():
+        findings += writable(what, place, pipeline.name)
+    try:
+        ledger = open_ledger(ledger_url(pipeline), pipeline.name)
+        try:
+            findings += settings_findings(pipeline, ledger)
+        finally:
+            ledger.close()
+    except ConfigurationError as error:
+        findings += error.findings
+    except RedolakeError as error:
+        findings.append(Finding(f"{pipeline.name}.ledger", error.what, error.cure))
+    try:
+        connect_params(pipeline.source.connection, os.environ)
+    except ConfigurationError as error:
+        # Airflow may keep the connection elsewhere; one that is here and wrong is an error.
+        severity = "error" if is_connection_set(pipeline.source.connection, os.environ) else "warning"
+        findings += [replace(finding, severity=severity) for finding in error.findings]
+    return findings
+
+
+def places(pipeline: Pipeline) -> dict[str, str]:
+    return {f"{pipeline.name}.landing": pipeline.landing, f"{pipeline.name}.lake": pipeline.lake}
+
+
+def settings_findings(pipeline: Pipeline, ledger: Ledger) -> list[Finding]:
+    """Compare this file's settings with those of the last plan, which another host may have made from a file of its own."""
+    body = ledger.fact("settings")
+    if body is None:
+        return []
+    last = from_body(SettingsFact, body, "the last plan's settings in the ledger")
+    if last.hash == pipeline.settings_hash:
+        return []
+    what = f"the last plan, at {last.at} on host {last.host}, had other settings than this file"
+    cure = "the same pipelines.yml and variables on every host; after an edit, the next plan has the new settings"
+    return [Finding(f"{pipeline.name}.settings", what, cure, "warning")]
+
+
+def host_findings(pipeline: Pipeline, executors: Sequence[str]) -> list[Finding]:
+    """Check that nothing is only on one machine if Airflow runs tasks on several."""
+    several = [name for name in executors if not name.endswith(LOCAL_EXECUTORS)]
+    if not several:
+        return []
+    here = f"Airflow's {', '.join(several)} may run tasks on several hosts"
+    cure = "mount it at the same path on each of them, or set a URL of an object store"
+    findings = [
+        Finding(what, f"{place} is a folder, and {here}", cure, "warning")
+        for what, place in places(pipeline).items()
+        if protocol_of(place) in ("file", "local")
+    ]
+    if pipeline.ledger.connection is None and pipeline.ledger_url.startswith("sqlite"):
+        cure = "set ledger.connection or ledger.url to a PostgreSQL database"
+        findings.append(Finding(f"{pipeline.name}.ledger", f"is a SQLite file, and {here}", cure))
+    return findings
+
+
+def spark_findings(pipeline: Pipeline) -> list[Finding]:
+    """Check Java and the jars here. They are needed where tasks run, which may be another machine, so they are warnings."""
+    if pipeline.spark.mode == "connect":
+        return []  # the server has its own
+    findings: list[Finding] = []
+    for check in (find_java, partial(spark_jars, pipeline.landing, pipeline.lake)):
+        try:
+            check()
+        except ConfigurationError as error:
+            findings += [replace(finding, severity="warning") for finding in error.findings]
+    return [*findings, *object_store_findings(pipeline)]
+
+
+def object_store_findings(pipeline: Pipeline) -> list[Finding]:
+    """Check that Spark has a file system for the places; jars that the settings name are not looked into."""
+    named = {"spark.jars", "spark.jars.packages"} & set(pipeline.spark.conf)
+    if named or os.environ.get(JARS_VARIABLE):
+        return []
+    findings = []
+    for what, place in places(pipeline).items():
+        protocol = protocol_of(place)
+        add = f"name the connector for {protocol}:// in spark.conf: spark.jars.packages"
+        if protocol in S3_PROTOCOLS and not s3_jars():
+            lacks = f"Spark cannot read {place}: the jars of its S3 file system are not here"
+            findings.append(Finding(what, lacks, f"run `python -m pipelines.runtime`, which fetches them, or {add}", "warning"))
+        if protocol in OTHER_STORES:
+            lacks = f"Redolake fetches no connector of Spark for {protocol}://"
+            findings.append(Finding(what, lacks, f"{add}; `redolake validate --spark` tries it", "warning"))
+    return findings
+
+
+def seen_by_spark(pipeline: Pipeline) -> list[Finding]:
+    """Start Spark, or ask the Connect server, and check that it reads what is written here, and the other way round."""
+    try:
+        spark = open_spark(pipeline)
+    except ConfigurationError as error:
+        return list(error.findings)
+    except Exception as error:  # of Java, of gRPC or of pyspark
+        cure = "correct `spark` in pipelines.yml, or start the Connect server"
+        return [Finding(f"{pipeline.name}.spark", f"Spark does not start: {first_line(error)}", cure)]
+    try:
+        checked = [same_place(what, place, pipeline.name, spark) for what, place in places(pipeline).items()]
+    finally:
+        spark.stop()
+    return [finding for findings in checked for finding in findings]
+
+
+@crash.writer
+def same_place(subject: str, place: str, pipeline: str, spark: Any) -> list[Finding]:
+    """Return a finding unless Spark reads a file that is written here, and its own file is found here."""
+    from pipelines.job.place_check import read_text, write_text
+
+    token = uuid.uuid4().hex
+    files = Landing(place, pipeline).files
+    mine, its = f"write-test-{token}", f"write-test-of-spark-{token}"
+    cure = "Spark and this process need the same folder or bucket, and both the rights, the endpoint and the jars for it"
+    try:
+        files.create(mine, token.encode())
+        if read_text(spark, files.location(mine)) != token:
+            return [Finding(subject, f"{place}: Spark reads another file there than this process has written", cure)]
+        write_text(spark, files.location(its), token)
+        if not files.names(its):
+            return [Finding(subject, f"{place}: what Spark has written there is not seen by this process", cure)]
+    except RedolakeError as error:
+        return [Finding(subject, f"{place}: {error.what}", error.cure)]
+    except Exception as error:  # of Java, of gRPC or of pyspark
+        return [Finding(subject, f"{place}: Spark cannot use it: {first_line(error)}", cure)]
+    finally:
+        files.remove(mine)
+        files.remove(its)
+    return []
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line that says something; Java's stack follows it."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    reason = next((line for line in lines if line.startswith(("java.", "org.", "com.", "software.", ": "))), None)
+    return (reason or (lines[0] if lines else type(error).__name__)).lstrip(": ")[:500]
+
+
+@crash.writer
+def writable(subject: str, place: str, pipeline: str) -> list[Finding]:
+    """Return a finding unless a small file can be written to `place` and removed again."""
+    try:
+        landing = Landing(place, pipeline)
+        name = f"write-test-{uuid.uuid4().hex}"
+        landing.files.create(name, b"")
+        landing.files.remove(name)
+    except ConfigurationError as error:
+        return [replace(finding, subject=subject, what=f"{place}: {finding.what}") for finding in error.findings]
+    except RedolakeError as error:
+        return [Finding(subject, f"{place}: {error.what}", error.cure)]
+    return []

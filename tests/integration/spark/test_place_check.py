@@ -1,0 +1,28 @@
+"""`redolake validate --spark`: whether Spark reads and writes the places that this process does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipelines.steps.validation import same_place
+from tests.fix_s3 import S3
+
+pytestmark = pytest.mark.spark
+
+
+def test_a_folder_that_spark_shares_has_no_finding_and_stays_empty(spark: Any, tmp_path: Path) -> None:
+    assert same_place("shop.lake", str(tmp_path), "shop", spark) == []
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+def test_a_bucket_for_which_spark_lacks_the_jars_is_a_finding(spark: Any, s3: S3, bucket: str) -> None:
+    (found,) = same_place("shop.lake", f"s3://{bucket}/lake", "shop", spark)
+
+    assert (found.severity, found.subject) == ("error", "shop.lake")
+    assert "Spark cannot use it" in found.what
+    assert "S3AFileSystem" in found.what
+    assert "the jars for it" in found.cure
+    assert s3.keys(bucket) == []

@@ -1,0 +1,103 @@
+"""What `validate` says of a set-up on several hosts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipelines import runtime
+from pipelines.config import Pipeline
+from pipelines.context import open_context
+from pipelines.errors import Finding
+from pipelines.steps import validation as checks
+from pipelines.steps.facts import record_plan
+from pipelines.steps.validation import object_store_findings, validate
+from pipelines.table import TableId
+
+
+@pytest.fixture(autouse=True)
+def connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AIRFLOW_CONN_SHOP_ORACLE", "oracle://user:secret@127.0.0.1:1/FREE")
+
+
+def made(folder: Path, **settings: Any) -> Pipeline:
+    places = {"landing": str(folder / "landing"), "lake": str(folder / "lake")}
+    source = {"connection": "shop_oracle"}
+    return Pipeline.model_validate({"name": "shop", "source": source, "tables": ["SHOP.ORDERS"], **places, **settings})
+
+
+def said(findings: list[Finding]) -> list[tuple[str, str]]:
+    return [(finding.severity, finding.subject) for finding in findings]
+
+
+def test_the_settings_of_the_last_plan_are_compared_with_those_of_this_file(tmp_path: Path) -> None:
+    mine, theirs = made(tmp_path), made(tmp_path, tables=["SHOP.ORDERS", "SHOP.STOCK"])
+    assert validate(mine) == []
+    with open_context(theirs) as context:
+        record_plan(context, "nothing", "no redo thread has a new archived log")
+
+    assert validate(theirs) == []
+    (found,) = validate(mine)
+
+    assert (found.severity, found.subject) == ("warning", "shop.settings")
+    assert "on host" in found.what
+    assert "the same pipelines.yml" in found.cure
+
+
+def test_matched_tables_and_the_url_of_the_ledger_are_no_other_settings(tmp_path: Path) -> None:
+    mine = made(tmp_path, tables=["SHOP.*"])
+    running = mine.with_matched([TableId("SHOP", "ORDERS")])
+    running = running.model_copy(update={"ledger": running.ledger.model_copy(update={"url": "postgresql://db/ledger"})})
+
+    assert running.settings_hash == mine.settings_hash
+    assert made(tmp_path, tables=["SHOP.*", {"table": "SHOP.ORDERS", "exclude": ["NOTE"]}]).settings_hash != mine.settings_hash
+
+
+def test_what_is_on_one_machine_is_named_where_airflow_runs_tasks_on_several(tmp_path: Path) -> None:
+    pipeline = made(tmp_path)
+
+    assert validate(pipeline, executors=["LocalExecutor"]) == []
+    assert said(validate(pipeline, executors=["LocalExecutor", "airflow.providers.celery.executors.CeleryExecutor"])) == [
+        ("warning", "shop.landing"),
+        ("warning", "shop.lake"),
+        ("error", "shop.ledger"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("lake", "settings", "warned"),
+    [
+        ("s3://bucket/lake", {}, ["jars of its S3 file system"]),
+        ("gs://bucket/lake", {}, ["no connector of Spark for gs://"]),
+        ("abfss://lake@account/lake", {}, ["no connector of Spark for abfss://"]),
+        ("s3://bucket/lake", {"conf": {"spark.jars.packages": "org.apache.hadoop:hadoop-aws:3.5.0"}}, []),
+        ("/lake", {}, []),
+    ],
+)
+def test_a_spark_without_the_jars_of_an_object_store_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lake: str, settings: dict[str, Any], warned: list[str]
+) -> None:
+    monkeypatch.setattr(runtime, "share", lambda: tmp_path)
+
+    found = object_store_findings(made(tmp_path, lake=lake, spark=settings))
+
+    assert [part in finding.what for finding, part in zip(found, warned, strict=True)] == [True] * len(warned)
+    assert {finding.severity for finding in found} <= {"warning"}
+
+
+def test_a_spark_that_does_not_start_is_a_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REDOLAKE_SPARK_REMOTE", "127.0.0.1")
+
+    found = validate(made(tmp_path, spark={"mode": "connect"}), start_spark=True)
+
+    assert said(found) == [("error", "shop.spark")]
+    assert "sc://" in found[0].what
+
+
+def test_spark_is_not_started_where_something_is_wrong_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "landing").write_text("a file lies where the folder should be")
+    monkeypatch.setattr(checks, "seen_by_spark", lambda _: pytest.fail("it would wait for Spark first"))
+
+    assert ("error", "shop.landing") in said(validate(made(tmp_path), start_spark=True))
