@@ -17,6 +17,7 @@ from airflow.sdk.definitions.param import ParamsDict
 from airflow.sdk.exceptions import AirflowFailException
 
 from pipelines.airflow.connections import resolved_pipeline
+from pipelines.airflow.notices import notifiers
 from pipelines.airflow.texts import TASKS
 from pipelines.config import Pipeline
 
@@ -51,8 +52,11 @@ class ApproveChoice(ApprovalOperator):
     template_fields = ()  # the texts contain names from Oracle, which are no templates
 
     def __init__(self, *, pipeline: Pipeline, ask: Ask, **settings: Any) -> None:
+        to_notify = notifiers(pipeline, "on_approval")
         wait = timedelta(minutes=pipeline.airflow.approval_minutes)
-        super().__init__(task_id=TASK, subject="", response_timeout=wait, doc_md=TASKS["approve"], **settings)
+        super().__init__(
+            task_id=TASK, subject="", response_timeout=wait, doc_md=TASKS["approve"], notifiers=to_notify, **settings
+        )
         self.pipeline, self.ask = pipeline, ask
 
     def execute(self, context: Any) -> Any:

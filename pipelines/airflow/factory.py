@@ -23,7 +23,7 @@ from pipelines.airflow.recover import recover_dag
 from pipelines.airflow.resume import resume_dag
 from pipelines.airflow.snapshot import snapshot_dag
 from pipelines.airflow.verify import verify_dag
-from pipelines.config import CONFIG_VARIABLE, DEFAULT_FILE, load_each
+from pipelines.config import CONFIG_VARIABLE, DEFAULT_FILE, Pipeline, load_each
 from pipelines.errors import ConfigurationError
 
 BUILDERS = (capture_dag, apply_dag, snapshot_dag, backfill_dag, verify_dag, resume_dag, doctor_dag, drop_dag, recover_dag)
@@ -41,8 +41,16 @@ def configuration_file(dag_file: Path) -> Path:
 def build_dags(dag_file: Path) -> dict[str, DAG]:
     """Return DAGs by id, for the globals of the DAG file."""
     configuration, wrong = load_each(configuration_file(dag_file))
-    dags = [build(pipeline) for pipeline in configuration.pipelines.values() for build in BUILDERS]
+    dags = [dag for pipeline in configuration.pipelines.values() for dag in dags_of(pipeline)]
     return {dag.dag_id: dag for dag in [*dags, *(misconfigured_dag(name, error) for name, error in wrong.items())]}
+
+
+def dags_of(pipeline: Pipeline) -> list[DAG]:
+    """Return the DAGs of a pipeline; for a schedule or a notifier that Airflow cannot use, the one that shows it."""
+    try:
+        return [build(pipeline) for build in BUILDERS]
+    except ConfigurationError as error:
+        return [misconfigured_dag(pipeline.name, error)]
 
 
 def misconfigured_dag(name: str, error: ConfigurationError) -> DAG:

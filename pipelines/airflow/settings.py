@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
+from pipelines.airflow.notices import deadline_of, notifiers
 from pipelines.airflow.schedule import START
 from pipelines.config import Pipeline
 
@@ -33,12 +34,15 @@ def dag_settings(pipeline: Pipeline, part: str) -> dict[str, Any]:
         "tags": ["redolake", pipeline.name, *pipeline.airflow.tags],
         "description": DESCRIPTIONS[part].format(name=pipeline.name),
         "default_args": {**retry_settings(pipeline), **task_settings(pipeline)},
+        "deadline": deadline_of(pipeline, part),
     }
 
 
 def task_settings(pipeline: Pipeline) -> dict[str, Any]:
+    """Return what all tasks share. A failed task notifies and not only a failed run: `runway` fails no run."""
     chosen = pipeline.airflow
-    return {"owner": chosen.owner, **{n: v for n, v in (("pool", chosen.pool), ("queue", chosen.queue)) if v is not None}}
+    where = {n: v for n, v in (("pool", chosen.pool), ("queue", chosen.queue)) if v is not None}
+    return {"owner": chosen.owner, **where, "on_failure_callback": notifiers(pipeline, "on_failure")}
 
 
 def retry_settings(pipeline: Pipeline) -> dict[str, Any]:

@@ -4,6 +4,7 @@ The file contains no secrets: `source.connection` and `ledger.connection` name A
 variables), and `${NAME}` in any text is replaced from the environment.
 """
 
+from pipelines.config.airflow_settings import AirflowSettings
 from pipelines.config.file import (
     CONFIG_VARIABLE,
     DEFAULT_FILE,
@@ -13,7 +14,7 @@ from pipelines.config.file import (
     parse_configuration,
     parse_each,
 )
-from pipelines.config.pipeline import AirflowSettings, Configuration, LedgerSettings, Pipeline, Retry, WindowLimits
+from pipelines.config.pipeline import Configuration, LedgerSettings, Pipeline, Retry, WindowLimits
 from pipelines.config.tables import Table
 
 __all__ = [

@@ -14,6 +14,7 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
+from pipelines.config.airflow_settings import AirflowSettings
 from pipelines.config.resnapshot import ResnapshotLimits
 from pipelines.config.tables import Match, OnDdl, Table, is_match
 from pipelines.config.values import Bytes, LargeObjectsSetting, Properties, Settings, UnsupportedColumns, quoted_on
@@ -72,16 +73,6 @@ class SparkSettings(Settings):
     connection: str = Field("spark_default", description="Airflow connection id of the cluster or the Connect server")
     master: str = Field("local[2]", description="for `redolake run` and `verify` in one process")
     conf: dict[str, str] = Field(default_factory=dict, description="more Spark settings, passed on unchanged")
-
-
-class AirflowSettings(Settings):
-    owner: str = Field("redolake", description="owner of the DAGs' tasks")
-    tags: list[str] = Field(default_factory=list, description="more tags of the DAGs")
-    pool: str | None = Field(None, description="Airflow pool of the tasks; it must exist")
-    queue: str | None = Field(None, description="queue of the tasks, for executors that have queues")
-    approval_minutes: float = Field(
-        240, gt=0, description="how long a choice that cannot be undone waits for an approval; then nothing is done"
-    )
 
 
 class Retry(Settings):
