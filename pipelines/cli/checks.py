@@ -91,7 +91,8 @@ def code_of(result: Verification) -> int:
 
 def show_verdict(result: Verification) -> None:
     differing, equal = sum(not t.equal for t in result.tables), sum(t.equal for t in result.tables)
-    verdict = f"{equal} of {equal + differing + len(result.not_compared)} tables are equal to the source"
+    compared = equal + differing + len(result.not_compared)
+    verdict = f"{equal} of {compared} tables are equal to the source" if compared else "There is no table to compare"
     if differing:
         verdict += f", {differing} differ"
     if result.not_compared:

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from pipelines.cli.metrics_server import metrics_server
 from pipelines.cli.options import ConfigOption, OutputOption, PipelineOption, report_errors, select_pipeline
-from pipelines.cli.output import Output, console, grid, print_alert, show
+from pipelines.cli.output import Output, console, grid, print_alert, show, time_text
 
 if TYPE_CHECKING:
     from pipelines.cockpit import Overview
@@ -50,6 +50,8 @@ def tables(
     read."""
     with report_errors(output):
         found = overview(select_pipeline(pipeline, config), search)
+        if output is Output.table and found.tables and not search:
+            console.print(verdict(found), soft_wrap=True)
         empty = f"No captured table has {search!r} in its name." if search else verdict(found)
         show(output, found.tables, lambda: tables_grid(found) if found.tables else empty)
         if output is Output.table:
@@ -59,7 +61,7 @@ def tables(
 
 
 def tables_grid(found: Overview) -> Grid:
-    columns = ("table", "state", "complete to SCN", "inserted", "updated", "deleted", "last comparison")
+    columns = ("table", "state", "complete to SCN", "UTC", "inserted", "updated", "deleted", "last comparison")
     rows = []
     for t in found.tables:
         proof = "none"
@@ -68,7 +70,7 @@ def tables_grid(found: Overview) -> Grid:
             how = "equal" if last.result.is_equal else "not compared" if last.result.error else "DIFFERS"
             proof = f"{how} {last.at:%Y-%m-%d %H:%M}"
         state = f"{t.state}, behind" if t.behind else t.state
-        rows.append((t.name, state, t.complete_to, t.inserted, t.updated, t.deleted, proof))
+        rows.append((t.name, state, t.complete_to, time_text(t.complete_to_at), t.inserted, t.updated, t.deleted, proof))
     return grid(f"{found.pipeline}: rows of the last 24 hours", columns, rows)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -32,6 +31,7 @@ from pipelines.cli.output import (
     show_declared_gaps,
     show_dropped,
     show_held,
+    time_text,
 )
 
 if TYPE_CHECKING:
@@ -57,19 +57,15 @@ def status(pipeline: PipelineOption = None, config: ConfigOption = None, output:
 
 
 def tables_grid(status: Status) -> Grid:
-    rows = [(t.table, t.state, t.complete_to, shown(t.complete_to_at)) for t in status.tables]
+    rows = [(t.table, t.state, t.complete_to, time_text(t.complete_to_at)) for t in status.tables]
     return grid(f"{status.pipeline}: landed to SCN {status.landed_to}", ("table", "state", "complete to SCN", "UTC"), rows)
-
-
-def shown(at: datetime | None) -> str:
-    return "" if at is None else f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S}"
 
 
 def show_details(status: Status) -> None:
     if status.lacks_ledger:
         print_alert(f"The ledger is empty, and the landing is not\n  do this: redolake run -p {status.pipeline} rebuilds it")
     show_held(status.tables)
-    rows = [(w.name, w.state, w.logs, w.rows, shown(w.ends_at)) for w in status.windows]
+    rows = [(w.name, w.state, w.logs, w.rows, time_text(w.ends_at)) for w in status.windows]
     windows = grid("Latest windows", ("window", "state", "logs", "rows", "ends, UTC"), rows, ("window",))
     console.print(windows if rows else "No window has landed yet.")
     if quotes := sum(w.single_quote_rows for w in status.windows):
@@ -111,7 +107,7 @@ def windows(
     with report_errors(output):
         result = steps.list_windows(select_pipeline(pipeline, config), limit)
         columns = ("start SCN", "end SCN", "ends, UTC", "logs", "rows", "of these", "row hash")
-        rows = [(w.start, w.end, shown(w.ends_at), w.logs, w.rows, account_text(w.account), w.hash[:8]) for w in result]
+        rows = [(w.start, w.end, time_text(w.ends_at), w.logs, w.rows, account_text(w.account), w.hash[:8]) for w in result]
         windows = grid("Landed windows", columns, rows, ("start SCN", "end SCN", "row hash"))
         show(output, result, lambda: windows if rows else "No window has landed yet.")
 

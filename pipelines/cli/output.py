@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -122,6 +123,10 @@ def grid(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], u
     return out
 
 
+def time_text(at: datetime | None) -> str:
+    return "" if at is None else f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S}"
+
+
 def findings_text(findings: Sequence[Finding]) -> Text:
     """Return a list, not a table, so that cures can be copied."""
     text = Text()
@@ -132,13 +137,13 @@ def findings_text(findings: Sequence[Finding]) -> Text:
 
 
 def doctor_text(found: DoctorReport, none_found: str) -> Text:
-    """Return doctor's findings by cause, the summary of each schema, and a closing line."""
-    text = groups_text(found.groups)
+    """Return a line of totals, doctor's findings by cause, the summary of each schema, and what comes next."""
+    text = Text(f"{found.closing}\n" if found.findings else none_found, style="bold")
+    text.append_text(groups_text(found.groups))
     for schema in found.schemas:
         text.append(f"{schema}\n", style="bold")
-    text.append(found.closing if found.findings else none_found)
     if found.findings and found.ok:
-        text.append(f"\n{none_found.replace('No problems found', 'Nothing stops a run')}")
+        text.append(f"{none_found.replace('No problems found', 'Nothing stops a run')}")
     return text
 
 

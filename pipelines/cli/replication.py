@@ -24,7 +24,7 @@ from pipelines.cli.options import (
     report_errors,
     select_pipeline,
 )
-from pipelines.cli.output import Output, grid, print_progress, progress, show
+from pipelines.cli.output import Output, grid, print_progress, progress, show, time_text
 
 if TYPE_CHECKING:
     from pipelines.steps.follow import FollowOutcome
@@ -58,7 +58,8 @@ def snapshot(
         with progress() as report:
             result = steps.take_snapshot(selected, tables or None, replace=replace, report=report)
         rows = [(t.table, t.scn, t.rows) for t in result.tables]
-        show(output, result, lambda: grid("Snapshot", ("table", "AS OF SCN", "rows"), rows))
+        none = "Every table has contents; --replace reads one again."
+        show(output, result, lambda: grid("Snapshot", ("table", "AS OF SCN", "rows"), rows) if rows else none)
 
 
 def run(
@@ -89,9 +90,9 @@ def run(
                 result = until_signalled(lambda stop: steps.follow_pipeline(selected, stop, report=report))
             else:
                 result = steps.run_pipeline(selected, until_caught_up=until_caught_up, wait=wait, report=report)
-        rows = [(t.table, t.state, t.complete_to) for t in result.tables]
+        rows = [(t.table, t.state, t.complete_to, time_text(t.complete_to_at)) for t in result.tables]
         title = f"{result.windows} window(s) landed, {result.batches} batch(es) applied"
-        show(output, result, lambda: grid(title, ("table", "state", "complete to SCN"), rows))
+        show(output, result, lambda: grid(title, ("table", "state", "complete to SCN", "UTC"), rows) if rows else title)
         if any(t.state == "held" for t in result.tables):
             raise typer.Exit(DIFFERS)
         if not follow and result.outcome == "wait":

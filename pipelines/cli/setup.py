@@ -31,11 +31,13 @@ if TYPE_CHECKING:
 
 
 def report_findings(output: Output, findings: Sequence[Finding], good: str, following: str) -> None:
-    """Print all findings, and what comes next unless one is an error; then exit with CONFIGURATION."""
+    """Print how many findings there are, all of them, and what comes next unless one is an error; then exit with
+    CONFIGURATION."""
     errors = [finding for finding in findings if finding.severity == "error"]
     body = {"ok": not errors, "findings": findings}
-    verdict = "" if errors else f"{'No error.' if findings else good} Next: {following}"
-    show(output, body, lambda: Text.assemble(findings_text(findings) if findings else "", verdict))
+    counts = f"{len(errors)} error(s), {len(findings) - len(errors)} warning(s)\n"
+    closing = "" if errors else f"{'No error.' if findings else good} Next: {following}"
+    show(output, body, lambda: Text.assemble(*((counts, findings_text(findings)) if findings else ()), closing))
     if errors:
         raise typer.Exit(CONFIGURATION)
 

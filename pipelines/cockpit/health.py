@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
@@ -67,7 +68,7 @@ def verdict(
     if (failed := one(reading, "source failure")) is not None:
         failure = from_body(FailureFact, failed.body, "the last failure in the ledger")
         since = duration((now - datetime.fromisoformat(failure.since)).total_seconds())
-        return "source away", f"Oracle has not answered for {since}: {failure.what}. {up_to}", failure.cure
+        return "source away", f"Oracle has not answered for {since}: {sentence(failure.what)} {up_to}", failure.cure
     if paused:
         return "paused", f"Paused in Airflow. {up_to}", f"Unpause {pipeline}_capture."
     plan = one(reading, "plan")
@@ -79,6 +80,11 @@ def verdict(
     if (late := why_late(reading, latency, lag, known_at)) is not None:
         return "late", f"{up_to} Late: {late}.", ""
     return "on time", up_to, ""
+
+
+def sentence(what: str) -> str:
+    """Return a driver's text without its number of this one connection, and with one full stop."""
+    return re.sub(r" \(CONNECTION_ID=[^)]*\)", "", what).rstrip(". ") + "."
 
 
 def up_to_text(newest: WindowRow | None, lag: float | None, now: datetime) -> str:

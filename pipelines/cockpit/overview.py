@@ -201,7 +201,14 @@ def table_line(entry: TableEntry, reading: Reading, target: str, is_behind: bool
         where=", ".join(f"{name} {value}" for name, value in where.items() if name != "table"),
         cure=error.get("cure") or "",
         held_at=entry.held_at,
+        complete_to_at=next((row.ends_at for row in reading.windows if is_end(row, entry)), None),
     )
+
+
+def is_end(window: WindowRow, entry: TableEntry) -> bool:
+    """Return whether the table is complete to the end of the window."""
+    scn = entry.complete_to_scn
+    return scn is not None and (window.resetlogs_id, window.end_scn) == (entry.resetlogs_id, int(scn) + 1)
 
 
 def proofs_of(reading: Reading, table: str) -> tuple[Proof, ...]:

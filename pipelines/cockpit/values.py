@@ -152,6 +152,7 @@ class TableLine:
     where: str = ""
     cure: str = ""
     held_at: datetime | None = None
+    complete_to_at: datetime | None = None  # None where that SCN is no newer window's end
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,145 @@
+"""What holds for every command: its help, JSON on request, a verdict before the details, and no empty table."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+import typer
+import yaml
+from typer.testing import CliRunner
+
+from pipelines.cli import app
+from pipelines.errors import ConfigurationError
+from tests.cockpit_ledger import CockpitLedger
+
+
+def commands(group: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
+    for name, command in getattr(group, "commands", {}).items():
+        if hasattr(command, "commands"):
+            yield from commands(command, (*path, name))
+        else:
+            yield " ".join((*path, name)), command
+
+
+COMMANDS = dict(commands(typer.main.get_command(app)))
+TEXTS = {"setup-sql", "metrics"}  # print what another program takes: SQL*Plus, Prometheus
+OF_ALL = {"init", "validate"}  # not of one pipeline of the file
+ARGUMENTS = {
+    "backfill": "--from 1 --to 2",
+    "remine": "no-such-window",
+    "resume": "SHOP.ORDERS",
+    "selftest": "--scratch no_such_connection",
+    "schema log": "SHOP.ORDERS",
+    "schema at": "SHOP.ORDERS 5",
+    "schema diff": "SHOP.ORDERS 5 9",
+    "tx drop": "1.2.3 --reason gone --yes",
+    "init": "SHOP --connection no_such_connection --yes --force",
+}
+CODES = {0, 1, 2, 3, 75}
+EMPTY_TABLE = re.compile(r"┩\n└")
+
+
+@pytest.fixture
+def fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A pipeline without contents, whose database does not answer."""
+    monkeypatch.setenv("AIRFLOW_CONN_SHOP_ORACLE", "oracle://user:secret@127.0.0.1:1/FREE")
+    return written(tmp_path, {"retry": {"attempts": 1}})
+
+
+@pytest.fixture
+def running(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A pipeline with a held table, by its ledger; its database does not answer."""
+    monkeypatch.setenv("AIRFLOW_CONN_SHOP_ORACLE", "oracle://user:secret@127.0.0.1:1/FREE")
+    made = CockpitLedger(tmp_path, datetime.now(UTC))
+    made.run()
+    made.hold_stock()
+    made.ledger.close()
+    return written(tmp_path, {"retry": {"attempts": 1}, "ledger": {"url": made.url}, "tables": list(map(str, made.tables))})
+
+
+def written(folder: Path, settings: dict[str, Any]) -> Path:
+    body = {
+        "source": {"connection": "shop_oracle"},
+        "landing": str(folder / "landing"),
+        "lake": str(folder / "lake"),
+        "tables": ["SHOP.ORDERS", "SHOP.STOCK"],
+        **settings,
+    }
+    file = folder / "pipelines.yml"
+    file.write_text(yaml.safe_dump({"pipelines": {"shop": body}}))
+    return file
+
+
+def run(name: str, file: Path, *more: str) -> Any:
+    words = [*name.split(), *ARGUMENTS.get(name, "").split(), "--config", str(file), *more]
+    return CliRunner(env={"COLUMNS": "200"}).invoke(app, words)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_has_help_and_the_common_options(name: str) -> None:
+    command = COMMANDS[name]
+    first = command.help.split("\n\n")[0].replace("\n", " ")
+    options = {option for parameter in command.params for option in parameter.opts}
+
+    assert re.match(r"[A-Z][a-z]+ ", first)
+    assert first.endswith(".")
+    assert {"--config", "-c"} <= options
+    assert name in TEXTS or {"--output", "-o"} <= options
+    assert name in OF_ALL or {"--pipeline", "-p"} <= options
+    undescribed = [p.name for p in command.params if isinstance(p, click.Option) and not p.help]
+    assert undescribed == []
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS.keys() - TEXTS))
+def test_json_is_one_document_also_of_an_error(name: str, fresh: Path) -> None:
+    done = run(name, fresh, "--output", "json")
+
+    body = json.loads(done.stdout)
+    assert done.exit_code in CODES
+    if "error" in body:
+        assert set(body["error"]) >= {"code", "what", "cure"}
+        assert done.exit_code in {1, 2, 75}
+        assert ("findings" in body) == (body["error"]["code"] == ConfigurationError.__name__)
+
+
+@pytest.mark.parametrize("kind", ["fresh", "running"])
+@pytest.mark.parametrize("name", sorted(COMMANDS.keys() - TEXTS))
+def test_a_person_reads_a_sentence_first_and_never_an_empty_table(name: str, kind: str, request: pytest.FixtureRequest) -> None:
+    done = run(name, request.getfixturevalue(kind))
+    said = done.stdout or done.stderr
+
+    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+    assert done.exit_code in CODES
+    assert EMPTY_TABLE.search(said) is None, said
+    assert re.match(r"[A-Za-z0-9]", said), said
+    assert done.exit_code == 0 or "do this: " in done.output, done.output
+
+
+def test_times_stand_beside_scns(running: Path) -> None:
+    for name in ("status", "tables"):
+        assert re.search(r"SHOP\.ORDERS +│ live +│ +2013999 │ \d{4}-\d\d-\d\d \d\d:\d\d:\d\d", run(name, running).stdout), name
+
+
+def test_validate_begins_with_how_much_it_has_found(fresh: Path) -> None:
+    (fresh.parent / "landing").write_text("a file lies where the folder should be")
+
+    done = run("validate", fresh)
+
+    assert (done.exit_code, done.stdout.splitlines()[0]) == (2, "2 error(s), 0 warning(s)")
+
+
+def test_a_drivers_text_is_quoted_without_its_number_of_the_connection(running: Path) -> None:
+    run("run", running)
+
+    (first, *_) = run("status", running).stdout.splitlines()
+
+    assert "source away" in first
+    assert "CONNECTION_ID" not in first
+    assert ".." not in first
