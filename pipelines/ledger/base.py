@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Executable, Table, select
+from sqlalchemy import Connection, Engine, Executable, Insert, Table, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 
@@ -91,9 +91,15 @@ def check_lease(connection: Connection, lease: Lease) -> None:
 
 def insert_new(connection: Connection, table: Table, values: Mapping[str, Any]) -> bool:
     """Insert unless a row has that key, also when two insert at the same moment. Return whether it was inserted."""
-    insert = (postgresql if connection.dialect.name == "postgresql" else sqlite).insert
-    statement = insert(table).values(values).on_conflict_do_nothing()
+    statement = unless_known(connection, table).values(values)
     return connection.execute(statement.returning(next(iter(table.primary_key)))).first() is not None
+
+
+def unless_known(connection: Connection, table: Table) -> Insert:
+    """Return an INSERT that leaves a row as it is where there is one with that key."""
+    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
+    found: Insert = dialect.insert(table).on_conflict_do_nothing()
+    return found
 
 
 def changed(connection: Connection, statement: Executable) -> bool:

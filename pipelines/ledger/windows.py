@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, and_, case, insert, literal, select, update
+from sqlalchemy import ColumnElement, Connection, Row, and_, case, insert, literal, or_, select, update
 
 from pipelines import crash
 from pipelines.errors import LandingConflict
 from pipelines.ledger import tables as t
-from pipelines.ledger.base import LedgerBase, changed
+from pipelines.ledger.base import LedgerBase, changed, unless_known
 from pipelines.ledger.entries import Json, Lease, WindowEntry
 from pipelines.ledger.states import LANDED, WINDOW, WindowState, check_moves
 from pipelines.records.window_manifest import WindowManifest
@@ -19,6 +20,7 @@ from pipelines.scn import Scn, ScnRange
 
 W = t.windows.c
 ENDS_AT_ONCE = 500
+WINDOWS_AT_ONCE = 250  # a statement names each twice, and older versions of SQLite take 999 values
 
 
 class Windows(LedgerBase):
@@ -91,6 +93,45 @@ class Windows(LedgerBase):
             _put(connection, self._pipeline, entry, landed_at=None if before is None else now, **counts_of(manifest))
             return True
 
+    @crash.writer
+    def record_all_landed(self, manifests: Sequence[WindowManifest]) -> None:
+        """Record what manifests prove, as one transaction. A ledger that was lost gets all of its windows in a few statements."""
+        with self.at_once():
+            for start in range(0, len(manifests), WINDOWS_AT_ONCE):
+                some = manifests[start : start + WINDOWS_AT_ONCE]
+                unknown = self._unknown(some)
+                if unknown:
+                    self._insert_landed(unknown)
+                inserted = {manifest.name for manifest in unknown}
+                for manifest in some:
+                    if manifest.name not in inserted:
+                        self.record_landed(manifest)
+
+    def _unknown(self, manifests: Sequence[WindowManifest]) -> list[WindowManifest]:
+        """Return the windows that no entry has the name or the start of, and no other of `manifests` the start."""
+        starts = Counter((manifest.resetlogs_id, manifest.start) for manifest in manifests)
+        like_them = or_(W.name.in_([m.name for m in manifests]), W.start_scn.in_([m.start for m in manifests]))
+        with self._read() as connection:
+            query = select(W.name, W.resetlogs_id, W.start_scn).where(W.pipeline == self._pipeline, like_them)
+            found = connection.execute(query).all()
+        names, taken = {row.name for row in found}, {(row.resetlogs_id, row.start_scn) for row in found}
+        once = (m for m in manifests if starts[m.resetlogs_id, m.start] == 1)
+        return [m for m in once if m.name not in names and (m.resetlogs_id, m.start) not in taken]
+
+    def _insert_landed(self, manifests: Sequence[WindowManifest]) -> None:
+        now = self._now()
+        rows = [
+            {
+                "pipeline": self._pipeline,
+                "name": manifest.name,
+                **_values(WindowEntry(manifest.name, manifest.resetlogs_id, manifest.scns, "landed", {}, 0, now, now)),
+                **counts_of(manifest),
+            }
+            for manifest in manifests
+        ]
+        with self._write() as connection:
+            connection.execute(unless_known(connection, t.windows), rows)
+
     def window(self, name: str) -> WindowEntry | None:
         with self._read() as connection:
             row = connection.execute(select(t.windows).where(_named(self._pipeline, name))).first()
@@ -149,7 +190,13 @@ def counts_of(manifest: WindowManifest) -> dict[str, Any]:
 
 def _put(connection: Connection, pipeline: str, entry: WindowEntry, **more: Any) -> None:
     """Insert a window, or update the abandoned one of the same name."""
-    values = {
+    values = {**_values(entry), **more}
+    if not changed(connection, update(t.windows).where(_named(pipeline, entry.name)).values(values)):
+        connection.execute(insert(t.windows).values(pipeline=pipeline, name=entry.name, **values))
+
+
+def _values(entry: WindowEntry) -> dict[str, Any]:
+    return {
         "resetlogs_id": entry.resetlogs_id,
         "start_scn": entry.scns.start,
         "end_scn": entry.scns.end,
@@ -158,10 +205,7 @@ def _put(connection: Connection, pipeline: str, entry: WindowEntry, **more: Any)
         "token": entry.token,
         "planned_at": entry.planned_at,
         "changed_at": entry.changed_at,
-        **more,
     }
-    if not changed(connection, update(t.windows).where(_named(pipeline, entry.name)).values(values)):
-        connection.execute(insert(t.windows).values(pipeline=pipeline, name=entry.name, **values))
 
 
 def _entry(row: Row[Any]) -> WindowEntry:

@@ -36,9 +36,7 @@ def reconcile_ledger(context: PipelineContext) -> None:
     ledger that was lost or replaced by an older copy."""
     if news := context.landing.windows.other_than(context.ledger.landed_names()):
         log.info("recording %s landed window(s) that the ledger does not know", len(news))
-        with context.ledger.at_once():
-            for manifest in news:
-                context.ledger.record_landed(manifest)
+        context.ledger.record_all_landed(news)
     position = proven_position(context)
     if position is not None and context.ledger.position() != position:
         context.ledger.correct_position(position)

@@ -279,6 +279,22 @@ def test_a_lost_ledger_is_rebuilt_from_manifests(ledger):
     ]
 
 
+def test_a_lost_ledger_gets_all_of_its_windows_at_once(ledger, other, capture):
+    plan(ledger, capture, 200, 400)
+    ledger.record_landed(manifest(100, 200))
+    found = [manifest(start, start + 100) for start in range(100, 100_000, 100)]
+
+    ledger.record_all_landed(found)
+    ledger.record_all_landed(found)
+
+    assert ledger.landed_names() == {m.name for m in found}
+    assert {w.name for w in ledger.windows("abandoned")} == {name(200, 400)}
+    assert other.windows() == []
+    with pytest.raises(LandingConflict, match="begin at SCN 100000"):
+        ledger.record_all_landed([manifest(100_000, 100_100), manifest(100_000, 100_200)])
+    assert ledger.landed_names() == {m.name for m in found}
+
+
 def test_a_manifest_replaces_a_longer_plan_in_the_ledger(ledger, capture):
     plan(ledger, capture, 100, 300)
 
