@@ -99,7 +99,7 @@ class CockpitLedger:
         self.clock += timedelta(seconds=9)
         seconds = {"assemble": 3.1, "tables": {str(table): 0.9 for table in self.tables[:5]}}
         changes = {table: Changes(210 + 7 * n, 90 * n, 4) for n, table in enumerate(self.tables[:4])}
-        self.ledger.record_window_applied(window, batch, account)
+        self.ledger.record_windows_applied([(window, batch, account)])
         self.ledger.record_applied(batch, scns, "folder", {"seconds": seconds}, changes)
         for version, table in enumerate(self.tables[:5]):
             self.ledger.record_complete_to(table, Scn(end - 1), INCARNATION, number + version)

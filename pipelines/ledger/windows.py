@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, and_, case, insert, literal, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, case, insert, literal, or_, select, update
 
 from pipelines import crash
 from pipelines.errors import LandingConflict
@@ -59,15 +59,19 @@ class Windows(LedgerBase):
             return changed(connection, update(t.windows).where(found).values(values))
 
     @crash.writer
-    def record_window_applied(self, name: str, batch: str, account: Json | None) -> bool:
-        """Record that a batch has applied a landed window, and how it accounted for the window's rows."""
-        found = and_(_named(self._pipeline, name), W.state == "landed")
+    def record_windows_applied(self, applied: Iterable[tuple[str, str, Json | None]]) -> None:
+        """Record which batch has applied each landed window, and how it accounted for the window's rows."""
+        rows = [
+            {"window": name, "by": batch, "rows": None if account is None else dict(account)}
+            for name, batch, account in applied
+        ]
         # Where the ledger was rebuilt, it knows no time at which the window landed, and none at which it was applied.
         applied_at = case((W.landed_at.is_(None), None), else_=literal(self._now(), t.UtcDateTime))
-        values = {"state": "applied", "changed_at": self._now(), "batch": batch, "applied_at": applied_at}
+        found = and_(W.pipeline == self._pipeline, W.name == bindparam("window"), W.state == "landed")
+        values = {"state": "applied", "changed_at": self._now(), "batch": bindparam("by"), "applied_at": applied_at}
         with self._write() as connection:
-            rows = {"account": None if account is None else dict(account)}
-            return changed(connection, update(t.windows).where(found).values({**values, **rows}))
+            if rows:
+                connection.execute(update(t.windows).where(found).values({**values, "account": bindparam("rows")}), rows)
 
     @crash.writer
     def record_landed(self, manifest: WindowManifest) -> bool:
@@ -95,13 +99,15 @@ class Windows(LedgerBase):
 
     @crash.writer
     def record_all_landed(self, manifests: Sequence[WindowManifest]) -> None:
-        """Record what manifests prove, as one transaction. A ledger that was lost gets all of its windows in a few statements."""
+        """Record what manifests prove, as one transaction: a ledger that was lost gets all windows in a few statements."""
         with self.at_once():
             for start in range(0, len(manifests), WINDOWS_AT_ONCE):
                 some = manifests[start : start + WINDOWS_AT_ONCE]
                 unknown = self._unknown(some)
                 if unknown:
-                    self._insert_landed(unknown)
+                    rows = [_landed_row(self._pipeline, manifest, self._now()) for manifest in unknown]
+                    with self._write() as connection:
+                        connection.execute(unless_known(connection, t.windows), rows)
                 inserted = {manifest.name for manifest in unknown}
                 for manifest in some:
                     if manifest.name not in inserted:
@@ -117,20 +123,6 @@ class Windows(LedgerBase):
         names, taken = {row.name for row in found}, {(row.resetlogs_id, row.start_scn) for row in found}
         once = (m for m in manifests if starts[m.resetlogs_id, m.start] == 1)
         return [m for m in once if m.name not in names and (m.resetlogs_id, m.start) not in taken]
-
-    def _insert_landed(self, manifests: Sequence[WindowManifest]) -> None:
-        now = self._now()
-        rows = [
-            {
-                "pipeline": self._pipeline,
-                "name": manifest.name,
-                **_values(WindowEntry(manifest.name, manifest.resetlogs_id, manifest.scns, "landed", {}, 0, now, now)),
-                **counts_of(manifest),
-            }
-            for manifest in manifests
-        ]
-        with self._write() as connection:
-            connection.execute(unless_known(connection, t.windows), rows)
 
     def window(self, name: str) -> WindowEntry | None:
         with self._read() as connection:
@@ -193,6 +185,11 @@ def _put(connection: Connection, pipeline: str, entry: WindowEntry, **more: Any)
     values = {**_values(entry), **more}
     if not changed(connection, update(t.windows).where(_named(pipeline, entry.name)).values(values)):
         connection.execute(insert(t.windows).values(pipeline=pipeline, name=entry.name, **values))
+
+
+def _landed_row(pipeline: str, manifest: WindowManifest, now: datetime) -> dict[str, Any]:
+    entry = WindowEntry(manifest.name, manifest.resetlogs_id, manifest.scns, "landed", {}, 0, now, now)
+    return {"pipeline": pipeline, "name": manifest.name, **_values(entry), **counts_of(manifest)}
 
 
 def _values(entry: WindowEntry) -> dict[str, Any]:

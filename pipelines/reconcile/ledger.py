@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import asdict
+from collections.abc import Sequence
+from dataclasses import asdict, replace
 from datetime import datetime
 
 from pipelines import crash
-from pipelines.context import PipelineContext
+from pipelines.context import PipelineContext, now
 from pipelines.errors import RedoLost
 from pipelines.land import layout
 from pipelines.ledger import TableEntry
+from pipelines.ledger.batches import AppliedBatch
 from pipelines.ledger.facts import Changes
 from pipelines.reconcile.approvals import reconcile_approvals
 from pipelines.reconcile.batches import Void, batch_result, end_of, is_in_chain, superseded
@@ -114,8 +116,7 @@ def reconcile_batches(context: PipelineContext) -> int:
         log.info("recording %s batch(es) that the ledger does not know", len(unknown))
         void = superseded(context)
         with context.ledger.at_once():
-            for result, name in sorted(unknown, key=lambda u: (u[0].start_position, u[0].end)):
-                record_result(context, result, name, void)
+            record_results(context, sorted(unknown, key=lambda u: (u[0].start_position, u[0].end)), void)
     return len(unknown)
 
 
@@ -155,37 +156,78 @@ def is_held_since(context: PipelineContext, entry: TableEntry, batch: str) -> bo
 
 def record_result(context: PipelineContext, result: BatchResult, name: str, void: Void) -> None:
     """Record a batch's result in the ledger, except for tables that a load has set back since."""
-    for done in result.tables:
-        entry = context.ledger.table(done.table)
-        if entry is None or name in void.get(done.table, ()):
-            continue
-        stands = entry.state == "new" or (done.state == "held" and entry.state == "held")
-        if (
-            done.complete_to is not None
-            and not stands
-            and ChainPosition(result.resetlogs_id, done.complete_to) >= entry.position
-        ):
-            context.ledger.record_complete_to(done.table, Scn(done.complete_to), result.resetlogs_id, done.delta_version)
-        if done.state == "applied" and entry.state == "held" and not is_held_since(context, entry, name):
-            context.ledger.release(done.table)  # it was resumed before the batch; a rebuilt ledger does not know that
-        if done.state == "held" and entry.state == "live" and not is_obsolete_hold(done, entry, result):
-            context.ledger.hold(done.table, dict(done.error or {}))
-    if catch_up_of(result) is None:
-        for window in result.windows:
-            account = result.accounts.get(window)
-            context.ledger.record_window_applied(window, name, None if account is None else account_to_json(account))
+    record_results(context, [(result, name)], void)
+
+
+def record_results(context: PipelineContext, found: Sequence[tuple[BatchResult, str]], void: Void) -> None:
+    """Record the results of batches in their order, writing what is left of them after the last."""
+    before = {entry.table: entry for entry in context.ledger.tables()}
+    after = dict(before)
+    for result, name in found:
+        for done in result.tables:
+            if done.table in after and name not in void.get(done.table, ()):
+                after[done.table] = entry_after(context, after[done.table], done, result, name)
+    for table, entry in after.items():
+        move_entry(context, before[table], entry)
+    chain = [(result, name) for result, name in found if catch_up_of(result) is None]
+    context.ledger.record_windows_applied(
+        (window, name, None if (account := result.accounts.get(window)) is None else account_to_json(account))
+        for result, name in chain
+        for window in result.windows
+    )
+    if chain:
+        result, name = chain[-1]
         context.ledger.replace_open_transactions(name, result.open_transactions)
-    scns = ScnRange(Scn(result.start), Scn(result.end))
-    summary = {
-        "tables": {str(t.table): t.complete_to for t in result.tables},
-        "balances": {str(t.table): account_to_json(t.balance) for t in result.tables},
-        "accounts": {window: account_to_json(account) for window, account in result.accounts.items()},
-        "dropped": [asdict(met) for met in result.dropped],
-        "seconds": {"assemble": result.assemble_seconds, "tables": {str(t.table): t.seconds for t in result.tables}},
-        "read_to": result.read_to,
-    }
-    changes = {t.table: Changes(t.inserted, t.updated, t.deleted) for t in result.tables}
-    context.ledger.record_applied(name, scns, context.landing.files.location(layout.batch_folder(name)), summary, changes)
+    context.ledger.record_all_applied([applied_batch(context, result, name) for result, name in found])
+
+
+def entry_after(context: PipelineContext, entry: TableEntry, done: TableResult, result: BatchResult, name: str) -> TableEntry:
+    """Return a table's entry after a batch."""
+    found, stands = entry, entry.state == "new" or (done.state == "held" and entry.state == "held")
+    if done.complete_to is not None and not stands:
+        reached = ChainPosition(result.resetlogs_id, done.complete_to)
+        if reached >= entry.position:
+            found = replace(
+                found,
+                complete_to_scn=Scn(done.complete_to),
+                resetlogs_id=result.resetlogs_id,
+                delta_version=done.delta_version,
+            )
+    if done.state == "applied" and entry.state == "held" and not is_held_since(context, entry, name):
+        # It was resumed before the batch; a rebuilt ledger does not know that.
+        found = replace(found, state=entry.held_from or "live", held_from=None, held_at=None, error=None)
+    if done.state == "held" and entry.state == "live" and not is_obsolete_hold(done, entry, result):
+        found = replace(found, state="held", held_from=entry.state, held_at=now(), error=dict(done.error or {}))
+    return found
+
+
+def move_entry(context: PipelineContext, before: TableEntry, after: TableEntry) -> None:
+    """Write what has changed of a table's entry."""
+    table, contents = after.table, ("complete_to_scn", "resetlogs_id", "delta_version")
+    if any(getattr(after, name) != getattr(before, name) for name in contents):
+        context.ledger.record_complete_to(table, after.complete_to_scn, after.resetlogs_id, after.delta_version)
+    if after.state != "held" or after.held_at != before.held_at:
+        if before.state == "held":
+            context.ledger.release(table)
+        if after.state == "held":
+            context.ledger.hold(table, after.error or {})
+
+
+def applied_batch(context: PipelineContext, result: BatchResult, name: str) -> AppliedBatch:
+    return AppliedBatch(
+        name,
+        ScnRange(Scn(result.start), Scn(result.end)),
+        context.landing.files.location(layout.batch_folder(name)),
+        result={
+            "tables": {str(t.table): t.complete_to for t in result.tables},
+            "balances": {str(t.table): account_to_json(t.balance) for t in result.tables},
+            "accounts": {window: account_to_json(account) for window, account in result.accounts.items()},
+            "dropped": [asdict(met) for met in result.dropped],
+            "seconds": {"assemble": result.assemble_seconds, "tables": {str(t.table): t.seconds for t in result.tables}},
+            "read_to": result.read_to,
+        },
+        changes={t.table: Changes(t.inserted, t.updated, t.deleted) for t in result.tables},
+    )
 
 
 def account_to_json(account: RowAccount) -> dict[str, int]:

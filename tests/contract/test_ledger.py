@@ -24,7 +24,9 @@ from pipelines.errors import (
     SchemaConflict,
 )
 from pipelines.ledger import Ledger, open_ledger
+from pipelines.ledger.batches import AppliedBatch
 from pipelines.ledger.entries import Lease
+from pipelines.ledger.facts import Changes
 from pipelines.records.open_transaction import OpenTransaction
 from pipelines.records.window_manifest import WindowManifest
 from pipelines.redo import Position
@@ -418,6 +420,36 @@ def test_an_applied_batch_is_rebuilt_from_its_manifest(ledger):
     assert ledger.record_applied("b1", scns(100, 300), "specs/b1.json", {"rows": 5})
     assert not ledger.record_applied("b1", scns(100, 300), "specs/b1.json", {"rows": 5})
     assert [b.state for b in ledger.batches()] == ["applied"]
+
+
+def test_a_lost_ledger_gets_all_of_its_batches_at_once(ledger, other, clock):
+    ledger.prepare_batch("b1", scns(100, 200), "specs/b1.json")
+    found = [
+        AppliedBatch(f"b{n}", scns(100 * n, 100 * n + 100), "folder", {"rows": n}, {ORDERS: Changes(n, 0, 0)})
+        for n in range(1, 700)
+    ]
+    clock.time = LATER
+
+    ledger.record_all_applied(found)
+    ledger.record_all_applied(found)
+
+    assert ledger.applied_names() == {batch.name for batch in found}
+    assert [(b.scns, b.result) for b in ledger.batches(limit=1)] == [(scns(69_900, 70_000), {"rows": 699})]
+    assert ledger.batch("b1").created_at == NOW
+    assert other.batches() == []
+
+
+def test_windows_are_applied_once(ledger):
+    ledger.record_all_landed([manifest(100, 200), manifest(200, 300), manifest(300, 400)])
+
+    ledger.record_windows_applied([(name(100, 200), "b1", {"applied": 5}), (name(200, 300), "b1", None)])
+    ledger.record_windows_applied([(name(100, 200), "b2", {"applied": 6})])
+
+    assert {w.name: w.state for w in ledger.windows()} == {
+        name(100, 200): "applied",
+        name(200, 300): "applied",
+        name(300, 400): "landed",
+    }
 
 
 def test_a_transaction_is_written_completely_or_not_at_all(ledger):
