@@ -62,7 +62,7 @@ def test_a_capture_killed_after_each_write_lands_the_rows_of_an_undisturbed_one(
             "land.chain",
             "ledger.add_table",
             "ledger.add_tables",
-            "ledger.reconcile_ledger",
+            "ledger.record_all_landed",
             "ledger.correct_position",
             "ledger.record_landed",
             "ledger.lease",
