@@ -291,6 +291,12 @@ class TableVersion:
         return any(c.type.name in LARGE_TYPES or (c.type.length or 0) > plain.get(c.type.name, 4000) for c in self.columns)
 
     @property
+    def large_columns(self) -> frozenset[str]:
+        """The columns, captured or not, that hold large objects or of which that is not known."""
+        ignored = (c.name for c in self.ignored if c.kind == "unsupported" or c.type in LARGE_TYPES)
+        return frozenset((*(c.name for c in self.columns if c.type.name in LARGE_TYPES), *ignored))
+
+    @property
     def hides_rowids(self) -> bool:
         """Return whether LogMiner may show changes without their ROWID: of a statement that writes large objects, only the last
         row has it."""

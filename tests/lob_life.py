@@ -1,6 +1,6 @@
 """A generated life of a table with large objects: papers (id, name, body CLOB, scan BLOB), as tests/papers.py has it.
 
-It leaves out what holds a table: a key and an object in one UPDATE, and an UPDATE that a savepoint takes back.
+It leaves out what holds a table: a key and an object in one UPDATE, and an UPDATE of objects that a savepoint takes back.
 """
 
 from __future__ import annotations
@@ -49,7 +49,11 @@ class LobLife:
 
     def steps(self) -> list[Callable[[Any], None]]:
         always = [self.insert, self.insert_and_undo]
-        changed = [self.rename, self.replace, self.replace_and_rename, self.renumber, self.delete] if self.rows else []
+        changed = (
+            [self.rename, self.rename_and_undo, self.replace, self.replace_and_rename, self.renumber, self.delete]
+            if self.rows
+            else []
+        )
         return [*always, *changed, *([self.call] * 3 if any(self.rows.values()) else [])]
 
     def insert(self, connection: Any) -> None:
@@ -63,6 +67,11 @@ class LobLife:
         for _ in range(2):
             self.insert(connection)
             del self.rows[self.last_id]
+        run(connection, "ROLLBACK TO SAVEPOINT here")
+
+    def rename_and_undo(self, connection: Any) -> None:
+        run(connection, "SAVEPOINT here")
+        self.rename(connection)
         run(connection, "ROLLBACK TO SAVEPOINT here")
 
     def rename(self, connection: Any) -> None:

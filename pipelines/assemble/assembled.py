@@ -71,7 +71,7 @@ def assemble_batch(
     if doubtful_scn is not None:
         joined = stop_doubtful_commits(joined, doubtful_scn)
     matched = (
-        cancel_undone(joined, any(t.no_large_objects or t.rereads or t.rereads_rows for t in captured))
+        cancel_undone(joined, [t for t in captured if t.no_large_objects or t.rereads or t.rereads_rows])
         if counts.undo_rows
         else joined
     )

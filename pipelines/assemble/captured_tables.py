@@ -30,6 +30,7 @@ class CapturedTable:
     rereads: bool = False  # capture reads its large objects again after each change
     rereads_rows: bool = False  # capture reads its changed rows again whole: a change only names its row
     no_large_objects: bool = False  # no version has a column that redo of a large object can concern
+    plain_columns: tuple[str, ...] = ()  # columns that hold no large object in any version
     rows_have_rowids: bool = True
     names: tuple[NameInRedo, ...] = ()  # where it was renamed; empty for its own name alone
 

@@ -162,10 +162,10 @@ def stop_doubtful_commits(changes: DataFrame, scn: int) -> DataFrame:
     return changes.withColumn("problem", F.coalesce("problem", F.when(doubtful, F.lit(what))))
 
 
-def cancel_undone(changes: DataFrame, objects: bool = False) -> DataFrame:
+def cancel_undone(changes: DataFrame, objects: Sequence[CapturedTable] = ()) -> DataFrame:
     """Mark undo rows and the changes they undo as `undone`. Only committed transactions with undo rows are sorted for that.
 
-    With `objects`, there may be statements that write large objects, whose rows may lack a ROWID.
+    Of the tables `objects` there may be statements that write large objects, whose rows may lack a ROWID.
     """
     committed = F.col("commit_scn").isNotNull() & F.col("problem").isNull()
     undoing = changes.filter(F.col("rollback") & committed).select(*TRANSACTION).distinct()
@@ -174,7 +174,17 @@ def cancel_undone(changes: DataFrame, objects: bool = False) -> DataFrame:
     if not objects:
         return clean.unionByName(match_undo(touched))
     apart = F.col("left_out") | F.col("is_reread")
-    return clean.unionByName(match_statements(touched, apart))
+    return clean.unionByName(match_statements(touched.withColumn("sets_plain", sets_plain(objects)), apart))
+
+
+def sets_plain(tables: Sequence[CapturedTable]) -> Expression:
+    """Return whether an UPDATE sets a column without large objects. The last row of a statement that writes them does not."""
+    known = {table.number: table.plain_columns for table in tables if table.plain_columns}
+    if not known:
+        return F.lit(False)
+    entries = [item for number, names in known.items() for item in (F.lit(number), F.array(*map(F.lit, names)))]
+    first = F.regexp_extract("sql_redo", r'^update "[^"]+"\."[^"]+"(?: a)? set (?:a\.)?"([^"]+)" = ', 1)
+    return F.coalesce(F.array_contains(F.try_element_at(F.create_map(*entries), F.col("table_number")), first), F.lit(False))
 
 
 def dispose(changes: DataFrame, captured: Sequence[CapturedTable]) -> DataFrame:

@@ -24,14 +24,14 @@ ADDRESS = ("thread", "rs_id", "ssn")
 
 def match_undo(changes: DataFrame, *, numbers: bool = False) -> DataFrame:
     """Set `undone` on both rows of a pair, and `problem` on an undo row without a change of the inverse operation. With
-    `numbers`, keep the `position` of an undo row's change as `partner_position`."""
+    `numbers`, keep an undo row's change as `partner`, with its `position`."""
     inverted, rollback = F.col("undo_inverted"), F.col("rollback")
     events = Window.partitionBy(*ROW).orderBy(*ROW_KEY)
     step = F.when(inverted, 0).when(rollback, -1).otherwise(1)
     running = F.sum(step).over(events.rowsBetween(Window.unboundedPreceding, Window.currentRow))
     level = F.when(~inverted, F.when(rollback, running + 1).otherwise(running))
     same_level = Window.partitionBy(*ROW, "undo_level").orderBy(*ROW_KEY)
-    event = F.struct("rollback", "operation_code", *(["position"] if numbers else []))
+    event = F.struct("rollback", "operation_code", *(["position", "sets_plain"] if numbers else []))
     partner = F.lag(event).over(same_level)
     followed = F.coalesce(F.lead("rollback").over(same_level), F.lit(False))
     return (
@@ -40,20 +40,20 @@ def match_undo(changes: DataFrame, *, numbers: bool = False) -> DataFrame:
         .withColumn("undo_partner", partner)
         .withColumn("undone", inverted | rollback | followed)
         .withColumn("problem", F.coalesce("problem", F.when(rollback & ~inverted, _problem())))
-        .withColumns({"partner_position": F.when(rollback, F.col("undo_partner.position"))} if numbers else {})
+        .withColumns({"partner": F.when(rollback, F.col("undo_partner"))} if numbers else {})
         .drop("undo_inverted", "undo_level", "undo_partner")
     )
 
 
 def match_statements(changes: DataFrame, apart: Expression) -> DataFrame:
     """Set `undone` and `problem` like match_undo where rows of a statement may lack a ROWID. Rows `apart` are about large
-    objects: no undo row is theirs alone."""
+    objects: no undo row is theirs alone. `sets_plain` tells which UPDATEs are no last row of a statement that writes them."""
     closed = undone_inserts(changes.withColumn("is_apart", apart))
     is_open = ~F.col("is_closed")
     matched = match_undo(closed.filter(is_open & ~F.col("is_apart")), numbers=True)
     others = closed.filter(~is_open | F.col("is_apart")).withColumn("undone", F.col("undone") | ~is_open)
     checked = stop_doubtful(matched.unionByName(others, allowMissingColumns=True))
-    return undo_with_row(checked, F.col("is_apart")).drop("is_apart", "is_closed", "position", "partner_position")
+    return undo_with_row(checked, F.col("is_apart")).drop("is_apart", "is_closed", "position", "partner", "sets_plain")
 
 
 def undone_inserts(changes: DataFrame) -> DataFrame:
@@ -107,10 +107,10 @@ def stop_doubtful(matched: DataFrame) -> DataFrame:
         .rowsBetween(Window.unboundedPreceding, Window.currentRow)
     )
     newest = F.last(F.when(left, F.struct("position", "row_id")), ignorenulls=True).over(before)
-    partner = F.col("partner_position")
+    partner = F.col("partner.position")
     is_between = newest["position"] > partner
-    is_before = (newest["position"] == partner - 1) & (newest["row_id"] == NO_ROWID)
-    of_update = rollback & (code == Operation.UPDATE) & ~F.col("is_closed")
+    is_before = (newest["position"] == partner - 1) & (newest["row_id"] == NO_ROWID) & ~F.col("partner.sets_plain")
+    of_update = rollback & (code == Operation.UPDATE) & ~F.col("is_closed") & ~F.col("is_apart")
     is_doubtful = of_update & F.coalesce(partner.isNull() & newest.isNotNull() | is_between | is_before, F.lit(False))
     what = F.lit("an undo row may undo an UPDATE of large objects, of which LogMiner does not show which rows belong to it")
     return matched.withColumn("problem", F.coalesce("problem", F.when(is_doubtful, F.concat(what, _where()))))

@@ -80,6 +80,7 @@ def captured_table(spec: BatchSpec, number: int, table: DeltaTable) -> CapturedT
         stop_scn=stop_scn(task, spec.scns),
         ddl_scns=ddl_scns(task, spec.scns, position),
         no_large_objects=leaves_out_objects(task),
+        plain_columns=plain_columns(task),
         rereads=any(version.reread for version in task.versions),
         rereads_rows=rereads_rows(task),
     )
@@ -87,6 +88,11 @@ def captured_table(spec: BatchSpec, number: int, table: DeltaTable) -> CapturedT
 
 def rereads_rows(task: TableTask) -> bool:
     return any(version.rereads_rows for version in task.versions)
+
+
+def plain_columns(task: TableTask) -> tuple[str, ...]:
+    names = {column.name for version in task.versions for column in version.columns if version.hides_rowids}
+    return tuple(sorted(names - {name for version in task.versions for name in version.large_columns}))
 
 
 def leaves_out_objects(task: TableTask) -> bool:

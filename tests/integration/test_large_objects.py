@@ -70,11 +70,9 @@ def test_changed_rows_have_the_values_of_the_source(shop: Shop, no_spark: str) -
 def test_a_generated_life_of_large_objects_equals_the_source_after_each_window(shop: Shop, no_spark: str) -> None:
     pipeline = papers(shop)
     steps.take_snapshot(pipeline, source=shop.params, spark=no_spark)
-    life = LobLife(shop, seed=len(str(shop.oracle.database.options)))
-    with (
-        shop.oracle.connect("SHOP") as connection,
-        connection.cursor() as cursor,
-    ):  # a transaction over all windows but the last
+    life = LobLife(shop, seed=1)
+    # A transaction over all windows but the last.
+    with shop.oracle.connect("SHOP") as connection, connection.cursor() as cursor:
         cursor.execute("INSERT INTO papers VALUES (99, 'open', :1, NULL)", (BIG,))
         for _ in range(3):
             life.play(12)

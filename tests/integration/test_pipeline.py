@@ -19,6 +19,7 @@ from pipelines.steps.run import apply, spark_when_needed
 from pipelines.table import TableId
 from tests.delta_table import delta_rows
 from tests.fix_shop import Shop, open_shop
+from tests.lob_life import LobLife
 from tests.papers import BIG, FIRST_ROWS, MOVED, PARTLY_ROLLED_BACK, change, changes, in_table
 from tests.source_comparison import compare_with_source
 from tests.table_lives import lives
@@ -320,6 +321,29 @@ def test_large_objects_equal_the_source_and_a_value_that_was_not_read_holds_the_
         assert "neither read again nor deleted (BODY, SCAN)" in errors["SHOP.PAPERS"]
         moved = "changed the key of a row together with a large object"
         assert (moved in errors["SHOP.PLAIN"]) == by_statement
+
+
+def test_a_generated_life_of_large_objects_in_delta(tmp_path: Path, spark: Any) -> None:
+    """Only the last row of a statement has a ROWID. A transaction is open over several windows and batches."""
+    with open_shop(tmp_path, lob_rows="statement") as shop:
+        shop.run_sql(
+            "CREATE TABLE papers (id NUMBER(9) PRIMARY KEY, name VARCHAR2(20), body CLOB, scan BLOB)",
+            "ALTER TABLE papers ADD SUPPLEMENTAL LOG DATA (PRIMARY KEY) COLUMNS",
+        )
+        pipeline = shop.pipeline(tables=["SHOP.PAPERS"], large_objects="reread")
+        steps.take_snapshot(pipeline, source=shop.params, spark=spark)
+        life = LobLife(shop, seed=1)
+        with shop.oracle.connect("SHOP") as connection, connection.cursor() as cursor:
+            cursor.execute("INSERT INTO papers VALUES (99, 'open', :1, NULL)", (BIG,))
+            life.play(20)
+            caught_up(shop, pipeline, spark)
+            assert differences(shop, pipeline) == {}
+            life.play(20)
+            connection.commit()
+        caught_up(shop, pipeline, spark)
+
+        assert differences(shop, pipeline) == {}
+        assert life.calls > 5
 
 
 def test_tables_that_logminer_does_not_show_equal_the_source_and_stop_where_their_rows_were_not_read(

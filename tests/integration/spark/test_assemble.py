@@ -570,10 +570,13 @@ def test_changes_of_large_objects_that_are_left_out_are_counted_and_not_applied(
 def test_undo_rows_undo_whole_statements_that_write_large_objects(spark, tmp_path: Path) -> None:
     """As measured on 26ai: only the last row of a statement has the ROWID, and one undo row takes all of them back."""
 
-    def statement(at: int, xid: str, *rows: tuple[int, str | None, bool]) -> list[Any]:
+    def update_of(column: str = "BODY") -> str:
+        return f'update "SHOP"."T" set "{column}" = NULL where "ID" = \'1\';'
+
+    def statement(at: int, xid: str, *rows: Any) -> list[Any]:
         made = [
-            of_t(at + n, at + n, code, xid=xid, row_id=row or NO_ROWID, rollback=undo)
-            for n, (code, row, undo) in enumerate(rows)
+            of_t(n, n, code, xid=xid, row_id=row or NO_ROWID, rollback=undo, sql_redo=update_of(*column))
+            for n, (code, row, undo, *column) in enumerate(rows, at)
         ]
         return [*made, a_row(at + len(made), at + len(made), 7, xid=xid)]
 
@@ -582,6 +585,7 @@ def test_undo_rows_undo_whole_statements_that_write_large_objects(spark, tmp_pat
         # two INSERTs, each with an object in the row and one outside: the second is undone
         "1.1.1": [insert, piece, (3, "R1", False), insert, piece, (3, "R2", False), (2, "R2", True)],
         "1.1.2": [insert, (3, "R1", False), (3, "R1", False), (3, "R1", True)],
+        "1.1.3": [insert, piece, (3, "R1", False, "NAME"), (3, "R1", True)],  # the UPDATE is no part of the INSERT
     }
     stopped = {
         "2.1.1": [(3, "R1", False), piece, (3, "R1", True)],  # the UPDATE before the pieces remains
@@ -589,20 +593,32 @@ def test_undo_rows_undo_whole_statements_that_write_large_objects(spark, tmp_pat
         "2.1.3": [update, (3, "R1", False), (3, "R1", True)],  # one statement, or two of which the second is undone
         "2.1.4": [(3, "R1", False), (10, "R1", False), (3, "R1", True)],  # DBMS_LOB.WRITE
     }
+    with_objects = replace(T, stop_scn=200, rereads=True, plain_columns=("ID", "NAME"))
     numbered = enumerate({**cases, **stopped}.items(), 1)
     rows = [row for n, (xid, mine) in numbered for row in statement(20 * n, xid, *mine)]
     window = land(tmp_path / "w", 10, 200, rows)
 
-    found = assemble_batch(spark, ScnRange(10, 200), [window], [], [replace(T, stop_scn=200, rereads=True)], "FREEPDB1")
+    found = assemble_batch(spark, ScnRange(10, 200), [window], [], [with_objects], "FREEPDB1")
 
     changes = {row["ordinal"]: row for row in found.changes.collect()}
     undone = {xid: [changes[20 * n + i]["undone"] for i in range(len(mine))] for n, (xid, mine) in enumerate(cases.items(), 1)}
     assert undone == {
         "1.1.1": [False] * 3 + [True] * 4,
         "1.1.2": [False, False, True, True],
+        "1.1.3": [False, False, True, True],
     }
     doubtful = {row["xid"] for row in changes.values() if "may undo an UPDATE of large objects" in (row["problem"] or "")}
     assert doubtful == set(stopped)
+
+
+def test_undone_changes_of_a_table_whose_rows_are_read_again_are_no_problem(spark, tmp_path: Path) -> None:
+    rows = [of_t(0, 20, 3), of_t(1, 21, 255), of_t(2, 22, 3, rollback=True), a_row(3, 23, 7)]
+    window = land(tmp_path / "w", 10, 100, rows)
+
+    found = assemble_batch(spark, ScnRange(10, 100), [window], [], [replace(T, rereads_rows=True)], "FREEPDB1")
+
+    assert found.accounting.problems == {}
+    assert set(dispositions(found).values()) == {"applied"}
 
 
 @pytest.mark.parametrize("rows", PROBLEMS)

@@ -20,7 +20,7 @@ from pipelines.job.comparison import compare_tables
 from pipelines.job.snapshot import run_snapshot
 from pipelines.records.batch_spec import BatchSpec, ColumnChange, TableTask
 from pipelines.records.snapshot_load import SnapshotSpec
-from pipelines.table import ROWID_COLUMN, Column, OracleType, TableId, TableVersion
+from pipelines.table import ROWID_COLUMN, Column, IgnoredColumn, OracleType, TableId, TableVersion
 from tests.delta_table import delta_rows
 from tests.integration.spark.landing import land
 from tests.integration.spark.specs import ID, V, batch_spec, committed, snapshot_spec, task, version
@@ -157,6 +157,21 @@ def test_appends_keep_one_row_per_insert_also_after_a_repeat(spark, tmp_path: Pa
     assert (done.error, done.balance.applied) == (None, 0)
     assert there(mine, "ID", "V", "SHELF") == expected
     assert last_txn(mine.target, mine.app_id) == 99
+
+
+def test_the_update_of_objects_that_follows_an_insert_is_no_change_of_an_append_only_table(spark, tmp_path: Path) -> None:
+    """As on 26ai: LogMiner shows an INSERT, and then an UPDATE with the objects that are stored in the row."""
+    body = IgnoredColumn(3, "excluded", "BODY", "CLOB")
+    mine = task(tmp_path, versions=(replace(APPEND, ignored=(body,)),))
+    run_snapshot(spark, loaded(tmp_path, mine, []))
+    inserted = """insert into "SHOP"."T"("ID","V","BODY") values ('1','a',EMPTY_CLOB());"""
+    completed = """update "SHOP"."T" set "BODY" = 'text' where "ID" = '1' and "V" = 'a';"""
+    rows = committed(0, 20, (1, inserted, NO_ROWID), (3, completed, "R1"))
+
+    done = run_batch(spark, batch(tmp_path, mine, rows)).tables[0]
+
+    assert (done.error, done.inserted, done.balance.applied) == (None, 1, 2)
+    assert there(mine, "ID", "V") == Counter({(1, "a"): 1})
 
 
 def test_append_only_tables_are_compared_by_how_often_each_row_occurs(spark, tmp_path: Path) -> None:
