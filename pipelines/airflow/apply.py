@@ -14,13 +14,16 @@ from airflow.sdk.exceptions import AirflowFailException
 
 from pipelines.airflow.assets import landing_asset, publish_table_events, start_again, tables_alias
 from pipelines.airflow.connections import resolved_pipeline
+from pipelines.airflow.lineage import files, landing_folder, report_lineage
 from pipelines.airflow.metrics import send_metrics
+from pipelines.airflow.run_notes import leave_note, window_note
 from pipelines.airflow.schedule import apply_schedule
 from pipelines.airflow.settings import dag_settings
 from pipelines.airflow.spark import spark_task
 from pipelines.airflow.texts import APPLY, TASKS, dag_text
 from pipelines.config import Pipeline
 from pipelines.errors import TableHeld
+from pipelines.table import TableId
 
 if TYPE_CHECKING:
     from pipelines.steps.apply import RecordedBatch
@@ -52,8 +55,13 @@ def apply_dag(pipeline: Pipeline) -> DAG:
         for name, table in recorded.tables.items():
             log.info("%s: %s", name, ", ".join(f"{what} {value}" for what, value in asdict(table).items()))
         advanced = {name for name, table in recorded.tables.items() if table.state == "applied"}
-        events = get_current_context()["outlet_events"]
-        publish_table_events(events, pipeline, advanced, complete_to)
+        context = get_current_context()
+        events = context["outlet_events"]
+        publish_table_events(events, pipeline, advanced, complete_to, batch_extra(recorded))
+        rows = sum(table.inserted + table.updated + table.deleted for table in recorded.tables.values())
+        leave_note(context, window_note(recorded.start, recorded.end, recorded.ends_at, rows))
+        written = [files(pipeline.target(TableId.parse(name))) for name in sorted(advanced)]
+        report_lineage(context, [landing_folder(pipeline)], written)
         if recorded.more:
             start_again(events, pipeline, recorded.end)
         return {**asdict(recorded), "message": message}
@@ -98,6 +106,11 @@ def snapshot_held_tables(pipeline: Pipeline) -> None:
         trigger_dag_id=f"{pipeline.name}_snapshot",
         doc_md=TASKS["reload"],
     ).expand(conf=held_tables())
+
+
+def batch_extra(recorded: RecordedBatch) -> dict[str, Any]:
+    """Return the facts of a batch that its events have. Those of an older batch, recorded again, are of that batch."""
+    return {"batch_start": recorded.start, "batch_end": recorded.end, "batch_ends_at": recorded.ends_at}
 
 
 def recorded_apply(pipeline: Pipeline, batch: str) -> tuple[RecordedBatch, str]:

@@ -28,8 +28,15 @@ def tables_alias(pipeline: Pipeline) -> AssetAlias:
     return AssetAlias(name=f"{pipeline.name}.tables")
 
 
-def publish_table_events(events: Any, pipeline: Pipeline, advanced: Collection[str], complete_to: Mapping[str, int]) -> None:
-    """Publish one event for each of the tables `advanced`, with the SCN it is complete to now. Tables are `OWNER.NAME`.
+def publish_table_events(
+    events: Any,
+    pipeline: Pipeline,
+    advanced: Collection[str],
+    complete_to: Mapping[str, int],
+    more: Mapping[str, Any] | None = None,
+) -> None:
+    """Publish one event for each of the tables `advanced`, with the SCN it is complete to now, and `more` facts. Tables are
+    `OWNER.NAME`.
 
     Consumers use that SCN as a watermark. The SCN that a batch reached itself would be too low when the run of an older
     batch is cleared and runs again.
@@ -37,7 +44,7 @@ def publish_table_events(events: Any, pipeline: Pipeline, advanced: Collection[s
     for name in sorted(advanced):
         if name in complete_to:
             asset = table_asset(pipeline, TableId.parse(name))
-            events[tables_alias(pipeline)].add(asset, extra={"complete_to": complete_to[name]})
+            events[tables_alias(pipeline)].add(asset, extra={"complete_to": complete_to[name], **(more or {})})
 
 
 def start_again(events: Any, pipeline: Pipeline, scn: int) -> None:

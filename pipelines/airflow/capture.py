@@ -14,6 +14,8 @@ from airflow.sdk import DAG, get_current_context, task
 
 from pipelines.airflow.assets import landing_asset
 from pipelines.airflow.connections import resolved_pipeline, source_of
+from pipelines.airflow.lineage import is_installed, landing_folder, oracle_table, report_lineage
+from pipelines.airflow.run_notes import leave_note, window_note
 from pipelines.airflow.runway import runway_task
 from pipelines.airflow.schedule import capture_schedule
 from pipelines.airflow.settings import dag_settings
@@ -23,6 +25,7 @@ from pipelines.config import Pipeline
 from pipelines.records.codec import from_body, to_body
 from pipelines.records.slice_record import SliceRecord
 from pipelines.redo import logs_text
+from pipelines.table import TableId
 
 if TYPE_CHECKING:
     from pipelines.steps import AlreadyLanded
@@ -79,15 +82,22 @@ def capture_dag(pipeline: Pipeline) -> DAG:
     def land(planned: list[dict[str, Any]], mined: list[dict[str, Any]]) -> dict[str, Any]:
         from pipelines import steps
 
+        context = get_current_context()
         with resolved_pipeline(pipeline) as resolved:
             records = [mined_from_xcom(body) for body in mined]
             landed = steps.land_window(resolved, planned[0]["window"], records, source_of(pipeline))
+            captured = steps.read_complete_to(resolved) if is_installed() else {}
         if landed.overtaken:
             log.info("window %s: the chain already continues past its start, there is nothing to land", landed.window)
         else:
             log.info("window %s: %s rows in %s", landed.window, landed.rows, landed.manifest)
-        extra = {"window": landed.window, "start": landed.start, "end": landed.end}
-        get_current_context()["outlet_events"][landing].extra = extra
+            leave_note(context, window_note(landed.start, landed.end, landed.ends_at, landed.rows))
+        extra = {"window": landed.window, "start": landed.start, "end": landed.end, "ends_at": landed.ends_at}
+        context["outlet_events"][landing].extra = extra
+        if is_installed():
+            dsn, container = source_of(pipeline).dsn, pipeline.source.container
+            read = [oracle_table(dsn, container, TableId.parse(name)) for name in sorted(captured)]
+            report_lineage(context, read, [landing_folder(pipeline)])
         return asdict(landed)
 
     settings = dag_settings(pipeline, "capture")

@@ -19,6 +19,7 @@ from pipelines.records.approval import Approval
 from pipelines.records.batch_result import BatchResult, TableResult
 from pipelines.records.codec import decode
 from pipelines.schema.derive import IGNORE
+from pipelines.steps.capture import end_time
 from pipelines.steps.leases import renewed, take_apply_lease
 from pipelines.steps.next_batch import catch_up, next_batch
 from pipelines.steps.reasons import check_reason
@@ -52,6 +53,7 @@ class RecordedBatch:
     start: int
     end: int
     more: bool = False  # landed windows wait for another batch
+    ends_at: str | None = None  # when the source wrote `end`, in UTC
 
 
 @crash.writer
@@ -93,7 +95,8 @@ def record_batch(pipeline: Pipeline, batch: str) -> RecordedBatch:
         }
         held = tuple(name for name, table in tables.items() if table.state == "held")
         more = bool(context.landing.windows.after(result.end_position))
-        recorded = RecordedBatch(tables, held, result.start, result.end, more)
+        ends_at = end_time(context, result.resetlogs_id, result.end)
+        recorded = RecordedBatch(tables, held, result.start, result.end, more, ends_at)
         newly = newly_held(result, last_batch(context, result.start_position))
         if newly:
             raise TableHeld([finding_of(done.table, done.error) for done in newly], recorded)

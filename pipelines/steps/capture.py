@@ -83,7 +83,8 @@ class AlreadyLanded:
 
 @dataclass(frozen=True, slots=True)
 class LandedWindowReport:
-    """`manifest` is its location. An overtaken window has none: the chain already continues past its start."""
+    """`manifest` is its location. An overtaken window has none: the chain already continues past its start. `ends_at` is when
+    the source wrote its end, in UTC."""
 
     window: str
     start: int
@@ -91,6 +92,7 @@ class LandedWindowReport:
     rows: int
     manifest: str | None = None
     overtaken: bool = False
+    ends_at: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,7 +347,14 @@ def land_window(
         reconcile_ledger(context)
         clear_redo_loss(context, "mine")
         path = context.landing.files.location(layout.window_manifest(manifest.name))
-        return LandedWindowReport(manifest.name, manifest.start, manifest.end, manifest.change_rows, path)
+        ends_at = end_time(context, manifest.resetlogs_id, manifest.end)
+        return LandedWindowReport(manifest.name, manifest.start, manifest.end, manifest.change_rows, path, ends_at=ends_at)
+
+
+def end_time(context: PipelineContext, resetlogs_id: int, end: int) -> str | None:
+    """Return when the source wrote the end of a window, as far as the ledger knows."""
+    found = context.ledger.end_times([(resetlogs_id, end)]).get((resetlogs_id, end))
+    return None if found is None else found.isoformat(timespec="seconds")
 
 
 @crash.writer

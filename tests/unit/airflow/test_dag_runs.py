@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.airflow, pytest.mark.usefixtures("airflow_db")]
 
 PLANNED = PlanOutcome("window", "2 logs", "w1", (0, 1))
 NOTHING_NEW = PlanOutcome("nothing", "no new sealed log")
-LANDED = LandedWindowReport("w1", 100, 200, 7, "/l/manifest.json")
+LANDED = LandedWindowReport("w1", 100, 200, 7, "/l/manifest.json", ends_at="2026-11-22T12:00:03+00:00")
 BATCH = PreparedBatch("/l/batch.json", "1 window", ("SHOP.ORDERS", "SHOP.ORDER_LINES"), 100, 200)
 LOST = RedoLost("Redo Thread 1 is inconsistent", cure="restore sequence 12345, or snapshot again", thread=1, sequence=12345)
 
@@ -72,6 +72,33 @@ def test_a_window_is_planned_mined_slice_by_slice_and_landed(run, steps):
     source = steps.calls[0][1][0]
     assert steps.calls[-1][1] == ("w1", [mined(0), mined(1)], source)
     assert (source.user, source.password, source.dsn) == ("c##reader", "hidden-word", "db.example:1521/FREE")
+
+
+def test_the_note_of_a_run_and_the_event_of_the_landing_have_window_scns_and_time(run, steps):
+    from pipelines.airflow.capture import capture_dag
+
+    steps.answers("plan_next_window", PLANNED)
+    steps.answers("mine_window_slice", lambda source, window, number: mined(number))
+    steps.answers("land_window", LANDED)
+
+    _, ran = run(capture_dag)
+
+    assert noted(ran) == "SCN 100 to 200, redo up to 2026-11-22 12:00:03 UTC, 7 rows"
+    facts = {"window": "w1", "start": 100, "end": 200, "ends_at": "2026-11-22T12:00:03+00:00"}
+    assert events(ran) == {"redolake://shop/landing": facts}
+
+
+def noted(ran):
+    """Return the note that the scheduler writes when the run ends."""
+    from airflow.models.dagrun import DagRun
+    from airflow.utils.session import create_session
+
+    from pipelines.airflow.run_notes import write_note
+
+    with create_session() as session:
+        write_note(session.get_one(DagRun, ran.id))
+    with create_session() as session:
+        return session.get_one(DagRun, ran.id).note
 
 
 def test_a_mapped_task_is_named_after_the_logs_it_read(run, steps):
@@ -209,7 +236,9 @@ def test_the_event_of_an_older_batch_that_is_recorded_again_has_the_present_scn(
 
     _, ran = run(apply_dag)
 
-    assert {uri: extra["complete_to"] for uri, extra in events(ran).items()} == {"redolake://shop/SHOP.ORDERS": 199}
+    extra = {"complete_to": 199, "batch_start": 100, "batch_end": 151, "batch_ends_at": None}
+    assert events(ran) == {"redolake://shop/SHOP.ORDERS": extra}
+    assert noted(ran) == "SCN 100 to 151, 1 row"
 
 
 def test_apply_with_nothing_landed_starts_no_spark(run, steps):

@@ -1,0 +1,50 @@
+"""Lineage for OpenLineage, where its provider is installed: Oracle table, landing, Delta table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from importlib.util import find_spec
+from typing import Any
+from urllib.parse import urlsplit
+
+from pipelines.config import Pipeline
+from pipelines.table import TableId
+
+Place = tuple[str, str]  # namespace and name of a dataset, as OpenLineage's naming has them
+
+
+def is_installed() -> bool:
+    return find_spec("airflow.providers.openlineage") is not None
+
+
+def oracle_table(dsn: str, container: str | None, table: TableId) -> Place:
+    """Return `oracle://host:port` and `service.OWNER.NAME`; of a multitenant database the PDB, which has the table."""
+    address, _, service = dsn.removeprefix("//").partition("/")
+    return f"oracle://{address}", ".".join([container or service, table.owner, table.name])
+
+
+def files(location: str) -> Place:
+    """Return `s3://bucket` and the path in it, or `file` and the path of this host."""
+    parts = urlsplit(location)
+    if parts.scheme in ("", "file"):
+        return "file", parts.path
+    return f"{parts.scheme}://{parts.netloc}", parts.path.strip("/")
+
+
+def landing_folder(pipeline: Pipeline) -> Place:
+    return files(f"{pipeline.landing.rstrip('/')}/{pipeline.name}")
+
+
+def report_lineage(context: Any, inputs: Iterable[Place], outputs: Iterable[Place]) -> None:
+    """Let the provider report these datasets when the task of this context is complete."""
+    if not is_installed():
+        return
+    from airflow.providers.openlineage.extractors import OperatorLineage
+    from openlineage.client.event_v2 import Dataset
+
+    found = OperatorLineage(
+        inputs=[Dataset(namespace=namespace, name=name) for namespace, name in inputs],
+        outputs=[Dataset(namespace=namespace, name=name) for namespace, name in outputs],
+    )
+    # The provider asks the operator; those of decorated functions have no such method of their own.
+    context["task"].get_openlineage_facets_on_complete = lambda _: found

@@ -1,0 +1,49 @@
+"""What OpenLineage gets of a task: Oracle tables, the landing, Delta tables."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from pipelines.airflow.lineage import files, landing_folder, oracle_table, report_lineage
+from pipelines.table import TableId
+
+pytestmark = pytest.mark.airflow
+ORDERS = TableId("SHOP", "ORDERS")
+
+
+def test_the_provider_gets_the_datasets_of_a_task_from_its_operator(settings):
+    pytest.importorskip("airflow.providers.openlineage")
+    from airflow.providers.openlineage.extractors.manager import ExtractorManager
+    from airflow.utils.state import TaskInstanceState
+
+    from pipelines.airflow.capture import capture_dag
+
+    pipeline = settings()
+    land = capture_dag(pipeline).get_task("land")
+    read = [oracle_table("db.example:1521/FREE", "FREEPDB1", ORDERS)]
+    report_lineage({"task": land}, read, [landing_folder(pipeline)])
+
+    run = SimpleNamespace(run_id="r")
+    found = ExtractorManager().extract_metadata(run, land, TaskInstanceState.SUCCESS, SimpleNamespace())
+
+    assert [(d.namespace, d.name) for d in found.inputs] == [("oracle://db.example:1521", "FREEPDB1.SHOP.ORDERS")]
+    assert [(d.namespace, d.name) for d in found.outputs] == [("file", f"{pipeline.landing}/shop")]
+
+
+@pytest.mark.parametrize(
+    ("location", "place"),
+    [
+        ("/lake/shop/orders", ("file", "/lake/shop/orders")),
+        ("file:///lake/shop", ("file", "/lake/shop")),
+        ("s3://bucket/lake/orders/", ("s3://bucket", "lake/orders")),
+        ("abfss://lake@account.dfs.core.windows.net/a/b", ("abfss://lake@account.dfs.core.windows.net", "a/b")),
+    ],
+)
+def test_a_folder_has_the_name_that_other_producers_give_it(location, place):
+    assert files(location) == place
+
+
+def test_a_table_of_a_database_without_pdbs_is_named_by_its_service():
+    assert oracle_table("db:1521/ORCL", None, ORDERS) == ("oracle://db:1521", "ORCL.SHOP.ORDERS")
