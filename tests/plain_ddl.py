@@ -31,10 +31,16 @@ class Contradiction(AssertionError):
 
 
 def apply_ranges(
-    spec: BatchSpec, task: TableTask, position: int, rows: Rows, defaults: Values, applied: Sequence[DisposedRow]
+    spec: BatchSpec,
+    task: TableTask,
+    version: TableVersion,
+    position: int,
+    rows: Rows,
+    defaults: Values,
+    applied: Sequence[DisposedRow],
 ) -> TableVersion:
-    """Apply the changes of all ranges to `rows`, with the DDL between them. Return the last range's version."""
-    version = task.versions[0]
+    """Apply the changes of all ranges to `rows`, which have `version`, with the DDL between them. Return the last range's
+    version."""
     for commit_range in plan_commit_ranges(task, spec.scns, position):
         version = commit_range.version
         for step in commit_range.steps:

@@ -42,7 +42,7 @@ NO_VERSIONS = 0  # the Delta version of all its tables
 class PlainTable:
     """Rows by key; positions by app id, as in a Delta log, where each incarnation has its own.
 
-    `version` is that of the rows' columns, None for a table that never had a DDL; `defaults` those of added columns.
+    `version` is that of the rows' columns, None where no DDL came since they were folded; `defaults` those of added columns.
     """
 
     positions: dict[str, int]
@@ -126,7 +126,8 @@ class PlainLake:
         loaded = []
         for task in spec.tables:
             rows = source_rows(task.files, task.version)
-            self.tables[task.target] = PlainTable({task.app_id: task.scn}, {key_of(row, task.version): row for row in rows})
+            keyed = {key_of(row, task.version): row for row in rows}
+            self.tables[task.target] = PlainTable({task.app_id: task.scn}, keyed, task.version)
             loaded.append(SnapshotLoaded(task.table, "applied", True, len(rows), NO_VERSIONS))
         result = SnapshotResult(spec.pipeline, spec.scn, tuple(loaded))
         write_snapshot_result(spec.manifest, result)
@@ -227,7 +228,7 @@ class PlainLake:
         disposed = assemble([*carried, *raw], position=at, until=None if task.hold is None else task.hold.at_scn)
         assert not [change for change in disposed if change.problem]
         applied = [change for change in disposed if change.disposition == "applied"]
-        version = plain_ddl.apply_ranges(spec, task, at, rows, defaults, applied)
+        version = plain_ddl.apply_ranges(spec, task, before, at, rows, defaults, applied)
         kept = {key: tuple(values[c.id] for c in version.columns) for key, values in rows.items()}
         self.carried[carry_file][task.target] = [dict(c.row) for c in disposed if c.disposition == "carried_out"]
         changes = sum(row["operation_code"] in CHANGES for row in raw)

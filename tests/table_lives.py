@@ -7,26 +7,34 @@ committed rows are recorded; whatever batch is applied later must end with the r
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+import threading
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+from unittest import mock
 
 import oracledb
 
 from pipelines import steps
-from pipelines.steps.run import apply, capture, spark_when_needed
+from pipelines.context import silent
+from pipelines.steps.run import apply, capture, first_contents, snapshot_again, spark_when_needed
 from pipelines.window.dictionary import BUILD
 from standin.serve import standin
 from tests.delta_table import read_delta
 from tests.fix_shop import Shop
 from tests.plain_lake import PlainLake
+from tests.reference_copy import Killed
 from tests.source_comparison import plain
+from tests.table_forms import MoreForms
 
 BUSY = 54
+AGAIN = {"recreate": "resnapshot", "primary_key": "resnapshot"}
+T = TypeVar("T")
 FIRST_DAY = datetime(2020, 1, 1)
 NAMES = [f"C{n}" for n in range(6)] + ["Mixed Case", "Größe"]
 
@@ -65,8 +73,8 @@ class State:
 
 
 @dataclass
-class Life:
-    """One table, as its users know it. `said` are its statements, for the message of a failure."""
+class Life(MoreForms):
+    """One table, as its users know it. `said` are its statements, for the message of a failure; `entry` is its first name."""
 
     table: str
     chance: random.Random
@@ -75,7 +83,17 @@ class Life:
     next_id: int = 0
     said: list[str] = field(default_factory=list)
     states: list[State] = field(default_factory=list)
-    ddls: int = 0
+    forms: Counter[str] = field(default_factory=Counter)
+    by_pattern: bool = False  # the pipeline captures it by a pattern
+    resnapshots: bool = False  # a policy snapshots it again
+    was_read_again: bool = False
+
+    def __post_init__(self) -> None:
+        self.entry = self.table
+
+    @property
+    def ddls(self) -> int:
+        return self.forms.total()
 
     def run(self, session: Any, sql: str, binds: list[Any] | None = None) -> bool:
         """Run a statement; return False if a DDL finds the table in use."""
@@ -90,9 +108,15 @@ class Life:
         return True
 
     def create(self) -> None:
-        columns = ", ".join(f"{f.quoted} {f.kind}" for f in self.fields)
-        self.run(self.sessions[0], f"CREATE TABLE {self.table} (id NUMBER(9) PRIMARY KEY, {columns})")
+        self.run(self.sessions[0], f"CREATE TABLE {self.table} {self.definition()}")
         self.run(self.sessions[0], f"ALTER TABLE {self.table} ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS")
+
+    def definition(self) -> str:
+        columns = "".join(f", {f.quoted} {f.kind}{'' if f.nullable else ' NOT NULL'}" for f in self.fields)
+        partitions = (
+            " PARTITION BY RANGE (id) (PARTITION first VALUES LESS THAN (8), PARTITION rest VALUES LESS THAN (MAXVALUE))"
+        )
+        return f"(id NUMBER(9) PRIMARY KEY{columns}){partitions if self.partitioned else ''}"
 
     # --- rows
 
@@ -149,11 +173,15 @@ class Life:
             self.add_again, self.widen, self.widen, self.retype, self.default, self.truncate, self.move, self.mix,
             self.rename_there_and_back, self.drop_and_restore,
         ]  # fmt: skip
-        for sql in self.chance.choice(forms)():
+        forms += self.more_forms(by_pattern=self.by_pattern, resnapshots=self.resnapshots)
+        if self.partitioned:  # only its partitions can be moved
+            forms.remove(self.move)
+        form = self.chance.choice(forms)
+        for sql in form():
             if not self.run(self.sessions[2], sql):
                 self.end_transactions()
                 assert self.run(self.sessions[2], sql), sql
-            self.ddls += 1
+            self.forms[form.__name__] += 1
 
     def end_transactions(self) -> None:
         for session in self.sessions[:2]:
@@ -286,6 +314,19 @@ class Life:
         self.said.append(f"-- recorded at SCN {scn}")
 
 
+def killer(writes: int) -> Callable[[str], None]:
+    """Return a crash point that ends the main thread's step after that many writes."""
+    left = [writes]
+
+    def point(_: str) -> None:
+        if threading.current_thread() is threading.main_thread():
+            left[0] -= 1
+            if left[0] == 0:
+                raise Killed
+
+    return point
+
+
 def wider(kind: Kind) -> Kind:
     if kind.name == "NUMBER":
         return Kind("NUMBER", min(kind.size + 3, 30), min(kind.scale + 1, 6))
@@ -310,6 +351,8 @@ class Lives:
     pipeline: Any
     spark: Any
     checked: int = 0
+    kills: bool = False
+    killed: int = 0
 
     def build_dictionary(self) -> None:
         """Write the dictionary into the redo, where LogMiner takes it from there."""
@@ -335,6 +378,7 @@ class Lives:
         self.end_round()
         self.capture()
         self.apply()
+        assert not self.held(), self.held()
 
     def end_round(self) -> None:
         scn = self.shop.oracle.database.clock.scn
@@ -343,31 +387,62 @@ class Lives:
         self.shop.switch_logs()
 
     def capture(self) -> None:
-        while capture(self.pipeline, self.shop.params).outcome == "window":
+        while self.run(lambda: capture(self.pipeline, self.shop.params)).outcome == "window":
             pass
+        for life in self.lives:
+            life.renamed = False
 
     def apply(self) -> None:
         with spark_when_needed(self.pipeline, self.spark) as session:
-            while apply(self.pipeline, session, lambda _: None):
+            while self.run(lambda: apply(self.pipeline, session, silent)):
                 self.check()
+            if held := self.held():
+                self.read_again(held, session)
+
+    def held(self) -> dict[str, str]:
+        return {t.table: str(t.error) for t in steps.read_status(self.pipeline).tables if t.error}
+
+    def read_again(self, held: Collection[str], session: Any) -> None:
+        """Let the policies snapshot the held tables again, while no transaction is open in them."""
+        for life in (life for life in self.lives if f"SHOP.{life.entry}" in held):
+            life.end_transactions()
+            life.was_read_again, life.another_object = True, False
+        self.end_round()
+        self.capture()
+        while self.run(lambda: apply(self.pipeline, session, silent)):
+            self.check()
+        self.run(lambda: snapshot_again(self.pipeline, self.shop.params, session, silent))
+        first_contents(self.pipeline, self.shop.params, session, silent)  # of a load that was killed
+        self.check()
+        assert not self.held(), self.held()
+
+    def run(self, step: Callable[[], T]) -> T:
+        """Run a step; perhaps kill it after some of its writes first, and repeat it."""
+        while self.kills and self.chance.random() < 0.3:
+            with suppress(Killed), mock.patch("pipelines.crash.point", killer(self.chance.randint(1, 9))):
+                return step()
+            self.killed += 1
+        return step()
 
     def check(self) -> None:
         found = {t.table: t for t in steps.read_status(self.pipeline).tables}
         for life in self.lives:
             said = "\n".join(life.said[-60:])
-            status = found[f"SHOP.{life.table}"]
+            status = found[f"SHOP.{life.entry}"]
+            if status.error and status.cure and "it is snapshotted" in status.cure:
+                continue
             assert not status.error, f"{status.error}\n{said}"
             position = status.complete_to
             state = next(s for s in reversed(life.states) if s.scn <= position)
-            ours = {int(row["ID"]): row for row in self.rows(f"{self.pipeline.lake}/shop/{life.table.lower()}")}
+            ours = {int(row["ID"]): row for row in self.rows(f"{self.pipeline.lake}/shop/{life.entry.lower()}")}
             assert ours == state.rows, f"{life.table} at SCN {position} (recorded at {state.scn})\n{said}"
             self.checked += 1
 
     def check_versions(self) -> None:
         """Compare the columns that `schema at` shows for the SCN of each recorded state with those that the table had."""
-        for life in self.lives:
+        for life in (life for life in self.lives if not life.was_read_again):
             for state in life.states:
-                shown = steps.schema_at(self.pipeline, f"SHOP.{life.table}", state.scn)
+                shown = steps.schema_at(self.pipeline, f"SHOP.{life.entry}", state.scn)
                 assert {column.name for column in shown.columns} == state.names, f"{shown}\n" + "\n".join(life.said)
 
     def rows(self, path: str) -> list[dict[str, Any]]:
@@ -382,30 +457,42 @@ class Lives:
 
 @contextmanager
 def lives(
-    folder: Path, seed: int, tables: int, spark: Any = None, *, dictionary: str = "online", **options: Any
+    folder: Path,
+    seed: int,
+    tables: int,
+    spark: Any = None,
+    *,
+    dictionary: str = "online",
+    by_pattern: bool = False,
+    resnapshots: bool = False,
+    kills: bool = False,
+    **options: Any,
 ) -> Iterator[Lives]:
-    """Start a new stand-in with that many tables, and a pipeline over them that follows every DDL."""
+    """Start a new stand-in with that many tables, every third one partitioned, and a pipeline over them that follows every DDL.
+    With `resnapshots` it snapshots tables again that have become others."""
     chance = random.Random(seed)
     with standin(background=False, archive_lag_target=0, ddl_age=60, nonblocking_ddl=True, **options) as oracle:
         shop = Shop(oracle, folder)
         found = [
             Life(f"LIFE{n}", random.Random(chance.random()), [oracle.connect("SHOP") for _ in range(3)]) for n in range(tables)
         ]
-        for life in found:
+        for number, life in enumerate(found):
+            life.partitioned, life.by_pattern, life.resnapshots = number % 3 == 2, by_pattern, resnapshots
             life.create()
             life.work()
             life.sessions[0].commit()
             life.sessions[1].commit()
         pipeline = shop.pipeline(
-            tables=[f"SHOP.{life.table}" for life in found],
+            tables=["SHOP.LIFE*"] if by_pattern else [f"SHOP.{life.table}" for life in found],
             source={"connection": "oracle_shop", "container": "FREEPDB1", "dictionary": dictionary},
-            on={"truncate": "follow", "narrow": "evolve", "drop_table": "keep"},
+            on={"truncate": "follow", "narrow": "evolve", "drop_table": "keep", **(AGAIN if resnapshots else {})},
+            resnapshot={"pause_minutes": 0, "attempts": 100},
             window={"max_bytes": 1, "slice_bytes": 1},
             mining_tasks=1,
         )
         lake = PlainLake(replays=True) if spark is None else None
         with nullcontext() if lake is None else lake.in_place_of_spark():
-            yield Lives(shop, found, chance, lake, pipeline, spark or "no Spark")
+            yield Lives(shop, found, chance, lake, pipeline, spark or "no Spark", kills=kills)
         for life in found:
             for session in life.sessions:
                 session.close()

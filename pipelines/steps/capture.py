@@ -144,7 +144,7 @@ def planned_next(pipeline: Pipeline, source: ConnectParams | None) -> PlanOutcom
             elif isinstance(found, Wait):
                 outcome = PlanOutcome("wait", found.reason, awaited=awaited_by(position, found))
             else:
-                context = with_matched_tables(context, oracle)
+                context = with_matched_tables(context, oracle, pipeline)
                 resetlogs_id, ends_at = facts.current_incarnation.resetlogs_id, utc_end_time(found.window, facts, ahead)
                 window = with_its_dictionary(pipeline, oracle, found.window)
                 outcome = planned(context, oracle, window, resetlogs_id, container, ends_at)

@@ -25,8 +25,8 @@ log = logging.getLogger(__name__)
 NO_OBJECTS: Mapping[int, TableId] = {}
 
 
-def with_matched_tables(context: PipelineContext, oracle: Source) -> PipelineContext:
-    """Return the context with the tables that patterns match now, and record them where they have changed.
+def with_matched_tables(context: PipelineContext, oracle: Source, configured: Pipeline) -> PipelineContext:
+    """Return the context with the tables that the patterns of pipelines.yml match now, and record them where they have changed.
 
     Raises ConfigurationError if a pattern matches nothing and the pipeline has no tables yet.
     """
@@ -46,7 +46,7 @@ def with_matched_tables(context: PipelineContext, oracle: Source) -> PipelineCon
         if context.landing.captured.write_captured(number, made):
             report_changes(pipeline, before, made)
             break
-    return replace(context, pipeline=with_captured(pipeline, made))
+    return replace(context, pipeline=with_captured(configured, made))
 
 
 def announced_tables(context: PipelineContext) -> tuple[str, ...]:

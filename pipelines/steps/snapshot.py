@@ -118,7 +118,7 @@ def begin_snapshot(
                 return BegunSnapshot(0, (), replace)
         if pipeline.patterns:
             with open_pipeline_source(pipeline, source) as oracle:
-                context = with_matched_tables(context, oracle)
+                context = with_matched_tables(context, oracle, pipeline)
             pipeline = context.pipeline
         chosen = choose(context, tables, replace)
         if not chosen:

@@ -236,7 +236,7 @@ def _replace(session: EngineSession, store: TableStore, how: Partitioning, old: 
         how.partitions.remove(partition)
     how.partitions[place:place] = [numbered(session, partition, how) for partition in new]
     for row in rows:
-        values = next((v.values for v in reversed(store.rows[row]) if v.values is not None), None)
+        values = next((v.values for v in reversed(store.rows.get(row, ())) if v.values is not None), None)
         part = None if values is None else partition_of(session, store, store.padded(values))
         store.part_of[row] = part or how.partitions[place]
 

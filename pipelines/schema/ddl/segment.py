@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from pipelines.schema.ddl_statement import DdlStatement
-from pipelines.table import LARGE_OBJECTS, Column, DictionaryTable, IgnoredColumn, TableVersion
+from pipelines.table import LARGE_OBJECTS, Column, IgnoredColumn, TableVersion
 
 
 def with_guard(statement: DdlStatement, version: TableVersion, new: str, *, optimized: bool) -> TableVersion:
@@ -27,18 +27,18 @@ def with_guard(statement: DdlStatement, version: TableVersion, new: str, *, opti
 
 
 def _guard_before(statement: DdlStatement, version: TableVersion, new: str) -> bool | None:
-    """Return whether a later dictionary has a guard in front of the column; None if it does not show the column."""
+    """Return whether a later dictionary has a guard in front of the column; None if it does not tell.
+
+    Another column may have the name by then. So a guard in front of another one does not mean that this one has none.
+    """
     dictionary = statement.dictionary_after()
     if dictionary is None or dictionary.object_id != version.object_id:
         return None
     at = next((c.segment_id for c in dictionary.columns if c.name == new and c.stored), None)
-    if at is None:  # dropped since
-        return None
-    return _is_guard(dictionary, at - 1)
-
-
-def _is_guard(dictionary: DictionaryTable, segment_id: int) -> bool:
-    return any(column.segment_id == segment_id and column.kind == "guard" for column in dictionary.ignored)
+    guards = {column.segment_id for column in dictionary.ignored if column.kind == "guard"}
+    if at is not None and at - 1 in guards:
+        return True
+    return None if at is None or guards else False
 
 
 def without(version: TableVersion, columns: Collection[Column] = (), ignored: Collection[IgnoredColumn] = ()) -> TableVersion:

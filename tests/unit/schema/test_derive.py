@@ -114,6 +114,17 @@ def test_the_dictionary_says_whether_a_guard_column_was_added(guarded):
     assert [c.kind for c in derived.versions[1].ignored] == (["guard"] if guarded else [])
 
 
+def test_a_later_column_of_the_same_name_does_not_hide_the_guard():
+    """A is renamed, and ID gets its name, before the dictionary is read."""
+    model = ModelTable([("A", NUMBER), GUARD, ("B", NUMBER)])
+    start = baseline(ModelTable([("ID", NUMBER)]).dictionary(100), Scn(100))
+    statements = ("add a number default 5", "rename column a to b", "rename column id to a")
+    rows = [row(f"alter table orders {text}", 200 + n) for n, text in enumerate(statements)]
+    derived = derive([start], rows, lambda scn: model.dictionary(400) if scn < 400 else None)
+
+    assert [[c.kind for c in version.ignored] for version in derived.versions] == [[], ["guard"], ["guard"], ["guard"]]
+
+
 def test_without_a_dictionary_reading_a_guard_is_assumed_as_since_12c():
     derived = derive([ORDERS], [row("alter table orders add a number default 5", 200)])
 
