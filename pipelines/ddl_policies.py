@@ -22,7 +22,8 @@ class DdlPolicies:
     truncate: Literal["follow", "keep", "hold"] = "hold"
     drop_table: Literal["keep", "hold"] = "hold"
     recreate: Literal["resnapshot", "hold"] = "hold"
-    drop_partition: Literal["keep", "resnapshot", "hold"] = "hold"
+    drop_partition: Literal["follow", "keep", "resnapshot", "hold"] = "hold"
+    computed_default: Literal["follow", "resnapshot", "hold"] = "hold"
     rename_column: Literal["evolve", "hold"] = "evolve"
     narrow: Literal["evolve", "hold"] = "hold"
     primary_key: Literal["resnapshot", "hold"] = "hold"
@@ -31,7 +32,8 @@ class DdlPolicies:
 
 
 PolicyName = Literal[
-    "truncate", "drop_table", "recreate", "drop_partition", "rename_column", "narrow", "primary_key", "unknown_ddl"
+    "truncate", "drop_table", "recreate", "drop_partition", "computed_default", "rename_column", "narrow", "primary_key",
+    "unknown_ddl",
 ]  # fmt: skip
 
 DEFAULT_POLICIES = DdlPolicies()

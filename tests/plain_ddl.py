@@ -12,8 +12,9 @@ from itertools import groupby
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
-from pipelines.apply.commit_ranges import plan_commit_ranges
+from pipelines.apply.commit_ranges import CommitRange, plan_commit_ranges
 from pipelines.decode.changes import decode_changes
 from pipelines.landed_schema import LANDED_SCHEMA
 from pipelines.records.batch_spec import BatchSpec, ColumnChange, TableTask
@@ -43,13 +44,33 @@ def apply_ranges(
     version."""
     for commit_range in plan_commit_ranges(task, spec.scns, position):
         version = commit_range.version
-        for step in commit_range.steps:
+        for step in commit_range.followed:
             follow(step, rows, defaults)
         mine = [c for c in applied if c.commit is not None and commit_range.start <= c.commit[0] < commit_range.end]
         defaulted = {*task.defaulted, *(i for i, value in defaults.items() if value is not None)}
         for change, of in zip(mine, decoded(spec, task, [c.row for c in mine]), strict=True):
-            replay(change.row, *of, version, rows, defaults, defaulted)
+            replay(change.row, *of, version, rows, defaults, defaulted, commit_range)
+        if commit_range.whole is not None:
+            take_whole(commit_range, rows)
     return version
+
+
+def take_whole(commit_range: CommitRange, rows: Rows) -> None:
+    """End with the keys that were read again, and with the values of the filled columns."""
+    assert commit_range.whole is not None
+    version, read = commit_range.version, pq.read_table(commit_range.whole.path).to_pylist()
+    numbers = {column.name for column in version.columns if column.type.name == "NUMBER"}
+    names = [version.column(i).name for i in version.key]
+    found = {tuple(plain(row[name], is_number=name in numbers) for name in names): row for row in read}
+    gone, unknown = rows.keys() - found.keys(), found.keys() - rows.keys()
+    if unknown or (gone and not commit_range.removes):
+        raise Contradiction(f"read again: rows {unknown} that are not known, and without {gone}")
+    for key in gone:
+        del rows[key]
+    for key, row in found.items():
+        for i in commit_range.filled:
+            name = version.column(i).name
+            rows[key][i] = plain(row[name], is_number=name in numbers)
 
 
 def follow(step: ColumnChange, rows: Rows, defaults: Values) -> None:
@@ -67,7 +88,8 @@ def follow(step: ColumnChange, rows: Rows, defaults: Values) -> None:
         for values in rows.values():
             del values[number]
     else:
-        assert step.kind in ("rename_column", "change_type", "renumber", "comment", "comment_table"), step
+        others = ("rename_column", "change_type", "renumber", "remove_rows", "fill_column", "comment", "comment_table")
+        assert step.kind in others, step
 
 
 def decoded(spec: BatchSpec, task: TableTask, rows: Sequence[Row]) -> list[tuple[Row, TableVersion]]:
@@ -94,7 +116,14 @@ def names_of(task: TableTask, row: Row) -> Mapping[str, int] | None:
 
 
 def replay(
-    raw: Row, row: Row, own: TableVersion, now: TableVersion, rows: Rows, defaults: Values, defaulted: Iterable[int]
+    raw: Row,
+    row: Row,
+    own: TableVersion,
+    now: TableVersion,
+    rows: Rows,
+    defaults: Values,
+    defaulted: Iterable[int],
+    commit_range: CommitRange,
 ) -> None:
     """Apply one change, whose redo has the columns of the version `own`, to a table with those of `now`."""
     if row["error"] is not None or row["unknown"]:
@@ -105,7 +134,7 @@ def replay(
     missing, assigned = set(row["missing"] or ()), set(row["assigned"] or ())
     if raw["operation_code"] == Operation.INSERT:
         key = key_of(after, now)
-        if key in rows:
+        if key in rows and not commit_range.removes:
             raise Contradiction(f"a row with key {key} is there already: {raw['sql_redo']}")
         rows[key] = {i: after[i] if i in after else defaults.get(i) for i in ids}
         return
@@ -114,7 +143,7 @@ def replay(
     if old is None:
         raise Contradiction(f"no row has key {key}: {raw['sql_redo']}")
     for i in there:
-        is_logged = i not in missing and not (i in defaulted and before[i] is None)
+        is_logged = i not in missing and i not in commit_range.filled and not (i in defaulted and before[i] is None)
         if is_logged and before[i] != old[i]:
             raise Contradiction(f"column {i} of {key} is {old[i]!r}, and the redo says {before[i]!r}: {raw['sql_redo']}")
     if raw["operation_code"] == Operation.UPDATE:

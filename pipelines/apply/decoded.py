@@ -27,13 +27,16 @@ REDO = ("row_id", "scn", "xid", "operation_code", "rollback", "status", "info", 
 @dataclass(frozen=True, slots=True)
 class Target:
     """`defaulted` are the columns whose default Oracle may show in rows that do not store it. With `has_objects`, large objects
-    are read again, and it matters which changes touch them (`touched`)."""
+    are read again, and it matters which changes touch them (`touched`). `computed` are the columns whose values in rows older
+    than the column only Oracle knows; those in `filled` were read again."""
 
     columns: tuple[TargetColumn, ...]
     key: tuple[int, ...]
     defaulted: frozenset[int]
     has_objects: bool = False
     also: tuple[str, ...] = ()  # more columns of the changes to keep
+    computed: frozenset[int] = frozenset()
+    filled: frozenset[int] = frozenset()
 
 
 def decode(
@@ -75,10 +78,10 @@ def decode(
                 "operation_code",
                 *([_touches_objects(version).alias("touched")] if target.has_objects else []),
                 *target.also,
-                finding(version, key, known_from).alias("finding"),
+                F.coalesce(finding(version, key, known_from), _of_unfilled(version, target)).alias("finding"),
                 *(before(column_id, version).alias(f"b{column_id}") for column_id in key),
                 *(after(column, version).alias(f"a{column.id}") for column in columns),
-                *(_is_missing(c.id, version, target.defaulted).alias(f"u{c.id}") for c in columns if c.id not in key),
+                *(_is_missing(c.id, version, target).alias(f"u{c.id}") for c in columns if c.id not in key),
             )
         )
     return united(parts)
@@ -152,16 +155,27 @@ def _after(column: TargetColumn, version: TableVersion, translation: Translation
     return F.expr(translation.literal(column.default, column.type))
 
 
-def _is_missing(column_id: int, version: TableVersion, defaulted: frozenset[int]) -> Expression:
+def _of_unfilled(version: TableVersion, target: Target) -> Expression:
+    """Return the finding of a row that is older than a column with a computed default, and was not there when it was read."""
+    known = {column.id for column in version.columns}
+    names = [column.name for column in target.columns if column.id in target.computed - target.filled - known]
+    if not names:
+        return F.lit(None)
+    what = f"a row is older than the DDL that added {', '.join(names)}, and committed after the reading of its values"
+    why = F.struct("commit_scn", "scn", F.lit("RedoNotUnderstood").alias("code"), F.lit(what).alias("what"))
+    return F.when(F.col("operation_code") == Operation.INSERT, why)
+
+
+def _is_missing(column_id: int, version: TableVersion, target: Target) -> Expression:
     """Return whether the redo of an UPDATE does not contain the column's value.
 
     A column that SET does not name is absent where it is not logged (no ALL COLUMN LOGGING) or not stored (the row is older
     than the column). NULL may stand for a default that the row does not store either.
     """
     if all(known.id != column_id for known in version.columns):
-        return F.lit(False)
+        return F.lit(column_id in target.computed) & (F.col("operation_code") == Operation.UPDATE)
     absent = F.coalesce(F.array_contains("missing", F.lit(column_id)), F.lit(False))
-    if column_id in defaulted:
+    if column_id in target.defaulted:
         absent = absent | F.col(f"o{column_id}").isNull()
     is_set = F.coalesce(F.array_contains("assigned", F.lit(column_id)), F.lit(False))
     return (F.col("operation_code") == Operation.UPDATE) & ~is_set & absent

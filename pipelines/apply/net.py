@@ -17,7 +17,7 @@ from pipelines.redo import CHANGE_ORDER, COMMIT_ORDER, Operation
 
 LEFT, ENTERED = 0, 1
 ORDER = (*CHANGE_ORDER, "event")
-UPSERT, REMOVE, OBJECTS = "U", "D", "O"  # O: large objects alone
+UPSERT, REMOVE, OBJECTS = "U", "D", "O"  # O: large objects, or filled columns, alone
 
 
 def events(changes: DataFrame, key: Sequence[int], objects: bool = False) -> DataFrame:
@@ -46,9 +46,10 @@ def by_key(happened: DataFrame, key: Sequence[int]) -> DataFrame:
     return happened.repartition(*(f"k{column_id}" for column_id in key))
 
 
-def net_change(happened: DataFrame, key: Sequence[int], objects: bool = False) -> DataFrame:
+def net_change(happened: DataFrame, key: Sequence[int], objects: bool = False, *, rows_vanish: bool = False) -> DataFrame:
     """Return one row per key: k<id>, a<id>, `op` (U or D), `commit_scn`, `finding`, and the number of `changes` in it. With
-    `objects` also `touched`: whether a change of the row may have given its large objects other values."""
+    `objects` also `touched`: whether a change of the row may have given its large objects other values. If rows may vanish
+    without redo, as with a dropped partition, the last of several rows at a key counts."""
     keys = [f"k{column_id}" for column_id in key]
     order = F.struct(*ORDER)
     of_row = Window.partitionBy(*keys, "row_id")
@@ -75,13 +76,18 @@ def net_change(happened: DataFrame, key: Sequence[int], objects: bool = False) -
             "last_order": F.max(order).over(of_key),
         }
     )
-    chosen = F.when(F.col("rows_there") > 0, stays).otherwise(order == F.col("last_order"))
+    if rows_vanish:
+        summed = summed.withColumn("last_there", F.max(F.when(stays, order)).over(of_key))
+        stays_last = stays & (order == F.col("last_there"))
+    else:
+        stays_last = stays
+    chosen = F.when(F.col("rows_there") > 0, stays_last).otherwise(order == F.col("last_order"))
     # Where two rows are at one key, all are kept so that one carries the finding; no MERGE happens then.
     return (
         summed.filter(chosen)
-        .withColumn("finding", F.coalesce("finding", _contradiction(keys)))
+        .withColumn("finding", F.col("finding") if rows_vanish else F.coalesce("finding", _contradiction(keys)))
         .withColumn("op", F.when(stays, UPSERT).otherwise(REMOVE))
-        .drop("newest", "event", "weight", "rows_there", "last_entry", "last_leave", "last_order")
+        .drop("newest", "event", "weight", "rows_there", "last_entry", "last_leave", "last_order", "last_there")
     )
 
 

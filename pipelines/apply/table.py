@@ -43,6 +43,7 @@ from pipelines.apply.missing_columns import NOTHING_MISSING, Missing, fill_known
 from pipelines.apply.net import by_key, events, net_change
 from pipelines.apply.set_back import check_not_set_back
 from pipelines.apply.whole_rows import whole_rows
+from pipelines.apply.whole_tables import with_whole_table
 from pipelines.errors import InvariantBroken, RedolakeError, RedoNotUnderstood, SchemaConflict, Transient
 from pipelines.records.batch_result import RowAccount, TableResult
 from pipelines.records.batch_spec import TableTask
@@ -158,7 +159,7 @@ def apply_ranges(
         context.may_commit()
         evolve(context, table, task, commit_range)
         committed = changes_of(commit_range.number)
-        if committed.count or committed.problem:
+        if committed.count or committed.problem or commit_range.whole is not None:
             ready = prepared() if commit_range is ranges[0] else None
             if ready is None or (ready.commit_range, ready.columns) != (commit_range, table.columns):
                 ready = prepare_range(context, table, task, commit_range, committed)
@@ -209,11 +210,13 @@ def prepare_range(
     happened = by_key(events(present, version.key, has_reread), version.key)
     if missing.columns:
         happened = fill_missing(table, happened, missing, version, committed.count, task.options)
-    net = net_change(happened, version.key, has_reread)
+    net = net_change(happened, version.key, has_reread, rows_vanish=commit_range.whole is not None and commit_range.removes)
     if has_reread:
         net, expected = read_objects(context, table, task, commit_range, committed, decoded, net)
     net = kept(net)
     check_all(task, count_net_changes(net), expected)
+    if commit_range.whole is not None:
+        net = kept(with_whole_table(context, table, task, commit_range, net))
     return PreparedRange(commit_range, columns, net, missing)
 
 
@@ -253,7 +256,8 @@ def merge_net_change(table: DeltaTable, task: TableTask, prepared: PreparedRange
     version, missing = prepared.commit_range.version, prepared.missing
     objects = tuple(column.id for column in version.reread if "is_read" in prepared.changes.columns)
     try:
-        return merge(table, prepared.changes, version.key, tag, task.options, objects, missing.ids)
+        filled = prepared.commit_range.filled if prepared.commit_range.whole is not None else frozenset[int]()
+        return merge(table, prepared.changes, version.key, tag, task.options, objects, missing.ids, filled)
     except Exception as failed:
         check_session(table.spark, failed)
         if missing.columns:
@@ -311,7 +315,15 @@ def decode_range(
 ) -> DataFrame:
     columns = tuple(table.columns.values())
     defaulted = frozenset(c.id for c in columns if c.default is not None or c.id in task.defaulted)
-    target = Target(columns, commit_range.version.key, defaulted, bool(commit_range.version.reread), needed(task.options))
+    target = Target(
+        columns,
+        commit_range.version.key,
+        defaulted,
+        bool(commit_range.version.reread),
+        needed(task.options),
+        computed=frozenset(column.id for version in task.versions for column in version.columns if column.has_default),
+        filled=commit_range.filled if commit_range.whole is not None else frozenset(),
+    )
     known = known_versions(task, commit_range)
     changes = without_objects(committed.frame) if commit_range.version.reread else committed.frame
     decoded = decode(changes, known, task.rules, target, context.translation, task.mined_names, task.known_from)

@@ -32,8 +32,14 @@ class OnDdl(Settings):
     )
     drop_partition: Literal["follow", "keep", "resnapshot", "hold"] = Field(
         "hold",
-        description="DROP or TRUNCATE PARTITION: keep the rows in Delta and go on, snapshot the table again by itself, or hold "
-        "it; EXCHANGE PARTITION holds it with `keep` too",
+        description="DROP or TRUNCATE PARTITION: delete the rows in Delta too, which capture finds by reading the table's key "
+        "again; keep them there and go on; snapshot the table again by itself; or hold it. EXCHANGE PARTITION holds it with "
+        "`follow` and `keep` too",
+    )
+    computed_default: Literal["follow", "resnapshot", "hold"] = Field(
+        "hold",
+        description="ADD of a column whose older rows get values that only Oracle knows (DEFAULT SYSDATE, a sequence, a "
+        "function; an identity column): read key and column of all rows again, snapshot the table again by itself, or hold it",
     )
     drop_table: Literal["keep", "hold"] = Field(
         "hold", description="DROP TABLE: keep the Delta table as it is and go on, or hold the table"
@@ -53,14 +59,6 @@ class OnDdl(Settings):
     unknown_ddl: Literal["resnapshot", "hold"] = Field(
         "hold", description="any other DDL that is not followed: snapshot the table again by itself, or hold it"
     )
-
-    @model_validator(mode="after")
-    def works(self) -> OnDdl:
-        works = {"drop_partition": ("keep", "resnapshot", "hold")}
-        for name, values in works.items():
-            if getattr(self, name) not in values:
-                raise ValueError(f"`{name}: {getattr(self, name)}` does not work yet: write {' or '.join(values)}")
-        return self
 
 
 class TableSettings(Settings):

@@ -5,7 +5,8 @@ Several attempts may write the same thing; `<token>` and `<attempt>` are random 
 handover.json                                  the SCN at which capture begins, and the database's character set
 single-quotes.json                             the first evidence that LogMiner leaves quotes inside values single
 windows/<resetlogs id>-<start>-<end>/          manifest.json, redo-<token>-<slice>.parquet; reread-<token>-<n>.parquet (large
-                                               objects read again), later-<token>.parquet (those of open transactions)
+                                               objects read again), later-<token>.parquet (those of open transactions),
+                                               whole-<token>-<n>.parquet (the keys of all rows, after a DDL that changed rows)
 chain/<resetlogs id>-<start>.json              the window or declared gap that continues the chain from there
 gaps/<resetlogs id>-<start>.json               declared gaps
 split/<gap>/<window>.json                      transactions split by the gap, as known at the window's end
@@ -58,6 +59,10 @@ def redo_file(token: str, slice_number: int) -> str:
 def reread_file(token: str, number: int, *, before: bool = False) -> str:
     """Return a name within the window's folder."""
     return f"{'before' if before else 'reread'}-{token}-{number:05d}.parquet"
+
+
+def whole_file(token: str) -> str:
+    return f"whole-{token}.parquet"
 
 
 def reread_later_file(token: str) -> str:

@@ -21,7 +21,14 @@ from pipelines.land.quotes import Quotes, has_single_quotes
 from pipelines.land.tally import Tally
 from pipelines.records.batch_spec import RereadFile
 from pipelines.records.slice_record import SliceRecord
-from pipelines.records.window_manifest import DOUBTFUL_QUOTE_ROWS, OTHER_NAMES, SINGLE_QUOTE_ROWS, RereadRows, WindowManifest
+from pipelines.records.window_manifest import (
+    DOUBTFUL_QUOTE_ROWS,
+    OTHER_NAMES,
+    SINGLE_QUOTE_ROWS,
+    RereadRows,
+    WholeTable,
+    WindowManifest,
+)
 from pipelines.redo import Window
 from pipelines.scn import BEFORE_ALL, ChainPosition
 from pipelines.table import NOT_RENAMED, Renamed, TableId
@@ -29,10 +36,12 @@ from pipelines.table import NOT_RENAMED, Renamed, TableId
 
 @dataclass(frozen=True, slots=True)
 class Reread:
-    """What a window's large objects were read again to; `later_file` names the rows that wait for their transaction's end."""
+    """What was read again for a window: changed rows, and whole tables. `later_file` names the rows that wait for their
+    transaction's end."""
 
     tables: tuple[RereadRows, ...] = ()
     later_file: str | None = None
+    whole: tuple[WholeTable, ...] = ()
 
 
 NOTHING_REREAD = Reread()
@@ -115,7 +124,12 @@ class Windows:
     ) -> WindowManifest:
         """Land the window, or return its manifest when another run has landed the same rows. Raises LandingConflict when
         the chain continues in another way, or another run found other rows."""
-        manifest = replace(build_manifest(window, tables, slice_records), reread=reread.tables, reread_later=reread.later_file)
+        manifest = replace(
+            build_manifest(window, tables, slice_records),
+            reread=reread.tables,
+            reread_later=reread.later_file,
+            whole=reread.whole,
+        )
         position = self._position_of(window)
         self._chain.finish(position)
         published = self.manifest(window.name)
@@ -140,6 +154,12 @@ class Windows:
     ) -> tuple[str, int]:
         """Write the driver's frames to a file that no manifest names yet; return its name and number of rows."""
         name = layout.reread_file(token, number, before=before)
+        return name, write_parquet(self._files, f"{layout.window_folder(window)}/{name}", None, frames(answers))
+
+    @crash.writer
+    def write_whole(self, window: str, token: str, answers: Iterable[Any]) -> tuple[str, int]:
+        """Write the driver's frames of a whole table to a file that no manifest names yet; return its name and rows."""
+        name = layout.whole_file(token)
         return name, write_parquet(self._files, f"{layout.window_folder(window)}/{name}", None, frames(answers))
 
     @crash.writer
@@ -191,6 +211,10 @@ class Windows:
         """Return the full paths of the window's Parquet files."""
         folder = self._files.location(layout.window_folder(manifest.name))
         return tuple(f"{folder}/{file}" for file in manifest.files)
+
+    def file_of(self, manifest: WindowManifest, file: str) -> str:
+        """Return the full path of one of the window's files."""
+        return f"{self._files.location(layout.window_folder(manifest.name))}/{file}"
 
     def reread_of(self, manifest: WindowManifest) -> tuple[RereadFile, ...]:
         """Return the files with what was read again for the window."""

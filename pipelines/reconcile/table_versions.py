@@ -15,7 +15,8 @@ from pipelines.reconcile.approvals import approved_ddl
 from pipelines.reconcile.chosen_columns import choice_conflict, chosen_columns, refused_by
 from pipelines.reconcile.redefined import redefined
 from pipelines.reconcile.truncated_by_parents import described_parents, truncated_by_parents
-from pipelines.records.batch_spec import ChangeKind, ColumnChange, HoldAt, MinedNames, NameInRedo, TableTask
+from pipelines.reconcile.whole_tables import files_of, first_unread
+from pipelines.records.batch_spec import ChangeKind, ColumnChange, HoldAt, MinedNames, NameInRedo, TableTask, WholeFile
 from pipelines.records.codec import from_body, to_body
 from pipelines.records.window_manifest import DdlRow, WindowManifest
 from pipelines.schema import (
@@ -40,6 +41,8 @@ STEP_KINDS: Mapping[StepKind, ChangeKind] = {
     "change_type": "change_type",
     "truncate": "truncate",
     "renumber": "renumber",
+    "remove_rows": "remove_rows",
+    "fill": "fill_column",
     "comment": "comment",
     "comment_table": "comment_table",
 }
@@ -107,6 +110,7 @@ class History:
     derived: Derived
     conflict: SchemaConflict | None = None
     parts: tuple[Part, ...] = ()
+    whole: tuple[WholeFile, ...] = ()
 
     @property
     def hold(self) -> HoldAt | None:
@@ -123,16 +127,18 @@ def history(
     end: int,
     readings: Readings,
 ) -> History:
-    """Return a table's versions over a batch's range from those that are known, of which there is at least one."""
-    table = known[-1].table
-    parts = known_parts(known, readings, windows[0].resetlogs_id, start)
+    """Return a table's versions over a batch's range from those that are known, of which there is at least one. A statement
+    whose rows should have been read again, and were not, stops the table."""
+    table, resetlogs_id = known[-1].table, windows[0].resetlogs_id
+    parts = known_parts(known, readings, resetlogs_id, start)
     ids = {version.object_id for version in known} | {part.object_id for part in parts}
-    rows = [row for window in windows for row in window.ddl]
-    if any(row.cascades_from for row in rows):  # parents are looked up in all dictionary readings
-        rows += truncated_by_parents(known[-1], windows, described_parents(table, readings, windows[0].resetlogs_id, start))
-    resetlogs_id = windows[0].resetlogs_id
     described = partial(readings.first_after, table, resetlogs_id)
-    derived = derived_versions(context, versions_before(known, start), rows, described, ids)
+    rows = ddl_rows(known, start, windows, readings)
+    follow = partial(derived_versions, context, versions_before(known, start), described=described, object_ids=ids)
+    derived = follow(rows)
+    stopped = first_unread(derived, table, windows)
+    if stopped is not None:
+        derived = replace(follow([row for row in rows if row.scn < stopped.scn]), hold=stopped)
     conflict = None if derived.hold else dictionary_conflict(readings, table, derived, resetlogs_id, start, end)
     if conflict is None and derived.steps:  # columns were added or dropped
         conflict = guard_conflict(derived.versions[-1], described)
@@ -146,7 +152,32 @@ def history(
     conflict = redefined(derived.versions[-1], windows, readings, ids, names) or conflict
     conflict = conflict or choice_conflict(context.pipeline, derived.versions[-1])
     conflict = conflict or key_policy_conflict(context, known[-1]) or key_lost(readings, known, resetlogs_id, start)
-    return History(table, tuple(known), derived, conflict, parts)
+    return History(table, tuple(known), derived, conflict, parts, tuple(files_of(context, table, windows)))
+
+
+def derive_over(
+    context: PipelineContext,
+    known: Sequence[TableVersion],
+    start: int,
+    windows: Sequence[WindowManifest],
+    readings: Readings,
+) -> Derived:
+    """Follow the DDL of the windows, whether the rows that it changed were read again or not."""
+    table, resetlogs_id = known[-1].table, windows[0].resetlogs_id
+    ids = {version.object_id for version in known}
+    ids.update(part.object_id for part in known_parts(known, readings, resetlogs_id, start))
+    described = partial(readings.first_after, table, resetlogs_id)
+    rows = ddl_rows(known, start, windows, readings)
+    return derived_versions(context, versions_before(known, start), rows, described, ids)
+
+
+def ddl_rows(known: Sequence[TableVersion], start: int, windows: Sequence[WindowManifest], readings: Readings) -> list[DdlRow]:
+    """Return the landed DDL, with the statements of parents as rows of the table."""
+    rows = [row for window in windows for row in window.ddl]
+    if any(row.cascades_from for row in rows):  # parents are looked up in all dictionary readings
+        parents = described_parents(known[-1].table, readings, windows[0].resetlogs_id, start)
+        rows += truncated_by_parents(known[-1], windows, parents)
+    return rows
 
 
 def derived_versions(
@@ -349,6 +380,7 @@ def table_task(
         defaulted=tuple(sorted({c.id for version in versions for c in version.columns if c.has_default})),
         at_least=at_least,
         options=context.pipeline.target_options(past.table),
+        whole=past.whole,
     )
 
 

@@ -13,7 +13,8 @@ from pipelines.table import Column, Rules, TableId, TableVersion
 from pipelines.target_options import DEFAULT, TargetOptions
 
 ChangeKind = Literal[
-    "add_column", "drop_column", "rename_column", "change_type", "nullable", "comment", "comment_table", "truncate", "renumber"
+    "add_column", "drop_column", "rename_column", "change_type", "nullable", "comment", "comment_table", "truncate", "renumber",
+    "remove_rows", "fill_column",
 ]  # fmt: skip
 
 
@@ -28,6 +29,8 @@ class ColumnChange:
     comment_table  `comment` is the table's; `column` is any column
     truncate       all rows are deleted; `column` is any column
     renumber       rows have other ROWIDs from now on, so that redo before and after is applied apart; `column` is any column
+    remove_rows    some rows are gone; `column` is any column. A file of `whole` shows which are left
+    fill_column    the column that was just added has values in older rows, which a file of `whole` shows
 
     `default` is that of ADD COLUMN, neutral text as schema/ derives it. Several changes may have one SCN; they are followed in
     their order, and two columns that exchange their names may do so in two changes.
@@ -70,6 +73,16 @@ class NameInRedo:
 
 
 @dataclass(frozen=True, slots=True)
+class WholeFile:
+    """What was read of all rows of a table AS OF `scn`, the end of a window, for the DDLs at `ddl`; see
+    window_manifest.WholeTable."""
+
+    scn: int
+    path: str
+    ddl: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class TableTask:
     """One table's part of the batch. A held table is part of it too (with `hold`), so that its rows are accounted for."""
 
@@ -90,6 +103,7 @@ class TableTask:
     reshape: tuple[ColumnChange, ...] = ()  # later changes of its columns, followed once the range is applied
     at_least: int | None = None  # the position that the last batch left in the Delta log; a lower one has older contents
     options: TargetOptions = DEFAULT
+    whole: tuple[WholeFile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

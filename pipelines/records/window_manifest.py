@@ -59,6 +59,19 @@ class RereadRows:
     asked: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class WholeTable:
+    """The key of every row of a table, and some columns, read AS OF `scn`, the window's end: the DDLs at the SCNs of `ddl`
+    changed rows that no redo shows. `error` says why nothing was read; then there is no file."""
+
+    table: str
+    scn: int
+    ddl: tuple[int, ...]
+    file: str | None  # its name relative to the window's folder
+    rows: int = 0
+    error: str = ""
+
+
 SINGLE_QUOTE_ROWS = "single_quote_rows"  # in the circumstance of a slice: its rows with quotes that LogMiner left single
 
 DOUBTFUL_QUOTE_ROWS = "doubtful_quote_rows"  # rows with quotes side by side, by table: they are doubled, or single ones
@@ -104,6 +117,7 @@ class WindowManifest:
     circumstance: Mapping[str, Any] = field(default_factory=dict)
     reread: tuple[RereadRows, ...] = ()
     reread_later: str | None = None  # file with the rows of open transactions that must be read again once they have committed
+    whole: tuple[WholeTable, ...] = ()
 
     @property
     def scns(self) -> ScnRange:
@@ -129,5 +143,5 @@ class WindowManifest:
     def identity(self) -> dict[str, Any]:
         """Return the fields that every run over the same redo must agree on. Each attempt names its files differently, and a
         newer Redolake may write another format."""
-        other = ("files", "circumstance", "format", "reread", "reread_later")
+        other = ("files", "circumstance", "format", "reread", "reread_later", "whole")
         return {name: value for name, value in to_body(self).items() if name not in other}

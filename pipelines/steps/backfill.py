@@ -30,7 +30,7 @@ from pipelines.steps.spark_jobs import open_spark, run_spark_job
 from pipelines.table import TableId
 
 ShadowSchema = Literal["historic", "current"]
-ROWS_ONLY = ("truncate", "renumber")  # kinds of followed DDL that leave the columns as they are
+ROWS_ONLY = ("truncate", "renumber", "remove_rows")  # kinds of followed DDL that leave the columns as they are
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +208,13 @@ def stopped_in(task: TableTask, scns: ScnRange) -> Iterator[Finding]:
         yield Finding(
             str(task.table), f"{error.get('code')} at SCN {at_scn}: {error.get('what')}", f"{shorter}leave the table out"
         )
+    for whole in task.whole:
+        first = min((scn for scn in whole.ddl if scn >= scns.start), default=scns.end)
+        if first < scns.end <= whole.scn:
+            what = f"a DDL at SCN {first} changed rows, which are known only AS OF SCN {whole.scn}, the end of its window"
+            yield Finding(
+                str(task.table), what, f"end the range at SCN {first} or at SCN {whole.scn + 1}, or leave the table out"
+            )
 
 
 # --- The spec -----------------------------------------------------------------------------------------------------------
@@ -243,6 +250,12 @@ def reshaped(context: PipelineContext, spec: BatchSpec, scns: ScnRange, manifest
         past = history(context, known_versions(context, task.table), scns.end, later, later[-1].end, readings)
         if past.hold is not None:
             what = f"a DDL at SCN {past.hold.at_scn} after the range is not followed: {past.hold.error.get('what')}"
+            findings.append(Finding(str(task.table), what, "use `--schema historic`"))
+        filled = next((step for step in past.derived.steps if step.kind == "fill" and step.scn >= scns.end), None)
+        if filled is not None:
+            what = (
+                f"a DDL at SCN {filled.scn} after the range gave older rows values in {filled.column.name}, which no redo shows"
+            )
             findings.append(Finding(str(task.table), what, "use `--schema historic`"))
         now = table_task(context, past, task.app_id, task.target)
         steps = tuple(step for step in now.ddl if step.scn >= scns.end and step.kind not in ROWS_ONLY)

@@ -22,7 +22,7 @@ from pipelines.errors import (
     Terminal,
 )
 from pipelines.land import build_manifest, layout
-from pipelines.land.windows import NOTHING_REREAD
+from pipelines.land.windows import NOTHING_REREAD, Reread
 from pipelines.landed_schema import LANDED_SCHEMA
 from pipelines.mine import EdgeCut, LogSet, mine_from_any_copy, mine_slice
 from pipelines.progress import Progress
@@ -51,6 +51,7 @@ from pipelines.steps.redo_loss import clear_redo_loss, missing_in, record_redo_l
 from pipelines.steps.reread import reread_large_objects
 from pipelines.steps.same_container import pdb_change, read_same_container, record_pdb_change
 from pipelines.steps.wait import AwaitedLog, awaited_by
+from pipelines.steps.whole_tables import read_whole_tables
 from pipelines.table import DictionaryTable, TableId
 from pipelines.window import Lost, NothingNew, Wait, missing_logs
 from pipelines.window.recovery_options import choices, gap_end, rman_commands
@@ -340,7 +341,7 @@ def land_window(
                 scns = made.window.scns
                 return LandedWindowReport(window, int(scns.start), int(scns.end), rows=0, overtaken=True)
             end = context.landing.chain_end()
-            reread = reread_large_objects(context, source, made, records) if manifest is None else NOTHING_REREAD
+            reread = NOTHING_REREAD if manifest is not None else read_again(context, source, made, records)
             manifest = context.landing.windows.publish(
                 made.window, made.tables, records, None if end is None else int(end.scn), reread
             )
@@ -355,6 +356,14 @@ def end_time(context: PipelineContext, resetlogs_id: int, end: int) -> str | Non
     """Return when the source wrote the end of a window, as far as the ledger knows."""
     found = context.ledger.end_times([(resetlogs_id, end)]).get((resetlogs_id, end))
     return None if found is None else found.isoformat(timespec="seconds")
+
+
+def read_again(
+    context: PipelineContext, source: ConnectParams | None, made: WindowPlan, records: Sequence[SliceRecord]
+) -> Reread:
+    """Read again what the redo does not show: changed rows, and whole tables after some DDL."""
+    whole = read_whole_tables(context, source, made, build_manifest(made.window, made.tables, records))
+    return replace(reread_large_objects(context, source, made, records), whole=whole)
 
 
 @crash.writer

@@ -23,6 +23,7 @@ from pipelines.reconcile.ledger import drops, last_batch
 from pipelines.reconcile.mined_names import columns_known_from, mined_names
 from pipelines.reconcile.omitted_tables import omission
 from pipelines.reconcile.table_versions import all_known_versions, app_id, history, record_derived, table_task
+from pipelines.reconcile.whole_tables import before_ddl
 from pipelines.records.batch_result import BatchResult
 from pipelines.records.batch_spec import BatchSpec, LandedWindow, TableTask
 from pipelines.records.declared_gap import DeclaredGap
@@ -163,7 +164,7 @@ def build_tasks(
         app, target = app_id(context, entry.table, resetlogs_id), context.pipeline.target(entry.table)
         at_least = expected_position(entry, resetlogs_id, expected.get(entry.table))
         names = partial(mined_names, context, windows=windows, carried=carried, readings=readings)
-        hold = first_hold(table)
+        hold = before_ddl(first_hold(table), past.derived.steps, windows)
         if entry.state != "held":
             hold = announced(context.pipeline, entry.table, hold)
         task = table_task(context, past, app, target, hold, at_least, names)

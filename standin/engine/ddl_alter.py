@@ -14,6 +14,7 @@ from standin.engine.ddl_columns import (
     drop_column,
     drop_needless_guard,
     drop_unused,
+    fill_rows,
     set_unused,
 )
 from standin.engine.ddl_constraints import add_constraint, drop_constraint, set_state
@@ -31,7 +32,7 @@ from standin.engine.tokens import Cursor
 from standin.engine.user_types import resolved
 from standin.engine.values import coercer_of
 from standin.interface import OraError
-from standin.model import Constraint, LogGroup
+from standin.model import Constraint, LogGroup, TableColumn
 
 
 def alter_table(session: EngineSession, cursor: Cursor) -> None:
@@ -47,13 +48,19 @@ def alter_table(session: EngineSession, cursor: Cursor) -> None:
         cursor.take()
         _move(session, store, cursor)
         return
-    structural = _change_all(session, store, cursor)
+    filled: list[TableColumn] = []
+    structural = _change_all(session, store, cursor, filled)
     table, database = store.definition, session.database
     if structural:
         table.object_version += 1
     table.last_ddl = database.ddl_time()
     database.tables.refresh(store)
-    scn = write_ddl(session, cursor.text, table)
+
+    def fill() -> None:
+        for column in filled:
+            fill_rows(session, store, column)
+
+    scn = write_ddl(session, cursor.text, table, then=fill)
     if structural:
         store.structure_scn = scn
 
@@ -61,7 +68,7 @@ def alter_table(session: EngineSession, cursor: Cursor) -> None:
 def _does_not_block(cursor: Cursor) -> bool:
     """Return whether the statement only adds columns or sets them unused, so that open transactions may go on."""
     if cursor.is_next("ADD"):
-        return re.search(r"\b(MODIFY|DROP|CONSTRAINT|KEY|UNIQUE|CHECK)\b", cursor.text, re.IGNORECASE) is None
+        return re.search(r"\b(MODIFY|DROP|CONSTRAINT|KEY|UNIQUE|CHECK|NEXTVAL|IDENTITY)\b", cursor.text, re.IGNORECASE) is None
     return cursor.is_next("SET", "UNUSED")
 
 
@@ -88,14 +95,14 @@ def _move(session: EngineSession, store: TableStore, cursor: Cursor) -> None:
     store.structure_scn = write_ddl(session, cursor.text, before)
 
 
-def _change_all(session: EngineSession, store: TableStore, cursor: Cursor) -> bool:
-    """Apply all clauses, or none when one fails. Return whether the columns have changed."""
+def _change_all(session: EngineSession, store: TableStore, cursor: Cursor, filled: list[TableColumn]) -> bool:
+    """Apply all clauses, or none when one fails. Return whether the columns have changed; columns to fill go to `filled`."""
     table = store.definition
     before = copy.deepcopy((table.columns, table.constraints, table.log_groups))
     indexes, pad, structural = list(store.indexes), store.pad, False
     try:
         while cursor.next.kind == "word":
-            structural = _change(session, store, cursor) or structural
+            structural = _change(session, store, cursor, filled) or structural
         cursor.end()
     except OraError:
         table.columns, table.constraints, table.log_groups = before
@@ -105,7 +112,7 @@ def _change_all(session: EngineSession, store: TableStore, cursor: Cursor) -> bo
     return structural
 
 
-def _change(session: EngineSession, store: TableStore, cursor: Cursor) -> bool:
+def _change(session: EngineSession, store: TableStore, cursor: Cursor, filled: list[TableColumn]) -> bool:
     """Apply one clause. Return whether the columns have changed."""
     if _accept_storage(store, cursor) or _change_constraint(session, store, cursor):
         return False
@@ -116,7 +123,7 @@ def _change(session: EngineSession, store: TableStore, cursor: Cursor) -> bool:
             store.definition.logical_replication = word == "ENABLE"
             return False
     if cursor.accept("ADD"):
-        return _add(session, store, cursor)
+        return _add(session, store, cursor, filled)
     if cursor.accept("DROP"):
         return _drop(session, store, cursor)
     if cursor.accept("MODIFY"):
@@ -202,7 +209,7 @@ def _list_of(cursor: Cursor, one: Callable[[], Any]) -> list[Any]:
     return found
 
 
-def _add(session: EngineSession, store: TableStore, cursor: Cursor) -> bool:
+def _add(session: EngineSession, store: TableStore, cursor: Cursor, filled: list[TableColumn]) -> bool:
     if cursor.accept("SUPPLEMENTAL", "LOG"):
         add_logging(store, cursor)
         return False
@@ -216,7 +223,9 @@ def _add(session: EngineSession, store: TableStore, cursor: Cursor) -> bool:
             add_constraint(session, store, table_constraint(cursor))
             return None
         clause = column_clause(cursor)
-        add_column(session, store, clause)
+        column = add_column(session, store, clause)
+        if column is not None:
+            filled.append(column)
         for constraint in clause.constraints:
             add_constraint(session, store, constraint)
         return clause

@@ -1,7 +1,8 @@
 """Columns of tables: added, dropped and unused ones, with those that Oracle adds itself.
 
 A nullable ADD .. DEFAULT writes the default into the dictionary only. A guard column, a bitmap that is NULL in older rows,
-says which of these columns a row stores itself. The first such ADD puts it in front of its column.
+says which of these columns a row stores itself. The first such ADD puts it in front of its column. A default that differs by
+row (NEXTVAL, an identity column) is written into the rows.
 """
 
 from __future__ import annotations
@@ -80,13 +81,34 @@ def append_statistics(session: EngineSession, store: TableStore, name: str) -> N
     _append(session, store, column, None)
 
 
-def add_column(session: EngineSession, store: TableStore, clause: ColumnClause) -> None:
-    """Add the column to the dictionary. Existing rows show its default without being rewritten."""
+def differs_by_row(clause: ColumnClause) -> bool:
+    """Return whether each row gets a value of its own."""
+    return clause.identity is not None or (clause.default is not None and ".NEXTVAL" in clause.default.upper())
+
+
+def fill_rows(session: EngineSession, store: TableStore, column: TableColumn) -> None:
+    """Write the default of a new column into each row, by an UPDATE in the transaction of the DDL or without redo of rows."""
+    database, at = session.database, store.layout.position[column.name]
+    expression = Compiler(EMPTY_SCOPE).compile(parse_as_written(f"select {column.default} from dual").expressions[0])
+    coerce, frame = coercer_of(column.type, column.name), Frame(session, ())
+    for row, values in list(store.visible(database.clock.scn, None)):
+        new = (*values[:at], coerce(expression.run((), frame), session.nls), *values[at + 1 :])
+        if database.options.logs_filled_columns:
+            old = store.stored(row, database.clock.scn, None)
+            assert old is not None
+            database.rows.update(database.transactions.of(session), store, row, old, new, frozenset({at}))
+        else:
+            store.rows[row][-1].values = new
+
+
+def add_column(session: EngineSession, store: TableStore, clause: ColumnClause) -> TableColumn | None:
+    """Add the column to the dictionary. Existing rows show its default without being rewritten. Return the column if
+    its default differs by row, and must be written into the rows."""
     table = store.definition
     if table.column(clause.name) is not None:
         raise OraError(1430, "column being added already exists in table")
     has_rows = any(True for _ in store.visible(session.database.clock.scn, None))
-    if clause.nullable is False and clause.default is None and has_rows:
+    if clause.nullable is False and clause.default is None and clause.identity is None and has_rows:
         raise OraError(1758, "table must be empty to add mandatory (NOT NULL) column")
     shown = _default_value(session, store, clause)
     if shown is not None and clause.nullable is not False:
@@ -97,6 +119,7 @@ def add_column(session: EngineSession, store: TableStore, clause: ColumnClause) 
         _append(session, store, part, None)
     if column.virtual is not None:
         _compute(session, store)
+    return column if differs_by_row(clause) else None
 
 
 def _append(session: EngineSession, store: TableStore, column: TableColumn, shown: Any) -> None:
@@ -129,7 +152,7 @@ def add_archive_state(session: EngineSession, store: TableStore) -> None:
 
 
 def _default_value(session: EngineSession, store: TableStore, clause: ColumnClause) -> Any:
-    if clause.default is None:
+    if clause.default is None or differs_by_row(clause):
         return None
     assert clause.type is not None
     expression = parse_as_written(f"select {clause.default} from dual").expressions[0]

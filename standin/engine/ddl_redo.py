@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 from standin.engine.session import EngineSession
 from standin.engine.storage import TableStore
@@ -14,8 +15,16 @@ USER_DDL, INTERNAL_DDL = "USER DDL (PlSql=0 RecDep=0)", "INTERNAL DDL (PlSql=0 R
 RECURSIVE_DDL = "INTERNAL DDL (PlSql=0 RecDep=1)"  # Oracle ran it itself
 
 
-def write_ddl(session: EngineSession, text: str, table: TableDef | None = None, *, info: str = USER_DDL, name: str = "") -> int:
-    """Write the DDL's record in a transaction of its own; return the commit SCN."""
+def write_ddl(
+    session: EngineSession,
+    text: str,
+    table: TableDef | None = None,
+    *,
+    info: str = USER_DDL,
+    name: str = "",
+    then: Callable[[], None] = lambda: None,
+) -> int:
+    """Write the DDL's record in a transaction of its own, do what else belongs to it, and return the commit SCN."""
     transactions = session.database.transactions
     tx = transactions.of(session)
     record = transactions.ddl_record(tx, text, info)
@@ -23,6 +32,7 @@ def write_ddl(session: EngineSession, text: str, table: TableDef | None = None, 
         record.object_id, record.data_object_id = table.object_id, table.data_object_id
         record.object_version, record.owner, record.object_name = table.object_version, table.owner, name or table.name
     session.database.redo.write(record)
+    then()
     session.database.plans.forget()  # a grant, like a new column, can change what a text compiles to
     return transactions.commit(tx)
 

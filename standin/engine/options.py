@@ -54,6 +54,9 @@ class DatabaseOptions:
     keeps_guards: bool = True  # the guard column stays without a column that it guards; False: DROP COLUMN of the last drops it
     hidden_columns: str = "name"  # how SQL_REDO shows Oracle's own stored columns: name, number (COL n), or none
     nonblocking_ddl: bool = False  # ADD of a column and SET UNUSED ONLINE do not wait for open transactions of the table
+    # How ADD of a column with a default that differs by row (NEXTVAL, an identity column) fills older rows: without redo of
+    # rows, or with UPDATEs that LogMiner shows, in the transaction of the DDL
+    logs_filled_columns: bool = False
     renames_keep_version: bool = False  # after RENAME COLUMN LogMiner shows older rows under the new name, not as COL n
     # The quotes inside texts in SQL_REDO: doubled; single, as some releases leave them; or mixed: single between two letters
     quotes: str = "doubled"

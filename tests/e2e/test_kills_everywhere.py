@@ -393,6 +393,7 @@ def test_of_two_runs_at_once_one_gives_way(testbed: KillTestbed) -> None:
 # The workflows have no large objects, no settings of Delta, and only tables below the size that needs deletion vectors.
 NOT_IN_WORKFLOWS = {
     "reread": "killed in tests/integration/test_large_objects.py",
+    "whole": "killed in tests/integration/test_whole_tables.py",
     "ledger.restate_hold": "a held table's error text, which the next run writes again",
     "settings": "killed in tests/integration/spark/test_batch.py",
     "feature": "killed in tests/integration/spark/test_batch.py",

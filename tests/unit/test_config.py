@@ -111,10 +111,6 @@ WRONG = {
     "a key of nothing": (GOOD.replace("target: mixed", "target: mixed, key: []"), "not a key"),
     "a key with a column twice": (GOOD.replace("target: mixed", "target: mixed, key: [a, A]"), "not a key"),
     "hours that are none": (GOOD + '    resnapshot: {hours: "22"}\n', "write two hours of the day in UTC from 00 to 23"),
-    "a policy that does not work yet": (
-        GOOD + "    on: {drop_partition: follow}\n",
-        "`drop_partition: follow` does not work yet",
-    ),
     "a policy without a value": (GOOD + "    on: {truncate: maybe}\n", "'follow', 'keep' or 'hold'"),
     "a landing that cannot keep two writers apart": (GOOD.replace("landing: ", "landing: hdfs://"), "both can succeed"),
     "two ledgers": (GOOD + "    ledger: {url: 'sqlite:///x', connection: y}\n", "not both"),

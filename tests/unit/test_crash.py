@@ -117,6 +117,7 @@ NOT_KILLED_AT = {
     "write_captured": "a lost list is made again by the next plan, before anything depends on it",
     "write_reread": "its files count once the window's manifest names them; test_large_objects.py kills before that",
     "write_reread_later": "as write_reread",
+    "write_whole": "as write_reread; test_whole_tables.py kills before that",
     "record_evidence": "comes before the manifest of its window, and the window that is landed again finds it",
     "writable": "`doctor` and `validate` try whether a place can be written",
     "same_place": "`validate --spark` tries whether Spark uses the same place",

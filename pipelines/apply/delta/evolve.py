@@ -66,14 +66,14 @@ class Evolution:
 
 def evolve(context: ApplyContext, table: DeltaTable, task: TableTask, commit_range: CommitRange) -> None:
     """Bring the Delta table to the range's version. Raise SchemaConflict for a kind of change that is not known."""
-    if not commit_range.steps:
+    if not commit_range.followed:
         return
-    check_kinds(task, commit_range.steps)
+    check_kinds(task, commit_range.followed)
     version = named(commit_range.version, task.options)
     evolution = Evolution(context, table, task, version)
     done = None if table.log is None else table.log.last_ddl(task.app_id)
-    last = commit_range.steps[-1].scn
-    for scn, group in groupby(commit_range.steps, key=lambda step: step.scn):
+    last = commit_range.followed[-1].scn
+    for scn, group in groupby(commit_range.followed, key=lambda step: step.scn):
         steps = tuple(replace(s, column=replace(s.column, name=task.options.name(s.column.name))) for s in group)
         for number, run in runs(steps, evolution.widest):
             if done is not None and (scn, number) <= done:
@@ -241,7 +241,8 @@ def removal(path: str, options: TargetOptions, scn: int) -> str:
 
 
 def renumber(evolution: Evolution, step: ColumnChange) -> list[Commit]:
-    """Change nothing: the step only ends the commit range before it, in which a ROWID stands for one row."""
+    """Change nothing: the step only ends the commit range before it, in which a ROWID stands for one row. Rows that were
+    removed or filled without redo change with the commit of that range (apply/whole_tables.py)."""
     return []
 
 
@@ -286,6 +287,8 @@ FOLLOW: Mapping[str, Callable[[Evolution, ColumnChange], list[Commit]]] = {
     "comment_table": comment_table,
     "truncate": truncate,
     "renumber": renumber,
+    "remove_rows": renumber,
+    "fill_column": renumber,
 }
 
 

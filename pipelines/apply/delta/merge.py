@@ -52,9 +52,11 @@ def merge(
     options: TargetOptions = DEFAULT,
     objects: Collection[int] = (),
     missing: Collection[int] = (),
+    filled: Collection[int] = (),
 ) -> Merged:
     """`objects` are the columns with large objects: they are set where `is_read`. Columns in `missing` keep the target's value
-    where u<id> is true; MERGE fails, and commits nothing, where the target has no such row."""
+    where u<id> is true; MERGE fails, and commits nothing, where the target has no such row. A row whose `op` is OBJECTS sets
+    only `objects` and the columns in `filled`."""
     columns, spark = tuple(table.columns.values()), table.spark
     names = ("op", *(f"k{i}" for i in key), *(f"a{c.id}" for c in columns), *(f"u{i}" for i in missing))
     names = (*names, *(["is_read"] if objects else []))
@@ -67,7 +69,7 @@ def merge(
     try:
         with tagged(spark, tag):
             spark.conf.set(DELETION_VECTORS, "true" if marks else "false")
-            answer = spark.sql(merge_sql(table.path, VIEW, columns, key, options, objects, missing)).collect()
+            answer = spark.sql(merge_sql(table.path, VIEW, columns, key, options, objects, missing, filled)).collect()
     finally:
         spark.catalog.dropTempView(VIEW)
     if not answer:  # Delta has this txn version already and skipped the commit
@@ -84,6 +86,7 @@ def merge_sql(
     options: TargetOptions = DEFAULT,
     objects: Collection[int] = (),
     missing: Collection[int] = (),
+    filled: Collection[int] = (),
 ) -> str:
     names = {column.id: quoted(column.name) for column in columns}
     same_key = " AND ".join(f"t.{names[i]} = s.k{i}" for i in key)
@@ -101,8 +104,8 @@ def merge_sql(
 
     own = [f"t.{name} = s.{name}" for name in options.own_columns]
     sets = ", ".join([*(f"t.{names[c.id]} = {value(c)}" for c in columns), *own])
-    alone = ", ".join([*(f"t.{names[c.id]} = {value(c)}" for c in columns if c.id in objects), *own])
-    objects_alone = f"WHEN MATCHED AND s.op = '{OBJECTS}' THEN UPDATE SET {alone}\n" if objects else ""
+    alone = ", ".join([*(f"t.{names[c.id]} = {value(c)}" for c in columns if c.id in {*objects, *filled}), *own])
+    objects_alone = f"WHEN MATCHED AND s.op = '{OBJECTS}' THEN UPDATE SET {alone}\n" if objects or filled else ""
     inserted = ", ".join([*(names[c.id] for c in columns), *options.own_columns])
     values = ", ".join([*(inserted_value(c) for c in columns), *(f"s.{name}" for name in options.own_columns)])
     remove = f"UPDATE SET {', '.join(own)}" if options.deletes == "mark" else "DELETE"

@@ -1,7 +1,7 @@
-"""ALTER TABLE .. ADD: columns, with constant defaults, virtual columns, and constraints that are no primary key.
+"""ALTER TABLE .. ADD: columns, with defaults, virtual and identity columns, and constraints that are no primary key.
 
-Identity columns (Oracle numbers the rows), keys and encryption are not supported. Of a column that pipelines.yml leaves out,
-only the place in the segment matters.
+Where Oracle computes the values of older rows (SYSDATE, a sequence, an identity column), they are read again by policy. Keys
+and encryption are not supported. Of a column that pipelines.yml leaves out, only the place in the segment matters.
 """
 
 from __future__ import annotations
@@ -13,26 +13,32 @@ from pipelines.errors import SchemaConflict
 from pipelines.schema.constant import read_default
 from pipelines.schema.ddl.constraint import starts_out_of_line, take_inline, take_out_of_line
 from pipelines.schema.ddl.effect import DdlStep, Effect
-from pipelines.schema.ddl.segment import with_guard
+from pipelines.schema.ddl.segment import check_readable, with_guard
 from pipelines.schema.ddl_statement import DdlStatement
 from pipelines.schema.declared_type import read_type
 from pipelines.scn import Scn
-from pipelines.table import Column, ColumnChoice, IgnoredColumn, LeftOut, OracleType
+from pipelines.table import LARGE_TYPES, Column, ColumnChoice, IgnoredColumn, LeftOut, OracleType
 
 STORAGE = ("LOB", "VARRAY", "NESTED TABLE", "COLUMN", "XMLTYPE COLUMN", "XMLTYPE", "OPAQUE TYPE")  # before the column's name
 UNKNOWN_TYPE = OracleType("")
+AFTER_DEFAULT = (
+    ",", ")", "ADD", "MODIFY", "DROP", "NOT NULL", "NULL", "CONSTRAINT", "CHECK", "UNIQUE", "PRIMARY", "REFERENCES",
+    "ANNOTATIONS", "ENCRYPT", "VISIBLE", "INVISIBLE", "ENABLE", "DISABLE",
+)  # fmt: skip
 NOT_A_COLUMN = ("SUPPLEMENTAL", "PARTITION", "SUBPARTITION", "OVERFLOW", "PERIOD")
 
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """A column as the statement declares it. `type` is None for a virtual one, and for one left out whose type is not known."""
+    """A column as the statement declares it. `type` is None for a virtual one, and for one left out whose type is not known.
+    `computed`: only Oracle knows its values in older rows."""
 
     name: str
     type: OracleType | None
     nullable: bool = True
     default: str | None = None
     left_out: LeftOut | None = None
+    computed: bool = False
 
 
 def take(statement: DdlStatement, effect: Effect) -> Effect | None:
@@ -77,20 +83,71 @@ def _column(statement: DdlStatement, choice: ColumnChoice) -> Added:
     statement.take_any("VISIBLE", "INVISIBLE")
     if _is_virtual(statement):
         return _virtual(statement, name)
+    default, nullable, computed = None, True, False
     if statement.sees("GENERATED"):
-        raise statement.refuse(
-            f"ADD of identity column {name} is not supported: only Oracle knows the numbers of the older rows"
-        )
-    default, nullable = None, True
-    if statement.take("DEFAULT"):
-        nullable = not statement.take("ON", "NULL")  # DEFAULT ON NULL makes the column NOT NULL
-        default = read_default(statement, name, type_)
+        _take_identity(statement, name)
+        nullable, computed = False, True
+    elif statement.take("DEFAULT"):
+        nullable = not _take_on_null(statement)
+        computed = _is_computed(statement, name, type_)
+        default = None if computed else read_default(statement, name, type_)
     while (not_null := take_inline(statement)) is not None:
         nullable = nullable and not not_null
     if statement.take("ANNOTATIONS"):
         statement.skip_parentheses()
     _require_end(statement)
-    return Added(name, type_, nullable, default)
+    return Added(name, type_, nullable, default, computed=computed)
+
+
+def _take_on_null(statement: DdlStatement) -> bool:
+    """Take ON NULL [FOR INSERT ONLY | FOR INSERT AND UPDATE], which makes the column NOT NULL."""
+    if not statement.take("ON", "NULL"):
+        return False
+    if statement.take("FOR", "INSERT") and not statement.take("ONLY"):
+        statement.need("AND", "UPDATE")
+    return True
+
+
+def _take_identity(statement: DdlStatement, name: str) -> None:
+    """Take GENERATED [ALWAYS | BY DEFAULT [ON NULL]] AS IDENTITY [(options)]."""
+    statement.need("GENERATED")
+    if not statement.take("ALWAYS"):
+        statement.need("BY", "DEFAULT")
+        _take_on_null(statement)
+    statement.need("AS", "IDENTITY")
+    if statement.sees("("):
+        statement.skip_parentheses()
+    _require_policy(statement, f"ADD of identity column {name}: only Oracle knows the numbers of the older rows")
+
+
+def _is_computed(statement: DdlStatement, name: str, type_: OracleType) -> bool:
+    """Take a default that is no constant of the type, and return whether there is one."""
+    start = statement.position
+    with suppress(SchemaConflict):
+        read_default(statement, name, type_)
+        if _ends_item(statement):
+            statement.back_to(start)
+            return False
+    statement.back_to(start)
+    _skip_expression(statement)
+    _require_policy(statement, f"DEFAULT of {name} is not a supported constant for {type_}")
+    return True
+
+
+def _skip_expression(statement: DdlStatement) -> None:
+    while not _ends_item(statement):
+        statement.skip_parentheses() if statement.sees("(") else statement.skip()
+
+
+def _require_policy(statement: DdlStatement, why: str) -> None:
+    policy = statement.policies.computed_default
+    if policy != "follow":
+        raise statement.refuse(f"{why}, and `on: computed_default` is `{policy}`", "computed_default")
+
+
+def _ends_item(statement: DdlStatement) -> bool:
+    """Return whether an expression ends here: at the next column, clause or constraint."""
+    return statement.done or any(statement.sees(*words.split()) for words in AFTER_DEFAULT)
 
 
 def _left_out(statement: DdlStatement, name: str, choice: ColumnChoice) -> Added | None:
@@ -144,10 +201,22 @@ def _add(statement: DdlStatement, effect: Effect, added: Added) -> Effect:
         return Effect(replace(before, ignored=(*before.ignored, virtual)), effect.steps)
     if statement.refused(added.name, added.type):
         raise statement.refuse(f"DDL adds column {added.name} of type {added.type}, which is not supported")
-    before = with_guard(statement, before, added.name, optimized=added.nullable and added.default is not None)
-    column = Column(before.next_column_id, added.name, added.type, before.next_segment_id, added.nullable)
+    if added.computed:
+        check_readable(statement, before, f"DEFAULT of {added.name}")
+        if added.type.name in LARGE_TYPES:
+            raise statement.refuse(
+                f"DEFAULT of {added.name}: older rows got large objects, which no redo shows", "computed_default"
+            )
+    has_default = added.computed or added.default is not None
+    before = with_guard(statement, before, added.name, optimized=added.nullable and has_default)
+    # A row may show a computed default without storing it. A constant one is known from the target.
+    column = Column(
+        before.next_column_id, added.name, added.type, before.next_segment_id, added.nullable, has_default=added.computed
+    )
     after = replace(before, columns=(*before.columns, column), next_column_id=before.next_column_id + 1)
-    return Effect(after, (*effect.steps, DdlStep(Scn(statement.row.scn), "add", column, added.default)))
+    scn = Scn(statement.row.scn)
+    steps = (DdlStep(scn, "add", column, added.default), *((DdlStep(scn, "fill", column),) if added.computed else ()))
+    return Effect(after, (*effect.steps, *steps))
 
 
 def _leave_out(statement: DdlStatement, effect: Effect, added: Added) -> Effect:

@@ -8,7 +8,9 @@ from typing import Literal
 from pipelines.scn import Scn
 from pipelines.table import Column, TableVersion
 
-StepKind = Literal["add", "drop", "rename", "change_type", "truncate", "renumber", "comment", "comment_table"]
+StepKind = Literal[
+    "add", "drop", "rename", "change_type", "truncate", "renumber", "remove_rows", "fill", "comment", "comment_table"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +22,8 @@ class DdlStep:
     change_type    the column has the type after it
     truncate       all rows are deleted
     renumber       nothing changes, but rows have other ROWIDs from here on
+    remove_rows    some rows are deleted; only the source knows which
+    fill           older rows have values in the column that was just added, which only the source knows
 
     comment        the column, or the table, has this comment; empty for none
 

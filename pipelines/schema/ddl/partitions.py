@@ -8,6 +8,7 @@ from the dictionary. No redo shows which rows a DROP, TRUNCATE or EXCHANGE has m
 from __future__ import annotations
 
 from pipelines.schema.ddl.effect import DdlStep, Effect
+from pipelines.schema.ddl.segment import check_readable
 from pipelines.schema.ddl_statement import DdlStatement
 from pipelines.scn import Scn
 from pipelines.table import TableVersion
@@ -51,13 +52,16 @@ def read(statement: DdlStatement, version: TableVersion) -> Effect | None:
 
 
 def _removed(statement: DdlStatement, version: TableVersion, what: str) -> Effect:
-    """Keep the rows of the partitions in Delta, where the policy says so."""
+    """Delete the rows of the partitions in Delta too, or keep them there, where the policy says so."""
     _check_rest(statement)
-    if statement.policies.drop_partition != "keep":
-        policy = statement.policies.drop_partition
+    policy = statement.policies.drop_partition
+    if policy not in ("keep", "follow"):
         raise statement.refuse(f"{what} removed rows, and `on: drop_partition` is `{policy}`", "drop_partition")
     if statement.row.object_id not in version.object_ids:  # by its text alone it may be a table of another owner
         raise statement.refuse(f"{what} of object {statement.row.object_id}, and not certainly of this table", "drop_partition")
+    if policy == "follow":
+        check_readable(statement, version, what)
+        return Effect(version, (DdlStep(Scn(statement.row.scn), "remove_rows", version.columns[0]),))
     if version.key_kind == "rowid":
         raise statement.refuse(
             f"{what}: later rows may get the ROWIDs of rows that are kept, and ROWID is the key", "drop_partition"

@@ -9,6 +9,14 @@ from pipelines.schema.ddl_statement import DdlStatement
 from pipelines.table import LARGE_OBJECTS, Column, IgnoredColumn, TableVersion
 
 
+def check_readable(statement: DdlStatement, version: TableVersion, what: str) -> None:
+    """Raise SchemaConflict for a table whose rows cannot be found again by their key, to see what the statement did to them."""
+    if version.key_kind == "append":
+        raise statement.refuse(f"{what}: rows of a table that is declared append-only have no key to find them by")
+    if version.rereads_rows:
+        raise statement.refuse(f"{what}: the table has a column that LogMiner does not show, so its rows are read again anyway")
+
+
 def with_guard(statement: DdlStatement, version: TableVersion, new: str, *, optimized: bool) -> TableVersion:
     """Return the version with the guard column that Oracle adds in front of column `new`, if it does.
 

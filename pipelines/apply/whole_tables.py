@@ -1,0 +1,130 @@
+"""DDL that changed rows without redo: the rows of dropped partitions, and the values of columns with a computed default.
+
+Capture has read the key of every row AS OF the window's end, and the columns that Oracle filled. The commit range from the DDL
+to that end contains all changes of that time, so that its one commit ends with exactly these keys and values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from pyspark.sql import Column as Expression
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from pipelines.apply.commit_ranges import CommitRange
+from pipelines.apply.context import ApplyContext
+from pipelines.apply.delta.own_columns import live
+from pipelines.apply.delta.quoting import quoted
+from pipelines.apply.delta.schema import TargetColumn, target_columns
+from pipelines.apply.delta.table import DeltaTable
+from pipelines.apply.net import OBJECTS, REMOVE, UPSERT
+from pipelines.apply.shallow import any_of
+from pipelines.apply.source_rows import check_values, read_source
+from pipelines.errors import InvariantBroken
+from pipelines.records.batch_spec import TableTask, WholeFile
+from pipelines.redo import Operation
+from pipelines.table import TableVersion
+
+
+def with_whole_table(
+    context: ApplyContext, table: DeltaTable, task: TableTask, commit_range: CommitRange, net: DataFrame
+) -> DataFrame:
+    """Return the net changes that lead to the rows of the range's file. Raises InvariantBroken if it has a row that neither the
+    target nor the redo has, or lacks one that no DDL can have removed."""
+    whole, version = commit_range.whole, commit_range.version
+    assert whole is not None
+    filled = [column for column in table.columns.values() if column.id in commit_range.filled]
+    keys = [f"k{i}" for i in version.key]
+    read = read_whole(context, task, version, whole, filled)
+    compared = both_sides(table, task, version, filled, read).join(net.withColumn("changed", F.lit(True)), keys, "full_outer")
+    compared = compared.localCheckpoint(eager=False)
+    check_rows(compared, task, commit_range, keys)
+    return changes_of(compared, commit_range, net, filled)
+
+
+def read_whole(
+    context: ApplyContext, task: TableTask, version: TableVersion, whole: WholeFile, filled: Sequence[TargetColumn]
+) -> DataFrame:
+    """Return k<id>, f<id> of the filled columns, and `is_read`."""
+    ids = {*version.key, *(column.id for column in filled)}
+    narrow = replace(version, columns=tuple(column for column in version.columns if column.id in ids))
+    source = read_source(context.spark, [whole.path], narrow, task.rules, context.translation)
+    check_values(source, narrow)
+    names = {column.id: quoted(column.name) for column in target_columns(narrow)}
+    return source.frame.select(
+        *(F.col(names[i]).alias(f"k{i}") for i in version.key),
+        *(F.col(names[column.id]).alias(f"f{column.id}") for column in filled),
+        F.lit(True).alias("is_left"),
+    )
+
+
+def both_sides(
+    table: DeltaTable, task: TableTask, version: TableVersion, filled: Sequence[TargetColumn], read: DataFrame
+) -> DataFrame:
+    """Return the keys of the target and of the file, with the filled columns of both: t<id> and f<id>."""
+    target = live(table.rows, task.options).select(
+        *(F.col(quoted(table.columns[i].name)).alias(f"k{i}") for i in version.key),
+        *(F.col(quoted(column.name)).alias(f"t{column.id}") for column in filled),
+        F.lit(True).alias("is_there"),
+    )
+    return target.join(read, [f"k{i}" for i in version.key], "full_outer")
+
+
+def check_rows(compared: DataFrame, task: TableTask, commit_range: CommitRange, keys: Sequence[str]) -> None:
+    is_left, is_there = F.coalesce("is_left", F.lit(False)), F.coalesce("is_there", F.lit(False))
+    unknown = is_left & ~has_row(is_there)
+    lost = ~is_left & has_row(is_there)
+    shown = F.concat_ws(", ", *(F.col(key).cast("string") for key in keys))
+    found = compared.agg(
+        F.count_if(unknown).alias("unknown"),
+        F.min(F.when(unknown, shown)).alias("unknown_key"),
+        F.count_if(lost).alias("lost"),
+        F.min(F.when(lost, shown)).alias("lost_key"),
+    ).collect()[0]
+    if found["unknown"] and task.shadow_from is None:  # a shadow has only rows that changed
+        raise InvariantBroken(
+            f"{found['unknown']} row(s) that were read AS OF the end of the DDL's window are neither in the target nor in the "
+            f"redo, such as the one with key {found['unknown_key']}",
+            cure=f"nothing was merged; report it, and run `redolake snapshot {task.table} --replace`",
+            table=task.table,
+            scn=commit_range.start,
+        )
+    if found["lost"] and not commit_range.removes:
+        raise InvariantBroken(
+            f"{found['lost']} row(s) of the target are gone AS OF the end of the DDL's window, and no redo removes them, such "
+            f"as the one with key {found['lost_key']}",
+            cure=f"nothing was merged; report it, and run `redolake snapshot {task.table} --replace`",
+            table=task.table,
+            scn=commit_range.start,
+        )
+
+
+def has_row(is_there: Expression) -> Expression:
+    """Return whether the target has a row of the key after the changes."""
+    op = F.col("op")
+    return F.when(op == UPSERT, F.lit(True)).when(op == REMOVE, F.lit(False)).otherwise(is_there)
+
+
+def changes_of(compared: DataFrame, commit_range: CommitRange, net: DataFrame, filled: Sequence[TargetColumn]) -> DataFrame:
+    """Return the rows of `net` and those that it lacks, with its columns."""
+    is_left, is_changed = F.coalesce("is_left", F.lit(False)), F.coalesce("changed", F.lit(False))
+    differs = any_of(~F.col(f"t{c.id}").eqNullSafe(F.col(f"f{c.id}")) for c in filled) if filled else F.lit(False)
+    needed = F.when(is_left, is_changed | differs & F.col("is_there")).otherwise(is_changed | F.col("is_there"))
+    op = F.when(~is_left, F.lit(REMOVE)).when(is_changed, F.col("op")).otherwise(F.lit(OBJECTS))
+    code = F.when(is_left, F.lit(int(Operation.UPDATE))).otherwise(F.lit(int(Operation.DELETE)))
+    values = {
+        "op": op,
+        "operation_code": F.coalesce("operation_code", code),
+        "commit_scn": F.coalesce("commit_scn", F.lit(commit_range.start)),
+        **{f"a{c.id}": F.col(f"f{c.id}") for c in filled},
+        **{name: F.coalesce(name, F.lit(False)) for name in net.columns if is_flag(name, [c.id for c in filled])},
+        **{f"u{c.id}": F.lit(False) for c in filled if f"u{c.id}" in net.columns},
+    }
+    return compared.filter(F.coalesce(needed, F.lit(False))).withColumns(values).select(*net.columns)
+
+
+def is_flag(name: str, filled: Sequence[int]) -> bool:
+    """Return whether a column of the net changes says how another one is merged."""
+    return name in ("is_read", "touched") or (name[0] == "u" and name[1:].isdecimal() and int(name[1:]) not in filled)
