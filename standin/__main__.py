@@ -125,6 +125,9 @@ def start(
     keeps_guards: Annotated[
         bool, typer.Option(help="Keep the guard column when the last column that it guards is dropped.")
     ] = True,
+    logs_filled_columns: Annotated[
+        bool, typer.Option(help="Show UPDATEs where ADD of a column fills older rows with a value of their own.")
+    ] = False,
     hidden_columns: Annotated[
         HiddenColumns, typer.Option(help="How SQL_REDO shows stored columns of Oracle's own.")
     ] = HiddenColumns.name,
@@ -159,6 +162,7 @@ def start(
             undo_unlogged=undo_unlogged,
             guards_added_columns=guards_added_columns,
             keeps_guards=keeps_guards,
+            logs_filled_columns=logs_filled_columns,
             hidden_columns=hidden_columns.value,
             long_names=long_names,
             extended_strings=extended_strings,

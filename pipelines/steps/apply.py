@@ -139,7 +139,9 @@ def resume_tables(pipeline: Pipeline, tables: Sequence[str], by: str = "", reaso
         return tuple(resumed)
 
 
+# Not `follow` where rows are read again: that happens when the window lands.
 APPROVABLE: Mapping[str, tuple[str, ...]] = {
+    "drop_partition": ("keep",),
     "narrow": ("evolve",),
     "rename_column": ("evolve",),
     "truncate": ("follow", "keep"),

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from pipelines.apply.commit_ranges import ddl_scns, plan_commit_ranges, stop_scn
 from pipelines.apply.delta.merge import NO_ROW, merge_sql
 from pipelines.apply.delta.schema import TargetColumn
-from pipelines.errors import SchemaConflict
-from pipelines.records.batch_spec import ColumnChange, HoldAt, TableTask
+from pipelines.errors import InvariantBroken, SchemaConflict
+from pipelines.records.batch_spec import ColumnChange, HoldAt, TableTask, WholeFile
 from pipelines.scn import Scn, ScnRange
 from pipelines.table import Column, OracleType, TableId, TableVersion
 from pipelines.target_options import DELETED, TargetOptions
@@ -37,6 +37,49 @@ def task(*ddl: int, hold: int | None = None) -> TableTask:
 def ranges_of(task: TableTask, position: int = -1) -> list[tuple[int, int, int, int, int]]:
     ranges = plan_commit_ranges(task, BATCH, position)
     return [(p.number, p.start, p.end, len(p.version.columns), len(p.steps)) for p in ranges]
+
+
+def read_again(*ddl: int, files: dict[int, tuple[int, ...]], hold: int | None = None) -> TableTask:
+    """Return the task with DDLs that removed rows instead, which files of whole tables show by their SCNs."""
+    made = task(*ddl, hold=hold)
+    steps = tuple(replace(s, kind="remove_rows") if any(s.scn in of for of in files.values()) else s for s in made.ddl)
+    whole = tuple(WholeFile(scn, f"/{scn}", of) for scn, of in files.items())
+    return replace(made, ddl=steps, whole=whole)
+
+
+@pytest.mark.parametrize(
+    ("name", "task", "position", "expected"),
+    [
+        ("to the window's end", read_again(130, files={149: (130,)}), -1,
+         [(100, 130, 0, 0), (130, 150, 1, 149), (150, 200, 0, 0)]),
+        ("with DDL in between", read_again(130, 140, 160, files={149: (130,)}), -1,
+         [(100, 130, 0, 0), (130, 150, 2, 149), (150, 160, 0, 0), (160, 200, 1, 0)]),
+        ("two in one window", read_again(130, 140, files={149: (130, 140)}), -1,
+         [(100, 130, 0, 0), (130, 150, 2, 149), (150, 200, 0, 0)]),
+        ("the first is in the target", read_again(130, 140, files={149: (130, 140)}), 135,
+         [(136, 140, 0, 0), (140, 150, 1, 149), (150, 200, 0, 0)]),
+        ("both are in the target", read_again(130, 140, files={149: (130, 140)}), 145, [(146, 200, 0, 0)]),
+        ("in the last window", read_again(150, files={199: (150,)}), -1, [(100, 150, 0, 0), (150, 200, 1, 199)]),
+        ("killed after its commit", read_again(130, files={149: (130,)}), 149, [(150, 200, 0, 0)]),
+        ("held before it", read_again(130, files={149: (130,)}, hold=130), -1, [(100, 130, 0, 0)]),
+        ("held after its window", read_again(130, files={149: (130,)}, hold=150), -1, [(100, 130, 0, 0), (130, 150, 1, 149)]),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)  # fmt: skip
+def test_after_rows_changed_without_redo_a_range_ends_where_the_table_was_read_again(
+    name: str, task: TableTask, position: int, expected: list[tuple[int, ...]]
+) -> None:
+    ranges = plan_commit_ranges(task, BATCH, position)
+
+    found = [(p.start, p.end, len(p.steps), 0 if p.whole is None else p.whole.scn) for p in ranges]
+    assert found == expected
+    numbers = {p.number: sum(scn <= p.start for scn in ddl_scns(task, BATCH, position)) for p in ranges}
+    assert all(number == edges for number, edges in numbers.items()), "assembling numbers the ranges by the same SCNs"
+
+
+def test_a_table_never_stops_between_the_ddl_and_the_reading() -> None:
+    with pytest.raises(InvariantBroken, match="its rows are known AS OF 149"):
+        plan_commit_ranges(read_again(130, files={149: (130,)}, hold=140), BATCH, -1)
 
 
 @pytest.mark.parametrize(
