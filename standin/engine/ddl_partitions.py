@@ -87,7 +87,7 @@ def _named(how: Partitioning, name: str, *, is_sub: bool) -> Partition:
 
 def _rows(store: TableStore, partition: Partition) -> list[int]:
     leaves = partition.parts or [partition]
-    return [row for row, part in store.part_of.items() if any(part is leaf for leaf in leaves)]
+    return [row for row, part in store.part_of.items() if row in store.rows and any(part is leaf for leaf in leaves)]
 
 
 def _remove_rows(store: TableStore, partition: Partition) -> None:
