@@ -136,6 +136,9 @@ def replay(
         key = key_of(after, now)
         if key in rows and not commit_range.removes:
             raise Contradiction(f"a row with key {key} is there already: {raw['sql_redo']}")
+        computed = {column.id for column in now.columns if column.has_default and column.id not in after}
+        if computed - commit_range.filled:
+            raise Contradiction(f"only Oracle knows columns {computed} of the row: {raw['sql_redo']}")
         rows[key] = {i: after[i] if i in after else defaults.get(i) for i in ids}
         return
     key = key_of(before, now)

@@ -87,10 +87,35 @@ def test_one_commit_has_what_the_ddl_changed_also_after_kills(shop: Shop, spark:
     assert verified(shop, pipeline, spark) == {}
 
 
+def test_changes_of_transactions_that_were_open_at_the_ddl(tmp_path: Path, spark: Any) -> None:
+    """ADD of a column need not wait for them. An UPDATE keeps the value that was read; that of a later row nobody has read."""
+    with open_shop(tmp_path, ddl_age=60, nonblocking_ddl=True) as shop:
+        for table in ("changed", "inserted"):
+            shop.run_sql(
+                f"CREATE TABLE {table} (id NUMBER(9) PRIMARY KEY, what VARCHAR2(20))",
+                f"ALTER TABLE {table} ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
+                f"INSERT INTO {table} VALUES (1, 'first')",
+            )
+        pipeline = shop.pipeline(tables=["SHOP.CHANGED", "SHOP.INSERTED"], on={"computed_default": "follow"})
+        steps.take_snapshot(pipeline, source=shop.params, spark=spark)
+        with shop.oracle.connect("SHOP") as connection, connection.cursor() as cursor:
+            cursor.execute("UPDATE changed SET what = 'open'")
+            cursor.execute("INSERT INTO inserted VALUES (2, 'open')")
+            shop.run_sql(*(f"ALTER TABLE {table} ADD seen DATE DEFAULT SYSDATE" for table in ("changed", "inserted")))
+            caught_up(shop, pipeline, spark)
+            assert verified(shop, pipeline, spark) == {}
+            connection.commit()
+        caught_up(shop, pipeline, spark)
+
+        held = {t.table: t.error for t in steps.read_status(pipeline).tables if t.error}
+        assert list(held) == ["SHOP.INSERTED"]
+        assert "a row is older than the DDL that added SEEN" in str(held["SHOP.INSERTED"])
+        assert verified(shop, pipeline, spark) == {}
+
+
 def verified(shop: Shop, pipeline: Any, spark: Any) -> dict[str, Any]:
     """Return the tables that differ from the source, without rows that are marked as deleted."""
     found = steps.verify_tables(pipeline, source=shop.params, spark=spark)
-    assert len(found.tables) == 3
     return {t.table: t for t in found.tables if t.differing_cells or t.source_rows != t.delta_rows}
 
 
