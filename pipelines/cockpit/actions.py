@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pipelines.cockpit.values import Overview, Recovery, TableLine, WindowLine
+from pipelines.cockpit.values import Overview, Recovery, TableLine, TransactionLine, WindowLine
 from pipelines.records.facts import ChoiceFact
 
 PARTS = {
@@ -67,11 +67,15 @@ def pipeline_actions(overview: Overview, tables: Sequence[str]) -> list[Action]:
     all_or_some = Field("tables", "Tables", [], "None chosen: all tables.", options=options)
     unread = Field("tables", "Tables", [], "None chosen: all tables that have no contents yet.", options=options)
     replace = Field("replace", "Read tables again that have contents", False)
+    snapshot = Action("Snapshot", f"{name}_snapshot", fields=(unread, replace))
+    doctor = Action("Doctor", f"{name}_doctor", costs="Checks the source; reads only. The findings are in the task's log.")
+    if not overview.tables and not overview.windows:
+        return [snapshot, doctor]
     return [
         Action("Verify now", f"{name}_verify", fields=(all_or_some,), costs=COMPARES),
         Action("Backfill", f"{name}_backfill", fields=backfill_fields(None, None, options)),
-        Action("Snapshot", f"{name}_snapshot", fields=(unread, replace)),
-        Action("Doctor", f"{name}_doctor", costs="Checks the source; reads only. The findings are in the task's log."),
+        snapshot,
+        doctor,
     ]
 
 
@@ -102,7 +106,14 @@ def table_actions(pipeline: str, table: TableLine) -> list[Action]:
     return []
 
 
+def transaction_actions(pipeline: str, transaction: TransactionLine) -> list[Action]:
+    """Offer the look only: what can't be undone is chosen after it, in the form."""
+    chosen = {"choice": "look", "xid": transaction.xid, "container": transaction.con_id}
+    return [Action("Look", f"{pipeline}_drop", chosen, costs=LOOK)]
+
+
 COMPARES = "Reads each table from Oracle once and compares it, cell by cell."
+LOOK = "Says in the task's log what dropping the transaction would cost. Changes nothing."
 RESUME = "The table continues from its own position. If the cause is still there, it is held again and nothing is lost."
 READ_AGAIN = "Reads the table from Oracle AS OF a new SCN and replaces its contents in one Delta commit."
 

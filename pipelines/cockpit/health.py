@@ -64,7 +64,11 @@ def verdict(
     up_to = up_to_text(newest, lag, now)
     if reading.loss is not None:
         since = clock(reading.loss.since, now)
-        return "stopped", f"Stopped since {since}: {reading.loss.error['what']}. {up_to}", "Choose how to continue, below."
+        return (
+            "stopped",
+            f"Stopped since {since}: {reading.loss.error['what']}. {up_to}",
+            f"Choose how to continue: start {pipeline}_recover, or run `redolake recover`.",
+        )
     if (failed := one(reading, "source failure")) is not None:
         failure = from_body(FailureFact, failed.body, "the last failure in the ledger")
         since = duration((now - datetime.fromisoformat(failure.since)).total_seconds())

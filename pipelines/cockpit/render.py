@@ -106,6 +106,7 @@ class Pages:
             actions=actions.pipeline_actions(found, tables),
             choices=actions.recovery_choices(found.pipeline, found.recovery),
             table_actions=lambda table: actions.table_actions(found.pipeline, table),
+            transaction_actions=lambda one: actions.transaction_actions(found.pipeline, one),
             window_actions=lambda window: actions.window_actions(found.pipeline, window, tables),
             dags=list(actions.PARTS.items()),
             tick_seconds=len(span) > 1 and (span[1][1] - span[0][1]).total_seconds() < 60,

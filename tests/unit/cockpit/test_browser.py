@@ -121,6 +121,43 @@ def test_a_window_opens_by_keyboard_and_shows_a_sum_that_adds_up(page: Any) -> N
     assert "1,740 = 1,700 applied + 25 rolled back + 15 still open" in details.inner_text()
 
 
+def test_on_a_phone_the_cure_and_the_buttons_of_a_held_table_are_in_sight(page: Any) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    held = page.locator("section[aria-labelledby=tables] tr.note.bad")
+
+    for part in (
+        held.locator(".cure"),
+        held.get_by_role("button", name="Resume"),
+        held.get_by_role("button", name="Read again"),
+    ):
+        box = part.bounding_box()
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 390
+
+
+def test_the_cost_of_dropping_a_transaction_is_looked_at_by_a_button(page: Any, site: Site) -> None:
+    page.locator("section[aria-labelledby=transactions]").get_by_role("button", name="Look").first.click()
+    page.click("dialog button.primary")
+    page.wait_for_url("**/dags/shop_drop/runs/manual__1")
+
+    assert site.started[0][1]["conf"] == {"choice": "look", "xid": "4.17.2210", "container": 3}
+
+
+def test_a_pipeline_without_contents_offers_its_snapshot_and_no_empty_tables(browser: Any, site: Site, tmp_path: Path) -> None:
+    made = CockpitLedger(tmp_path, NOW)
+    found = read_overview(made.pipeline, made.url, NOW)
+    made.ledger.close()
+    site.pages["/redolake/pipelines/shop"] = Pages("/redolake", "", ["shop"], NOW).pipeline(found, ["SHOP.ORDERS"])
+    context = browser.new_context()
+    opened = context.new_page()
+    opened.goto(f"{site.url}/redolake/pipelines/shop")
+
+    assert opened.locator(".hero button").all_inner_texts() == ["Snapshot", "Doctor"]
+    assert opened.locator("thead").count() == 0
+    assert "No table has contents yet." in opened.locator("section[aria-labelledby=tables]").inner_text()
+    context.close()
+
+
 def test_a_button_starts_the_dag_with_what_was_filled_in(page: Any, site: Site) -> None:
     page.click("button:has-text('Declare the gap')")
     page.click("dialog button.primary")
