@@ -15,6 +15,7 @@ from airflow.sdk.exceptions import AirflowFailException
 from pipelines.airflow.assets import landing_asset, publish_table_events, start_again, tables_alias
 from pipelines.airflow.connections import resolved_pipeline
 from pipelines.airflow.lineage import files, landing_folder, report_lineage
+from pipelines.airflow.links import PAGE_LINKS, give_links
 from pipelines.airflow.metrics import send_metrics
 from pipelines.airflow.run_notes import leave_note, window_note
 from pipelines.airflow.schedule import apply_schedule
@@ -79,7 +80,7 @@ def apply_dag(pipeline: Pipeline) -> DAG:
         batch = prepare()["batch"]
         recorded = record(batch)
         spark_task(pipeline, batch, TASKS["spark"]) >> recorded
-        check(recorded)
+        give_links(check(recorded), PAGE_LINKS[:1])
         if pipeline.may_resnapshot:
             snapshot_held_tables(pipeline)
     return dag

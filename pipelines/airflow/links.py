@@ -1,4 +1,4 @@
-"""Buttons on a task in Airflow: to the page of its pipeline, and to the form that continues after lost redo."""
+"""Buttons on a task in Airflow: to its pipeline's page, to a window on it, and to the form that continues after lost redo."""
 
 # mypy: disallow-subclassing-any=False
 
@@ -31,4 +31,25 @@ class RecoverLink(BaseOperatorLink):
         return f"{base_path()}/dags/{name}_recover"
 
 
+class WindowLink(BaseOperatorLink):
+    """To the page from the window on that the task has landed, with its SCNs, times, row account and manifest."""
+
+    name = "Window"
+
+    def get_link(self, operator: Any, *, ti_key: Any) -> str:
+        window = getattr(operator, "redolake_window", None)
+        if window is None:
+            return ""
+        incarnation, _, end = (int(part) for part in window.split("-"))
+        name = ti_key.dag_id.rpartition("_")[0]
+        return f"{base_path()}/redolake/pipelines/{name}?before={incarnation}-{end}"
+
+
 PAGE_LINKS = (PageLink(), RecoverLink())
+WINDOW_LINKS = (PageLink(), WindowLink())
+
+
+def give_links(task: Any, links: tuple[BaseOperatorLink, ...]) -> Any:
+    """Give a decorated task buttons, which its class has not; return the task."""
+    task.operator.operator_extra_links = links
+    return task

@@ -11,7 +11,7 @@ from typing import Any
 
 from airflow.plugins_manager import AirflowPlugin
 
-from pipelines.airflow.links import PAGE_LINKS, base_path
+from pipelines.airflow.links import PAGE_LINKS, WindowLink, base_path
 from pipelines.airflow.run_notes import RunNotes
 
 PREFIX = "/redolake"
@@ -36,7 +36,7 @@ def view(destination: str, path: str, route: str) -> dict[str, str]:
 class RedolakePlugin(AirflowPlugin):
     name = "redolake"
     fastapi_apps = Apps()
-    operator_extra_links = list(PAGE_LINKS)  # noqa: RUF012
+    operator_extra_links = [*PAGE_LINKS, WindowLink()]  # noqa: RUF012
     listeners = [RunNotes()]  # noqa: RUF012
     external_views = [  # noqa: RUF012
         {**view("nav", "/", "redolake"), "nav_top_level": True},

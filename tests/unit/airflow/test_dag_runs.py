@@ -18,7 +18,8 @@ pytestmark = [pytest.mark.airflow, pytest.mark.usefixtures("airflow_db")]
 
 PLANNED = PlanOutcome("window", "2 logs", "w1", (0, 1))
 NOTHING_NEW = PlanOutcome("nothing", "no new sealed log")
-LANDED = LandedWindowReport("w1", 100, 200, 7, "/l/manifest.json", ends_at="2026-11-22T12:00:03+00:00")
+NAME = "0000000011-00000000000000000100-00000000000000000200"
+LANDED = LandedWindowReport(NAME, 100, 200, 7, "/l/manifest.json", ends_at="2026-11-22T12:00:03+00:00")
 BATCH = PreparedBatch("/l/batch.json", "1 window", ("SHOP.ORDERS", "SHOP.ORDER_LINES"), 100, 200)
 LOST = RedoLost("Redo Thread 1 is inconsistent", cure="restore sequence 12345, or snapshot again", thread=1, sequence=12345)
 
@@ -84,8 +85,34 @@ def test_the_note_of_a_run_and_the_event_of_the_landing_have_window_scns_and_tim
     _, ran = run(capture_dag)
 
     assert noted(ran) == "SCN 100 to 200, redo up to 2026-11-22 12:00:03 UTC, 7 rows"
-    facts = {"window": "w1", "start": 100, "end": 200, "ends_at": "2026-11-22T12:00:03+00:00"}
+    facts = {"window": NAME, "start": 100, "end": 200, "ends_at": "2026-11-22T12:00:03+00:00"}
     assert events(ran) == {"redolake://shop/landing": facts}
+
+
+def test_a_task_links_to_the_page_the_form_of_recover_and_the_window(run, steps):
+    from pipelines.airflow.capture import capture_dag
+
+    steps.answers("plan_next_window", PLANNED)
+    steps.answers("mine_window_slice", LOST)
+    _, failed = run(capture_dag)
+    steps.answers("mine_window_slice", lambda source, window, number: mined(number))
+    steps.answers("land_window", LANDED)
+    _, good = run(capture_dag)
+
+    page = "/dags/shop_capture/plugin/redolake-dag"
+    assert links(failed, "mine") == {"PageLink": page, "RecoverLink": "/dags/shop_recover"}
+    assert links(good, "land") == {"PageLink": page, "WindowLink": "/redolake/pipelines/shop?before=11-200"}
+
+
+def links(ran, task):
+    from airflow.models.xcom import XComModel
+    from airflow.utils.session import create_session
+
+    with create_session() as session:
+        found = session.query(XComModel).filter(XComModel.run_id == ran.run_id, XComModel.task_id == task).all()
+        return {
+            one.key.removeprefix("_link_"): XComModel.deserialize_value(one) for one in found if one.key.startswith("_link_")
+        }
 
 
 def noted(ran):

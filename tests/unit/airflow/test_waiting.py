@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.airflow, pytest.mark.usefixtures("airflow_db")]
 AWAITED = AwaitedLog(dbid=7, resetlogs_id=11, position=100, thread=2, sequence=57, scn=100)
 WAIT = PlanOutcome("wait", "redo thread 2: log 57 is switched", awaited=AWAITED)
 PLANNED = PlanOutcome("window", "2 logs", "w1", (0,))
-LANDED = LandedWindowReport("w1", 100, 200, 7, "/l/manifest.json")
+LANDED = LandedWindowReport("11-100-200", 100, 200, 7, "/l/manifest.json")
 
 
 def in_minutes(minutes):
