@@ -7,6 +7,7 @@ there: the before image of an UPDATE or DELETE, and no row at the key of an INSE
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from itertools import groupby
 from typing import Any
@@ -52,6 +53,9 @@ def apply_ranges(
             replay(change.row, *of, version, rows, defaults, defaulted, commit_range)
         if commit_range.whole is not None:
             take_whole(commit_range, rows)
+    for step in task.reshape:
+        follow(step, rows, defaults)
+        version = reshaped(version, step)
     return version
 
 
@@ -71,6 +75,14 @@ def take_whole(commit_range: CommitRange, rows: Rows) -> None:
         for i in commit_range.filled:
             name = version.column(i).name
             rows[key][i] = plain(row[name], is_number=name in numbers)
+
+
+def reshaped(version: TableVersion, step: ColumnChange) -> TableVersion:
+    """Return the version with the columns after a step."""
+    if step.kind == "add_column":
+        return replace(version, columns=(*version.columns, step.column))
+    kept = [step.column if c.id == step.column.id else c for c in version.columns]
+    return replace(version, columns=tuple(c for c in kept if step.kind != "drop_column" or c.id != step.column.id))
 
 
 def follow(step: ColumnChange, rows: Rows, defaults: Values) -> None:

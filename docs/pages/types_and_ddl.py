@@ -177,7 +177,7 @@ MATRIX = {
         "ALTER TABLE orders MODIFY amount DEFAULT orders_seq.NEXTVAL",
     ),
     "MODIFY to CHAR or a large object, which rewrites the rows": ("ALTER TABLE orders MODIFY customer CHAR(40)",),
-    "RENAME TABLE, until `renamed_to` declares the new name; of a partitioned table always": (
+    "RENAME TABLE to a name that neither `renamed_to` declares nor a pattern matches": (
         "RENAME orders TO orders_old",
         "ALTER TABLE orders RENAME TO orders_old",
     ),
@@ -241,6 +241,9 @@ POLICIES = {
     ),
     "rename_column": ("RENAME COLUMN", "ALTER TABLE orders RENAME COLUMN amount TO total"),
     "narrow": ("MODIFY to a narrower or another type", "ALTER TABLE orders MODIFY amount NUMBER(10,2)"),
+    "recreate": ("CREATE TABLE of the same name; DBMS_REDEFINITION", "CREATE TABLE orders (id NUMBER)"),
+    "primary_key": ("primary key added, dropped or disabled", "ALTER TABLE orders DROP PRIMARY KEY"),
+    "unknown_ddl": ("any other statement that is held", "ALTER TABLE orders NOLOGGING"),
 }
 
 
@@ -250,10 +253,11 @@ def policy_rows() -> Iterator[str]:
         default = getattr(DEFAULT_POLICIES, policy)
         for value in sorted(get_args(hints[policy]), key=lambda value: value != default):
             found = outcome(statement, DdlPolicies(**{policy: value})).split(":")[0]
-            result = "held" if found == "held" else RESULTS[policy, value]
+            result = (AGAIN if value == "resnapshot" else "held") if found == "held" else RESULTS[policy, value]
             yield f"| {title} | `{policy}: {value}`{' (default)' if value == default else ''} | {result} |"
 
 
+AGAIN = "held, and then [snapshotted again by itself](../how-to/snapshot-again.md#by-itself)"
 RESULTS = {
     ("truncate", "follow"): "all rows are deleted in Delta",
     ("truncate", "keep"): "the rows stay in Delta; later changes are merged into them",
