@@ -48,10 +48,12 @@ def with_row_ids(decoded: DataFrame, key: Sequence[int]) -> DataFrame:
     order = (*CHANGE_ORDER, "is_copy")
     so_far = Window.partitionBy(*found).orderBy(*order).rowsBetween(Window.unboundedPreceding, Window.currentRow)
     of_row = Window.partitionBy(*found, "inserts").orderBy(*order)
-    following = F.first(F.when(has_rowid & ~is_copy, F.col("row_id")), ignorenulls=True)
+    # In reverse order: Spark computes a window that reaches to the end again for each row.
+    back = Window.partitionBy(*found, "inserts").orderBy(*(F.col(name).desc() for name in order))
+    following = F.last(F.when(has_rowid & ~is_copy, F.col("row_id")), ignorenulls=True)
     last = F.last(F.when(has_rowid & (is_copy | (is_update & ~moved)), F.col("row_id")), ignorenulls=True)
     row_id = F.coalesce(
-        following.over(of_row.rowsBetween(1, Window.unboundedFollowing)),
+        following.over(back.rowsBetween(Window.unboundedPreceding, -1)),
         last.over(of_row.rowsBetween(Window.unboundedPreceding, -1)),
         F.col("row_id"),
     )
