@@ -110,14 +110,28 @@ def test_the_pipeline_file_is_valid_and_its_connections_are_in_the_environment()
     assert pipeline.landing.removeprefix("s3://").split("/")[0] in " ".join(SERVICES["setup"]["command"])
 
 
+def answers(command: list[str]) -> bool:
+    return (
+        shutil.which(command[0]) is not None
+        and not subprocess.run([*command, "version"], capture_output=True, check=False).returncode
+    )
+
+
 def test_compose_itself_accepts_the_file(tmp_path: Path) -> None:
-    docker = shutil.which("docker")
-    if docker is None or subprocess.run([docker, "compose", "version"], capture_output=True, check=False).returncode:
+    """Debian's older `docker-compose` reads it too, and needs no daemon for it."""
+    commands = (["docker", "compose"], ["docker-compose"])
+    compose = next((one for one in commands if answers(one)), None)
+    if compose is None:
         pytest.skip("docker compose is not installed")
     env = (ROOT / ".env.example").read_text().replace("=\n", "=word\n")
     (tmp_path / "env").write_text(env)
 
-    command = [docker, "compose", "--env-file", str(tmp_path / "env"), "--profile", "monitoring", "-f", str(COMPOSE), "config"]
+    command = [*compose, "--env-file", str(tmp_path / "env"), "--profile", "monitoring", "-f", str(COMPOSE), "config"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
 
     assert done.returncode == 0, done.stderr
+    read = yaml.safe_load(done.stdout)["services"]
+    assert set(read) == set(SERVICES)
+    assert {name: service.get("command") for name, service in read.items() if "$" not in str(service.get("command"))} == {
+        name: service.get("command") for name, service in SERVICES.items() if "$" not in str(service.get("command"))
+    }
