@@ -53,7 +53,9 @@ def _dropped(statement: DdlStatement, version: TableVersion, *, is_own: bool) ->
             f"DROP of object {which} with the name of the table, which is object {version.object_id}", "recreate"
         )
     statement.take("IF", "EXISTS")
-    statement.qualified_name()
+    _, name = statement.qualified_name()
+    if name != version.in_oracle.name:  # the name of the table has passed to another object
+        raise statement.refuse(f"the table was called {name}, and no RENAME in the redo explains it", "recreate")
     while statement.take_any("CASCADE CONSTRAINTS", "PURGE"):
         pass
     if statement.take("AS"):  # Oracle's own addition: the name in the recycle bin

@@ -205,3 +205,9 @@ def test_a_renamed_table_with_partitions_needs_a_snapshot_where_its_name_was_not
     with pytest.raises(SchemaConflict) as raised:
         effect_of(row("rename orders to new"), replace(ORDERS, parts=(Part(8, 8),)))
     assert "`redolake snapshot --replace SHOP.ORDERS`" in raised.value.cure
+
+
+def test_a_drop_under_a_name_that_the_table_never_got_holds_it_whatever_the_policy():
+    """DBMS_REDEFINITION has given the table's name to another object, and the old one is dropped."""
+    with pytest.raises(SchemaConflict, match="was called ORDERS_INT, and no RENAME"):
+        effect_of(row("drop table orders_int purge"), ORDERS, policies=DdlPolicies(drop_table="keep"))
