@@ -25,11 +25,16 @@ class MoreForms:
     renamed = False  # since the last plan: nothing else may take the name before it
     another_object = False  # the name belongs to an object that no snapshot has read yet
     names = 0
+    # A DDL changed rows without redo. The window with it must land before a later one alters the table: Oracle would no longer
+    # show the table AS OF its end.
+    must_land = False
 
     def more_forms(self, *, by_pattern: bool, resnapshots: bool) -> list[Form]:
         found: list[Form] = [self.property, self.comment, self.constraint, self.hide, self.virtual, self.index, self.statistics]
         if self.partitioned:
             found += [self.split, self.merge]
+            if not self.another_object:
+                found += [self.truncate_partition, self.drop_partition]
         if by_pattern and not self.another_object:
             found += [self.rename_for_good, self.rename_for_good]
         if resnapshots and not self.renamed:
@@ -82,6 +87,15 @@ class MoreForms:
         yield (
             f"ALTER TABLE {self.table} SPLIT PARTITION rest AT ({self.cut - 60}) INTO (PARTITION p{self.cut}, PARTITION rest)"
         )
+
+    def truncate_partition(self) -> Iterator[str]:
+        self.must_land = True
+        yield f"ALTER TABLE {self.table} TRUNCATE PARTITION {self.chance.choice(['first', 'rest'])} UPDATE INDEXES"
+
+    def drop_partition(self) -> Iterator[str]:
+        self.must_land = True
+        yield from self.split()
+        yield f"ALTER TABLE {self.table} DROP PARTITION p{self.cut} UPDATE GLOBAL INDEXES"
 
     def merge(self) -> Iterator[str]:
         yield from self.split()

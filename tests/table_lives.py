@@ -87,6 +87,7 @@ class Life(MoreForms):
     by_pattern: bool = False  # the pipeline captures it by a pattern
     resnapshots: bool = False  # a policy snapshots it again
     was_read_again: bool = False
+    has_sequence: bool = False
 
     def __post_init__(self) -> None:
         self.entry = self.table
@@ -171,7 +172,7 @@ class Life(MoreForms):
         forms: list[Callable[[], Iterator[str]]] = [
             self.add, self.add, self.add_several, self.drop, self.set_unused, self.drop_unused, self.rename, self.swap_names,
             self.add_again, self.widen, self.widen, self.retype, self.default, self.truncate, self.move, self.mix,
-            self.rename_there_and_back, self.drop_and_restore,
+            self.rename_there_and_back, self.drop_and_restore, *([] if self.another_object else 2 * [self.add_computed]),
         ]  # fmt: skip
         forms += self.more_forms(by_pattern=self.by_pattern, resnapshots=self.resnapshots)
         if self.partitioned:  # only its partitions can be moved
@@ -220,6 +221,27 @@ class Life(MoreForms):
             gone = self.chance.choice(self.fields)
             yield f"ALTER TABLE {self.table} DROP COLUMN {gone.quoted}"
             self.fields.remove(gone)
+
+    def add_computed(self) -> Iterator[str]:
+        """Add a column whose values in older rows only Oracle knows."""
+        if self.free_names():
+            sequence = f"{self.entry}_numbers"
+            if not self.has_sequence:
+                yield f"CREATE SEQUENCE {sequence}"
+                self.has_sequence = True
+            kind, default = self.chance.choice(
+                [
+                    (Kind("DATE"), "SYSDATE"),
+                    (Kind("NUMBER", 5, 0), f"{sequence}.NEXTVAL"),
+                    (Kind("VARCHAR2", 12), "LOWER('AB') || 'c'"),
+                ]
+            )
+            column = Field(self.chance.choice(self.free_names()), kind, nullable=self.chance.random() < 0.5)
+            self.end_transactions()  # a row that commits later is in no reading: see spark/test_whole_tables.py
+            self.must_land = True
+            tail = "" if column.nullable else " NOT NULL"
+            yield f"ALTER TABLE {self.table} ADD ({column.quoted} {kind} DEFAULT {default}{tail})"
+            self.fields.append(column)
 
     def set_unused(self) -> Iterator[str]:
         if self.fields:
@@ -367,7 +389,7 @@ class Lives:
                 life = self.chance.choice(self.lives)
                 life.alter() if self.chance.random() < 0.2 else life.work()
             self.end_round()
-            if self.chance.random() < 0.4:
+            if self.chance.random() < 0.4 or any(life.must_land for life in self.lives):
                 self.capture()
                 self.build_dictionary()
             if self.chance.random() < 0.4:
@@ -390,7 +412,7 @@ class Lives:
         while self.run(lambda: capture(self.pipeline, self.shop.params)).outcome == "window":
             pass
         for life in self.lives:
-            life.renamed = False
+            life.renamed = life.must_land = False
 
     def apply(self) -> None:
         with spark_when_needed(self.pipeline, self.spark) as session:
@@ -485,7 +507,12 @@ def lives(
         pipeline = shop.pipeline(
             tables=["SHOP.LIFE*"] if by_pattern else [f"SHOP.{life.table}" for life in found],
             source={"connection": "oracle_shop", "container": "FREEPDB1", "dictionary": dictionary},
-            on={"truncate": "follow", "narrow": "evolve", "drop_table": "keep", **(AGAIN if resnapshots else {})},
+            on={
+                **dict.fromkeys(("truncate", "drop_partition", "computed_default"), "follow"),
+                "narrow": "evolve",
+                "drop_table": "keep",
+                **(AGAIN if resnapshots else {}),
+            },
             resnapshot={"pause_minutes": 0, "attempts": 100},
             window={"max_bytes": 1, "slice_bytes": 1},
             mining_tasks=1,
