@@ -1,7 +1,8 @@
 """Run published schemas' own scripts on the stand-in, and print which tables doctor would accept.
 
-`python benchmarks/real_schemas.py FOLDER...`: each folder is one schema. Its *.sql files run in the order of their names, as a
-user of the folder's name. The folders are not part of this project.
+`python -m benchmarks.real_schemas FOLDER...`: each folder is one schema. Its *.sql files run in the order of their names, each
+in a session of a user of the folder's name. Scripts that these name with @ are looked for by their name, in subfolders.
+NAME.answers has what is typed at the questions of NAME.sql. The folders are not part of this project.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 
 import oracledb
@@ -50,22 +51,34 @@ def run_scripts(oracle: StandIn, folder: Path, outcome: Outcome) -> None:
     with oracle.connect("SYSTEM", dsn=oracle.pdb_dsn) as system, system.cursor() as cursor:
         cursor.execute(f'CREATE USER {user} IDENTIFIED BY "oracle" QUOTA UNLIMITED ON users')
         cursor.execute(f"GRANT DBA TO {user}")
-    with oracle.connect(user, password="oracle") as connection, connection.cursor() as cursor:
+        cursor.execute(f"GRANT EXECUTE ANY TYPE TO {oracle.capture_user}")
+    for script in sorted(folder.glob("*.sql")):
+        typed = folder / f"{script.stem}.answers"  # one a line
+        answers = chain(typed.read_text().split() if typed.exists() else (), (str(number) for number in count()))
+        with oracle.connect(user, password="oracle") as connection, connection.cursor() as cursor:
 
-        def execute(sql: str) -> None:
-            outcome.wanted += bool(CREATES_TABLE.match(sql))
-            try:
-                cursor.execute(sql)
-            except oracledb.Error as error:
-                first = " ".join(sql.split()[:3]).upper()
-                outcome.refused[
-                    first if CREATES_TABLE.match(sql) else first.rpartition(" ")[0], str(error).splitlines()[0]
-                ] += 1
+            def execute(sql: str, cursor: oracledb.Cursor = cursor) -> None:
+                outcome.wanted += bool(CREATES_TABLE.match(sql))
+                try:
+                    cursor.execute(sql)
+                except oracledb.Error as error:
+                    first = " ".join(sql.split()[:3]).upper()
+                    what = first if CREATES_TABLE.match(sql) else first.rpartition(" ")[0]
+                    outcome.refused[what, str(error).splitlines()[0]] += 1
 
-        for script in sorted(folder.glob("*.sql")):
-            answers = (str(number) for number in count())
-            run_script(script.read_text(encoding="utf-8", errors="replace"), execute, answers, (oracledb.Error,))
-        connection.commit()
+            run_script(text_of(script), execute, answers, (oracledb.Error,), lambda name: named_script(folder, name))
+            connection.commit()
+
+
+def text_of(script: Path) -> str:
+    return script.read_text(encoding="utf-8", errors="replace")
+
+
+def named_script(folder: Path, name: str) -> str | None:
+    """Return the script that another one names; the folder before its name may be a variable of an installer."""
+    wanted = Path(name).with_suffix(".sql").name
+    found = next((path for path in sorted(folder.glob("*/**/*.sql")) if path.name == wanted), None)
+    return None if found is None else text_of(found)
 
 
 def reasons_of(table: DictionaryTable, choice: ColumnChoice) -> Iterator[str]:

@@ -168,6 +168,7 @@ class TableDef:
     logging: bool = True
     row_movement: bool = False
     comments: dict[str, str] = field(default_factory=dict)  # by column name, the table's own under ""
+    is_object_table: bool = False  # CREATE TABLE .. OF a type
     nested: dict[str, str] = field(default_factory=dict)  # the tables that store nested tables, by column
 
     @property

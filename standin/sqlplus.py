@@ -1,6 +1,7 @@
 """Runs a script as SQL*Plus does: replaces `&` in comments too, waits for answers, and passes over errors by default.
 
-Only the commands of set-up scripts are known: ACCEPT, DEFINE, UNDEFINE, PROMPT, REMARK, SET, WHENEVER, EXECUTE, EXIT.
+Only the commands of set-up scripts are known: ACCEPT, DEFINE, UNDEFINE, PROMPT, REMARK, SET, WHENEVER, EXECUTE, EXIT, and @ for
+another script.
 """
 
 from __future__ import annotations
@@ -54,8 +55,15 @@ class _Exit(Exception):
 
 
 class _SqlPlus:
-    def __init__(self, execute: Callable[[str], object], answers: Iterable[str], errors: tuple[type[Exception], ...]) -> None:
+    def __init__(
+        self,
+        execute: Callable[[str], object],
+        answers: Iterable[str],
+        errors: tuple[type[Exception], ...],
+        read: Callable[[str], str | None],
+    ) -> None:
         self.transcript = Transcript()
+        self._read = read
         self._execute, self._errors = execute, errors
         self._answers = iter(answers)
         self._defined: dict[str, str] = {}
@@ -140,7 +148,22 @@ class _SqlPlus:
         self.transcript.failed = failed
         raise _Exit
 
+    def _start(self, rest: str) -> None:
+        """Run another script; its arguments are &1, &2 and so on."""
+        name, *arguments = self._replaced(rest).rstrip(";").split()
+        text = self._read(name)
+        if text is None:
+            self._show(f'SP2-0310: unable to open file "{name}"')
+            self.transcript.errors.append(self.transcript.screen[-1])
+            return
+        self._defined |= {str(number): argument for number, argument in enumerate(arguments, 1)}
+        for line in text.splitlines():
+            self._line(line)
+
     def _command(self, line: str) -> bool:
+        if line.startswith("@"):
+            self._start(line.lstrip("@"))
+            return True
         word = line.split()[0].rstrip(";").upper()
         name = next((full for short, full in _COMMANDS.items() if word.startswith(short) and full.startswith(word)), None)
         if name is None or (name == "SET" and re.match(r"SET\s+(ROLE|TRANSACTION|CONSTRAINTS?)\b", line, re.IGNORECASE)):
@@ -217,9 +240,11 @@ def run_script(
     execute: Callable[[str], object],
     answers: Iterable[str] = (),
     errors: tuple[type[Exception], ...] = (OraError,),
+    read: Callable[[str], str | None] = lambda name: None,
 ) -> Transcript:
-    """Run the script's statements with `execute`; `answers` are typed at its questions, in order.
+    """Run the script's statements with `execute`; `answers` are typed at its questions, in order. `read` returns the text of
+    another script, which `@` names.
 
     Raises Waits for a question without an answer.
     """
-    return _SqlPlus(execute, answers, errors).run(text)
+    return _SqlPlus(execute, answers, errors, read).run(text)

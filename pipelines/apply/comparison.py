@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pipelines.table import Rules, TableId, TableVersion
 from pipelines.target_options import DEFAULT, TargetOptions
@@ -45,6 +45,12 @@ class Comparison:
     extra_rows: int
     differing_cells: int
     samples: tuple[Difference, ...] = ()
+
+    def with_more(self, other: Comparison) -> Comparison:
+        """Return the comparison of both parts of the table."""
+        counts = ("source_rows", "delta_rows", "missing_rows", "extra_rows", "differing_cells")
+        summed = {name: getattr(self, name) + getattr(other, name) for name in counts}
+        return replace(self, **summed, samples=(*self.samples, *other.samples))
 
     @property
     def equal(self) -> bool:

@@ -5,8 +5,9 @@ A change that is not understood gets a `finding`; the caller holds the table whe
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 
 from pyspark.sql import Column as Expression
@@ -15,7 +16,7 @@ from pyspark.sql import functions as F
 
 from pipelines.apply.delta.schema import TargetColumn
 from pipelines.apply.findings import finding
-from pipelines.apply.shallow import united
+from pipelines.apply.shallow import any_of, united
 from pipelines.apply.translation import Translation
 from pipelines.records.batch_spec import MinedNames
 from pipelines.redo import CHANGE_ORDER, Operation
@@ -37,6 +38,7 @@ class Target:
     also: tuple[str, ...] = ()  # more columns of the changes to keep
     computed: frozenset[int] = frozenset()
     filled: frozenset[int] = frozenset()
+    has_null_keys: bool = False  # the values before are kept too, by which rows with a NULL in their key are known
 
 
 def decode(
@@ -49,7 +51,8 @@ def decode(
     known_from: int = 0,
 ) -> DataFrame:
     """Return CHANGE_ORDER, scn, row_id, operation_code, finding, b<id> (key before), a<id> (every target column after), and
-    u<id> for each column outside the key: whether the redo does not contain its value (see missing_columns)."""
+    u<id> for each column outside the key: whether the redo does not contain its value (see missing_columns). With
+    `has_null_keys` also w<id>, the values before of these columns, and `null_key`."""
     columns, key = target.columns, target.key
     types = {column.id: column.type for column in columns}
 
@@ -63,13 +66,14 @@ def decode(
     def before(column_id: int, version: TableVersion) -> Expression:
         return typed(F.col(f"o{column_id}"), column_id, version)
 
-    def after(column: TargetColumn, version: TableVersion) -> Expression:
-        return typed(_after(column, version, translation), column.id, version)
+    def after(column: TargetColumn, version: TableVersion, side: str = "n") -> Expression:
+        return typed(_value(column, version, translation, side), column.id, version)
 
     parts = []
     for version, names, mine in by_names(versions, mined_names):
         rows = changes.filter(mine).select(*CHANGE_ORDER, *dict.fromkeys((*REDO, *target.also)))
-        decoded = with_rowid(translation.decode(rows, version, rules, names, {*key, *version.key, *target.defaulted}))
+        wanted = {*key, *version.key, *target.defaulted, *(types if target.has_null_keys else ())}
+        decoded = with_rowid(translation.decode(rows, version, rules, names, wanted))
         parts.append(
             decoded.select(
                 *CHANGE_ORDER,
@@ -78,13 +82,39 @@ def decode(
                 "operation_code",
                 *([_touches_objects(version).alias("touched")] if target.has_objects else []),
                 *target.also,
-                F.coalesce(finding(version, key, known_from), _of_unfilled(version, target)).alias("finding"),
+                F.coalesce(
+                    finding(version, key, known_from, lacks_values(version, target) if target.has_null_keys else None),
+                    _of_unfilled(version, target),
+                ).alias("finding"),
                 *(before(column_id, version).alias(f"b{column_id}") for column_id in key),
                 *(after(column, version).alias(f"a{column.id}") for column in columns),
                 *(_is_missing(c.id, version, target).alias(f"u{c.id}") for c in columns if c.id not in key),
+                *whole_row(columns, key, partial(after, version=version, side="o") if target.has_null_keys else None),
             )
         )
     return united(parts)
+
+
+def whole_row(
+    columns: Sequence[TargetColumn], key: Sequence[int], before: Callable[[TargetColumn], Expression] | None
+) -> list[Expression]:
+    """Return w<id> and `null_key`."""
+    if before is None:
+        return []
+    code = F.col("operation_code")
+    had, has = code.isin(Operation.DELETE, Operation.UPDATE), code.isin(Operation.INSERT, Operation.UPDATE)
+    is_null = any_of(there & F.col(f"{side}{i}").isNull() for i in key for side, there in (("o", had), ("n", has)))
+    return [*(before(c).alias(f"w{c.id}") for c in columns if c.id not in key), is_null.alias("null_key")]
+
+
+def lacks_values(version: TableVersion, target: Target) -> Expression:
+    """Return whether the redo of a change does not contain all values before it."""
+    had = F.col("operation_code").isin(Operation.DELETE, Operation.UPDATE)
+    ids = [column.id for column in version.columns if any(column.id == c.id for c in target.columns)]
+    absent = F.coalesce(F.arrays_overlap("missing", F.array(*map(F.lit, ids))), F.lit(False))
+    unsure = any_of(F.col(f"o{i}").isNull() for i in ids if i in target.defaulted)
+    only_oracle_knows = any(c.id in target.computed and c.id not in ids for c in target.columns)
+    return had & (absent | unsure | F.lit(only_oracle_knows))
 
 
 def with_rowid(decoded: DataFrame) -> DataFrame:
@@ -148,10 +178,11 @@ def _touches_objects(version: TableVersion) -> Expression:
     return (F.col("operation_code") == Operation.INSERT) | is_set
 
 
-def _after(column: TargetColumn, version: TableVersion, translation: Translation) -> Expression:
-    """Return the value after the change; a column that was added later has its default, as in all older rows."""
+def _value(column: TargetColumn, version: TableVersion, translation: Translation, side: str) -> Expression:
+    """Return the value after (`n`) or before (`o`) the change; a column that was added later has its default, as in all older
+    rows."""
     if column.id == ROWID_COLUMN or any(known.id == column.id for known in version.columns):
-        return F.col(f"n{column.id}")
+        return F.col(f"{side}{column.id}")
     return F.expr(translation.literal(column.default, column.type))
 
 

@@ -22,17 +22,20 @@ FINDINGS: Mapping[str, type[RedolakeError]] = {kind.__name__: kind for kind in K
 Case = tuple[type[RedolakeError], Expression, Expression]  # error, its condition, its text
 
 
-def finding(version: TableVersion, key: Sequence[int], known_from: int = 0) -> Expression:
+def finding(
+    version: TableVersion, key: Sequence[int], known_from: int = 0, lacks_values: Expression | None = None
+) -> Expression:
     """Return struct(commit_scn, scn, code, what) of the first case that holds; NULL for a change that is fully understood.
 
-    Below SCN `known_from` the columns of a change are not known.
+    Below SCN `known_from` the columns of a change are not known. With `lacks_values`, a row with a NULL in its key is
+    understood unless that holds.
     """
     cases = [
         *_of_unknown_version(known_from),
         *_append_only(version),
         *_not_guaranteed(),
         *_undecoded(version, key),
-        *_without_key(version, key),
+        *_without_key(version, key, lacks_values),
         *_without_rowid(version, key),
         *_moved_in_index(version, key),
         *_moved_without_rowid(version, key),
@@ -89,7 +92,7 @@ def _undecoded(version: TableVersion, key: Sequence[int]) -> Iterator[Case]:
     yield SchemaConflict, F.col("unknown").isNotNull(), unknown
 
 
-def _without_key(version: TableVersion, key: Sequence[int]) -> Iterator[Case]:
+def _without_key(version: TableVersion, key: Sequence[int], lacks_values: Expression | None) -> Iterator[Case]:
     code = F.col("operation_code")
     before, after = code.isin(Operation.DELETE, Operation.UPDATE), code.isin(Operation.INSERT, Operation.UPDATE)
     absent = _absent_key_columns(version, key)
@@ -97,7 +100,11 @@ def _without_key(version: TableVersion, key: Sequence[int]) -> Iterator[Case]:
     yield NotLogged, absent != "", not_logged
     ids = sorted(set(key) - {ROWID_COLUMN})
     is_null = any_of(when & F.col(f"{side}{i}").isNull() for i in ids for when, side in ((before, "o"), (after, "n")))
-    yield RedoNotUnderstood, is_null, F.lit("a key column is NULL")
+    if lacks_values is None:
+        yield RedoNotUnderstood, is_null, F.lit("a key column is NULL")
+    else:
+        what = "a key column is NULL, and the redo does not contain all other columns, by which the row would be known"
+        yield RedoNotUnderstood, is_null & lacks_values, F.lit(what)
 
 
 def _absent_key_columns(version: TableVersion, key: Sequence[int]) -> Expression:

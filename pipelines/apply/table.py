@@ -6,6 +6,7 @@ writer ends the job.
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -41,6 +42,7 @@ from pipelines.apply.large_objects import (
 )
 from pipelines.apply.missing_columns import NOTHING_MISSING, Missing, fill_known, fill_moved, find_missing, not_in_target
 from pipelines.apply.net import by_key, events, net_change
+from pipelines.apply.null_keys import has_null, may_be_null, of_whole_rows
 from pipelines.apply.set_back import check_not_set_back
 from pipelines.apply.whole_rows import whole_rows
 from pipelines.apply.whole_tables import with_whole_table
@@ -50,6 +52,8 @@ from pipelines.records.batch_spec import TableTask
 from pipelines.redo import NO_ROWID, Operation
 from pipelines.table import TableVersion
 from pipelines.target_options import TargetOptions
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +200,9 @@ def prepare_range(
     check_columns(named(version, task.options), task.rules, columns, context.translation)
     if any(one.rereads_rows for one in task.versions):
         return read_rows(context, table, task, commit_range, committed)
-    decoded = decode_range(context, table, task, commit_range, committed)
+    nulls = may_be_null(version) and commit_range.whole is None
+    decoded = decode_range(context, table, task, commit_range, committed, has_null_keys=nulls)
+    nulls = nulls and knows_by_whole_row(task, decoded)
     if version.key and version.hides_rowids:
         decoded = with_row_ids(decoded, version.key)
     if version.key_kind == "append":
@@ -207,10 +213,15 @@ def prepare_range(
     outside_key = [column for column in columns.values() if column.id not in other]
     missing = find_missing(decoded, outside_key, version.key)
     present = decoded.drop(*(f"u{i}" for i in columns if i not in missing.ids))
-    happened = by_key(events(present, version.key, has_reread), version.key)
+    happened = by_key(events(present, version.key, has_reread, nulls), version.key)
     if missing.columns:
         happened = fill_missing(table, happened, missing, version, committed.count, task.options)
+    whole = happened.filter(has_null(version.key)) if nulls else None
+    happened = happened.filter(~has_null(version.key)) if nulls else happened
     net = net_change(happened, version.key, has_reread, rows_vanish=commit_range.whole is not None and commit_range.removes)
+    if whole is not None:
+        rows = of_whole_rows(whole, live(table.rows, task.options), columns, version.key, task.options)
+        net = net.withColumn("is_whole", F.lit(False)).unionByName(rows, allowMissingColumns=True)
     if has_reread:
         net, expected = read_objects(context, table, task, commit_range, committed, decoded, net)
     net = kept(net)
@@ -218,6 +229,16 @@ def prepare_range(
     if commit_range.whole is not None:
         net = kept(with_whole_table(context, table, task, commit_range, net))
     return PreparedRange(commit_range, columns, net, missing)
+
+
+def knows_by_whole_row(task: TableTask, decoded: DataFrame) -> bool:
+    """Return whether a change has a NULL in its key, and tell how many do."""
+    count = int(decoded.filter("null_key").count())
+    if count:
+        log.info(
+            "%s: %s change(s) of rows with a NULL in their key; these rows are known by all their columns", task.table, count
+        )
+    return count > 0
 
 
 def read_rows(
@@ -311,7 +332,13 @@ def known_versions(task: TableTask, commit_range: CommitRange) -> tuple[TableVer
 
 
 def decode_range(
-    context: ApplyContext, table: DeltaTable, task: TableTask, commit_range: CommitRange, committed: CommittedChanges
+    context: ApplyContext,
+    table: DeltaTable,
+    task: TableTask,
+    commit_range: CommitRange,
+    committed: CommittedChanges,
+    *,
+    has_null_keys: bool = False,
 ) -> DataFrame:
     columns = tuple(table.columns.values())
     defaulted = frozenset(c.id for c in columns if c.default is not None or c.id in task.defaulted)
@@ -323,6 +350,7 @@ def decode_range(
         needed(task.options),
         computed=frozenset(column.id for version in task.versions for column in version.columns if column.has_default),
         filled=commit_range.filled if commit_range.whole is not None else frozenset(),
+        has_null_keys=has_null_keys,
     )
     known = known_versions(task, commit_range)
     changes = without_objects(committed.frame) if commit_range.version.reread else committed.frame

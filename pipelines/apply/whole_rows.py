@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 from pipelines.apply.delta.quoting import quoted
 from pipelines.apply.large_objects import OF_COMMIT, ROWID
 from pipelines.apply.net import REMOVE, UPSERT
-from pipelines.apply.shallow import united
+from pipelines.apply.shallow import any_of, united
 from pipelines.apply.source_rows import check_values, read_source
 from pipelines.apply.translation import Translation
 from pipelines.errors import RedoNotUnderstood
@@ -49,7 +49,14 @@ def whole_rows(
         if file.before is not None:
             frame = read_source(spark, [file.before], before, task.rules, translation).frame
             parts.append(keyed(frame, before, after.columns, file, is_there=False))
-    return net_rows(united(parts), changes, [f"k{i}" for i in keys])
+    rows = united(parts)
+    if rows.filter(any_of(F.col(f"k{i}").isNull() for i in keys)).limit(1).count():
+        raise RedoNotUnderstood(
+            "a changed row has a NULL in its key, and the redo does not contain its columns, by which it would be known",
+            cure=f"declare `key: rowid`, or the primary key; then run `redolake snapshot {task.table} --replace`",
+            table=task.table,
+        )
+    return net_rows(rows, changes, [f"k{i}" for i in keys])
 
 
 def keyed(frame: DataFrame, version: TableVersion, columns: Sequence[Column], file: RereadFile, *, is_there: bool) -> DataFrame:

@@ -59,6 +59,7 @@ class ProbeResult:
     visible_tables: int | None = None  # tables of other containers seen from the root
     tables: Mapping[TableId, DictionaryTable] = field(default_factory=dict)
     tables_of_owner: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # visible tables by owner
+    special: Mapping[TableId, str] = field(default_factory=dict)  # what a table is that no pattern matches
     redo: RedoFacts | None = None
     newest_logs: tuple[OpenedLog, ...] = ()  # of each redo thread, one per destination
     container_logging: frozenset[LoggedColumns] | None = frozenset()  # supplemental logging set on the container
@@ -210,6 +211,9 @@ def table_findings(wanted: ConfiguredTable, probed: ProbeResult, supported: Supp
         if probed.tables_of_owner or not probed.refused:
             yield _unknown(wanted.table, probed)
         return
+    if table.in_oracle in probed.special:
+        cure = "nothing, if its rows are wanted: a refresh changes them like other statements, or truncates the table first"
+        yield Finding(str(wanted.table), probed.special[table.in_oracle], cure, "warning")
     yield from capture_findings(table, wanted, supported)
     if probed.database is not None and not table.logging and not probed.database.forces_logging:
         yield Finding(str(wanted.table), NOLOGGING, nologging_cure(table))
@@ -233,6 +237,8 @@ def capture_findings(table: DictionaryTable, wanted: ConfiguredTable, supported:
 
 
 def _unknown(table: TableId, probed: ProbeResult) -> Finding:
+    if table in probed.special:
+        return Finding(str(table), probed.special[table], f"remove {table} from `tables`")
     visible = probed.tables_of_owner.get(table.owner, ())
     near = get_close_matches(table.name, visible, n=3, cutoff=0.6)
     if near:
@@ -378,7 +384,9 @@ def key_findings(table: DictionaryTable, key: KeyPolicy) -> Iterator[Finding]:
         what = f"`key: {key}`: no valid unique index covers exactly these columns"
         yield Finding(name, what, f"create one, or declare {'`key: primary`, ' if table.key else ''}{without}")
     elif key.kind == "columns" and (nullable := table.nullable(key.columns)):
-        what = f"`key: {key}`: {', '.join(nullable)} may be NULL, and a change of such a row holds the table"
+        stops = table.rereads_rows or table.large_objects or table.iot
+        then = "a change of such a row holds the table" if stops else "such a row is known by all its columns"
+        what = f"`key: {key}`: {', '.join(nullable)} may be NULL, and {then}"
         yield Finding(name, what, f"ALTER TABLE {name} MODIFY (.. NOT NULL), or declare `key: rowid`", "warning")
 
 

@@ -28,6 +28,7 @@ from pipelines.source.policies import policy_findings
 from pipelines.source.preflight import READABLE, OpenedLog, ProbeResult
 from pipelines.source.quoting import quoted
 from pipelines.source.rds import read_rds
+from pipelines.source.table_list import special_tables
 from pipelines.table import NOT_RENAMED, Renamed, TableId
 
 Read = TypeVar("Read")
@@ -126,6 +127,7 @@ def probe_tables(
         if table not in found and table.owner not in of_owner:
             rows = attempt(table.owner, partial(source.query, "tables_of_owner", owner=table.owner))
             of_owner[table.owner] = tuple(row.table_name for row in rows or ())
+    special = attempt("dictionary", partial(special_tables, source, {table.owner for table in tables})) or {}
     encoding = attempt("character sets", partial(read_encoding, source, result.container))
     policies = attempt("policies", partial(policy_findings, source, names, result.container)) or ()
     source.use_container(None)
@@ -133,6 +135,7 @@ def probe_tables(
         result,
         encoding=encoding,
         policies=policies,
+        special=special,
         tables=found,
         tables_of_owner=of_owner,
         container_logging=logging,

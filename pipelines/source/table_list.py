@@ -18,6 +18,11 @@ RECYCLED = re.compile(r"BIN\$.{22}==\$\d+")
 OF_QUEUE = re.compile(r"AQ\$_(.+)_[A-Z]")
 
 
+MATERIALIZED_VIEW = "stores the rows of a materialized view"
+QUEUE = "is a queue table"
+OBJECT_TABLE = "is an object table, whose rows are instances of a type: LogMiner does not support it"
+
+
 @dataclass(frozen=True, slots=True)
 class ListedTable:
     """`left_out` says why the table is none to capture; None for a plain one. `object_id` is read for plain ones."""
@@ -34,18 +39,25 @@ def list_tables(source: Source, patterns: Sequence[TablePattern], container: str
     globs = [pattern.owner for pattern in patterns if not pattern.owner.is_literal]
     if globs:
         owners |= {r.username for r in source.query("users") if any(glob.matches(r.username) for glob in globs)}
-    special = {
-        **{TableId(r.owner, r.table_name): "stores the rows of a materialized view" for r in _rows(source, "mviews", owners)},
-        **{TableId(r.owner, r.table_name): "is a materialized view log" for r in _rows(source, "mview_logs", owners)},
-        **{TableId(r.owner, r.table_name): "is a queue table" for r in _rows(source, "queue_tables", owners)},
-    }
-    queues = {table for table, why in special.items() if why == "is a queue table"}
-    found = []
+    special = special_tables(source, owners)
+    queues = {table for table, why in special.items() if why == QUEUE}
+    found = [ListedTable(table, why) for table, why in special.items() if why == OBJECT_TABLE]
     for row in _rows(source, "tables_of_owners", owners):
         table = TableId(row.owner, row.table_name)
         why = special.get(table) or kind_left_out(row) or ("belongs to a queue table" if is_of_queue(table, queues) else None)
         found.append(ListedTable(table, why))
     return tuple(sorted(found, key=lambda listed: listed.table))
+
+
+def special_tables(source: Source, owners: set[str]) -> dict[TableId, str]:
+    """Return the tables of the owners that are made for something else than rows of an application, with what they are."""
+    kinds = {
+        "mviews": MATERIALIZED_VIEW,
+        "mview_logs": "is a materialized view log",
+        "queue_tables": QUEUE,
+        "object_tables": OBJECT_TABLE,
+    }
+    return {TableId(r.owner, r.table_name): what for name, what in kinds.items() for r in _rows(source, name, owners)}
 
 
 def kind_left_out(row: Any) -> str | None:

@@ -141,6 +141,10 @@ SELECT owner, table_name, temporary, external, nested, secondary, dropped, iot_t
   FROM all_tables
  WHERE owner IN (:names)
 
+-- name: object_tables
+-- CREATE TABLE .. OF a type; tables of XMLTYPE too.
+SELECT owner, table_name FROM all_object_tables WHERE owner IN (:names)
+
 -- name: mviews
 SELECT owner, container_name AS table_name FROM all_mviews WHERE owner IN (:names)
 

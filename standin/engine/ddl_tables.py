@@ -26,15 +26,18 @@ from standin.engine.session import EngineSession
 from standin.engine.storage import TableStore
 from standin.engine.table_clauses import table_clauses
 from standin.engine.tokens import Cursor
-from standin.engine.user_types import storage_columns
+from standin.engine.user_types import resolved, storage_columns
 from standin.interface import ColumnInfo, OraError
-from standin.model import IndexOrganization, Partition, Partitioning, TableDef
+from standin.model import UNRESOLVED, IndexOrganization, Partition, Partitioning, SqlType, TableDef
 
 
 def create_table(session: EngineSession, cursor: Cursor) -> None:
     temporary = "TEMPORARY" in cursor.text[: cursor.next.start].upper().split()
     owner, name = _new_name(session, cursor, "CREATE")
-    columns, clauses, periods = _columns_and_constraints(cursor)
+    of_type = _object_columns(session, cursor)
+    columns, clauses, periods = _columns_and_constraints(cursor, named=bool(of_type))
+    if of_type:
+        columns = _of_attributes(of_type, columns)
     found = table_clauses(cursor)
     query = None if found.query is None else compile_query(session, found.query.strip())
     if query is not None:
@@ -55,8 +58,9 @@ def create_table(session: EngineSession, cursor: Cursor) -> None:
         table.columns += storage_columns(table, table.columns[-1])
     table.columns += [period_column(name) for name in periods]
     table.nested = found.nested
-    if lacking := [c.name for c in table.columns if c.type.kind == "TABLE" and not c.part_of and c.name not in found.nested]:
-        raise OraError(22913, f"must specify table name for nested table column or attribute: {lacking[0]}")
+    table.is_object_table = bool(of_type)
+    if not of_type:
+        _require_storage(table)
     if found.index_organized:
         _organize_by_index(session, table, clauses, overflow=found.overflow)
     if found.cluster is not None:
@@ -77,8 +81,34 @@ def create_table(session: EngineSession, cursor: Cursor) -> None:
         _insert_queried(session, store, query)
 
 
-def _columns_and_constraints(cursor: Cursor) -> tuple[list[ColumnClause], list[ConstraintClause], list[str]]:
-    """Read the list of columns, which CREATE TABLE .. AS SELECT may lack: columns, constraints, and names of periods."""
+def _object_columns(session: EngineSession, cursor: Cursor) -> tuple[tuple[str, SqlType], ...]:
+    """Read OF type, and return the columns of such an object table."""
+    if not cursor.accept("OF"):
+        return ()
+    owner, name = cursor.qualified()
+    is_xml = name == "XMLTYPE"
+    kind = SqlType(name, 2000) if is_xml else resolved(session, SqlType(name, owner=owner or "", kind=UNRESOLVED))
+    return kind.parts or (("SYS_NC_ROWINFO$", kind),)
+
+
+def _of_attributes(kinds: tuple[tuple[str, SqlType], ...], declared: list[ColumnClause]) -> list[ColumnClause]:
+    """Return the columns of an object table, with what the statement declares for some of them."""
+    known = {clause.name: clause for clause in declared}
+    found = [known.get(name, ColumnClause(name, None)) for name, _ in kinds]
+    for clause, (_, kind) in zip(found, kinds, strict=True):
+        clause.type = kind
+    return found
+
+
+def _require_storage(table: TableDef) -> None:
+    for column in table.columns:
+        if column.type.kind == "TABLE" and not column.part_of and column.name not in table.nested:
+            raise OraError(22913, f"must specify table name for nested table column or attribute: {column.name}")
+
+
+def _columns_and_constraints(cursor: Cursor, *, named: bool) -> tuple[list[ColumnClause], list[ConstraintClause], list[str]]:
+    """Read the list of columns, which CREATE TABLE .. AS SELECT may lack: columns, constraints, and names of periods. With
+    `named`, columns have no types."""
     columns: list[ColumnClause] = []
     clauses: list[ConstraintClause] = []
     periods: list[str] = []
@@ -90,7 +120,7 @@ def _columns_and_constraints(cursor: Cursor) -> tuple[list[ColumnClause], list[C
         elif starts_constraint(cursor):
             clauses.append(table_constraint(cursor))
         else:
-            columns.append(column_clause(cursor, modifying=_has_query(cursor)))
+            columns.append(column_clause(cursor, modifying=named or _has_query(cursor)))
             clauses += columns[-1].constraints
         if not cursor.accept(","):
             cursor.expect(")")

@@ -38,17 +38,7 @@ def table_clauses(cursor: Cursor) -> TableClauses:
         elif cursor.accept("PARTITION", "BY"):
             found.partitioning = _partitioning(cursor)
         elif cursor.accept("NESTED", "TABLE"):
-            column = cursor.name()
-            while cursor.accept("."):  # an attribute, as PARENT_TABLE_COLUMN shows it
-                column = f'{column}"."{cursor.name()}'
-            column = f'"{column}"' if "." in column else column
-            cursor.expect("STORE", "AS")
-            found.nested[column] = cursor.name()
-            if cursor.is_next("("):
-                cursor.parenthesised()
-            if cursor.accept("RETURN"):
-                cursor.accept("AS")
-                cursor.take()
+            _nested_table(cursor, found)
         elif cursor.accept("ON", "COMMIT"):
             cursor.take()
             cursor.expect("ROWS")
@@ -75,6 +65,22 @@ def _organization(cursor: Cursor, found: TableClauses) -> bool:
         found.overflow = True
         return True
     return cursor.accept("NOMAPPING")
+
+
+def _nested_table(cursor: Cursor, found: TableClauses) -> None:
+    """Read the rest of NESTED TABLE column STORE AS table. An attribute is named as PARENT_TABLE_COLUMN shows it."""
+    column = cursor.name()
+    if column == "TREAT":  # (OBJECT_VALUE AS subtype)
+        cursor.parenthesised()
+    while cursor.accept("."):
+        column = f'{column}"."{cursor.name()}'
+    cursor.expect("STORE", "AS")
+    found.nested[f'"{column}"' if "." in column else column] = cursor.name()
+    if cursor.is_next("("):
+        cursor.parenthesised()
+    if cursor.accept("RETURN"):
+        cursor.accept("AS")
+        cursor.take()
 
 
 def _partitioning(cursor: Cursor) -> Partitioning:

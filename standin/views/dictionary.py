@@ -37,7 +37,8 @@ def data_type(kind: SqlType) -> str:
 
 def tables(database: Database) -> Iterator[ViewRow]:
     for t in database.state.tables.values():
-        yield _table(t, t.name, None, "IOT" if t.iot else None)
+        if not t.is_object_table:
+            yield _table(t, t.name, None, "IOT" if t.iot else None)
         if t.iot is not None and t.iot.overflow is not None:
             yield _table(t, t.iot.overflow, t.name, "IOT_OVERFLOW")
         for name in t.nested.values():
@@ -189,6 +190,19 @@ def nested_tables(database: Database) -> Iterator[ViewRow]:
             yield ViewRow(t.con_id, t.owner, t, (t.owner, name, t.name, column))
 
 
+def object_tables(database: Database) -> Iterator[ViewRow]:
+    for t in database.state.tables.values():
+        if t.is_object_table:
+            yield ViewRow(t.con_id, t.owner, t, (t.owner, t.name))
+
+
+def materialized_views(database: Database) -> Iterator[ViewRow]:
+    for found in database.state.objects.values():
+        if found.kind == "MATERIALIZED VIEW":
+            table = database.state.tables.get((found.con_id, found.owner, found.name))
+            yield ViewRow(found.con_id, found.owner, table, (found.owner, found.name, found.name))
+
+
 def recycle_bin(database: Database) -> Iterator[ViewRow]:
     for t in database.state.dropped.values():
         dropped_at = t.last_ddl.strftime("%Y-%m-%d:%H:%M:%S")
@@ -256,9 +270,10 @@ def register() -> None:
         TEMPORARY VARCHAR2(1), GENERATED VARCHAR2(1), SECONDARY VARCHAR2(1), ORACLE_MAINTAINED VARCHAR2(1)""",
         objects,
     )
-    # No statement creates these yet. MVIEW_LOGS has LOG_OWNER in the place of OWNER.
+    dictionary_views("OBJECT_TABLES", "OWNER VARCHAR2(128), TABLE_NAME VARCHAR2(128)", object_tables)
     mviews = "OWNER VARCHAR2(128), MVIEW_NAME VARCHAR2(128), CONTAINER_NAME VARCHAR2(128)"
-    dictionary_views("MVIEWS", mviews, lambda _: ())
+    dictionary_views("MVIEWS", mviews, materialized_views)
+    # No statement creates these yet. MVIEW_LOGS has LOG_OWNER in the place of OWNER.
     logs = "LOG_OWNER VARCHAR2(128), MASTER VARCHAR2(128), LOG_TABLE VARCHAR2(128)"
     dictionary_views("MVIEW_LOGS", logs, lambda _: ())
     dictionary_views("QUEUE_TABLES", "OWNER VARCHAR2(128), QUEUE_TABLE VARCHAR2(128)", lambda _: ())

@@ -107,6 +107,26 @@ def test_a_schema_is_created_by_its_own_script_and_captured_whole(shop: Shop, no
     assert {table: count for table, count in rows_of_schema(shop).items() if table in tables} == ROWS[name]
 
 
+def test_a_materialized_view_is_captured_where_it_is_named_and_an_object_table_is_refused(shop: Shop, no_spark: str) -> None:
+    shop.run_sql(
+        "CREATE TABLE parts (id NUMBER(9) PRIMARY KEY, place VARCHAR2(20))",
+        "INSERT INTO parts VALUES (1, 'a')",
+        "CREATE MATERIALIZED VIEW part_copy AS SELECT id, place FROM parts",
+        "CREATE TYPE part_type AS OBJECT (id NUMBER(9), place VARCHAR2(20))",
+        "CREATE TABLE part_objects OF part_type (id PRIMARY KEY)",
+    )
+    by_pattern = shop.pipeline(tables=["SHOP.PART*"])
+    named = shop.pipeline("named", tables=[{"table": "SHOP.PART_COPY", "key": "rowid"}])
+    both = shop.pipeline(tables=["SHOP.PARTS", "SHOP.PART_OBJECTS"])
+    found = {f.subject: f.what for f in steps.run_doctor(by_pattern, shop.params)}
+    notes = [(f.severity, f.what) for f in steps.run_doctor(named, shop.params) if f.subject == "SHOP.PART_COPY"]
+    refused = [(f.subject, f.what) for f in steps.run_doctor(both, shop.params) if f.severity == "error"]
+
+    assert ("warning", "stores the rows of a materialized view") in notes
+    assert [(name, what.partition(",")[0]) for name, what in refused] == [("SHOP.PART_OBJECTS", "is an object table")]
+    assert {name for name in found if name.startswith("SHOP.")} >= {"SHOP.PART_COPY", "SHOP.PART_OBJECTS"}, found
+
+
 def value_for(random: Random, kind: str, size: int, precision: int | None, scale: int | None) -> Any:
     """Return a value of a column's type; None for types that need more than a literal."""
     if kind == "NUMBER":

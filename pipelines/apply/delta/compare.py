@@ -16,6 +16,8 @@ from pipelines.apply.delta.log import read_log
 from pipelines.apply.delta.own_columns import live
 from pipelines.apply.delta.quoting import quoted
 from pipelines.apply.delta.schema import COMMIT_SCN, check_columns, columns_of, named, target_columns
+from pipelines.apply.null_keys import may_be_null
+from pipelines.apply.shallow import any_of
 from pipelines.apply.source_rows import check_values, read_source
 from pipelines.apply.translation import Translation
 from pipelines.errors import InvariantBroken, SchemaConflict, TableSetBack
@@ -26,7 +28,7 @@ MOST_SAMPLES = 10
 
 def compare(spark: SparkSession, task: CompareTask, translation: Translation) -> Comparison:
     """Compare with the Delta version of `complete_to`; batches that are applied meanwhile do not matter."""
-    version, complete_to = named(task.version, task.options), task.complete_to
+    version = named(task.version, task.options)
     delta_version = version_to_compare(task)
     delta = spark.read.format("delta").option("versionAsOf", delta_version).load(task.target)
     check_columns(version, task.rules, columns_of(delta.schema), translation)
@@ -35,8 +37,18 @@ def compare(spark: SparkSession, task: CompareTask, translation: Translation) ->
     delta = with_commit(live(delta, task.options))
     if version.key_kind == "append":
         return compare_counts(source.frame, delta, task, delta_version)
+    if not may_be_null(version):
+        return compare_keyed(source.frame, delta, task, delta_version)
+    null = any_of(F.col(quoted(version.column(i).name)).isNull() for i in version.key)
+    keyed = compare_keyed(source.frame.filter(~null), delta.filter(~null), task, delta_version)
+    return keyed.with_more(compare_counts(source.frame.filter(null), delta.filter(null), task, delta_version))
+
+
+def compare_keyed(source: DataFrame, delta: DataFrame, task: CompareTask, delta_version: int) -> Comparison:
+    """Compare row by row and cell by cell."""
+    version, complete_to = named(task.version, task.options), task.complete_to
     columns = target_columns(version)
-    both = side_by_side(source.frame, delta, columns, version.key)
+    both = side_by_side(source, delta, columns, version.key)
     missing, extra = F.col("in_delta").isNull(), F.col("in_source").isNull()
     differing = {c.id: ~missing & ~extra & ~F.col(f"s{c.id}").eqNullSafe(F.col(f"d{c.id}")) for c in columns}
     cells = sum((F.count_if(d) for d in differing.values()), F.lit(0))

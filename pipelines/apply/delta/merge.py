@@ -59,7 +59,8 @@ def merge(
     only `objects` and the columns in `filled`."""
     columns, spark = tuple(table.columns.values()), table.spark
     names = ("op", *(f"k{i}" for i in key), *(f"a{c.id}" for c in columns), *(f"u{i}" for i in missing))
-    names = (*names, *(["is_read"] if objects else []))
+    whole = "is_whole" in net.columns
+    names = (*names, *(["is_read"] if objects else []), *(["is_whole"] if whole else []))
     net.select(*names, *of_change(options)).createOrReplaceTempView(VIEW)
     marks = marks_deleted(table, options.readers)
     if marks and table.log is not None and not has_feature(table.log, "deletionVectors"):
@@ -69,7 +70,8 @@ def merge(
     try:
         with tagged(spark, tag):
             spark.conf.set(DELETION_VECTORS, "true" if marks else "false")
-            answer = spark.sql(merge_sql(table.path, VIEW, columns, key, options, objects, missing, filled)).collect()
+            sql = merge_sql(table.path, VIEW, columns, key, options, objects, missing, filled, whole=whole)
+            answer = spark.sql(sql).collect()
     finally:
         spark.catalog.dropTempView(VIEW)
     if not answer:  # Delta has this txn version already and skipped the commit
@@ -87,9 +89,17 @@ def merge_sql(
     objects: Collection[int] = (),
     missing: Collection[int] = (),
     filled: Collection[int] = (),
+    *,
+    whole: bool = False,
 ) -> str:
+    """Return the statement. With `whole`, a row of the source with `is_whole` finds the rows of the target that equal it in all
+    columns, if they are to be removed; if it is to be inserted, it finds none."""
     names = {column.id: quoted(column.name) for column in columns}
-    same_key = " AND ".join(f"t.{names[i]} = s.k{i}" for i in key)
+    same_key = " AND ".join(f"t.{names[i]} {'<=>' if whole else '='} s.k{i}" for i in key)
+    if whole:
+        others = " AND ".join(f"t.{names[c.id]} <=> s.a{c.id}" for c in columns if c.id not in key)
+        alive = f" AND NOT t.{DELETED}" if options.deletes == "mark" else ""
+        same_key += f" AND (NOT s.is_whole OR (s.op = '{REMOVE}'{alive}{' AND ' if others else ''}{others}))"
 
     def value(column: TargetColumn) -> str:
         name = names[column.id]

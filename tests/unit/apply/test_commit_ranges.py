@@ -140,6 +140,17 @@ def test_merge_names_every_column_and_quotes_what_oracle_allows() -> None:
     )
 
 
+def test_merge_finds_rows_without_a_key_by_all_columns() -> None:
+    columns = [TargetColumn(n, name, "string") for n, name in enumerate(("A", "B", "C"), 1)]
+
+    sql = merge_sql("/lake/t", "s", columns, (1, 2), whole=True)
+
+    assert sql.partition("\n")[0] == (
+        "MERGE INTO delta.`/lake/t` AS t USING s AS s ON t.`A` <=> s.k1 AND t.`B` <=> s.k2"
+        " AND (NOT s.is_whole OR (s.op = 'D' AND t.`C` <=> s.a3))"
+    )
+
+
 def test_merge_sets_a_large_object_only_where_it_was_read_again() -> None:
     columns = [TargetColumn(1, "ID", "string"), TargetColumn(2, "BODY", "string")]
 

@@ -1,0 +1,109 @@
+"""Rows with a NULL in their key, of which a unique index allows any number: they are known by the whole row.
+
+Nothing distinguishes equal rows, so only their number counts. Each change removes the row as it was and adds
+the row as it is, in any order. The sum over a batch says how many equal rows come or go. Where rows go, MERGE removes all
+equal ones, and inserts those that stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from operator import and_
+
+from pyspark.sql import Column as Expression
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from pipelines.apply.delta.own_columns import needed
+from pipelines.apply.delta.quoting import quoted
+from pipelines.apply.delta.schema import TargetColumn
+from pipelines.apply.net import ENTERED, ORDER, REMOVE, UPSERT
+from pipelines.apply.shallow import any_of
+from pipelines.redo import CHANGE_ORDER
+from pipelines.table import ROWID_COLUMN, TableVersion
+from pipelines.target_options import TargetOptions
+
+NOTHING = "N"  # the op of changes that leave as many rows as there were
+
+
+def may_be_null(version: TableVersion) -> bool:
+    """Return whether a column of the key may be NULL, and rows with a NULL there are known by all their columns."""
+    whole = version.key_kind == "columns" and version.organization != "index" and not (version.reread or version.rereads_rows)
+    return whole and any(version.column(i).nullable for i in version.key if i != ROWID_COLUMN)
+
+
+def has_null(key: Sequence[int], side: str = "k") -> Expression:
+    return any_of(F.col(f"{side}{i}").isNull() for i in key)
+
+
+def of_whole_rows(
+    happened: DataFrame, target: DataFrame, columns: Mapping[int, TargetColumn], key: Sequence[int], options: TargetOptions
+) -> DataFrame:
+    """Return net changes of the events with a NULL in their key. `target` are the rows that the table has."""
+    entered = F.col("event") == ENTERED
+    before = {i: F.col(f"k{i}" if i in key else f"w{i}") for i in columns}
+    values = {f"a{i}": F.when(entered, F.col(f"a{i}")).otherwise(before[i]) for i in columns}
+    change = [*CHANGE_ORDER, "scn", "operation_code", *needed(options)]
+    equal = (
+        happened.select(
+            *(value.alias(name) for name, value in values.items()),
+            F.when(entered, 1).otherwise(-1).alias("sign"),
+            "weight",
+            "finding",
+            F.struct(*ORDER).alias("order"),
+            F.struct(*change).alias("last"),
+        )
+        .groupBy(*values)
+        .agg(
+            F.sum("sign").alias("more"),
+            F.sum("weight").alias("changes"),
+            F.min("finding").alias("finding"),
+            F.max_by("last", "order").alias("last"),
+        )
+    )
+    found = equal.join(counted(target, columns, key), all_equal(columns), "left").drop(*(f"t{i}" for i in columns))
+    stay = F.coalesce("there", F.lit(0)) + F.col("more")
+    rows = found.withColumns(
+        {
+            "finding": F.coalesce("finding", _finding(stay, options)),
+            "copies": F.when(F.col("more") > 0, F.col("more")).otherwise(F.when(F.col("more") < 0, stay).otherwise(0)),
+            "op": F.when(F.col("more") < 0, REMOVE).otherwise(NOTHING),
+        }
+    )
+    new = rows.filter("copies > 0").withColumns(
+        {"op": F.lit(UPSERT), "changes": F.lit(0).cast("bigint"), "copy": F.explode(F.sequence(F.lit(1), "copies"))}
+    )
+    both = rows.unionByName(new.drop("copy"))
+    keys = {f"k{i}": F.col(f"a{i}") for i in key}
+    return both.withColumns({**keys, "is_whole": F.lit(True)}).select(
+        *keys, *values, "op", "changes", "finding", "is_whole", "last.*"
+    )
+
+
+def counted(target: DataFrame, columns: Mapping[int, TargetColumn], key: Sequence[int]) -> DataFrame:
+    """Return each different row of the target that has a NULL in its key, as t<id>, and how often it is `there`."""
+    lacking = target.filter(any_of(F.col(quoted(columns[i].name)).isNull() for i in key))
+    named = lacking.select(*(F.col(quoted(column.name)).alias(f"t{i}") for i, column in columns.items()))
+    return named.groupBy(*named.columns).agg(F.count("*").alias("there"))
+
+
+def all_equal(columns: Mapping[int, TargetColumn]) -> Expression:
+    return reduce(and_, (F.col(f"a{i}").eqNullSafe(F.col(f"t{i}")) for i in columns))
+
+
+def _finding(stay: Expression, options: TargetOptions) -> Expression:
+    """Return the finding of rows that go and that the target lacks, or whose equals cannot be marked one by one."""
+    lacks = "a row with a NULL in its key was changed or deleted, and the target has no row that equals it in all columns"
+    marked = (
+        "a row with a NULL in its key was deleted, and the target has several equal ones, of which `deletes: mark` marks all"
+    )
+    goes = F.col("more") < 0
+    what = F.when(goes & (stay < 0), F.lit(lacks)).when(goes & (stay > 0) & F.lit(options.deletes == "mark"), F.lit(marked))
+    found = F.struct(
+        F.col("last.commit_scn").alias("commit_scn"),
+        F.col("last.scn").alias("scn"),
+        F.lit("RedoNotUnderstood").alias("code"),
+        what.alias("what"),
+    )
+    return F.when(what.isNotNull(), found)
