@@ -16,6 +16,7 @@ from pipelines.errors import RedolakeError, SchemaConflict
 from pipelines.schema.ddl import effect_of
 from pipelines.scn import Scn
 from pipelines.source.preflight import kind_findings
+from pipelines.source.table_list import OBJECT_TABLE
 from pipelines.table import DictionaryTable, OracleType, TableId
 from tests.table_kinds import KINDS
 from tests.unit.schema.ddl_golden import FOLDER, ORDERS, read_cases, row
@@ -45,7 +46,10 @@ A value that does not fit its Delta type stops the table; it is never rounded, a
 |---|---|
 | heap table with a primary key | yes |
 | heap table without one | yes, with a [declared key](../how-to/tables-without-a-primary-key.md) |
+| heap table with a unique index whose columns may be NULL | yes; rows with a NULL there are known by all their columns |
 {kinds}
+| the rows of a materialized view | where the table is named; patterns do not match it |
+| object table (`CREATE TABLE .. OF`) | no: it {object_table} |
 | NOLOGGING | no, unless the database has FORCE LOGGING |
 
 ## DDL on a captured table
@@ -283,7 +287,7 @@ def short_page() -> str:
         SHORT
         + "\n".join(followed)
         + "\n"
-        + NOT_FOLLOWED.format(names=", ".join(others), kinds="\n".join(kind_rows()))
+        + NOT_FOLLOWED.format(names=", ".join(others), kinds="\n".join(kind_rows()), object_table=OBJECT_TABLE)
         + "\n".join(matrix)
         + "\n"
         + BY_POLICY

@@ -296,7 +296,10 @@ def logminer_findings(table: DictionaryTable) -> Iterator[Finding]:
         if column.virtual and column.system and not column.name.startswith("SYS_"):
             what = "is a valid-time period (PERIOD FOR), whose tables LogMiner does not support"
             yield Finding(f"{name}.{column.name}", what, remove)
+    refused = {column.column_id for column in table.unshown if column.stored and column.column_id is not None}
     for column in table.unknown_storage:
+        if column.column_id in refused:
+            continue  # it stores a part of a column that has a finding of its own
         what = f"{column.type}: a hidden column of Oracle's own, which may store an object or XMLTYPE column"
         yield Finding(f"{name}.{column.name}", what, f"{leave_out}, or {remove}")
 

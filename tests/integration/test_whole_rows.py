@@ -150,3 +150,11 @@ def test_a_type_that_cannot_be_read_again_is_refused_with_the_reason(shop: Shop,
 
     assert [(f.subject, REFUSED[rest] in f.what) for f in found] == [("SHOP.SETS.V", True)]
     assert [f for f in steps.run_doctor(left_out, shop.params) if f.severity == "error"] == []
+
+
+def test_an_object_column_is_refused_once_without_the_setting(shop: Shop) -> None:
+    found = [f for f in steps.run_doctor(shop.pipeline(tables=["SHOP.HOMES"]), shop.params) if f.severity == "error"]
+
+    assert [(f.subject, f.what) for f in found] == [
+        ("SHOP.HOMES.V", "OBJECT: its changes are captured with `unsupported_columns: reread` only")
+    ]
