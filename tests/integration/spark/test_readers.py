@@ -1,12 +1,14 @@
-"""Which readers open the lake: delta-rs and Polars from their packages, after changes and DDL, under both profiles."""
+"""Which readers open the lake: delta-rs, Polars and DuckDB from their packages, after changes and DDL, under both profiles."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import polars
 import pyarrow as pa
 import pytest
@@ -44,11 +46,31 @@ def by_polars(path: str) -> Rows:
     return as_rows(polars.scan_delta(path).collect().to_arrow())
 
 
+def delta_extension() -> str:
+    """Return the path of DuckDB's extension, which its package contains for one version of DuckDB; empty without it."""
+    try:
+        contents = files("duckdb-extension-delta") or ()
+    except PackageNotFoundError:
+        return ""
+    return next((str(file.locate()) for file in contents if f"/v{duckdb.__version__}/" in str(file)), "")
+
+
+DELTA_EXTENSION = delta_extension()
+
+
+def by_duckdb(path: str) -> Rows:
+    with duckdb.connect() as connection:
+        connection.load_extension(DELTA_EXTENSION)
+        return as_rows(connection.sql(f"SELECT * FROM delta_scan('{path}')").to_arrow_table())
+
+
 READERS: dict[str, Callable[[str], Rows]] = {
     "delta-rs, to Arrow or pandas": by_arrow,
     "delta-rs, SQL": by_sql,
     "Polars": by_polars,
 }
+if DELTA_EXTENSION:
+    READERS["DuckDB"] = by_duckdb
 
 
 def as_rows(table: pa.Table) -> Rows:
@@ -62,7 +84,7 @@ def by_spark(spark: Any, path: str) -> Rows:
 def answer(reader: Callable[[str], Rows], path: str, expected: Rows) -> str:
     try:
         rows = reader(path)
-    except (DeltaProtocolError, DeltaError, polars.exceptions.PolarsError) as refused:
+    except (DeltaProtocolError, DeltaError, polars.exceptions.PolarsError, duckdb.Error) as refused:
         return f"no: {refused}"
     assert rows == expected
     return "yes"
@@ -71,7 +93,8 @@ def answer(reader: Callable[[str], Rows], path: str, expected: Rows) -> str:
 def described() -> list[list[str]]:
     """Return the cells of the page's table: a line for each reader."""
     lines = PAGE.read_text().partition("| Reader |")[2].splitlines()[2:]
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[: lines.index("")]]
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[: lines.index("")]]
+    return [line for line in cells if line[0] in READERS]
 
 
 def captured(folder: Path, name: str, object_id: int, options: TargetOptions) -> TableTask:
