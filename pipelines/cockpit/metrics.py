@@ -18,6 +18,8 @@ HELP = {
     "redolake_unread_redo_bytes": "archived redo that is not read yet",
     "redolake_redo_bytes_per_hour": "redo that the database wrote per hour of the last day",
     "redolake_waiting_windows": "landed windows that are not applied yet",
+    "redolake_window_rows": "change rows of the last landed window",
+    "redolake_window_redo_bytes": "redo that was mined for it",
     "redolake_latency_seconds": "time from a change to Delta by term, of the last window",
     "redolake_mined_bytes_per_second": "redo that a LogMiner session reads per second",
     "redolake_mined_rows_per_second": "change rows that a LogMiner session lands per second",
@@ -47,6 +49,9 @@ def samples(found: Overview) -> Iterator[Sample]:
     yield "redolake_unread_redo_bytes", own, runway.get("unread_bytes")
     yield "redolake_redo_bytes_per_hour", own, runway.get("bytes_per_hour")
     yield "redolake_waiting_windows", own, found.waiting_windows
+    landed = next((window for window in found.windows if window.landed_at is not None), None)
+    yield "redolake_window_rows", own, None if landed is None else landed.rows
+    yield "redolake_window_redo_bytes", own, None if landed is None else landed.redo_bytes
     for term in found.latency.terms:
         yield "redolake_latency_seconds", {**own, "term": term.name}, term.seconds
     yield "redolake_mined_bytes_per_second", own, found.latency.mined_bytes_per_second

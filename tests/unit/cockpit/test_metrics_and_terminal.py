@@ -53,6 +53,9 @@ def test_metrics_are_in_the_format_of_prometheus_and_each_is_described(shop: Coc
     assert found["redolake_missing_logs", 'pipeline="shop"'] == 1
     assert 41 <= found["redolake_lag_seconds", 'pipeline="shop"'] < 100
     assert found["redolake_latency_seconds", 'pipeline="shop",term="mine"'] == 12
+    assert found["redolake_window_rows", 'pipeline="shop"'] == 1200 + 13 % 7 * 90
+    assert found["redolake_window_redo_bytes", 'pipeline="shop"'] == 49_000_000
+    assert found["redolake_batch_seconds", 'pipeline="shop",part="merge"'] == 4.5
 
 
 def test_a_pipeline_that_never_began_has_metrics_too(shop: CockpitLedger, tmp_path: Path) -> None:
