@@ -10,7 +10,7 @@ from pipelines.records.slice_record import LogTally, SliceRecord
 from pipelines.records.window_manifest import LogIdentity
 from pipelines.steps.apply import AppliedTable, PreparedBatch, RecordedBatch
 from pipelines.steps.backfill import PreparedBackfill, RecordedBackfill
-from pipelines.steps.capture import LandedWindowReport, PlanOutcome
+from pipelines.steps.capture import AlreadyLanded, LandedWindowReport, PlanOutcome
 from pipelines.steps.snapshot import BegunSnapshot, LoadedSnapshot, TableSnapshot
 from tests.unit.airflow.conftest import RUNWAY
 
@@ -139,6 +139,26 @@ def test_a_mapped_task_is_named_after_the_logs_it_read(run, steps):
 
     called = {t.map_index: t.rendered_map_index for t in ran.get_task_instances() if t.task_id == "mine"}
     assert called == {0: "redo thread 2, logs 7-8", 1: "redo thread 2, log 7"}
+
+
+def test_a_run_that_is_repeated_after_its_window_landed_keeps_the_names_and_adds_no_rows_to_xcom(run, steps):
+    from airflow.models.xcom import XComModel
+    from airflow.utils.session import create_session
+
+    from pipelines.airflow.capture import capture_dag
+
+    steps.answers("plan_next_window", PLANNED)
+    steps.answers("mine_window_slice", lambda source, window, number: AlreadyLanded(number, f"redo thread 2, log {7 + number}"))
+    steps.answers("land_window", LANDED)
+
+    _, ran = run(capture_dag)
+
+    called = {t.map_index: t.rendered_map_index for t in ran.get_task_instances() if t.task_id == "mine"}
+    assert called == {0: "redo thread 2, log 7", 1: "redo thread 2, log 8"}
+    with create_session() as session:
+        found = session.query(XComModel).filter(XComModel.run_id == ran.run_id).all()
+        rows = sorted((row.task_id, row.key) for row in found if not row.key.startswith("_link_") and row.map_index < 1)
+    assert rows == [("land", "note"), ("land", "return_value"), ("mine", "return_value"), ("plan", "return_value")]
 
 
 def test_without_a_new_log_the_run_succeeds_and_mines_nothing(run, steps):
