@@ -7,13 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from pipelines import crash
+from pipelines.dictionary_table import DictionaryTable
 from pipelines.errors import LandingConflict
 from pipelines.land import layout
 from pipelines.land.files import Files
 from pipelines.records.codec import encode
 from pipelines.records.dictionary_reading import DictionaryContent, DictionaryReading
 from pipelines.scn import ChainPosition, Scn
-from pipelines.table import NOT_RENAMED, DictionaryTable, Renamed, TableId
+from pipelines.table import NOT_RENAMED, Renamed, TableId
 
 UNDATED = Scn(0)
 

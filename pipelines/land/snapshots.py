@@ -10,13 +10,14 @@ from typing import Any
 import pyarrow as pa
 
 from pipelines import crash
+from pipelines.dictionary_table import DictionaryTable
 from pipelines.errors import LandingConflict
 from pipelines.land import layout
 from pipelines.land.files import Files
 from pipelines.land.parquet import frames, write_parquet
 from pipelines.records.snapshot_manifest import RedoNeededFrom, SnapshotBegun, SnapshotManifest
 from pipelines.scn import ChainPosition
-from pipelines.table import DictionaryTable, TableId
+from pipelines.table import TableId
 
 log = logging.getLogger(__name__)
 

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 
 from pipelines.config import Pipeline
 from pipelines.decode.datatypes import why_refused
+from pipelines.dictionary_table import DictionaryTable
 from pipelines.errors import SchemaConflict
 from pipelines.schema.ddl_statement import Refused
-from pipelines.table import LARGE_OBJECTS, UNSHOWN, DictionaryTable, OracleType, TableId, TableVersion, upper_name
+from pipelines.table import LARGE_OBJECTS, UNSHOWN, OracleType, TableId, TableVersion, upper_name
 
 
 def chosen_columns(pipeline: Pipeline, dictionary: Mapping[TableId, DictionaryTable]) -> dict[TableId, DictionaryTable]:

@@ -8,6 +8,7 @@ from functools import partial
 from itertools import pairwise
 
 from pipelines.context import PipelineContext
+from pipelines.dictionary_table import DictionaryTable
 from pipelines.errors import SchemaConflict
 from pipelines.land.dictionary import Readings
 from pipelines.ledger.entries import VersionEntry
@@ -32,7 +33,7 @@ from pipelines.schema import (
 from pipelines.schema.ddl.effect import DdlStep, StepKind
 from pipelines.schema.ddl_statement import ReadingAfter
 from pipelines.scn import Scn
-from pipelines.table import DictionaryTable, Part, TableId, TableVersion, TypeRule, upper_name
+from pipelines.table import Part, TableId, TableVersion, TypeRule, upper_name
 
 STEP_KINDS: Mapping[StepKind, ChangeKind] = {
     "add": "add_column",

@@ -15,9 +15,10 @@ from sqlglot.errors import TokenError
 from sqlglot.tokens import Token, TokenType
 
 from pipelines.ddl_policies import DEFAULT_POLICIES, DdlPolicies, PolicyName
+from pipelines.dictionary_table import DictionaryTable
 from pipelines.errors import SchemaConflict
 from pipelines.records.window_manifest import DdlRow
-from pipelines.table import DictionaryTable, OracleType, TableId, upper_name
+from pipelines.table import OracleType, TableId, upper_name
 
 ReadingAfter = Callable[[int], DictionaryTable | None]
 Refused = Callable[[str, OracleType], bool]  # (column, type) -> whether the type is not supported

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from pipelines.dictionary_table import DictionaryTable
 from pipelines.errors import SchemaConflict
 from pipelines.scn import Scn
 from pipelines.table import (
@@ -12,7 +13,6 @@ from pipelines.table import (
     ROWID_COLUMN,
     Column,
     ColumnChoice,
-    DictionaryTable,
     KeyPolicy,
     OracleType,
     TableVersion,

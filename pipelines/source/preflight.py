@@ -9,21 +9,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 
+from pipelines.dictionary_table import DictionaryColumn, DictionaryTable
 from pipelines.errors import Finding
 from pipelines.redo import LARGEST_LAG_SECONDS, ContainerFacts, Encoding, RedoFacts
 from pipelines.source.facts import DatabaseFacts
 from pipelines.source.rds import RdsFacts
 from pipelines.source.supplemental import DatabaseLogging, LoggedColumns, logging_findings, logging_note
-from pipelines.table import (
-    ALL_COLUMNS,
-    PRIMARY,
-    ColumnChoice,
-    DictionaryColumn,
-    DictionaryTable,
-    KeyPolicy,
-    OracleType,
-    TableId,
-)
+from pipelines.table import ALL_COLUMNS, PRIMARY, ColumnChoice, KeyPolicy, OracleType, TableId
 
 Supported = Callable[[OracleType, str | int | None, ColumnChoice], str | None]  # (type, rule, ..) -> why not captured, or None
 

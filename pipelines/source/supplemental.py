@@ -10,8 +10,9 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from enum import Enum
 
+from pipelines.dictionary_table import DictionaryTable
 from pipelines.errors import Finding
-from pipelines.table import DictionaryTable, KeyPolicy
+from pipelines.table import KeyPolicy
 
 
 class LoggedColumns(Enum):

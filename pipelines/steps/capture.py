@@ -12,6 +12,7 @@ from typing import Literal
 from pipelines import crash
 from pipelines.config import Pipeline
 from pipelines.context import PipelineContext, Report, held_lease, open_context, open_pipeline_source, silent
+from pipelines.dictionary_table import DictionaryTable
 from pipelines.errors import (
     MiningIncomplete,
     NotLogged,
@@ -52,7 +53,7 @@ from pipelines.steps.reread import reread_large_objects
 from pipelines.steps.same_container import pdb_change, read_same_container, record_pdb_change
 from pipelines.steps.wait import AwaitedLog, awaited_by
 from pipelines.steps.whole_tables import read_whole_tables
-from pipelines.table import DictionaryTable, TableId
+from pipelines.table import TableId
 from pipelines.window import Lost, NothingNew, Wait, missing_logs
 from pipelines.window.recovery_options import choices, gap_end, rman_commands
 

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from pipelines.decode.datatypes import why_refused
+from pipelines.dictionary_table import DictionaryTable
 from pipelines.source import ConfiguredTable, capture_findings
-from pipelines.table import PRIMARY, ColumnChoice, DictionaryTable, KeyPolicy, LargeObjects, TableId, TypeRule
+from pipelines.table import PRIMARY, ColumnChoice, KeyPolicy, LargeObjects, TableId, TypeRule
 
 ROWID = KeyPolicy("rowid")
 

@@ -22,6 +22,7 @@ import pyarrow.compute as pc
 from pipelines import crash
 from pipelines.context import PipelineContext, open_pipeline_source
 from pipelines.decode.changes import decode_changes
+from pipelines.dictionary_table import DictionaryTable
 from pipelines.errors import RedolakeError, Transient
 from pipelines.land.windows import NOTHING_REREAD, Reread
 from pipelines.reconcile.chosen_columns import chosen_columns
@@ -34,7 +35,7 @@ from pipelines.scn import Scn
 from pipelines.source import ConnectParams, Source, Wanted, read_again, read_current_scn, read_tables, require_unfiltered
 from pipelines.steps.next_batch import encoding
 from pipelines.steps.same_container import read_same_container
-from pipelines.table import ROWID_NAME, DictionaryTable, TableId
+from pipelines.table import ROWID_NAME, TableId
 
 log = logging.getLogger(__name__)
 

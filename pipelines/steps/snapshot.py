@@ -21,6 +21,7 @@ from pipelines.context import (
     read_spec,
     silent,
 )
+from pipelines.dictionary_table import DictionaryTable
 from pipelines.errors import ConfigurationError, Finding, RedolakeError, SnapshotTooEarly, TableHeld, Terminal
 from pipelines.land import layout
 from pipelines.land.snapshots import SnapshotFile
@@ -59,7 +60,7 @@ from pipelines.steps.refused_tables import hold_refused
 from pipelines.steps.resnapshot import within_limit
 from pipelines.steps.same_container import read_same_container
 from pipelines.steps.table_rows import read_rows
-from pipelines.table import DictionaryTable, TableId
+from pipelines.table import TableId
 from pipelines.window import Lost, plan_window
 
 log = logging.getLogger(__name__)

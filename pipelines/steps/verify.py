@@ -11,6 +11,7 @@ from pipelines import crash
 from pipelines.apply.comparison import CompareTask, Comparison, Difference
 from pipelines.config import Pipeline
 from pipelines.context import PipelineContext, Report, open_context, open_pipeline_source, silent
+from pipelines.dictionary_table import DictionaryTable
 from pipelines.errors import RedolakeError, RedoLost, SchemaConflict, Terminal, Transient
 from pipelines.land import layout
 from pipelines.ledger import TableEntry
@@ -28,7 +29,7 @@ from pipelines.steps.run import Spark, spark_when_needed
 from pipelines.steps.same_container import read_same_container
 from pipelines.steps.status import DeclaredGapReport, open_gaps
 from pipelines.steps.table_rows import read_rows
-from pipelines.table import DictionaryTable, TableId, TableVersion
+from pipelines.table import TableId, TableVersion
 from pipelines.window import incarnation_at
 from pipelines.window.recovery_options import newest
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from pipelines import crash
 from pipelines.context import PipelineContext, open_pipeline_source
+from pipelines.dictionary_table import DictionaryTable
 from pipelines.errors import PdbChanged, RedolakeError, SchemaConflict, Transient
 from pipelines.land.dictionary import Readings
 from pipelines.reconcile.chosen_columns import chosen_columns
@@ -30,7 +31,7 @@ from pipelines.steps.backfill import unbroken
 from pipelines.steps.reread import OUT_OF_REACH
 from pipelines.steps.resnapshot import limited
 from pipelines.steps.table_rows import read_rows
-from pipelines.table import DictionaryTable, TableId, TableVersion
+from pipelines.table import TableId, TableVersion
 
 log = logging.getLogger(__name__)
 

@@ -6,11 +6,11 @@ import pytest
 
 from pipelines import steps
 from pipelines.context import open_context
+from pipelines.dictionary_table import DictionaryTable
 from pipelines.errors import ConfigurationError, SnapshotTooEarly, SourceBusy
 from pipelines.source import handover
 from pipelines.steps.next_batch import encoding
 from pipelines.steps.run import capture
-from pipelines.table import DictionaryTable
 from tests.fix_shop import Shop
 
 PARTS = (

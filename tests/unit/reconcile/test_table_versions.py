@@ -9,12 +9,13 @@ from typing import Any, cast
 import pytest
 
 from pipelines.config import Pipeline
+from pipelines.dictionary_table import DictionaryColumn, DictionaryTable
 from pipelines.land import Landing
 from pipelines.land.dictionary import Readings
 from pipelines.reconcile.table_versions import dictionary_conflict, key_lost, key_policy_conflict, rules
 from pipelines.schema import Derived, baseline
 from pipelines.scn import Scn
-from pipelines.table import Column, DictionaryColumn, DictionaryTable, KeyPolicy, OracleType, TableId, UniqueIndex
+from pipelines.table import Column, KeyPolicy, OracleType, TableId, UniqueIndex
 
 ORDERS = TableId("SHOP", "ORDERS")
 ID = DictionaryColumn("ID", OracleType("NUMBER", precision=9, scale=0), 1, 1, False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pipelines.dictionary_table import DictionaryColumn, DictionaryTable
 from pipelines.records.approval import Approval
 from pipelines.records.batch_result import BatchResult, DroppedRows, RowAccount, TableResult
 from pipelines.records.batch_spec import BatchSpec, ColumnChange, DroppedXid, HoldAt, LandedWindow, TableTask
@@ -23,7 +24,7 @@ from pipelines.records.window_manifest import DdlRow, LogIdentity, WindowManifes
 from pipelines.records.window_plan import WindowPlan
 from pipelines.redo import ContainerIdentity, Encoding, LogCopy, LogFile, PdbIncarnation, Position, Slice, Window
 from pipelines.scn import Scn, ScnRange
-from pipelines.table import Column, DictionaryColumn, DictionaryTable, OracleType, TableId, TableVersion, UniqueIndex
+from pipelines.table import Column, OracleType, TableId, TableVersion, UniqueIndex
 
 T = TableId("SHOP", "Odd \"name'")
 N = Column(2, "N", OracleType("NUMBER"), 2)

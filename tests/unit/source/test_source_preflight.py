@@ -7,23 +7,14 @@ from datetime import datetime
 
 import pytest
 
+from pipelines.dictionary_table import DictionaryColumn, DictionaryTable
 from pipelines.errors import Finding
 from pipelines.redo import Encoding, Incarnation, LogCopy, LogFile, RedoFacts, RedoThread
 from pipelines.scn import Scn
 from pipelines.source.facts import DatabaseFacts
 from pipelines.source.preflight import ConfiguredTable, OpenedLog, ProbeResult, preflight_findings, preflight_notes
 from pipelines.source.supplemental import LoggedColumns
-from pipelines.table import (
-    PRIMARY,
-    ColumnChoice,
-    DictionaryColumn,
-    DictionaryTable,
-    KeyPolicy,
-    OracleType,
-    Part,
-    TableId,
-    UniqueIndex,
-)
+from pipelines.table import PRIMARY, ColumnChoice, KeyPolicy, OracleType, Part, TableId, UniqueIndex
 
 ORDERS = TableId("SHOP", "ORDERS")
 DATABASE = DatabaseFacts(

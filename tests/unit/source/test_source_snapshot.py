@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pipelines.dictionary_table import DictionaryColumn, DictionaryTable
 from pipelines.errors import SourceRefused
 from pipelines.redo import Incarnation, LogCopy, LogFile, RedoFacts
 from pipelines.scn import Scn
@@ -16,7 +17,7 @@ from pipelines.source.facts import ActiveTransaction
 from pipelines.source.handover import Handover, first_window_start
 from pipelines.source.quoting import quoted
 from pipelines.source.snapshot import snapshot_sql
-from pipelines.table import DictionaryColumn, DictionaryTable, OracleType, TableId
+from pipelines.table import OracleType, TableId
 
 TYPES = {
     "NUMBER": (("NUMBER", 22, 0, None, None), OracleType("NUMBER")),

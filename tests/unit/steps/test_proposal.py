@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pipelines.config import parse_configuration
+from pipelines.dictionary_table import DictionaryColumn, DictionaryTable
 from pipelines.scn import Scn
 from pipelines.steps.first_file import FirstFile, first_file
 from pipelines.steps.proposal import ProposedTable, propose_table
-from pipelines.table import DictionaryColumn, DictionaryTable, KeyPolicy, OracleType, Part, TableId, UniqueIndex
+from pipelines.table import KeyPolicy, OracleType, Part, TableId, UniqueIndex
 
 ORDERS = TableId("SHOP", "ORDERS")
 
