@@ -8,8 +8,6 @@ equal ones, and inserts those that stay.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import reduce
-from operator import and_
 
 from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame
@@ -89,7 +87,7 @@ def counted(target: DataFrame, columns: Mapping[int, TargetColumn], key: Sequenc
 
 
 def all_equal(columns: Mapping[int, TargetColumn]) -> Expression:
-    return reduce(and_, (F.col(f"a{i}").eqNullSafe(F.col(f"t{i}")) for i in columns))
+    return ~any_of(~F.col(f"a{i}").eqNullSafe(F.col(f"t{i}")) for i in columns)
 
 
 def _finding(stay: Expression, options: TargetOptions) -> Expression:

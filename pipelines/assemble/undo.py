@@ -34,15 +34,16 @@ def match_undo(changes: DataFrame, *, numbers: bool = False) -> DataFrame:
     event = F.struct("rollback", "operation_code", *(["position", "sets_plain"] if numbers else []))
     partner = F.lag(event).over(same_level)
     followed = F.coalesce(F.lead("rollback").over(same_level), F.lit(False))
-    return (
+    matched = (
         changes.withColumn("undo_inverted", _is_inverted())
         .withColumn("undo_level", level)
         .withColumn("undo_partner", partner)
         .withColumn("undone", inverted | rollback | followed)
         .withColumn("problem", F.coalesce("problem", F.when(rollback & ~inverted, _problem())))
-        .withColumns({"partner": F.when(rollback, F.col("undo_partner"))} if numbers else {})
-        .drop("undo_inverted", "undo_level", "undo_partner")
     )
+    if numbers:
+        matched = matched.withColumn("partner", F.when(rollback, F.col("undo_partner")))
+    return matched.drop("undo_inverted", "undo_level", "undo_partner")
 
 
 def match_statements(changes: DataFrame, apart: Expression) -> DataFrame:

@@ -24,12 +24,15 @@ def redefined(
     object_ids: Collection[int],
     names: Collection[TableId],
 ) -> SchemaConflict | None:
-    """Return the conflict if rows of the table's objects have a name that is none of its `names`, while its own name belongs to
-    another object. `version` is the last one; a RENAME of the windows explains a name."""
+    """Return the conflict if rows or a DDL of the table's objects have a name that is none of its `names`, while its own name
+    belongs to another object. `version` is the last one; a RENAME of the windows explains a name."""
     table, resetlogs_id = version.table, windows[0].resetlogs_id
     targets = {_target(row.sql) for window in windows for row in window.ddl if row.object_id in object_ids}
     for window in windows:
-        found = sorted(name for name in other_names(window, table) if name not in names and name.name not in targets)
+        # Once the old table is dropped, its rows have no name any more; the DROP has.
+        of_ddl = {TableId(row.owner, row.table) for row in window.ddl if row.object_id in object_ids}
+        other = {*other_names(window, table), *of_ddl} - set(names)
+        found = sorted(name for name in other if name.name not in targets)
         here = readings.just_after(table, resetlogs_id, window.end - 1) if found else None
         if here is None or here.in_oracle != version.in_oracle or here.object_id in object_ids:
             continue

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from pipelines.window.dictionary import BUILD
 from standin.serve import standin
 from tests.fix_shop import Shop
 from tests.integration.test_pipeline import caught_up, differences
-from tests.integration.test_renamed_tables import held, insert, lake, rows, with_tables
+from tests.integration.test_renamed_tables import created, held, insert, lake, rows, with_tables
 from tests.plain_lake import PlainLake
 
 __all__ = ["lake"]  # a fixture
@@ -154,3 +154,47 @@ def test_a_redefinition_that_is_given_up_changes_nothing(shop: Shop, lake: Plain
 
     assert held(pipeline) == {}
     assert differences(shop, pipeline) == {}
+
+
+def rotate(shop: Shop) -> None:
+    shop.run_sql("RENAME items TO items_int", *created("items"))
+
+
+def redefine(shop: Shop) -> None:
+    begin(shop)
+    finish(shop)
+
+
+@pytest.mark.parametrize("exchange", [redefine, rotate])
+@pytest.mark.parametrize("dictionary", ["online", "redo"])
+def test_the_old_table_that_lives_on_is_no_longer_the_captured_one(
+    shop: Shop, lake: PlainLake, exchange: Callable[[Shop], None], dictionary: str
+) -> None:
+    with_tables(shop, "items", "other")
+    pipeline = dictionary_pipeline(shop, dictionary)
+    steps.take_snapshot(pipeline, source=shop.params, spark="no Spark")
+    exchange(shop)
+    insert(shop, "items", 2, "new table")
+    caught_up(shop, pipeline, "no Spark")
+    assert list(held(pipeline)) == ["SHOP.ITEMS"]
+    steps.take_snapshot(pipeline, ["SHOP.ITEMS"], source=shop.params, spark="no Spark", replace=True)
+    for key in (3, 4):
+        shop.run_sql("DELETE FROM items_int", f"INSERT INTO items_int (id, what) VALUES ({key * 10}, 'old table')")
+        insert(shop, "items", key, "new table")
+        caught_up(shop, pipeline, "no Spark")
+
+        assert held(pipeline) == {}
+        assert differences(shop, pipeline) == {}
+
+
+def test_what_is_deleted_from_the_old_table_before_it_is_dropped_does_not_reach_the_lake(shop: Shop, lake: PlainLake) -> None:
+    with_tables(shop, "items", "other")
+    pipeline = dictionary_pipeline(shop, "online", on={"drop_table": "keep"})
+    steps.take_snapshot(pipeline, source=shop.params, spark="no Spark")
+    redefine(shop)
+    shop.run_sql("DELETE FROM items_int", "DROP TABLE items_int PURGE")
+    insert(shop, "items", 2, "new table")
+    caught_up(shop, pipeline, "no Spark")
+
+    assert list(held(pipeline)) == ["SHOP.ITEMS"]
+    assert rows(lake, pipeline, "items") == {1: "items"}
