@@ -75,13 +75,13 @@ def show_difference(
         show(output, found, lambda: Text(difference_text(found)))
 
 
-LOG_COLUMNS = ("from SCN", "to SCN", "origin", "changes", "statement", "approved")
+LOG_COLUMNS = ("from SCN", "to SCN", "origin", "changes", "statement", "by", "approved")
 
 
 def log_cells(version: VersionReport) -> tuple[object, ...]:
     statement = " ".join((version.statement or "").split())
     approved = "\n".join(map(approval_text, version.approvals))
-    return version.from_scn, version.to_scn, version.origin, "\n".join(version.changes), statement, approved
+    return version.from_scn, version.to_scn, version.origin, "\n".join(version.changes), statement, version.username, approved
 
 
 def approval_text(made: Approval) -> str:

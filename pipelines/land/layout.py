@@ -75,6 +75,11 @@ def ends_after(window: str, position: ChainPosition) -> bool:
     return ChainPosition(int(resetlogs_id), int(end)) > position
 
 
+def contains(window: str, scn: int) -> bool:
+    _, start, end = window.split("-")
+    return int(start) <= scn < int(end)
+
+
 def chain_link(position: str) -> str:
     """Return the file of a chain position. Only one writer can create it; that writer's window or gap continues the chain."""
     return f"{CHAIN}/{position}.json"

@@ -174,4 +174,5 @@ def _ddl_row(row: Mapping[str, object]) -> DdlRow:
         object_id=int(str(row["object_id"] or 0)),
         sql=str(row["sql_redo"] or "").rstrip("\0"),  # some releases end the text with a NUL byte
         info=str(row["info"] or ""),
+        username="" if row["username"] in (None, "UNKNOWN") else str(row["username"]),
     )

@@ -196,6 +196,10 @@ class Windows:
         """Return the landed windows that end after a position, in the order of the chain."""
         return self._read(name for name in self._chain.window_names() if layout.ends_after(name, position))
 
+    def with_scn(self, scn: int) -> list[WindowManifest]:
+        """Return the landed windows that contain an SCN: one in each incarnation at most."""
+        return self._read(name for name in self._chain.window_names() if layout.contains(name, scn))
+
     def other_than(self, names: Container[str]) -> list[WindowManifest]:
         """Return the landed windows that are not in `names`; only these are read."""
         return self._read(name for name in self._chain.window_names() if name not in names)

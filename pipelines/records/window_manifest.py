@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pipelines.records.codec import to_body
@@ -26,7 +26,8 @@ class LogIdentity:
 @dataclass(frozen=True, slots=True)
 class DdlRow:
     """A DDL in the redo that names a captured table or its object id; `sql` is the user's text. `cascades_from` is the table
-    from which it removes the rows of all that refer to it, captured or not; empty for other statements."""
+    from which it removes the rows of all that refer to it, captured or not; empty for other statements.
+    `username` is empty where LogMiner does not know it."""
 
     scn: int
     thread: int
@@ -38,6 +39,7 @@ class DdlRow:
     sql: str
     info: str = ""
     cascades_from: str = ""
+    username: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +143,8 @@ class WindowManifest:
         return f"{self.resetlogs_id:010d}-{self.start:020d}-{self.end:020d}"
 
     def identity(self) -> dict[str, Any]:
-        """Return the fields that every run over the same redo must agree on. Each attempt names its files differently, and a
-        newer Redolake may write another format."""
+        """Return the fields that every run over the same redo must agree on. Each attempt names its files differently, a newer
+        Redolake may write another format, and LogMiner knows the user only where it has read the START."""
         other = ("files", "circumstance", "format", "reread", "reread_later", "whole")
-        return {name: value for name, value in to_body(self).items() if name not in other}
+        anonymous = replace(self, ddl=tuple(replace(row, username="") for row in self.ddl))
+        return {name: value for name, value in to_body(anonymous).items() if name not in other}

@@ -49,6 +49,7 @@ class VersionReport:
     to_scn: int | None
     origin: Origin
     statement: str | None
+    username: str  # who ran it; empty where that is not known
     changes: tuple[str, ...]  # from the version before
     columns: tuple[ColumnReport, ...]
     approvals: tuple[Approval, ...] = ()
@@ -77,12 +78,19 @@ def list_versions(pipeline: Pipeline, table: str) -> tuple[VersionReport, ...]:
                 to_scn=None if end is None else int(end),
                 origin=origin(entry, version, end, readings),
                 statement=entry.ddl,
+                username="" if entry.ddl is None else user_of(context, int(version.from_scn), entry.ddl),
                 changes=() if before is None else differences(before, version),
                 columns=columns_of(version),
             )
             for before, version, entry, end in zip([None, *versions], versions, entries, [*ends, None], strict=False)
         )
         return tuple(with_approvals(version, made) for version in found)
+
+
+def user_of(context: PipelineContext, scn: int, statement: str) -> str:
+    """Return who ran a statement, as its landed row says."""
+    rows = (row for window in context.landing.windows.with_scn(scn) for row in window.ddl)
+    return next((row.username for row in rows if (row.scn, row.sql) == (scn, statement)), "")
 
 
 def with_approvals(version: VersionReport, made: Sequence[Approval]) -> VersionReport:

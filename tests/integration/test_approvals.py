@@ -61,6 +61,7 @@ def test_an_approved_ddl_is_followed_again_after_the_ledger_was_lost(shop: Shop,
     assert [(made.policy, made.choice, made.by, made.reason) for made in narrowed.approvals] == [
         ("narrow", "evolve", "ann", "no larger value is left")
     ]
+    assert narrowed.username == "SHOP"
 
 
 def test_versions_after_a_followed_truncate_are_known_again_after_the_ledger_was_lost(

@@ -294,7 +294,7 @@ def test_verify_shows_values_only_where_asked(
 def test_schema_log_shows_what_each_statement_changed(settings, monkeypatch):
     column = ColumnReport(1, "ID", "NUMBER(9,0)", False, True, 1)
     version = VersionReport(
-        "SHOP.T", 200, None, "confirmed", "ALTER TABLE t ADD\n note NUMBER", ("added NOTE NUMBER",), (column,)
+        "SHOP.T", 200, None, "confirmed", "ALTER TABLE t ADD\n note NUMBER", "ANN", ("added NOTE NUMBER",), (column,)
     )
     monkeypatch.setattr("pipelines.steps.list_versions", lambda *_: (version,))
     monkeypatch.setattr("pipelines.steps.schema_at", lambda *_: version)
@@ -302,7 +302,7 @@ def test_schema_log_shows_what_each_statement_changed(settings, monkeypatch):
     _, log = run("schema", "log", "SHOP.T", "--config", str(settings))
     _, at = run("schema", "at", "SHOP.T", "250", "--config", str(settings))
 
-    assert all(part in log for part in ("200", "confirmed", "added NOTE"))
+    assert all(part in log for part in ("200", "confirmed", "added NOTE", "ANN"))
     assert all(part in at for part in ("ID", "NUMBER(9,0)", "NOT NULL", "key"))
 
 
