@@ -31,6 +31,7 @@ class MoreForms:
 
     def more_forms(self, *, by_pattern: bool, resnapshots: bool) -> list[Form]:
         found: list[Form] = [self.property, self.comment, self.constraint, self.hide, self.virtual, self.index, self.statistics]
+        found.append(self.replication)
         if self.partitioned:
             found += [self.split, self.merge]
             if not self.another_object:
@@ -38,7 +39,7 @@ class MoreForms:
         if by_pattern and not self.another_object:
             found += [self.rename_for_good, self.rename_for_good]
         if resnapshots and not self.renamed:
-            found += 2 * [self.recreate, self.redefine, self.change_key]
+            found += 2 * [self.recreate, self.redefine, self.change_key] + [self.not_understood]
         return found
 
     def property(self) -> Iterator[str]:
@@ -79,6 +80,9 @@ class MoreForms:
         if plain:
             group = f"FOR COLUMNS (ID, {plain[0]})"
             yield f"BEGIN DBMS_STATS.GATHER_TABLE_STATS('SHOP', '{self.table}', method_opt => '{group}'); END;"
+
+    def replication(self) -> Iterator[str]:
+        yield f"ALTER TABLE {self.table} ENABLE LOGICAL REPLICATION"
 
     # --- partitions
 
@@ -135,6 +139,10 @@ class MoreForms:
             yield f"DELETE FROM {interim}"
             yield "COMMIT"
         yield f"DROP TABLE {interim} PURGE"
+
+    def not_understood(self) -> Iterator[str]:
+        yield f"ALTER TABLE {self.table} NOLOGGING"
+        yield f"ALTER TABLE {self.table} LOGGING"
 
     def change_key(self) -> Iterator[str]:
         yield f"ALTER TABLE {self.table} DROP PRIMARY KEY"

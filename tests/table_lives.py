@@ -33,7 +33,7 @@ from tests.source_comparison import plain
 from tests.table_forms import MoreForms
 
 BUSY = 54
-AGAIN = {"recreate": "resnapshot", "primary_key": "resnapshot"}
+AGAIN = {"recreate": "resnapshot", "primary_key": "resnapshot", "unknown_ddl": "resnapshot"}
 T = TypeVar("T")
 FIRST_DAY = datetime(2020, 1, 1)
 NAMES = [f"C{n}" for n in range(6)] + ["Mixed Case", "Größe"]
