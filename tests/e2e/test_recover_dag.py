@@ -39,7 +39,7 @@ def test_a_gap_is_declared_only_where_the_form_was_confirmed(shop: Shop, lost: P
 
     state, tasks = run_dag(lost, "recover", {**gap, "confirm": lost.name})
 
-    assert (state, tasks) == ("success", {"decide": "success", "snapshot": "skipped"})
+    assert (state, tasks) == ("success", {"approve": "success", "decide": "success", "snapshot": "skipped"})
     status = steps.read_status(lost)
     assert (status.lost, status.landed_to > position) == (None, True)
     assert run_dag(lost, "capture")[0] == "success"
