@@ -18,7 +18,7 @@ from pipelines.progress import Progress
 from pipelines.records.declared_gap import GapKind
 from pipelines.source import ConnectParams
 from pipelines.steps.apply import prepare_batch, record_batch
-from pipelines.steps.capture import Outcome, land_window, mine_window_slice, plan_next_window
+from pipelines.steps.capture import Outcome, PlanOutcome, land_window, mine_window_slice, plan_next_window
 from pipelines.steps.recover import check_gap_reason, declare_gap
 from pipelines.steps.refused_tables import capturable_tables, hold_unread
 from pipelines.steps.resnapshot import begin_resnapshots
@@ -33,7 +33,7 @@ from pipelines.steps.snapshot import (
 from pipelines.steps.spark_jobs import open_spark, run_spark_job
 from pipelines.steps.status import DeclaredGapReport, TableStatus, read_status
 from pipelines.steps.step_times import StepTimes
-from pipelines.steps.wait import AwaitedLog, await_log
+from pipelines.steps.wait import await_log
 
 T = TypeVar("T")
 
@@ -48,14 +48,14 @@ class RunOutcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Captured:
-    """What a plan found, and the number of change rows that were landed for it."""
+class Captured(PlanOutcome):
+    """A plan that was carried out: `rows` change rows were landed for its window."""
 
-    outcome: Outcome
-    reason: str
-    awaited: AwaitedLog | None = None
-    window: str | None = None
     rows: int = 0
+
+    @classmethod
+    def of(cls, plan: PlanOutcome, rows: int = 0) -> Captured:
+        return cls(plan.outcome, plan.reason, plan.window, plan.slices, plan.awaited, plan.announced, rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +220,7 @@ def capture(
         found = retried(lambda: plan_next_window(pipeline, source))
     report(f"{found.outcome}: {found.reason}")
     if (window := found.window) is None:
-        return Captured(found.outcome, found.reason, found.awaited)
+        return Captured.of(found)
     records = []
     with times.of("mine"), ThreadPoolExecutor(pipeline.mining_tasks) as pool:
         for record in pool.map(lambda n: retried(lambda: mine_window_slice(pipeline, source, window, n)), found.slices):
@@ -229,7 +229,7 @@ def capture(
     with times.of("land"):
         landed = retried(lambda: land_window(pipeline, window, records, source))
     report(f"landed SCN [{landed.start}, {landed.end}): {landed.rows} rows")
-    return Captured(found.outcome, found.reason, window=window, rows=landed.rows)
+    return Captured.of(found, landed.rows)
 
 
 def apply(pipeline: Pipeline, spark: Spark, report: Report, times: StepTimes | None = None) -> bool:
