@@ -11,8 +11,9 @@ import pytest
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
+    """Open Chromium for one module: as long as it is open, nothing else in this process can run an event loop."""
     found = next((path for name in NAMES if (path := shutil.which(name))), None)
     if found is None:
         pytest.skip(f"no browser: none of {', '.join(NAMES)} is on PATH (apt-get install chromium)")
