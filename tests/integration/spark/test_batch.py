@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import shutil
 from dataclasses import replace
@@ -122,7 +123,9 @@ def test_each_batch_brings_the_table_to_its_end_and_a_repeat_changes_nothing(
         run_batch(spark, spec)
 
 
-def test_keys_may_be_swapped_chained_and_reused(spark, tmp_path: Path) -> None:
+def test_keys_may_be_swapped_chained_and_reused(spark, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """And the log says what became of them, as the log of Airflow's task does in connect mode."""
+    caplog.set_level(logging.INFO, logger="pipelines")
     mine = task(tmp_path)
     start = [{"ID": n, "V": f"v{n}"} for n in range(1, 9)]
     run_snapshot(spark, snapshot_spec(tmp_path, mine, 5, start))
@@ -140,6 +143,9 @@ def test_keys_may_be_swapped_chained_and_reused(spark, tmp_path: Path) -> None:
     assert contents(mine) == {1: "v2", 2: "v1", 4: "v3", 9: "v4", 5: "same place", 6: "moved", 8: "v8"}
     assert (result.tables[0].inserted, result.tables[0].updated, result.tables[0].deleted) == (1, 5, 2)
     assert result.tables[0].balance.applied == 12
+    logged = "\n".join(caplog.messages)
+    assert "assembled 12 change rows of 1 window(s)" in logged
+    assert "SHOP.T: applied to SCN 99, +1 ~5 -2" in logged
 
 
 @pytest.mark.parametrize(("rows", "marked"), [(9, 0), (15_000, 1)], ids=["small", "large"])
