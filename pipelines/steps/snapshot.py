@@ -31,7 +31,7 @@ from pipelines.reconcile.batches import beyond, load_name
 from pipelines.reconcile.chosen_columns import chosen_columns
 from pipelines.reconcile.ledger import proven_position, reconcile_ledger
 from pipelines.reconcile.omitted_tables import batches_between, is_without
-from pipelines.reconcile.table_versions import app_id, incarnation_of, known_versions, rules
+from pipelines.reconcile.table_versions import app_id, incarnation_of, known_versions, present_object_ids, rules
 from pipelines.reconcile.tables import add_tables, captured_from, record_load, restart_versions
 from pipelines.records.codec import decode
 from pipelines.records.facts import SnapshotFact
@@ -136,7 +136,7 @@ def begin_snapshot(
             missing = [
                 Finding(str(table), "was dropped a moment ago", "begin again") for table in chosen if table not in dictionary
             ]
-            if missing:
+            if missing or (missing := list(doubled(context, dictionary))):
                 raise ConfigurationError(missing)
             dictionary = chosen_columns(pipeline, dictionary)
             start_pipeline(context, oracle, handover, None if container is None else container.identity)
@@ -152,6 +152,21 @@ def begin_snapshot(
             list(pool.map(lambda found: context.landing.snapshots.begin(found, scn, epoch, since), dictionary.values()))
         record_snapshot(context, chosen, SnapshotFact("chosen", scn))
         return BegunSnapshot(scn, tuple(str(table) for table in chosen), replace, held)
+
+
+def doubled(context: PipelineContext, dictionary: Mapping[TableId, DictionaryTable]) -> Iterator[Finding]:
+    """Yield the tables that another entry of `tables` has captured before they were renamed: redo names one object, so the rows
+    of both would go to one of them."""
+    present = present_object_ids(context)
+    for table, found in dictionary.items():
+        other = present.get(found.object_id, table)
+        if other != table and other not in dictionary:
+            what = f"is the table that {other} was before it was renamed (OBJECT_ID {found.object_id})"
+            cure = (
+                f"remove one of the two entries, or write `{{table: {other}, renamed_to: {table}}}` in place of both; where "
+                f"another table is called {other} by now, run `redolake snapshot {other} --replace` first"
+            )
+            yield Finding(str(table), what, cure)
 
 
 def chain_epoch(context: PipelineContext) -> str:

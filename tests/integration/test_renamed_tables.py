@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from pipelines import steps
 from pipelines.config import Pipeline
+from pipelines.errors import ConfigurationError
 from pipelines.steps.run import capture
 from tests.fix_shop import Shop, open_shop
 from tests.integration.test_pipeline import caught_up
@@ -336,6 +337,28 @@ def test_two_tables_by_pattern_that_exchange_their_names_go_on_once_their_names_
     assert held(edited) == {}
     assert rows(lake, edited, "items") == {1: "items", 3: "of items"}
     assert rows(lake, edited, "other") == {1: "other", 3: "of other"}
+
+
+def test_the_new_name_as_a_second_entry_is_refused(shop: Shop, lake: PlainLake) -> None:
+    """Redo names the object, which both entries would have."""
+    pipeline = with_tables(shop, "items")
+    steps.take_snapshot(pipeline, source=shop.params, spark="no Spark")
+    shop.run_sql("RENAME items TO articles")
+    both = shop.pipeline(tables=["SHOP.ITEMS", "SHOP.ARTICLES"])
+
+    with pytest.raises(ConfigurationError, match=r"is the table that SHOP\.ITEMS was before it was renamed"):
+        steps.take_snapshot(both, ["SHOP.ARTICLES"], source=shop.params, spark="no Spark")
+
+    shop.run_sql(*created("items"))
+    caught_up(shop, pipeline, "no Spark")
+    steps.take_snapshot(both, ["SHOP.ITEMS"], replace=True, source=shop.params, spark="no Spark")
+    insert(shop, "items", 5, "new")
+    caught_up(shop, both, "no Spark")  # it takes the snapshot of the new entry
+    insert(shop, "articles", 6, "old")
+    caught_up(shop, both, "no Spark")
+    assert held(both) == {}
+    assert rows(lake, both, "items") == {5: "new"}
+    assert rows(lake, both, "articles") == {1: "items", 6: "old"}
 
 
 # --- tables whose rows are under other object ids
