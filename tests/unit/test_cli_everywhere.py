@@ -122,7 +122,8 @@ def test_a_person_reads_a_sentence_first_and_never_an_empty_table(name: str, kin
     assert done.exit_code == 0 or "do this: " in done.output, done.output
 
 
-def test_times_stand_beside_scns(running: Path) -> None:
+def test_times_stand_beside_scns(running: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pipelines.cli.output.console.width", 200)  # fixed at the import where COLUMNS is set, as by xdist
     for name in ("status", "tables"):
         assert re.search(r"SHOP\.ORDERS +│ live +│ +2013999 │ \d{4}-\d\d-\d\d \d\d:\d\d:\d\d", run(name, running).stdout), name
 
