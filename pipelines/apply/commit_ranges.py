@@ -40,7 +40,9 @@ class CommitRange:
 
     @property
     def filled(self) -> frozenset[int]:
-        """The columns whose values are those of `whole`."""
+        """The columns whose values are those of `whole`; none without it."""
+        if self.whole is None:
+            return frozenset()
         kept = {column.id for column in self.version.columns}
         return frozenset(step.column.id for step in self.steps if step.kind == "fill_column" and step.column.id in kept)
 

@@ -16,6 +16,7 @@ from pyspark.sql import functions as F
 
 from pipelines.apply.delta.schema import TargetColumn
 from pipelines.apply.findings import finding
+from pipelines.apply.keys import has_null
 from pipelines.apply.shallow import any_of, united
 from pipelines.apply.translation import Translation
 from pipelines.records.batch_spec import MinedNames
@@ -103,7 +104,7 @@ def whole_row(
         return []
     code = F.col("operation_code")
     had, has = code.isin(Operation.DELETE, Operation.UPDATE), code.isin(Operation.INSERT, Operation.UPDATE)
-    is_null = any_of(there & F.col(f"{side}{i}").isNull() for i in key for side, there in (("o", had), ("n", has)))
+    is_null = had & has_null(key, "o") | has & has_null(key, "n")
     return [*(before(c).alias(f"w{c.id}") for c in columns if c.id not in key), is_null.alias("null_key")]
 
 

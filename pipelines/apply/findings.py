@@ -8,6 +8,7 @@ from itertools import pairwise
 from pyspark.sql import Column as Expression
 from pyspark.sql import functions as F
 
+from pipelines.apply.keys import has_null, is_moved
 from pipelines.apply.shallow import any_of
 from pipelines.errors import KeyNeeded, NotLogged, RedolakeError, RedoNotUnderstood, SchemaConflict
 from pipelines.redo import NO_ROWID, Operation
@@ -99,7 +100,7 @@ def _without_key(version: TableVersion, key: Sequence[int], lacks_values: Expres
     not_logged = F.concat(F.lit("the redo does not contain the key, so supplemental logging was off: "), absent)
     yield NotLogged, absent != "", not_logged
     ids = sorted(set(key) - {ROWID_COLUMN})
-    is_null = any_of(when & F.col(f"{side}{i}").isNull() for i in ids for when, side in ((before, "o"), (after, "n")))
+    is_null = before & has_null(ids, "o") | after & has_null(ids, "n")
     if lacks_values is None:
         yield RedoNotUnderstood, is_null, F.lit("a key column is NULL")
     else:
@@ -135,7 +136,7 @@ def _moved_in_index(version: TableVersion, key: Sequence[int]) -> Iterator[Case]
     """Return the error of an UPDATE of a key where no ROWID tells the row that leaves a key from the one that enters."""
     if version.organization != "index":
         return
-    moved = any_of(~F.col(f"o{i}").eqNullSafe(F.col(f"n{i}")) for i in sorted(key))
+    moved = is_moved(sorted(key), "o", "n")
     what = "an UPDATE changed the key of a row in an index-organized table, whose rows have no ROWIDs"
     yield RedoNotUnderstood, (F.col("operation_code") == Operation.UPDATE) & moved, F.lit(what)
 
@@ -143,7 +144,7 @@ def _moved_in_index(version: TableVersion, key: Sequence[int]) -> Iterator[Case]
 def _moved_without_rowid(version: TableVersion, key: Sequence[int]) -> Iterator[Case]:
     """Return the error of an UPDATE of a key in a statement that writes large objects: no ROWID tells which changes before it
     are of that row."""
-    moved = any_of(~F.col(f"o{i}").eqNullSafe(F.col(f"n{i}")) for i in sorted(key))
+    moved = is_moved(sorted(key), "o", "n")
     no_rowid = (F.col("operation_code") == Operation.UPDATE) & (F.col("row_id") == NO_ROWID)
     what = "an UPDATE changed the key of a row together with a large object, and the redo does not contain its ROWID"
     yield RedoNotUnderstood, F.lit(version.hides_rowids) & no_rowid & moved, F.lit(what)

@@ -12,8 +12,9 @@ from dataclasses import replace
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
+from pipelines.apply.keys import has_null, is_moved
 from pipelines.apply.net import OBJECTS, UPSERT
-from pipelines.apply.shallow import any_of, united
+from pipelines.apply.shallow import united
 from pipelines.apply.source_rows import read_source
 from pipelines.apply.translation import Translation
 from pipelines.records.batch_spec import LandedWindow, RereadFile, TableTask
@@ -22,8 +23,6 @@ from pipelines.table import ROWID_COLUMN, ROWID_NAME, Column, OracleType, TableV
 
 OF_COMMIT = ("commit_scn", "commit_thread", "commit_at", "xid")
 ROWID = Column(ROWID_COLUMN, ROWID_NAME, OracleType("VARCHAR2", length=18), 0)
-
-
 OF_OBJECT = ("con_id", "commit_at", "xid")  # what else is decoded of a change of a large object
 
 
@@ -40,7 +39,7 @@ def with_row_ids(decoded: DataFrame, key: Sequence[int]) -> DataFrame:
     else of the last. No other row has the key until a change with a ROWID deletes the row or gives it another key."""
     code, has_rowid, is_copy = F.col("operation_code"), F.col("row_id") != NO_ROWID, F.col("is_copy")
     is_insert, is_update = code == Operation.INSERT, code == Operation.UPDATE
-    moved = is_update & any_of(~F.col(f"b{i}").eqNullSafe(F.col(f"a{i}")) for i in key)
+    moved = is_update & is_moved(key)
     found = {f"found{i}": F.when(is_insert | is_copy, F.col(f"a{i}")).otherwise(F.col(f"b{i}")) for i in key}
     # A row that gets another key is seen at both keys.
     copies = F.when(moved & has_rowid, F.array(F.lit(False), F.lit(True))).otherwise(F.array(F.lit(False)))
@@ -70,10 +69,7 @@ def named_objects(decoded: DataFrame, key: Sequence[int]) -> tuple[DataFrame, Da
     that name none. A locator without a text is neither, because nothing has changed before it is used; a change through a
     locator is of the row that the locator names."""
     decoded = decoded.withColumn("row_id", F.coalesce("row_id", F.lit(NO_ROWID)))
-    has_rowid = F.col("row_id") != NO_ROWID
-    has_key = F.lit(bool(key))
-    for i in key:
-        has_key = has_key & F.col(f"b{i}").isNotNull()
+    has_rowid, has_key = F.col("row_id") != NO_ROWID, F.lit(bool(key)) & ~has_null(key, "b")
     is_locator, is_named = F.col("operation_code") == Operation.SELECT_LOB_LOCATOR, has_rowid | has_key
     before = Window.partitionBy("con_id", "xid").orderBy(*CHANGE_ORDER).rowsBetween(Window.unboundedPreceding, -1)
     through = F.coalesce(F.last(F.when(is_locator, is_named), ignorenulls=True).over(before), F.lit(False))
@@ -124,7 +120,7 @@ def unfound(objects: DataFrame, again: DataFrame | None, decoded: DataFrame, key
     by_rowid, by_key = objects.filter(F.col("row_id") != NO_ROWID), objects.filter(F.col("row_id") == NO_ROWID)
     deleted = decoded.filter(code == Operation.DELETE).select("row_id").distinct()
     rest = by_rowid.join(deleted, "row_id", "left_anti")
-    moved = (code == Operation.UPDATE) & any_of(~F.col(f"b{i}").eqNullSafe(F.col(f"a{i}")) for i in key)
+    moved = (code == Operation.UPDATE) & is_moved(key)
     order = F.struct(*CHANGE_ORDER)
     left = (
         decoded.filter((code == Operation.DELETE) | moved)

@@ -19,6 +19,7 @@ from pyspark.sql import functions as F
 
 from pipelines.apply.delta.quoting import quoted
 from pipelines.apply.delta.schema import TargetColumn
+from pipelines.apply.keys import is_moved
 from pipelines.apply.net import ENTERED, ORDER, UPSERT
 from pipelines.apply.shallow import any_of
 from pipelines.redo import Operation
@@ -46,7 +47,7 @@ def find_missing(decoded: DataFrame, columns: Sequence[TargetColumn], key: Seque
     """Return what the redo of the changes does not contain of `columns`."""
     if not columns:
         return NOTHING_MISSING
-    moved = any_of(~F.col(f"b{i}").eqNullSafe(F.col(f"a{i}")) for i in key)
+    moved = is_moved(key)
     is_update = F.col("operation_code") == Operation.UPDATE
     absent = {f"u{c.id}": F.max(f"u{c.id}") for c in columns}
     row = decoded.agg(F.max(is_update & moved).alias("moved"), *(e.alias(name) for name, e in absent.items())).collect()[0]
@@ -96,7 +97,7 @@ def fill_moved(filled: DataFrame, target: DataFrame, missing: Missing, key: Sequ
         .withColumn("first", F.last(first, ignorenulls=True).over(so_far))
         .withColumns({f"first{i}": F.col(f"first.first{i}") for i in ids})
     )
-    moved = any_of(~F.col(f"first{i}").eqNullSafe(F.col(f"k{i}")) for i in ids)
+    moved = is_moved(ids, "first", "k")
     placed = placed.withColumn("wanted", moved & any_of(F.col(f"u{i}") for i in missing.ids))
     joined = placed.join(_before(placed, target, missing.columns, key, count), ["wanted", *(f"first{i}" for i in ids)], "left")
     not_found = F.col("wanted") & F.col("there").isNull()

@@ -13,6 +13,7 @@ from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
+from pipelines.apply.keys import has_null, is_moved
 from pipelines.redo import CHANGE_ORDER, COMMIT_ORDER, Operation
 
 LEFT, ENTERED = 0, 1
@@ -23,11 +24,9 @@ UPSERT, REMOVE, OBJECTS = "U", "D", "O"  # O: large objects, or filled columns, 
 def events(changes: DataFrame, key: Sequence[int], objects: bool = False, nulls: bool = False) -> DataFrame:
     """Return one row per event: k<id> is the key that a change leaves or enters; `weight` is 1 for one event of each change."""
     code = F.col("operation_code")
-    moved = F.lit(False)
-    for column_id in key:
-        moved = moved | ~F.col(f"b{column_id}").eqNullSafe(F.col(f"a{column_id}"))
-        if nulls:  # a row without a key leaves as it was, and enters as it is
-            moved = moved | F.col(f"b{column_id}").isNull()
+    moved = is_moved(key)
+    if nulls:  # a row without a key leaves as it was, and enters as it is
+        moved = moved | has_null(key, "b")
     happened = (
         F.when(code == Operation.DELETE, F.array(F.lit(LEFT)))
         .when((code == Operation.UPDATE) & moved, F.array(F.lit(LEFT), F.lit(ENTERED)))

@@ -7,7 +7,7 @@ equal ones, and inserts those that stay.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame
@@ -16,6 +16,7 @@ from pyspark.sql import functions as F
 from pipelines.apply.delta.own_columns import needed
 from pipelines.apply.delta.quoting import quoted
 from pipelines.apply.delta.schema import TargetColumn
+from pipelines.apply.keys import is_moved
 from pipelines.apply.net import ENTERED, ORDER, REMOVE, UPSERT
 from pipelines.apply.shallow import any_of
 from pipelines.redo import CHANGE_ORDER
@@ -31,8 +32,9 @@ def may_be_null(version: TableVersion) -> bool:
     return whole and any(version.column(i).nullable for i in version.key if i != ROWID_COLUMN)
 
 
-def has_null(key: Sequence[int], side: str = "k") -> Expression:
-    return any_of(F.col(f"{side}{i}").isNull() for i in key)
+def lacks_key(names: Iterable[str]) -> Expression:
+    """Return whether one of these columns of a table is NULL."""
+    return any_of(F.col(quoted(name)).isNull() for name in names)
 
 
 def of_whole_rows(
@@ -81,13 +83,13 @@ def of_whole_rows(
 
 def counted(target: DataFrame, columns: Mapping[int, TargetColumn], key: Sequence[int]) -> DataFrame:
     """Return each different row of the target that has a NULL in its key, as t<id>, and how often it is `there`."""
-    lacking = target.filter(any_of(F.col(quoted(columns[i].name)).isNull() for i in key))
+    lacking = target.filter(lacks_key(columns[i].name for i in key))
     named = lacking.select(*(F.col(quoted(column.name)).alias(f"t{i}") for i, column in columns.items()))
     return named.groupBy(*named.columns).agg(F.count("*").alias("there"))
 
 
 def all_equal(columns: Mapping[int, TargetColumn]) -> Expression:
-    return ~any_of(~F.col(f"a{i}").eqNullSafe(F.col(f"t{i}")) for i in columns)
+    return ~is_moved(columns, "a", "t")
 
 
 def _finding(stay: Expression, options: TargetOptions) -> Expression:

@@ -29,6 +29,7 @@ from pipelines.apply.delta.schema import TargetColumn, check_columns, named
 from pipelines.apply.delta.settings import check_layout, settle
 from pipelines.apply.delta.table import DeltaTable
 from pipelines.apply.failures import check_session, unexpected
+from pipelines.apply.keys import has_null
 from pipelines.apply.large_objects import (
     OF_OBJECT,
     files_of,
@@ -42,7 +43,7 @@ from pipelines.apply.large_objects import (
 )
 from pipelines.apply.missing_columns import NOTHING_MISSING, Missing, fill_known, fill_moved, find_missing, not_in_target
 from pipelines.apply.net import by_key, events, net_change
-from pipelines.apply.null_keys import has_null, may_be_null, of_whole_rows
+from pipelines.apply.null_keys import may_be_null, of_whole_rows
 from pipelines.apply.set_back import check_not_set_back
 from pipelines.apply.whole_rows import whole_rows
 from pipelines.apply.whole_tables import with_whole_table
@@ -277,8 +278,9 @@ def merge_net_change(table: DeltaTable, task: TableTask, prepared: PreparedRange
     version, missing = prepared.commit_range.version, prepared.missing
     objects = tuple(column.id for column in version.reread if "is_read" in prepared.changes.columns)
     try:
-        filled = prepared.commit_range.filled if prepared.commit_range.whole is not None else frozenset[int]()
-        return merge(table, prepared.changes, version.key, tag, task.options, objects, missing.ids, filled)
+        return merge(
+            table, prepared.changes, version.key, tag, task.options, objects, missing.ids, prepared.commit_range.filled
+        )
     except Exception as failed:
         check_session(table.spark, failed)
         if missing.columns:
@@ -349,7 +351,7 @@ def decode_range(
         bool(commit_range.version.reread),
         needed(task.options),
         computed=frozenset(column.id for version in task.versions for column in version.columns if column.has_default),
-        filled=commit_range.filled if commit_range.whole is not None else frozenset(),
+        filled=commit_range.filled,
         has_null_keys=has_null_keys,
     )
     known = known_versions(task, commit_range)

@@ -14,9 +14,10 @@ from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from pipelines.apply.delta.quoting import quoted
+from pipelines.apply.keys import has_null
 from pipelines.apply.large_objects import OF_COMMIT, ROWID
 from pipelines.apply.net import REMOVE, UPSERT
-from pipelines.apply.shallow import any_of, united
+from pipelines.apply.shallow import united
 from pipelines.apply.source_rows import check_values, read_source
 from pipelines.apply.translation import Translation
 from pipelines.errors import RedoNotUnderstood
@@ -50,7 +51,8 @@ def whole_rows(
             frame = read_source(spark, [file.before], before, task.rules, translation).frame
             parts.append(keyed(frame, before, after.columns, file, is_there=False))
     rows = united(parts)
-    if rows.filter(any_of(F.col(f"k{i}").isNull() for i in keys)).limit(1).count():
+    may_be_null = any(column.nullable for known in task.versions for column in known.columns if column.id in keys)
+    if may_be_null and rows.filter(has_null(keys)).limit(1).count():
         raise RedoNotUnderstood(
             "a changed row has a NULL in its key, and the redo does not contain its columns, by which it would be known",
             cure=f"declare `key: rowid`, or the primary key; then run `redolake snapshot {task.table} --replace`",

@@ -47,7 +47,7 @@ def with_whole_table(
 def read_whole(
     context: ApplyContext, task: TableTask, version: TableVersion, whole: WholeFile, filled: Sequence[TargetColumn]
 ) -> DataFrame:
-    """Return k<id>, f<id> of the filled columns, and `is_read`."""
+    """Return k<id>, f<id> of the filled columns, and `is_left`."""
     ids = {*version.key, *(column.id for column in filled)}
     narrow = replace(version, columns=tuple(column for column in version.columns if column.id in ids))
     source = read_source(context.spark, [whole.path], narrow, task.rules, context.translation)
@@ -84,21 +84,20 @@ def check_rows(compared: DataFrame, task: TableTask, commit_range: CommitRange, 
         F.min(F.when(lost, shown)).alias("lost_key"),
     ).collect()[0]
     if found["unknown"] and task.shadow_from is None:  # a shadow has only rows that changed
-        raise InvariantBroken(
-            f"{found['unknown']} row(s) that were read AS OF the end of the DDL's window are neither in the target nor in the "
-            f"redo, such as the one with key {found['unknown_key']}",
-            cure=f"nothing was merged; report it, and run `redolake snapshot {task.table} --replace`",
-            table=task.table,
-            scn=commit_range.start,
-        )
+        what = "that were read AS OF the end of the DDL's window are neither in the target nor in the redo"
+        raise contradiction(task, commit_range, f"{found['unknown']} row(s) {what}", found["unknown_key"])
     if found["lost"] and not commit_range.removes:
-        raise InvariantBroken(
-            f"{found['lost']} row(s) of the target are gone AS OF the end of the DDL's window, and no redo removes them, such "
-            f"as the one with key {found['lost_key']}",
-            cure=f"nothing was merged; report it, and run `redolake snapshot {task.table} --replace`",
-            table=task.table,
-            scn=commit_range.start,
-        )
+        what = "of the target are gone AS OF the end of the DDL's window, and no redo removes them"
+        raise contradiction(task, commit_range, f"{found['lost']} row(s) {what}", found["lost_key"])
+
+
+def contradiction(task: TableTask, commit_range: CommitRange, what: str, key: str) -> InvariantBroken:
+    return InvariantBroken(
+        f"{what}, such as the one with key {key}",
+        cure=f"nothing was merged; report it, and run `redolake snapshot {task.table} --replace`",
+        table=task.table,
+        scn=commit_range.start,
+    )
 
 
 def has_row(is_there: Expression) -> Expression:

@@ -16,8 +16,7 @@ from pipelines.apply.delta.log import read_log
 from pipelines.apply.delta.own_columns import live
 from pipelines.apply.delta.quoting import quoted
 from pipelines.apply.delta.schema import COMMIT_SCN, check_columns, columns_of, named, target_columns
-from pipelines.apply.null_keys import may_be_null
-from pipelines.apply.shallow import any_of
+from pipelines.apply.null_keys import lacks_key, may_be_null
 from pipelines.apply.source_rows import check_values, read_source
 from pipelines.apply.translation import Translation
 from pipelines.errors import InvariantBroken, SchemaConflict, TableSetBack
@@ -39,7 +38,7 @@ def compare(spark: SparkSession, task: CompareTask, translation: Translation) ->
         return compare_counts(source.frame, delta, task, delta_version)
     if not may_be_null(version):
         return compare_keyed(source.frame, delta, task, delta_version)
-    null = any_of(F.col(quoted(version.column(i).name)).isNull() for i in version.key)
+    null = lacks_key(version.column(i).name for i in version.key)
     keyed = compare_keyed(source.frame.filter(~null), delta.filter(~null), task, delta_version)
     return keyed.with_more(compare_counts(source.frame.filter(null), delta.filter(null), task, delta_version))
 
