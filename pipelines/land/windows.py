@@ -194,27 +194,30 @@ class Windows:
 
     def after(self, position: ChainPosition = BEFORE_ALL) -> list[WindowManifest]:
         """Return the landed windows that end after a position, in the order of the chain."""
+        return list(self.each_after(position))
+
+    def each_after(self, position: ChainPosition) -> Iterator[WindowManifest]:
+        """Yield what `after` returns; a manifest is read when it is asked for."""
         return self._read(name for name in self._chain.window_names() if layout.ends_after(name, position))
 
     def with_scn(self, scn: int) -> list[WindowManifest]:
         """Return the landed windows that contain an SCN: one in each incarnation at most."""
-        return self._read(name for name in self._chain.window_names() if layout.contains(name, scn))
+        return list(self._read(name for name in self._chain.window_names() if layout.contains(name, scn)))
 
     def other_than(self, names: Container[str]) -> list[WindowManifest]:
         """Return the landed windows that are not in `names`; only these are read."""
-        return self._read(name for name in self._chain.window_names() if name not in names)
+        return list(self._read(name for name in self._chain.window_names() if name not in names))
 
     def last(self, number: int) -> list[WindowManifest]:
         """Return the newest windows in the order of the chain, without reading older ones."""
         return self._chain.last_windows(number)
 
-    def _read(self, names: Iterable[str]) -> list[WindowManifest]:
-        return [manifest for manifest in map(self.manifest, names) if manifest is not None]
+    def _read(self, names: Iterable[str]) -> Iterator[WindowManifest]:
+        return (manifest for manifest in map(self.manifest, names) if manifest is not None)
 
     def files_of(self, manifest: WindowManifest) -> tuple[str, ...]:
         """Return the full paths of the window's Parquet files."""
-        folder = self._files.location(layout.window_folder(manifest.name))
-        return tuple(f"{folder}/{file}" for file in manifest.files)
+        return tuple(self.file_of(manifest, file) for file in manifest.files)
 
     def file_of(self, manifest: WindowManifest, file: str) -> str:
         """Return the full path of one of the window's files."""

@@ -154,13 +154,9 @@ def is_held_since(context: PipelineContext, entry: TableEntry, batch: str) -> bo
     return prepared is not None and entry.held_at is not None and entry.held_at > prepared.created_at
 
 
-def record_result(context: PipelineContext, result: BatchResult, name: str, void: Void) -> None:
-    """Record a batch's result in the ledger, except for tables that a load has set back since."""
-    record_results(context, [(result, name)], void)
-
-
 def record_results(context: PipelineContext, found: Sequence[tuple[BatchResult, str]], void: Void) -> None:
-    """Record the results of batches in their order, writing what is left of them after the last."""
+    """Record the results of batches, each with its name, in their order; what is written is what is left after the last. Tables
+    that a load has set back since are left out."""
     before = {entry.table: entry for entry in context.ledger.tables()}
     after = dict(before)
     for result, name in found:

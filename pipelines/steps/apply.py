@@ -14,7 +14,7 @@ from pipelines.land import layout
 from pipelines.reconcile.approvals import record_approval
 from pipelines.reconcile.batches import attempt_of, superseded
 from pipelines.reconcile.holds import NOT_LOADED
-from pipelines.reconcile.ledger import lacks_gap, last_batch, never_read, reconcile_ledger, record_result
+from pipelines.reconcile.ledger import lacks_gap, last_batch, never_read, reconcile_ledger, record_results
 from pipelines.records.approval import Approval
 from pipelines.records.batch_result import BatchResult, TableResult
 from pipelines.records.codec import decode
@@ -87,14 +87,14 @@ def record_batch(pipeline: Pipeline, batch: str) -> RecordedBatch:
         if entry is None or entry.state != "applied":
             lease = renewed(context, spec)
             with context.ledger.at_once():
-                record_result(context, result, name, superseded(context))
+                record_results(context, [(result, name)], superseded(context))
             context.ledger.release_lease(lease)
         tables = {
             str(done.table): AppliedTable(done.state, done.complete_to, done.inserted, done.updated, done.deleted)
             for done in result.tables
         }
         held = tuple(name for name, table in tables.items() if table.state == "held")
-        more = bool(context.landing.windows.after(result.end_position))
+        more = any(True for _ in context.landing.windows.each_after(result.end_position))
         ends_at = end_time(context, result.resetlogs_id, result.end)
         recorded = RecordedBatch(tables, held, result.start, result.end, more, ends_at)
         newly = newly_held(result, last_batch(context, result.start_position))

@@ -6,10 +6,9 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import accumulate
 
 from pipelines.context import PipelineContext
 from pipelines.errors import InvariantBroken, Terminal
@@ -38,7 +37,7 @@ from pipelines.table import TableId
 
 def next_batch(context: PipelineContext, last: BatchResult | None) -> BatchSpec | None:
     """Return a batch of the landed windows after the last batch, up to the next declared gap, RESETLOGS or `batch.max_rows`."""
-    landed = context.landing.windows.after(BEFORE_ALL if last is None else last.end_position)
+    landed = context.landing.windows.each_after(BEFORE_ALL if last is None else last.end_position)
     windows = first_windows(adjoining(landed), context.pipeline.batch.max_rows)
     tables = [entry for entry in context.ledger.tables() if is_configured(context, entry.table)]
     return build_batch(context, windows, last, tables) if windows else None
@@ -55,27 +54,32 @@ def catch_up(context: PipelineContext, last: BatchResult | None) -> BatchSpec | 
         if not is_configured(context, entry.table) or entry.complete_to_scn is None or is_applied(entry, last):
             continue
         before = last_batch(context, entry.position.plus(1))
-        landed = context.landing.windows.after(BEFORE_ALL if before is None else before.end_position)
-        windows = adjoining([window for window in landed if window.end_position <= last.end_position])
+        landed = context.landing.windows.each_after(BEFORE_ALL if before is None else before.end_position)
+        windows = list(adjoining(window for window in landed if window.end_position <= last.end_position))
         if windows:
             return build_batch(context, windows, before, [entry], catch_up_of=entry.table)
     return None
 
 
-def adjoining(windows: Sequence[WindowManifest]) -> list[WindowManifest]:
-    """Return the windows up to the first that does not begin where the one before ended, in the same incarnation."""
-    found = list(windows[:1])
-    for window in windows[1:]:
-        if window.start_position != found[-1].end_position:
-            break
+def adjoining(windows: Iterable[WindowManifest]) -> Iterator[WindowManifest]:
+    """Yield the windows up to the first that does not begin where the one before ended, in the same incarnation."""
+    before = None
+    for window in windows:
+        if before is not None and window.start_position != before.end_position:
+            return
+        yield window
+        before = window
+
+
+def first_windows(windows: Iterable[WindowManifest], max_rows: int) -> list[WindowManifest]:
+    """Return the windows up to the one with which their change rows reach `max_rows`; those after it are not read."""
+    found, rows = list[WindowManifest](), 0
+    for window in windows:
         found.append(window)
+        rows += window.change_rows
+        if rows >= max_rows:
+            break
     return found
-
-
-def first_windows(windows: Sequence[WindowManifest], max_rows: int) -> list[WindowManifest]:
-    """Return the windows up to the one with which their change rows reach `max_rows`."""
-    rows_before = accumulate((window.change_rows for window in windows), initial=0)
-    return [window for window, before in zip(windows, rows_before, strict=False) if before < max_rows]
 
 
 def is_configured(context: PipelineContext, table: TableId) -> bool:

@@ -282,7 +282,7 @@ def open_transactions(context: PipelineContext, position: Position) -> tuple[Ope
     """Return the transactions whose rows are carried at the position. Raises Terminal while landed windows are not applied,
     because only then these transactions are known."""
     last = last_batch(context)
-    if context.landing.windows.after(BEFORE_ALL if last is None else last.end_position):
+    if any(True for _ in context.landing.windows.each_after(BEFORE_ALL if last is None else last.end_position)):
         raise Terminal(
             "windows landed before the lost redo are not applied yet",
             cure=f"let {context.name}_apply run, or `redolake run -p {context.name}`; then recover again",

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from itertools import islice
 
 from pipelines import crash
 from pipelines.apply.delta.log import last_txn
@@ -174,7 +175,7 @@ def rows_by_table(context: PipelineContext, carried: CarriedRows) -> dict[str, i
 
 def check_settled(context: PipelineContext, last: BatchResult) -> None:
     """Raise Terminal if a table is further than the ledger knows: a job was killed, or its result is not recorded."""
-    ahead = context.landing.windows.after(last.end_position)[:1]
+    ahead = list(islice(context.landing.windows.each_after(last.end_position), 1))
     for entry in context.ledger.tables():
         if all(table.id != entry.table for table in context.pipeline.tables):
             continue
