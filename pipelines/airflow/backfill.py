@@ -11,8 +11,8 @@ from typing import Any
 from airflow.sdk import DAG, Param, get_current_context, task
 
 from pipelines.airflow.connections import resolved_pipeline
+from pipelines.airflow.fields import chosen_tables, tables_param
 from pipelines.airflow.settings import dag_settings
-from pipelines.airflow.snapshot import chosen_tables, tables_param
 from pipelines.airflow.spark import spark_task
 from pipelines.airflow.texts import BACKFILL, TASKS, dag_text
 from pipelines.config import Pipeline

@@ -13,7 +13,7 @@ from airflow.sdk.exceptions import AirflowFailException
 
 from pipelines.airflow.approval import ApproveChoice, Question, decided
 from pipelines.airflow.connections import resolved_pipeline
-from pipelines.airflow.recover import optional_text
+from pipelines.airflow.fields import confirmation, optional_text
 from pipelines.airflow.settings import dag_settings
 from pipelines.airflow.texts import DROP, TASKS, dag_text
 from pipelines.config import Pipeline
@@ -35,11 +35,7 @@ def drop_params(pipeline: Pipeline) -> dict[str, Param]:
             None, type=["null", "integer"], minimum=0, title="Container", description="Only if the XID is open in several."
         ),
         "reason": optional_text("Reason", "Stored with the decision; drop needs it."),
-        "confirm": optional_text(
-            "Confirm",
-            f"Only for drop, which cannot be undone: write {pipeline.name} here. If it is empty, the run waits for an approval "
-            "under Required Actions.",
-        ),
+        "confirm": confirmation(pipeline, "drop"),
     }
 
 

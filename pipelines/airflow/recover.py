@@ -14,8 +14,8 @@ from airflow.sdk.exceptions import AirflowFailException
 
 from pipelines.airflow.approval import ApproveChoice, Question, decided
 from pipelines.airflow.connections import resolved_pipeline, source_of
+from pipelines.airflow.fields import chosen_tables, confirmation, optional_text, tables_param
 from pipelines.airflow.settings import dag_settings
-from pipelines.airflow.snapshot import chosen_tables, tables_param
 from pipelines.airflow.texts import RECOVER, TASKS, dag_text
 from pipelines.config import Pipeline
 
@@ -32,10 +32,6 @@ KINDS = ("snapshot", "gap", "position")
 
 
 def recover_params(pipeline: Pipeline) -> dict[str, Param]:
-    confirm = (
-        f"Only for snapshot, gap and position, which cannot be undone: write {pipeline.name} here. If it is empty, the run "
-        "waits for an approval under Required Actions."
-    )
     return {
         "choice": Param("look", type="string", enum=list(CHOICES), values_display=CHOICES, title="Choice"),
         "scn": Param(
@@ -47,13 +43,8 @@ def recover_params(pipeline: Pipeline) -> dict[str, Param]:
         ),
         "reason": optional_text("Reason", "Stored with the decision; gap and position need it."),
         "tables": tables_param(pipeline, [], "With snapshot: none chosen means all; others are held until read again."),
-        "confirm": optional_text("Confirm", confirm),
+        "confirm": confirmation(pipeline, "snapshot, gap and position"),
     }
-
-
-def optional_text(title: str, description: str) -> Param:
-    """Return a text field that may stay empty. Airflow's form requires a field whose only type is `string`."""
-    return Param(None, type=["null", "string"], title=title, description=description)
 
 
 def question(pipeline: Pipeline, chosen: Mapping[str, Any]) -> Question | None:

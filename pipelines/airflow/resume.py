@@ -12,9 +12,8 @@ from airflow.sdk import DAG, Param, get_current_context, task
 
 from pipelines.airflow.approval import ApproveChoice, Question, decided, triggered_by
 from pipelines.airflow.connections import resolved_pipeline
-from pipelines.airflow.recover import optional_text
+from pipelines.airflow.fields import chosen_tables, confirmation, optional_text, tables_param
 from pipelines.airflow.settings import dag_settings
-from pipelines.airflow.snapshot import chosen_tables, tables_param
 from pipelines.airflow.texts import RESUME, TASKS, dag_text
 from pipelines.config import Pipeline
 
@@ -78,11 +77,7 @@ def resume_dag(pipeline: Pipeline) -> DAG:
             description="Treat the statement that holds the tables in this way, once.",
         ),
         "reason": optional_text("Reason", "Stored with the decision; a DDL choice needs it."),
-        "confirm": optional_text(
-            "Confirm",
-            f"Only for a DDL choice, which cannot be undone: write {pipeline.name} here. If it is empty, the run waits for an "
-            "approval under Required Actions.",
-        ),
+        "confirm": confirmation(pipeline, "a DDL choice"),
     }
     with DAG(**dag_settings(pipeline, "resume"), schedule=None, params=params, doc_md=dag_text(RESUME, pipeline)) as dag:
         ApproveChoice(pipeline=pipeline, ask=question) >> resume()

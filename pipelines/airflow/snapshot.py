@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
@@ -14,6 +14,7 @@ from airflow.sdk.exceptions import AirflowFailException
 
 from pipelines.airflow.assets import publish_table_events, tables_alias
 from pipelines.airflow.connections import resolved_pipeline, source_of
+from pipelines.airflow.fields import chosen_tables, tables_param
 from pipelines.airflow.settings import dag_settings
 from pipelines.airflow.spark import spark_task
 from pipelines.airflow.texts import SNAPSHOT, TASKS, dag_text
@@ -21,24 +22,6 @@ from pipelines.config import Pipeline
 from pipelines.errors import TableHeld
 
 log = logging.getLogger(__name__)
-
-
-def tables_param(pipeline: Pipeline, default: list[str], description: str, fewest: int = 0) -> Param:
-    """Return a form field that offers the captured tables. Where patterns match them, the form takes a name on each line: its
-    list takes no other value than those offered. A field that may be empty may be null: that is what the form makes of a list
-    from which everything was removed."""
-    names = [str(t.id) for t in pipeline.tables]
-    about: dict[str, Any] = {"title": "Tables", "type": "array" if fewest else ["null", "array"]}
-    if pipeline.patterns:
-        text = f"{description} One name on each line."
-        return Param(default, **about, items={"type": "string"}, minItems=fewest, description=text)
-    items = {"type": "string", "enum": names}
-    return Param(default, **about, items=items, minItems=fewest, uniqueItems=True, examples=names, description=description)
-
-
-def chosen_tables(chosen: Mapping[str, Any]) -> list[str]:
-    """Return the names in the form's field Tables."""
-    return [name.strip() for name in chosen["tables"] or () if name.strip()]
 
 
 def snapshot_dag(pipeline: Pipeline) -> DAG:

@@ -11,8 +11,8 @@ from airflow.sdk import DAG, get_current_context, task
 from airflow.sdk.exceptions import AirflowFailException
 
 from pipelines.airflow.connections import resolved_pipeline, source_of
+from pipelines.airflow.fields import chosen_tables, tables_param
 from pipelines.airflow.settings import dag_settings
-from pipelines.airflow.snapshot import chosen_tables, tables_param
 from pipelines.airflow.spark import connect_url
 from pipelines.airflow.texts import TASKS, VERIFY, dag_text
 from pipelines.config import Pipeline

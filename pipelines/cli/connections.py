@@ -18,17 +18,19 @@ def is_airflow_set_up() -> bool:
     """Return whether this environment has an Airflow with settings; importing one without would create a folder for them."""
     if find_spec("airflow") is None:
         return False
-    home = Path(os.environ.get("AIRFLOW_HOME") or Path.home() / "airflow")
-    return "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN" in os.environ or (home / "airflow.cfg").exists()
+    return "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN" in os.environ or airflow_file().exists()
+
+
+def airflow_file() -> Path:
+    return Path(os.environ.get("AIRFLOW_HOME") or Path.home() / "airflow") / "airflow.cfg"
 
 
 def airflow_executors() -> list[str]:
     """Return the executors of this machine's Airflow, read from its variable or its file, without importing it."""
     text = os.environ.get("AIRFLOW__CORE__EXECUTOR", "")
     if not text:
-        home = Path(os.environ.get("AIRFLOW_HOME") or Path.home() / "airflow")
         settings = RawConfigParser(strict=False)
-        settings.read(home / "airflow.cfg")
+        settings.read(airflow_file())
         text = settings.get("core", "executor", fallback="")
     return [name.strip() for name in text.split(",") if name.strip()]
 
