@@ -167,12 +167,16 @@ def table_lines(pipeline: Pipeline, reading: Reading) -> list[TableLine]:
     furthest = max((entry.position for entry in reading.tables if entry.state == "live"), default=None)
     lake = pipeline.lake.rstrip("/")
     targets = {table.id: f"{lake}/{table.path}" for table in pipeline.tables}
+    ends: dict[tuple[int | None, int | None], datetime | None] = {
+        (window.resetlogs_id, window.end_scn - 1): window.ends_at for window in reversed(reading.windows)
+    }
     lines = [
         table_line(
             entry,
             reading,
             targets.get(entry.table) or f"{lake}/{entry.table.owner}/{entry.table.name}".lower(),  # of a pattern
             furthest is not None and entry.position < furthest,
+            ends.get((entry.resetlogs_id, entry.complete_to_scn)),
         )
         for entry in reading.tables
     ]
@@ -180,7 +184,7 @@ def table_lines(pipeline: Pipeline, reading: Reading) -> list[TableLine]:
     return sorted(lines, key=lambda line: (rank.get(line.state, 4), not line.behind, line.name))
 
 
-def table_line(entry: TableEntry, reading: Reading, target: str, is_behind: bool) -> TableLine:
+def table_line(entry: TableEntry, reading: Reading, target: str, is_behind: bool, complete_to_at: datetime | None) -> TableLine:
     changes, error = reading.changes.get(entry.table), entry.error or {}
     where = error.get("where") or {}
     return TableLine(
@@ -201,14 +205,8 @@ def table_line(entry: TableEntry, reading: Reading, target: str, is_behind: bool
         where=", ".join(f"{name} {value}" for name, value in where.items() if name != "table"),
         cure=error.get("cure") or "",
         held_at=entry.held_at,
-        complete_to_at=next((row.ends_at for row in reading.windows if is_end(row, entry)), None),
+        complete_to_at=complete_to_at,
     )
-
-
-def is_end(window: WindowRow, entry: TableEntry) -> bool:
-    """Return whether the table is complete to the end of the window."""
-    scn = entry.complete_to_scn
-    return scn is not None and (window.resetlogs_id, window.end_scn) == (entry.resetlogs_id, int(scn) + 1)
 
 
 def proofs_of(reading: Reading, table: str) -> tuple[Proof, ...]:

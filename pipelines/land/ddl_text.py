@@ -27,7 +27,14 @@ _CASCADES = re.compile(
     rf"\s*(?:TRUNCATE\s+TABLE\s+{_TABLE}|ALTER\s+TABLE\s+{_TABLE}.*?\b(?:TRUNCATE|EXCHANGE)\s+(?:SUB)?PARTITION\b).*\bCASCADE\b",
     re.IGNORECASE | re.DOTALL,
 )
+_RENAMED = re.compile(rf"\bTO\s+{_TABLE}[\s;\0]*$", re.IGNORECASE)
 _DROPS_PARTITION = re.compile(rf"\s*ALTER\s+TABLE\s+{_TABLE}(\s+DROP\s+(?:SUB)?PARTITIONS?\b.*)", re.IGNORECASE | re.DOTALL)
+
+
+def new_name(sql: str) -> str | None:
+    """Return the name after TO at the end of a RENAME; None for other statements."""
+    match = _RENAMED.search(sql)
+    return None if match is None else _spelled(match[2] or match[1])
 
 
 def dropped_partition(sql: str) -> str | None:

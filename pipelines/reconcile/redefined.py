@@ -6,15 +6,13 @@ names from the dictionary of mining time, so no row says when the names were exc
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Sequence
 
 from pipelines.errors import SchemaConflict
+from pipelines.land.ddl_text import new_name
 from pipelines.land.dictionary import Readings
 from pipelines.records.window_manifest import WindowManifest, other_names
-from pipelines.table import TableId, TableVersion, upper_name
-
-_TARGET = re.compile(r'\bTO\s+(?:(?:"[^"]+"|[\w$#]+)\s*\.\s*)?("[^"]+"|[\w$#]+)[\s;\0]*$', re.IGNORECASE)
+from pipelines.table import TableId, TableVersion
 
 
 def redefined(
@@ -27,7 +25,7 @@ def redefined(
     """Return the conflict if rows or a DDL of the table's objects have a name that is none of its `names`, while its own name
     belongs to another object. `version` is the last one; a RENAME of the windows explains a name."""
     table, resetlogs_id = version.table, windows[0].resetlogs_id
-    targets = {_target(row.sql) for window in windows for row in window.ddl if row.object_id in object_ids}
+    targets = {new_name(row.sql) for window in windows for row in window.ddl if row.object_id in object_ids}
     for window in windows:
         # Once the old table is dropped, its rows have no name any more; the DROP has.
         of_ddl = {TableId(row.owner, row.table) for row in window.ddl if row.object_id in object_ids}
@@ -45,11 +43,3 @@ def redefined(
             policy="recreate",
         )
     return None
-
-
-def _target(sql: str) -> str | None:
-    """Return the name after TO at the end of a RENAME."""
-    match = _TARGET.search(sql)
-    if match is None:
-        return None
-    return match[1][1:-1] if match[1].startswith('"') else upper_name(match[1])

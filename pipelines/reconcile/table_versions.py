@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
@@ -92,14 +92,16 @@ def object_ids(context: PipelineContext, dictionary: Mapping[TableId, Dictionary
         for entry in versions[table]
         for number in (entry.body["object_id"], *(part["object_id"] for part in entry.body["parts"]))
     }
-    return ids | own | present_object_ids(context)  # a name may have passed to another captured table
+    return ids | own | newest_ids(versions, captured)  # a name may have passed to another captured table
 
 
 def present_object_ids(context: PipelineContext) -> dict[int, TableId]:
     """Return the captured tables by the object id that they have now."""
-    captured = {table.id for table in context.pipeline.tables}
-    newest = {table: entries[-1].body for table, entries in context.ledger.all_versions().items() if table in captured}
-    return {int(body["object_id"]): table for table, body in newest.items()}
+    return newest_ids(context.ledger.all_versions(), {table.id for table in context.pipeline.tables})
+
+
+def newest_ids(versions: Mapping[TableId, Sequence[VersionEntry]], captured: Container[TableId]) -> dict[int, TableId]:
+    return {int(entries[-1].body["object_id"]): table for table, entries in versions.items() if table in captured}
 
 
 @dataclass(frozen=True, slots=True)

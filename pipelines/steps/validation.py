@@ -13,7 +13,7 @@ from pipelines import crash
 from pipelines.config import Pipeline
 from pipelines.context import ledger_url
 from pipelines.errors import ConfigurationError, Finding, RedolakeError
-from pipelines.filesystem import protocol_of
+from pipelines.filesystem import EXTRAS, protocol_of
 from pipelines.land import Landing
 from pipelines.ledger import Ledger, open_ledger
 from pipelines.records.codec import from_body
@@ -24,7 +24,6 @@ from pipelines.steps.spark_jobs import open_spark
 
 # Airflow's executors that run each task on the scheduler's own machine.
 LOCAL_EXECUTORS = ("LocalExecutor", "SequentialExecutor")
-S3_PROTOCOLS, OTHER_STORES = ("s3", "s3a"), ("gs", "gcs", "abfs", "abfss", "az")
 
 
 def validate(pipeline: Pipeline, *, executors: Sequence[str] = (), start_spark: bool = False) -> list[Finding]:
@@ -117,10 +116,11 @@ def object_store_findings(pipeline: Pipeline) -> list[Finding]:
     for what, place in places(pipeline).items():
         protocol = protocol_of(place)
         add = f"name the connector for {protocol}:// in spark.conf: spark.jars.packages"
-        if protocol in S3_PROTOCOLS and not s3_jars():
+        store = EXTRAS.get(protocol)
+        if store == "s3" and not s3_jars():
             lacks = f"Spark cannot read {place}: the jars of its S3 file system are not here"
             findings.append(Finding(what, lacks, f"run `python -m pipelines.runtime`, which fetches them, or {add}", "warning"))
-        if protocol in OTHER_STORES:
+        if store not in (None, "s3"):
             lacks = f"Redolake fetches no connector of Spark for {protocol}://"
             findings.append(Finding(what, lacks, f"{add}; `redolake validate --spark` tries it", "warning"))
     return findings

@@ -16,6 +16,7 @@ from typing import Any
 
 from pipelines import crash
 from pipelines.context import PipelineContext, open_pipeline_source
+from pipelines.ddl_policies import DdlPolicies
 from pipelines.dictionary_table import DictionaryTable
 from pipelines.errors import PdbChanged, RedolakeError, SchemaConflict, Transient
 from pipelines.land.dictionary import Readings
@@ -69,20 +70,24 @@ def read_whole_tables(
 
 def needed(context: PipelineContext, tables: Sequence[TableId], manifest: WindowManifest) -> Iterator[Needed]:
     """Yield the tables of which a DDL of the window changed rows, as apply will find it to."""
-    if not any(MAY_NEED_ROWS.search(row.sql) for row in manifest.ddl):
+    followed = [table for table in tables if follows_rows(context.pipeline.ddl_policies(table))]
+    if not followed or not any(MAY_NEED_ROWS.search(row.sql) for row in manifest.ddl):
         return
     before = last_batch(context)
     windows = unbroken([*context.landing.windows.after(BEFORE_ALL if before is None else before.end_position), manifest])
     readings = Readings(context.landing.dictionary)
-    for table in tables:
-        policies, known = context.pipeline.ddl_policies(table), known_versions(context, table)
-        if known and "follow" in (policies.drop_partition, policies.computed_default):
+    for table in followed:
+        if known := known_versions(context, table):
             derived = derive_over(context, known, windows[0].start, windows, readings)
             steps, version = needing(derived.steps, manifest), derived.versions[-1]
             if steps:
                 filled = {step.column.id for step in steps if step.kind == "fill"}
                 names = tuple(column.name for column in version.columns if column.id in {*version.key, *filled})
                 yield Needed(version, names, tuple(sorted({int(step.scn) for step in steps})))
+
+
+def follows_rows(policies: DdlPolicies) -> bool:
+    return "follow" in (policies.drop_partition, policies.computed_default)
 
 
 def read_whole(
