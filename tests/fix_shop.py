@@ -79,6 +79,14 @@ class Shop:
                 cursor.execute(statement)
             connection.commit()
 
+    def lose_redo(self) -> None:
+        """Change rows twice, and remove the logs of the first changes."""
+        self.work(10)
+        self.switch_logs()
+        self.oracle.faults.purge_logs()
+        self.work(5, seed=2)
+        self.switch_logs()
+
     def switch_logs(self) -> None:
         """Switch the logs of every redo thread, so that all changes so far can be sealed."""
         self.run_sql("ALTER SYSTEM ARCHIVE LOG CURRENT", user="SYS")

@@ -18,11 +18,7 @@ def lost(shop: Shop, monkeypatch: pytest.MonkeyPatch, airflow_db: None) -> Pipel
     spark = '{"conn_type": "spark", "host": "local[2]"}'
     pipeline = configure(shop, monkeypatch, ["SHOP.PAYMENTS", "SHOP.STOCK"], {}, spark)
     steps.begin_snapshot(pipeline, shop.params)
-    shop.work(10)
-    shop.switch_logs()
-    shop.oracle.faults.purge_logs()
-    shop.work(5, seed=2)
-    shop.switch_logs()
+    shop.lose_redo()
     return pipeline
 
 
