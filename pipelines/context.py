@@ -13,9 +13,10 @@ from datetime import UTC, datetime
 
 from pipelines.config import Pipeline
 from pipelines.errors import ConfigurationError, Finding, LeaseHeld, Terminal
-from pipelines.land import Landing
+from pipelines.land.landing import Landing
 from pipelines.ledger import Lease, Ledger, open_ledger, open_ledger_to_read
 from pipelines.ledger.connection import url_of_connection
+from pipelines.ledger.entries import LeaseKind, lease_name
 from pipelines.records.captured_tables import CapturedTables
 from pipelines.records.job_spec import Spec, decode_spec
 from pipelines.source import ConnectParams, RetryRule, Source, connect_params, open_source
@@ -67,13 +68,13 @@ def is_gone(holder: str) -> bool:
     return False
 
 
-def take_lease(context: PipelineContext, what: str, seconds: float) -> Lease:
+def take_lease(context: PipelineContext, what: LeaseKind, seconds: float) -> Lease:
     """Take a lease; while another process has it, wait for it. Raises LeaseHeld after `lease_wait_minutes`."""
     deadline = time.monotonic() + context.pipeline.lease_wait_minutes * 60
     waits = False
     while True:
         try:
-            return context.ledger.lease(f"{what}/{context.name}", owner(), seconds, is_gone)
+            return context.ledger.lease(lease_name(what, context.name), owner(), seconds, is_gone)
         except LeaseHeld as error:
             if time.monotonic() >= deadline:
                 raise
@@ -84,7 +85,7 @@ def take_lease(context: PipelineContext, what: str, seconds: float) -> Lease:
 
 
 @contextmanager
-def held_lease(context: PipelineContext, what: str, seconds: float) -> Iterator[Lease]:
+def held_lease(context: PipelineContext, what: LeaseKind, seconds: float) -> Iterator[Lease]:
     """Hold a lease for a short block of one process."""
     lease = take_lease(context, what, seconds)
     try:

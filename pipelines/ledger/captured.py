@@ -18,7 +18,7 @@ from pipelines.table import TableId
 T = t.tables.c
 
 
-class CapturedTables(LedgerBase):
+class TableEntries(LedgerBase):
     @crash.writer
     def add_table(self, table: TableId, captured_from: Scn) -> bool:
         """Return False when the table is known already; it stays as it is."""

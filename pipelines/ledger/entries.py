@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from pipelines.ledger.states import BatchState, TableState, WindowState
 from pipelines.scn import ChainPosition, Scn, ScnRange
 from pipelines.table import TableId
 
 Json = Mapping[str, Any]
+LeaseKind = Literal["capture", "apply"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,10 @@ class Lease:
     owner: str
     token: int
     expires_at: datetime
+
+
+def lease_name(what: LeaseKind, pipeline: str) -> str:
+    return f"{what}/{pipeline}"
 
 
 @dataclass(frozen=True, slots=True)

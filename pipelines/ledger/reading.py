@@ -9,19 +9,17 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Row, event, func, inspect, select, text
+from sqlalchemy import Connection, Engine, Row, func, select, text
 
-from pipelines.errors import FormatTooNew
 from pipelines.ledger import tables as t
 from pipelines.ledger.base import database_errors
 from pipelines.ledger.batches import batch_entry
 from pipelines.ledger.captured import table_entry
-from pipelines.ledger.entries import BatchEntry, Decision, Json, Loss, TableEntry
+from pipelines.ledger.entries import BatchEntry, Decision, Json, Loss, TableEntry, lease_name
 from pipelines.ledger.facts import Changes
-from pipelines.ledger.store import checked_url, engine_of
+from pipelines.ledger.store import engine_to_read
 from pipelines.records.open_transaction import OpenTransaction
 from pipelines.redo import Position
 from pipelines.scn import Scn
@@ -92,17 +90,11 @@ def read_ledger(
 ) -> Reading | None:
     """Return what the ledger knows of the pipeline; None where there is no ledger yet. `before` is the incarnation and start
     SCN of a window: only older ones are listed. Raises LedgerUnavailable and FormatTooNew."""
-    checked = checked_url(url)
-    if checked.get_backend_name() == "sqlite" and not Path(checked.database or "").exists():
+    engine = engine_to_read(url)
+    if engine is None:
         return None
-    engine = engine_of(checked)
-    if engine.dialect.name == "sqlite":
-        event.listen(engine, "connect", lambda connection, _: connection.execute("PRAGMA query_only = ON"))
     try:
         with _snapshot(engine) as connection:
-            if not inspect(connection).has_table(t.format_version.name):
-                return None
-            _check_format(connection, engine)
             return _reading(connection, pipeline, now, windows, before)
     finally:
         engine.dispose()
@@ -110,21 +102,11 @@ def read_ledger(
 
 @contextmanager
 def _snapshot(engine: Engine) -> Iterator[Connection]:
-    """Open one read-only transaction that sees one state of the ledger."""
+    """Open one transaction that sees one state of the ledger."""
     if engine.dialect.name == "postgresql":
-        engine = engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+        engine = engine.execution_options(isolation_level="REPEATABLE READ")
     with database_errors(engine), engine.begin() as connection:
         yield connection
-
-
-def _check_format(connection: Connection, engine: Engine) -> None:
-    found = connection.execute(select(t.format_version.c.version)).scalar_one_or_none()
-    if found is not None and found > t.FORMAT:
-        raise FormatTooNew(
-            f"the ledger is in format {found}, this Redolake knows {t.FORMAT}",
-            cure="use a newer Redolake",
-            ledger=engine.url.render_as_string(hide_password=True),
-        )
 
 
 def _reading(connection: Connection, pipeline: str, now: datetime, windows: int, before: tuple[int, int] | None) -> Reading:
@@ -136,7 +118,7 @@ def _reading(connection: Connection, pipeline: str, now: datetime, windows: int,
     changes, changed_at = _changes(connection, pipeline, now)
     latest = rows(t.batches).order_by(t.batches.c.changed_at.desc()).limit(LATEST_BATCHES)
     batches = [batch_entry(row) for row in connection.execute(latest)]
-    lease = connection.execute(select(t.leases).where(t.leases.c.name == f"apply/{pipeline}")).first()
+    lease = connection.execute(select(t.leases).where(t.leases.c.name == lease_name("apply", pipeline))).first()
     opened = t.open_transactions.c
     count, open_rows = connection.execute(
         select(func.count(), func.coalesce(func.sum(opened.row_count), 0)).where(opened.pipeline == pipeline)

@@ -15,7 +15,7 @@ WINDOW: Moves = {
     "planned": frozenset({"landed", "abandoned"}),
     "landed": frozenset({"applied"}),
     "applied": frozenset(),
-    "abandoned": frozenset({"planned"}),
+    "abandoned": frozenset({"planned", "landed"}),  # the run of an older plan may still be the one that lands
 }
 TABLE: Moves = {
     "new": frozenset({"snapshotting", "live", "held"}),

@@ -20,14 +20,14 @@ from pipelines.errors import ConfigurationError, Finding, FormatTooNew, LedgerUn
 from pipelines.ledger import tables as t
 from pipelines.ledger.base import WRITING, database_errors
 from pipelines.ledger.batches import Batches
-from pipelines.ledger.captured import CapturedTables
+from pipelines.ledger.captured import TableEntries
 from pipelines.ledger.decisions import Decisions
 from pipelines.ledger.facts import Facts
 from pipelines.ledger.leases import Leases
 from pipelines.ledger.losses import Losses
 from pipelines.ledger.positions import Positions
 from pipelines.ledger.versions import TableVersions
-from pipelines.ledger.windows import Windows
+from pipelines.ledger.windows import WindowEntries
 
 BUSY_SECONDS = 30.0
 KEPT_ENGINES = 8
@@ -38,7 +38,7 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-class Ledger(Positions, Windows, CapturedTables, TableVersions, Batches, Leases, Decisions, Losses, Facts):
+class Ledger(Positions, WindowEntries, TableEntries, TableVersions, Batches, Leases, Decisions, Losses, Facts):
     """Serves plans and status. Manifests beside the data prove what has landed and what is applied: see `record_landed`."""
 
     def close(self) -> None:
@@ -58,10 +58,16 @@ def open_ledger(url: str, pipeline: str, now: Callable[[], datetime] = utc_now) 
 def open_ledger_to_read(url: str, pipeline: str, now: Callable[[], datetime] = utc_now) -> Ledger:
     """Open a pipeline's ledger so that nothing can be written; where there is none yet, return an empty one that nothing keeps.
     Raises as `open_ledger` does."""
+    engine = engine_to_read(url)
+    return Ledger(_empty() if engine is None else engine, pipeline, now)
+
+
+def engine_to_read(url: str) -> Engine | None:
+    """Return an engine that cannot write; None where there is no ledger yet. Raises as `open_ledger` does."""
     checked = checked_url(url)
     if checked.get_backend_name() == "sqlite":
         if not Path(checked.database or "").exists():
-            return Ledger(_empty(), pipeline, now)
+            return None
         engine = engine_of(checked)
         event.listen(engine, "connect", lambda connection, _: connection.execute("PRAGMA query_only = ON"))
     else:
@@ -70,9 +76,9 @@ def open_ledger_to_read(url: str, pipeline: str, now: Callable[[], datetime] = u
         found = _format(connection)
     if found is None:
         engine.dispose()
-        return Ledger(_empty(), pipeline, now)
+        return None
     _check_format(found, engine)
-    return Ledger(engine, pipeline, now)
+    return engine
 
 
 def _empty() -> Engine:

@@ -23,7 +23,7 @@ ENDS_AT_ONCE = 500
 WINDOWS_AT_ONCE = 250  # a statement names each twice, and older versions of SQLite take 999 values
 
 
-class Windows(LedgerBase):
+class WindowEntries(LedgerBase):
     @crash.writer
     def plan_window(
         self, name: str, resetlogs_id: int, scns: ScnRange, plan: Json, lease: Lease, ends_at: datetime | None = None
@@ -37,26 +37,10 @@ class Windows(LedgerBase):
             taken = connection.execute(select(t.windows).where(at_start)).first()
             if taken is not None and taken.state in LANDED:
                 return _entry(taken)
-            connection.execute(update(t.windows).where(at_start).values(state="abandoned", changed_at=now))
+            _abandon_plans(connection, at_start, now)
             entry = WindowEntry(name, resetlogs_id, scns, "planned", dict(plan), lease.token, now, now)
             _put(connection, self._pipeline, entry, ends_at=ends_at)
             return entry
-
-    @crash.writer
-    def move_window(
-        self,
-        name: str,
-        from_states: Iterable[WindowState],
-        to_state: WindowState,
-        *,
-        lease: Lease | None = None,
-    ) -> bool:
-        """Return False when the window is in none of `from_states`. Raises ValueError for a move that is not in WINDOW."""
-        states = check_moves(WINDOW, from_states, to_state)
-        found = and_(_named(self._pipeline, name), W.state.in_(states))
-        with self._write(lease) as connection:
-            values = {"state": to_state, "changed_at": self._now()}
-            return changed(connection, update(t.windows).where(found).values(values))
 
     @crash.writer
     def record_windows_applied(self, applied: Iterable[tuple[str, str, Json | None]]) -> None:
@@ -67,7 +51,8 @@ class Windows(LedgerBase):
         ]
         # Where the ledger was rebuilt, it knows no time at which the window landed, and none at which it was applied.
         applied_at = case((W.landed_at.is_(None), None), else_=literal(self._now(), t.UtcDateTime))
-        found = and_(W.pipeline == self._pipeline, W.name == bindparam("window"), W.state == "landed")
+        (landed,) = check_moves(WINDOW, ("landed",), "applied")
+        found = and_(W.pipeline == self._pipeline, W.name == bindparam("window"), W.state == landed)
         values = {"state": "applied", "changed_at": self._now(), "batch": bindparam("by"), "applied_at": applied_at}
         with self._write() as connection:
             if rows:
@@ -89,7 +74,7 @@ class Windows(LedgerBase):
                         pipeline=self._pipeline,
                     )
                 return False
-            connection.execute(update(t.windows).where(at_start).values(state="abandoned", changed_at=now))
+            _abandon_plans(connection, at_start, now)
             before = connection.execute(select(t.windows).where(_named(self._pipeline, manifest.name))).first()
             plan, token = ({}, 0) if before is None else (before.plan, before.token)
             planned_at = now if before is None else before.planned_at
@@ -167,6 +152,11 @@ def _named(pipeline: str, name: str) -> ColumnElement[bool]:
 
 def _starting_at(pipeline: str, resetlogs_id: int, start: int) -> ColumnElement[bool]:
     return and_(W.pipeline == pipeline, W.resetlogs_id == resetlogs_id, W.start_scn == start, W.state != "abandoned")
+
+
+def _abandon_plans(connection: Connection, at_start: ColumnElement[bool], now: datetime) -> None:
+    planned = W.state.in_(check_moves(WINDOW, ("planned",), "abandoned"))
+    connection.execute(update(t.windows).where(at_start, planned).values(state="abandoned", changed_at=now))
 
 
 def counts_of(manifest: WindowManifest) -> dict[str, Any]:

@@ -14,10 +14,11 @@ from pipelines.config import Pipeline
 from pipelines.context import PipelineContext, held_lease, now, open_context, owner, take_lease
 from pipelines.errors import LeaseHeld, LedgerUnavailable
 from pipelines.ledger import Lease, Ledger
+from pipelines.ledger.entries import LeaseKind, lease_name
 from pipelines.records.batch_spec import BatchSpec
 from pipelines.records.job_spec import Spec
 
-APPLY = "apply"
+APPLY: LeaseKind = "apply"
 LEASE_SECONDS = 900.0  # longer than a task may queue between two working tasks
 RENEWED_FOR_SECONDS = 60.0  # while it is renewed: other writers wait at most this long after a process dies
 RENEW_EVERY_SECONDS = 10.0  # shorter than any start of Spark, so a job notices its loss before a second one begins
@@ -34,7 +35,7 @@ def apply_lease(context: PipelineContext) -> AbstractContextManager[Lease]:
 
 def lease_of(context: PipelineContext, spec: Spec) -> Lease | None:
     """Return the lease the spec was written under; None for a spec that writes no live table."""
-    return None if spec.lease is None else Lease(f"{APPLY}/{context.name}", owner(), spec.lease, now())
+    return None if spec.lease is None else Lease(lease_name(APPLY, context.name), owner(), spec.lease, now())
 
 
 def renewed(context: PipelineContext, spec: Spec) -> Lease:

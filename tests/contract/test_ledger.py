@@ -27,6 +27,7 @@ from pipelines.ledger import Ledger, open_ledger
 from pipelines.ledger.batches import AppliedBatch
 from pipelines.ledger.entries import Lease
 from pipelines.ledger.facts import Changes
+from pipelines.ledger.reading import read_ledger
 from pipelines.records.open_transaction import OpenTransaction
 from pipelines.records.window_manifest import WindowManifest
 from pipelines.redo import Position
@@ -196,20 +197,20 @@ def test_a_planned_window_is_landed_and_then_applied(ledger, capture, clock):
     assert ledger.window(planned.name) == planned
     assert ledger.record_landed(manifest(100, 200))
     clock.time = LATER
-    assert ledger.move_window(planned.name, ("landed",), "applied", lease=capture)
-    assert not ledger.move_window(planned.name, ("landed",), "applied", lease=capture)
+    ledger.record_windows_applied([(planned.name, "b1", None)])
+    clock.time = LATER + timedelta(minutes=1)
+    ledger.record_windows_applied([(planned.name, "b2", None)])
     applied = ledger.window(planned.name)
     assert applied is not None
     assert (applied.state, applied.changed_at, applied.plan) == ("applied", LATER, {"slices": [1, 2]})
 
 
-def test_a_move_between_states_that_does_not_exist_is_an_error(ledger, capture):
+def test_a_window_that_has_not_landed_is_not_recorded_as_applied(ledger, capture):
     planned = plan(ledger, capture, 100, 200)
 
-    with pytest.raises(ValueError, match="from planned to applied"):
-        ledger.move_window(planned.name, ("planned",), "applied")
-    with pytest.raises(ValueError, match="from landed to abandoned"):
-        ledger.move_window(planned.name, ("landed",), "abandoned")
+    ledger.record_windows_applied([(planned.name, "b", None)])
+
+    assert [w.state for w in ledger.windows()] == ["planned"]
 
 
 def test_a_new_plan_replaces_one_that_never_landed(ledger, capture):
@@ -250,18 +251,24 @@ def test_of_several_runs_that_plan_at_once_one_plan_remains(ledger, capture):
     assert len(ledger.windows()) == 3
 
 
-def test_of_two_that_apply_a_window_at_once_one_wins(ledger):
+def test_of_several_that_record_a_window_as_applied_at_once_the_first_counts(ledger, url):
     ledger.record_landed(manifest(100, 200))
 
-    won = at_once(*[lambda: ledger.move_window(name(100, 200), ("landed",), "applied")] * 3)
+    def apply(batch: str) -> str | None:
+        ledger.record_windows_applied([(name(100, 200), batch, None)])
+        found = read_ledger(url, "shop", NOW)
+        return None if found is None else found.windows[0].batch
 
-    assert sorted(won) == [False, False, True]
+    seen = set(at_once(*[lambda batch=batch: apply(batch) for batch in ("b1", "b2", "b3")]))
+
+    assert len(seen) == 1
+    assert seen <= {"b1", "b2", "b3"}
 
 
 def test_windows_are_listed_newest_first(ledger, other, capture):
     for start in (300, 100, 200):
         ledger.record_landed(manifest(start, start + 100))
-    ledger.move_window(name(100, 200), ("landed",), "applied")
+    ledger.record_windows_applied([(name(100, 200), "b", None)])
     plan(ledger, capture, 400, 500)
 
     assert [w.scns.start for w in ledger.windows(limit=2)] == [400, 300]
@@ -520,7 +527,6 @@ def test_a_writer_whose_lease_was_taken_over_can_write_nothing(ledger, capture, 
 
     for write in (
         lambda: plan(ledger, capture, 200, 300),
-        lambda: ledger.move_window(name(100, 200), ("planned",), "landed", lease=capture),
         lambda: ledger.renew(capture, 60),
         lambda: ledger.replace_open_transactions("b", [], capture),
     ):

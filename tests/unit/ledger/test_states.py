@@ -42,7 +42,15 @@ def test_an_applied_batch_stays_applied():
 
 
 @pytest.mark.parametrize(
-    ("from_states", "to"), [(("landed",), "planned"), (("planned", "applied"), "landed"), ((), "landed"), (("x",), "landed")]
+    ("from_states", "to"),
+    [
+        (("planned",), "applied"),
+        (("landed",), "planned"),
+        (("landed",), "abandoned"),
+        (("planned", "applied"), "landed"),
+        ((), "landed"),
+        (("x",), "landed"),
+    ],
 )
 def test_a_move_outside_the_table_is_an_error(from_states, to):
     with pytest.raises(ValueError, match="move"):
