@@ -18,7 +18,7 @@ from hypothesis import note
 
 from pipelines.config import WindowLimits
 from pipelines.decode.changes import decode_changes
-from pipelines.land import Landing
+from pipelines.land.landing import Landing
 from pipelines.landed_schema import LANDED_SCHEMA
 from pipelines.mine import LogSet, mine_from_any_copy, mine_slice
 from pipelines.records.batch_result import RowAccount

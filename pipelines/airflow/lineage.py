@@ -32,7 +32,7 @@ def files(location: str) -> Place:
 
 
 def landing_folder(pipeline: Pipeline) -> Place:
-    return files(f"{pipeline.landing.rstrip('/')}/{pipeline.name}")
+    return files(pipeline.landing_folder)
 
 
 def report_lineage(context: Any, inputs: Iterable[Place], outputs: Iterable[Place]) -> None:

@@ -24,6 +24,7 @@ from pipelines.cockpit.values import (
     WindowLine,
 )
 from pipelines.config import Pipeline
+from pipelines.land import layout
 from pipelines.ledger.entries import Decision, Json, TableEntry
 from pipelines.ledger.reading import Reading, WindowRow, read_ledger
 from pipelines.records.codec import from_body
@@ -127,7 +128,6 @@ def window_line(pipeline: Pipeline, row: WindowRow, older: WindowRow | None) -> 
     begins = None if older is None else older.ends_at
     age = None if row.applied_at is None or begins is None else (row.applied_at - begins).total_seconds()
     parts, difference = account_parts(row.account)
-    folder = f"{pipeline.landing.rstrip('/')}/{pipeline.name}/windows/{row.name}"
     return WindowLine(
         name=row.name,
         state=row.state,
@@ -144,7 +144,7 @@ def window_line(pipeline: Pipeline, row: WindowRow, older: WindowRow | None) -> 
         age_seconds=age,
         mine_seconds=row.mine_seconds,
         batch=row.batch,
-        manifest=f"{folder}/manifest.json",
+        manifest=f"{pipeline.landing_folder}/{layout.window_manifest(row.name)}",
         parts=parts,
         difference=difference,
     )

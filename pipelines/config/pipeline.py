@@ -284,6 +284,11 @@ class Pipeline(Settings):
             unsupported = "refuse"
         return ColumnChoice(own.exclude, own.include, own.unsupported_columns or unsupported, large_objects)
 
+    @property
+    def landing_folder(self) -> str:
+        """The folder of this pipeline; `land/layout.py` names what is in it."""
+        return f"{self.landing.rstrip('/')}/{self.name}"
+
     def target(self, table: TableId) -> str:
         return f"{self.lake.rstrip('/')}/{self.table(table).path}"
 

@@ -7,7 +7,8 @@ from functools import partial
 
 from pipelines import crash
 from pipelines.context import PipelineContext, owner
-from pipelines.land import captured_since, layout
+from pipelines.land import layout
+from pipelines.land.chain_rules import captured_since
 from pipelines.land.dictionary import Readings
 from pipelines.ledger import Lease, TableEntry
 from pipelines.reconcile.batches import REPLACES, Void, loaded_tasks, position_loaded, scn_of, superseded

@@ -9,7 +9,6 @@ from pipelines.table import OracleType
 PADDED = frozenset({"CHAR", "NCHAR"})
 SIZED = frozenset({"VARCHAR2", "NVARCHAR2", "RAW"})
 STORED_ELSEWHERE = frozenset({"CLOB", "NCLOB", "BLOB", "LONG", "LONG RAW", "JSON", "XMLTYPE", "BFILE", "VECTOR"})
-LONGEST = 38
 
 TypeChange = Literal["same", "widen", "narrow", "rewritten"]
 

@@ -22,7 +22,8 @@ from pipelines.errors import (
     SchemaConflict,
     Terminal,
 )
-from pipelines.land import build_manifest, layout
+from pipelines.land import layout
+from pipelines.land.chain_rules import build_manifest
 from pipelines.land.windows import NOTHING_REREAD, Reread
 from pipelines.landed_schema import LANDED_SCHEMA
 from pipelines.mine import EdgeCut, LogSet, mine_from_any_copy, mine_slice

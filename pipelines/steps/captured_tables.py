@@ -12,7 +12,7 @@ from dataclasses import replace
 from pipelines.config import Pipeline
 from pipelines.context import PipelineContext, open_context, with_captured, with_recorded_tables
 from pipelines.errors import ConfigurationError, Finding
-from pipelines.land import Landing
+from pipelines.land.landing import Landing
 from pipelines.reconcile.ledger import reconcile_ledger
 from pipelines.reconcile.table_versions import present_object_ids
 from pipelines.reconcile.tables import captured_from

@@ -30,11 +30,6 @@ class ProposedTable:
         """Whether the defaults suit the table."""
         return not (self.key != PRIMARY or self.columns or self.exclude or self.large_objects or self.refused)
 
-    @property
-    def logs_all_columns(self) -> bool:
-        """Whether supplemental logging of the primary key is not enough."""
-        return self.key != PRIMARY
-
 
 def propose_table(table: DictionaryTable, numbers: Mapping[str, TypeRule], large_objects: LargeObjects) -> ProposedTable:
     """Return the settings with which the table can be captured, or why it cannot. `numbers` are rules of measured columns."""

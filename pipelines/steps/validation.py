@@ -14,7 +14,7 @@ from pipelines.config import Pipeline
 from pipelines.context import ledger_url
 from pipelines.errors import ConfigurationError, Finding, RedolakeError
 from pipelines.filesystem import EXTRAS, protocol_of
-from pipelines.land import Landing
+from pipelines.land.landing import Landing
 from pipelines.ledger import Ledger, open_ledger
 from pipelines.records.codec import from_body
 from pipelines.records.facts import SettingsFact

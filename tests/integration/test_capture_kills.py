@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from pipelines.land import Landing
+from pipelines.land.landing import Landing
 from tests.e2e.kills import IN_TURN, ChangingSource, KillSequence, PipelineCopy, begin_first_snapshot, capture_all
 from tests.fix_shop import open_shop
 

@@ -10,8 +10,8 @@ import pytest
 
 from pipelines.config import Pipeline
 from pipelines.dictionary_table import DictionaryColumn, DictionaryTable
-from pipelines.land import Landing
 from pipelines.land.dictionary import Readings
+from pipelines.land.landing import Landing
 from pipelines.reconcile.table_versions import dictionary_conflict, key_lost, key_policy_conflict, rules
 from pipelines.schema import Derived, baseline
 from pipelines.scn import Scn
