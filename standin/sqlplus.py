@@ -81,6 +81,7 @@ class _SqlPlus:
             "QUIT": self._leave,
         }
         self._buffer: list[str] = []  # the statement being read
+        self._continues = False  # its last line ends with a hyphen
         self._last = ""  # the statement that `/` runs again
 
     def run(self, text: str) -> Transcript:
@@ -103,7 +104,7 @@ class _SqlPlus:
             self._begin(line, bare)
 
     def _begin(self, line: str, bare: str) -> None:
-        line = self._replaced(line)
+        line = self._continuing(self._replaced(line))
         if not bare.startswith("--"):  # of a comment too SQL*Plus has replaced the variables by now
             self._buffer = [line]
             self._end_if_complete()
@@ -114,8 +115,16 @@ class _SqlPlus:
         elif not bare and not self._is_plsql and not self._on["SQLBLANKLINES"]:
             self._last, self._buffer = "\n".join(self._buffer), []  # a blank line ends a statement without running it
         else:
-            self._buffer.append(self._replaced(line))
+            line = self._replaced(line)
+            if self._continues:
+                line = f"{self._buffer.pop()} {line}"
+            self._buffer.append(self._continuing(line))
             self._end_if_complete()
+
+    def _continuing(self, line: str) -> str:
+        """Return a line of a statement without the hyphen at its end, which continues it with the next line."""
+        self._continues = line.rstrip().endswith("-") and not line.lstrip().startswith("--")
+        return line.rstrip()[:-1] if self._continues else line
 
     @property
     def _is_plsql(self) -> bool:

@@ -12,6 +12,7 @@ from standin.engine.tokens import Cursor
 from standin.interface import OraError
 from standin.model import ROOT, User
 
+PUBLIC = "PUBLIC"
 _OBJECT_PRIVILEGES = ("SELECT", "READ", "INSERT", "UPDATE", "DELETE", "ALTER", "INDEX", "REFERENCES", "FLASHBACK", "EXECUTE")
 
 
@@ -163,6 +164,8 @@ def _grantees(session: EngineSession, cursor: Cursor) -> list[User]:
     while cursor.accept(","):
         names.append(cursor.name())
     users = session.database.state.users
+    if PUBLIC in names:
+        return list(users.values())  # those of today
     for name in names:
         if name not in users:
             raise OraError(1917, f"user or role '{name}' does not exist")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from standin.engine.accounts import PUBLIC
 from standin.engine.ddl_redo import write_ddl
 from standin.engine.names import table_named
 from standin.engine.privileges import require
@@ -19,7 +20,7 @@ from standin.model import SchemaObject, TableDef
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-PUBLIC = "PUBLIC"
+BEYOND_THE_GRAMMAR = frozenset({907, 933, 936, 3001})
 
 
 def _key(found: SchemaObject) -> tuple[int, str, str]:
@@ -52,7 +53,8 @@ def _named(session: EngineSession, cursor: Cursor, kind: str, owner: str | None 
 
 
 def create_view(session: EngineSession, cursor: Cursor) -> None:
-    """Store the view's query, which must compile, and the names of its columns."""
+    """Store the view's query and the names of its columns. One that is beyond the grammar here is stored to be refused when
+    it is read: syntax errors of scripts are not looked for."""
     found = _named(session, cursor, "VIEW")
     aliases: tuple[str, ...] = ()
     if cursor.is_next("("):
@@ -64,11 +66,15 @@ def create_view(session: EngineSession, cursor: Cursor) -> None:
     schema, session.schema = session.schema, found.owner
     try:
         columns = compile_query(session, found.text).columns
+        if aliases and len(aliases) != len(columns):
+            raise OraError(1730, "invalid number of column names specified")
+        found.columns = aliases or tuple(c.name for c in columns)
+    except OraError as error:
+        if error.code not in BEYOND_THE_GRAMMAR:
+            raise
+        found.enabled = False
     finally:
         session.schema = schema
-    if aliases and len(aliases) != len(columns):
-        raise OraError(1730, "invalid number of column names specified")
-    found.columns = aliases or tuple(c.name for c in columns)
     store_object(session, cursor, found)
 
 

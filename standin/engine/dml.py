@@ -25,7 +25,7 @@ from standin.engine.privileges import require_on
 from standin.engine.session import EngineSession
 from standin.engine.storage import TableStore
 from standin.engine.target import Target, target_of
-from standin.engine.triggers import fire, number
+from standin.engine.triggers import before_insert, fire
 from standin.engine.user_types import with_constructors
 from standin.interface import OraError
 from standin.model import Partition
@@ -189,12 +189,12 @@ class InsertPlan:
         checks = checks_of(store)
         result = _Result(store, self.returning, frame)
         database = session.database
-        numbering = fire(session, store, "INSERT")
+        triggers = fire(session, store, "INSERT")
         given = self.query(frame) if self.query else [[value((), frame) for value in row] for row in self.rows]
         for values in given:
             complete = self._complete(values, frame)
-            if numbering:
-                complete = number(session, store, complete, numbering, frame)
+            if triggers:
+                complete = with_virtual(store, before_insert(session, store, complete, triggers, frame), frame)
             require_not_null(store, complete, updating=False)
             if checks:
                 require_checks(store, checks, complete, frame)
@@ -311,7 +311,8 @@ def _followers(store: TableStore, old: Row, new: Row) -> frozenset[int]:
 
 
 def _delete(session: EngineSession, tree: exp.Delete, subquery: SubQuery) -> DmlPlan:
-    store, alias = dml_target(session, tree.this), identifier(tree.this.args.get("alias")) or None
+    table = tree.this or tree.args["tables"][0]  # DELETE t, without FROM
+    store, alias = dml_target(session, table), identifier(table.args.get("alias")) or None
     require_on(session.account, "DELETE", store.definition)
     target = target_of(store, alias, tree.args.get("where"), subquery)
     return DeletePlan(target, _returning(tree, table_scope(store, alias)))

@@ -47,6 +47,8 @@ def _meant(session: EngineSession, owner: str | None, name: str) -> tuple[str, s
 
 def stored_view(session: EngineSession, view: SchemaObject) -> ViewSource:
     """Return a user's view, whose query runs in its owner's schema with the rights of the session's user."""
+    if not view.enabled:
+        raise OraError(3001, f"unimplemented feature: the query of the view {view.owner}.{view.name}")
     selected = _queried(session, view, describe_only=True).columns
     numbers = [info.type == "NUMBER" for info in selected]
 

@@ -43,6 +43,13 @@ def gather_table_stats(session: EngineSession, ownname: Any, tabname: Any, partn
             )
 
 
+def gather_schema_stats(session: EngineSession, **_: Any) -> None:
+    session.commit()
+
+
 def register() -> None:
     parameters: list[Parameter | str] = ["ownname", "tabname", Parameter("partname", None), Parameter("method_opt", None)]
     procedures.register("DBMS_STATS.GATHER_TABLE_STATS", gather_table_stats, parameters, public=True)
+    names = ("estimate_percent", "block_sample", "granularity", "cascade", "options")
+    of_schema: list[Parameter | str] = ["ownname", *(Parameter(name, None) for name in names)]
+    procedures.register("DBMS_STATS.GATHER_SCHEMA_STATS", gather_schema_stats, of_schema, public=True)

@@ -1,4 +1,4 @@
-"""Triggers: the form that numbers a row from a sequence is executed; DML that would fire another one raises ORA-03001."""
+"""Triggers: BEFORE INSERT FOR EACH ROW is executed, as far as blocks are; DML that would fire another one raises ORA-03001."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from standin.binds import scan_binds
+from standin.engine.block import run_block
 from standin.engine.frame import Frame
 from standin.engine.session import EngineSession
 from standin.engine.storage import TableStore
@@ -25,16 +27,20 @@ _BODIES = [
     )
 ]
 _EVENT = re.compile(r"\b(INSERT|UPDATE|DELETE)\b(?:\s+OF\s+([\w\s,\"]+?))?(?=\s+OR\b|\s+ON\b)", re.IGNORECASE)
+_OF_ROW = re.compile(r":\s*(NEW|OLD)\s*\.\s*\"?(\w+)\"?", re.IGNORECASE)
+_ENDS_TRANSACTION = re.compile(r"\b(COMMIT|ROLLBACK|SAVEPOINT|PRAGMA|WHEN\s*\()", re.IGNORECASE)
 _WHEN = re.compile(r"\bWHEN\s*\(\s*NEW\s*\.\s*\"?\w+\"?\s+IS\s+NULL\s*\)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class _Trigger:
-    """`events` are INSERT, UPDATE and DELETE, UPDATE with its columns; `numbers` the column and sequence it fills in."""
+    """`events` are INSERT, UPDATE and DELETE, UPDATE with its columns; `numbers` the column and sequence it fills in; `block`
+    another body, with NEW$COLUMN for :NEW.COLUMN."""
 
     events: dict[str, frozenset[str]]
-    numbers: tuple[str, str | None, str] | None
-    only_null: bool
+    numbers: tuple[str, str | None, str] | None = None
+    only_null: bool = False
+    block: str | None = None
 
 
 @lru_cache(maxsize=512)
@@ -46,9 +52,13 @@ def _parsed(text: str) -> _Trigger:
         for event, columns in _EVENT.findall(head)
     }
     of_row = re.search(r"\bBEFORE\b[\s\S]*\bFOR\s+EACH\s+ROW\b", head, re.IGNORECASE) is not None
-    found = next((m for pattern in _BODIES if (m := pattern.fullmatch(_without_comments(body).strip()))), None)
-    if found is None or not of_row or set(events) != {"INSERT"}:
-        return _Trigger(events, None, False)
+    if not of_row or set(events) != {"INSERT"}:
+        return _Trigger(events)
+    body = _without_comments(body).strip()
+    found = next((m for pattern in _BODIES if (m := pattern.fullmatch(body))), None)
+    if found is None:
+        runs = body and _ENDS_TRANSACTION.search(head + body) is None
+        return _Trigger(events, block=_OF_ROW.sub(r":\1$\2", body) if runs else None)
     owner = found["owner"]
     only_null = _WHEN.search(head) is not None or re.search(r"\bIS\s+NULL\b", body, re.IGNORECASE) is not None
     return _Trigger(events, (found["column"].upper(), owner and owner.upper(), found["sequence"].upper()), only_null)
@@ -59,7 +69,7 @@ def _without_comments(text: str) -> str:
 
 
 def fire(session: EngineSession, store: TableStore, event: str, changed: frozenset[int] = frozenset()) -> list[_Trigger]:
-    """Return the triggers that number the rows of an INSERT. Raise ORA-03001 for an enabled one that is not modelled."""
+    """Return the triggers that change the rows of an INSERT. Raise ORA-03001 for an enabled one that is not modelled."""
     table, found = store.definition, []
     for one in session.database.state.objects.values():
         if one.kind != "TRIGGER" or not one.enabled or (one.con_id, one.target) != (table.con_id, (table.owner, table.name)):
@@ -68,22 +78,43 @@ def fire(session: EngineSession, store: TableStore, event: str, changed: frozens
         columns = trigger.events.get(event)
         if columns is None or (columns and not any(store.layout.names[at] in columns for at in changed)):
             continue
-        if trigger.numbers is None:
-            raise OraError(3001, f"unimplemented feature: the trigger {one.owner}.{one.name} would fire")
+        if trigger.numbers is None and trigger.block is None:
+            raise _not_modelled(f"{one.owner}.{one.name}")
         found.append(trigger)
     return found
 
 
-def number(
+def _not_modelled(name: str) -> OraError:
+    return OraError(3001, f"unimplemented feature: the trigger {name} would fire")
+
+
+def before_insert(
     session: EngineSession, store: TableStore, values: tuple[Any, ...], triggers: list[_Trigger], frame: Frame
 ) -> tuple[Any, ...]:
-    """Return the row with the numbers that the triggers give it."""
+    """Return the row as the triggers leave it."""
     row = list(values)
     for trigger in triggers:
-        assert trigger.numbers is not None
+        if trigger.numbers is None:
+            _run(session, store, row, str(trigger.block), frame)
+            continue
         column, owner, sequence = trigger.numbers
         at = store.layout.position[column]
         if row[at] is None or not trigger.only_null:
             value = session.sequence_value(owner or store.definition.owner, sequence, True)
             row[at] = store.layout.coercers[at](value, frame.nls)
     return tuple(row)
+
+
+def _run(session: EngineSession, store: TableStore, row: list[Any], block: str, frame: Frame) -> None:
+    """Run the body for a row, whose columns are its binds."""
+    names, at = scan_binds(block).distinct, store.layout.position
+    columns = [name.partition("$")[2] if name.startswith("NEW$") else None for name in names]
+    try:
+        done = run_block(session, block, names, [None if column is None else row[at[column]] for column in columns])
+    except OraError as error:
+        if error.code != 6550:
+            raise
+        raise _not_modelled(f"on {store.definition.owner}.{store.definition.name}") from None
+    for column, direction, value in zip(columns, done.directions, done.values, strict=True):
+        if column is not None and direction != "IN":
+            row[at[column]] = None if value in (None, "") else store.layout.coercers[at[column]](value, frame.nls)

@@ -95,6 +95,12 @@ def test_a_blank_line_ends_a_statement_without_running_it() -> None:
     assert run("GRANT a\n\nTO u;").statements == ["TO u"]
 
 
+def test_a_hyphen_at_the_end_of_a_line_continues_it() -> None:
+    done = run("INSERT INTO t VALUES (1-\n, 'virtually -- or-\nflat');\n-- a rule ----\nGRANT a TO u;")
+
+    assert done.statements == ["INSERT INTO t VALUES (1 , 'virtually -- or flat')", "GRANT a TO u"]
+
+
 def test_a_block_ends_with_a_slash() -> None:
     done = run("BEGIN\n  one;\n\n  two;\nEND;\n/\nCOMMIT;")
 

@@ -38,6 +38,13 @@ ACCEPTED = {
         "CREATE OR REPLACE SYNONYM s FOR p",
         "INSERT INTO s VALUES (7, 2)",
     ],
+    "view beyond the grammar": [
+        "CREATE VIEW v AS SELECT grp, LISTAGG(id, ',' ON OVERFLOW TRUNCATE) WITHIN GROUP (ORDER BY id) ids FROM p GROUP BY grp",
+        "COMMENT ON TABLE v IS 'numbers of a group'",
+        "GRANT SELECT ON p TO PUBLIC",
+    ],
+    "pseudo columns": ["CREATE TABLE c (t TIMESTAMP, d DATE)", "INSERT INTO c VALUES (CURRENT_TIMESTAMP, CURRENT_DATE)"],
+    "delete without from": ["DELETE p WHERE id = 1", "DELETE p"],
     "storage": [
         "CREATE TABLE c (a NUMBER, b VARCHAR2(9)) TABLESPACE users PCTFREE 5 PCTUSED 40 INITRANS 2 MAXTRANS 255 STORAGE "
         "(INITIAL 64K BUFFER_POOL DEFAULT) LOGGING NOCACHE NOPARALLEL MONITORING ROW STORE COMPRESS ADVANCED "
@@ -135,6 +142,30 @@ def test_a_sequence_trigger_numbers_rows_and_others_refuse_dml(tables):
     assert sorted(query(tables, "SELECT id, a FROM c")) == [(3, 2), (10, 1)]
     assert error_code(tables, "UPDATE c SET a = 5") == 3001
     run(tables, "UPDATE c SET id = 4 WHERE id = 3", "ALTER TRIGGER u DISABLE", "UPDATE c SET a = 5")
+
+
+def test_the_query_of_a_view_beyond_the_grammar_is_refused_when_it_is_read(tables):
+    run(tables, "CREATE VIEW v AS SELECT * FROM p MODEL DIMENSION BY (id) MEASURES (grp) RULES ()")
+
+    assert error_code(tables, "SELECT * FROM v") == 3001
+    assert error_code(tables, "CREATE VIEW w AS SELECT nothing FROM p") == 904
+
+
+def test_a_trigger_changes_the_row_before_it_is_inserted(tables):
+    run(tables, "CREATE TABLE c (p_id NUMBER, line NUMBER, twice NUMBER AS (line * 2), t VARCHAR2(9))")
+    body = "SELECT NVL(MAX(line), 0) + 1 INTO n FROM c WHERE p_id = :new.p_id; :new.line := n; :NEW.t := UPPER(:new.t);"
+    run(tables, f"CREATE TRIGGER t BEFORE INSERT ON c FOR EACH ROW DECLARE n NUMBER; BEGIN {body} END;")
+
+    run(tables, *(f"INSERT INTO c (p_id, line, t) VALUES ({parent}, 9, 'x')" for parent in (1, 1, 2)))
+
+    assert sorted(query(tables, "SELECT p_id, line, twice, t FROM c")) == [(1, 1, 2, "X"), (1, 2, 4, "X"), (2, 1, 2, "X")]
+
+
+@pytest.mark.parametrize("body", ["other_thing(:new.id);", "COMMIT;"])
+def test_a_trigger_that_is_not_modelled_refuses_the_row(tables, body):
+    run(tables, f"CREATE TRIGGER t BEFORE INSERT ON o FOR EACH ROW BEGIN {body} END;")
+
+    assert error_code(tables, "INSERT INTO o VALUES (1)") == 3001
 
 
 def test_a_row_makes_the_interval_partition_that_it_needs(shop):
