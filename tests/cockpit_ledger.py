@@ -98,7 +98,8 @@ class CockpitLedger:
         self.ledger.prepare_batch(batch, scns, "spec")
         self.clock += timedelta(seconds=9)
         seconds = {"assemble": 3.1, "tables": {str(table): 0.9 for table in self.tables[:5]}}
-        changes = {table: Changes(210 + 7 * n, 90 * n, 4) for n, table in enumerate(self.tables[:4])}
+        ddl = [{}, {"add_column": 1}, {}, {}]
+        changes = {t: Changes(210 + 7 * n, 90 * n, 4, ddl[n]) for n, t in enumerate(self.tables[:4])}
         self.ledger.record_windows_applied([(window, batch, account)])
         self.ledger.record_applied(batch, scns, "folder", {"seconds": seconds}, changes)
         for version, table in enumerate(self.tables[:5]):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -92,6 +93,7 @@ class Progress:
     merged: Merged = field(default_factory=Merged)
     applied: int = 0
     merge_seconds: float = 0.0
+    ddl: Counter[str] = field(default_factory=Counter)
 
 
 def apply_table(
@@ -134,6 +136,7 @@ def apply_table(
         position=table.position,
         balance=replace(balance, applied=progress.applied, held=balance.held + balance.applied - progress.applied),
         merge_seconds=round(progress.merge_seconds, 3),
+        ddl=dict(progress.ddl),
     )
 
 
@@ -173,6 +176,7 @@ def apply_ranges(
             progress.merge_seconds += time.monotonic() - began
             progress.applied += committed.count
         progress.complete_to, progress.delta_version = commit_range.last_scn, table.version
+        progress.ddl.update(step.kind for step in commit_range.steps)
     if task.reshape:
         context.may_commit()
         end = context.scns.end

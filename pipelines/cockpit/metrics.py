@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import get_args
 
 from pipelines.cockpit.values import Overview, State
+from pipelines.records.batch_spec import ChangeKind
 
 Sample = tuple[str, dict[str, str], float | None]
 
@@ -30,6 +31,7 @@ HELP = {
     "redolake_oldest_transaction_seconds": "age of the oldest of them",
     "redolake_tables": "tables by state",
     "redolake_rows_changed": "rows changed in the last 24 hours, by kind",
+    "redolake_ddl_changes": "changes of tables by followed DDL in the last 24 hours, by kind",
     "redolake_missing_logs": "archived logs that are needed and lost",
     "redolake_tables_differing": "tables whose last comparison found a difference",
 }
@@ -68,6 +70,8 @@ def samples(found: Overview) -> Iterator[Sample]:
     for kind in ("inserted", "updated", "deleted"):
         rows = sum(getattr(table, kind) for table in found.tables)
         yield "redolake_rows_changed", {**own, "kind": kind}, rows
+    for kind in get_args(ChangeKind):
+        yield "redolake_ddl_changes", {**own, "kind": kind}, found.ddl.get(kind, 0)
     yield "redolake_missing_logs", own, 0 if found.recovery is None else len(found.recovery.missing)
     differing = sum(bool(t.proofs) and not t.proofs[0].result.is_equal and not t.proofs[0].result.error for t in found.tables)
     yield "redolake_tables_differing", own, differing

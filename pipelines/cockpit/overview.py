@@ -105,6 +105,7 @@ def overview_of(
         recovery=recovery_of(reading),
         runway=runway_of(reading),
         last_batch_seconds=batch_seconds(reading),
+        ddl=reading.ddl,
     )
 
 
@@ -176,7 +177,7 @@ def table_lines(pipeline: Pipeline, reading: Reading) -> list[TableLine]:
             reading,
             targets.get(entry.table) or f"{lake}/{entry.table.owner}/{entry.table.name}".lower(),  # of a pattern
             furthest is not None and entry.position < furthest,
-            ends.get((entry.resetlogs_id, entry.complete_to_scn)),
+            ends.get((entry.resetlogs_id, entry.complete_to_scn)) or snapshot_time(reading, entry),
         )
         for entry in reading.tables
     ]
@@ -223,12 +224,24 @@ def proofs_of(reading: Reading, table: str) -> tuple[Proof, ...]:
     )
 
 
+def snapshot_time(reading: Reading, entry: TableEntry) -> datetime | None:
+    """Return when the SCN of the table's snapshot was the source's current one; None once it is complete to another SCN."""
+    found = snapshot_of(reading, entry)
+    if found is None or found.scn_at is None or found.scn != entry.complete_to_scn:
+        return None
+    return datetime.fromisoformat(found.scn_at)
+
+
+def snapshot_of(reading: Reading, entry: TableEntry) -> SnapshotFact | None:
+    fact = one(reading, "snapshot", str(entry.table))
+    return None if fact is None else from_body(SnapshotFact, fact.body, f"the snapshot of {entry.table}")
+
+
 def snapshot_text(reading: Reading, entry: TableEntry) -> str:
     """Say how far a snapshot in progress is; nothing once the table is live."""
-    fact = one(reading, "snapshot", str(entry.table))
-    if fact is None:
+    fact, found = one(reading, "snapshot", str(entry.table)), snapshot_of(reading, entry)
+    if fact is None or found is None:
         return ""
-    found = from_body(SnapshotFact, fact.body, f"the snapshot of {entry.table}")
     if found.state == "loaded" or (entry.state == "live" and entry.snapshot_scn == found.scn):
         return ""
     for_seconds = duration((reading.read_at - fact.at).total_seconds())

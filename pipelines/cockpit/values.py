@@ -152,7 +152,7 @@ class TableLine:
     where: str = ""
     cure: str = ""
     held_at: datetime | None = None
-    complete_to_at: datetime | None = None  # None where that SCN is no newer window's end
+    complete_to_at: datetime | None = None  # None where that SCN is neither a newer window's end nor a snapshot's
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +203,8 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """A pipeline at one moment. `table_counts` counts all tables by state, `tables` may be a part of them."""
+    """A pipeline at one moment. `table_counts` counts all tables by state, `tables` may be a part of them. `ddl` are the
+    changes by followed DDL of the last 24 hours, by kind."""
 
     pipeline: str
     at: datetime
@@ -225,3 +226,4 @@ class Overview:
     recovery: Recovery | None = None
     runway: Mapping[str, Any] | None = None
     last_batch_seconds: Mapping[str, float] = field(default_factory=dict)
+    ddl: Mapping[str, int] = field(default_factory=dict)

@@ -1,14 +1,14 @@
-"""What people are shown and nothing decides by: the latest fact of each kind and name, and rows changed by the hour."""
+"""What people are shown and nothing decides by: the latest fact of each kind and name, and changes by the hour."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Literal
+from typing import Any, Literal
 
-from sqlalchemy import Connection, delete, select, update
+from sqlalchemy import Connection, Table, delete, select, update
 
 from pipelines.ledger import tables as t
 from pipelines.ledger.base import LedgerBase, changed, database_errors, insert_new
@@ -18,21 +18,23 @@ from pipelines.table import TableId
 
 FactKind = Literal["source", "source failure", "plan", "settings", "redo", "runway", "choices", "proofs", "snapshot"]
 
-F, R = t.facts.c, t.table_rows.c
+F = t.facts.c
 PROOFS_KEPT = 12
 HOURS_KEPT = 24 * 8
 
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """The rows of one table that a batch has inserted, updated and deleted."""
+    """The rows of one table that a batch has inserted, updated and deleted, and by kind the DDL that it has followed."""
 
     inserted: int
     updated: int
     deleted: int
+    ddl: Mapping[str, int] = field(default_factory=dict)
 
-    def __bool__(self) -> bool:
-        return bool(self.inserted or self.updated or self.deleted)
+    @property
+    def rows(self) -> dict[str, int]:
+        return {"inserted": self.inserted, "updated": self.updated, "deleted": self.deleted}
 
 
 class Facts(LedgerBase):
@@ -69,17 +71,25 @@ class Facts(LedgerBase):
 
 
 def add_changes(connection: Connection, pipeline: str, changes: Mapping[TableId, Changes], now: datetime) -> None:
-    """Add a batch's rows to those of this hour, and remove hours that nobody looks at any more."""
+    """Add a batch's changes to those of this hour, and remove hours that nobody looks at any more."""
     hour = now.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
-    for table, rows in changes.items():
-        if not rows:
-            continue
+    for table, found in changes.items():
         key = {**key_of(pipeline, table), "hour": hour}
-        counts = {"inserted": rows.inserted, "updated": rows.updated, "deleted": rows.deleted}
-        if not insert_new(connection, t.table_rows, {**key, **counts}):
-            here = [R[name] == value for name, value in key.items()]
-            connection.execute(update(t.table_rows).where(*here).values({n: R[n] + c for n, c in counts.items()}))
-    connection.execute(delete(t.table_rows).where(R.pipeline == pipeline, R.hour < hour - timedelta(hours=HOURS_KEPT)))
+        if any(found.rows.values()):
+            _add(connection, t.table_rows, key, found.rows)
+        for kind, number in found.ddl.items():
+            _add(connection, t.table_ddl, {**key, "kind": kind}, {"changes": number})
+    for counted in (t.table_rows, t.table_ddl):
+        is_old = counted.c.hour < hour - timedelta(hours=HOURS_KEPT)
+        connection.execute(delete(counted).where(counted.c.pipeline == pipeline, is_old))
+
+
+def _add(connection: Connection, table: Table, key: Mapping[str, Any], counts: Mapping[str, int]) -> None:
+    """Add the counts to those of the row with that key."""
+    if not insert_new(connection, table, {**key, **counts}):
+        here = [table.c[name] == value for name, value in key.items()]
+        sums = {name: table.c[name] + number for name, number in counts.items()}
+        connection.execute(update(table).where(*here).values(sums))
 
 
 def _put(connection: Connection, pipeline: str, kind: str, name: str, body: Json, now: datetime) -> None:

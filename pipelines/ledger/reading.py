@@ -61,7 +61,7 @@ class FactRow:
 @dataclass(frozen=True, slots=True)
 class Reading:
     """One consistent reading of a pipeline. `windows` are the newest, newest first; `open_count` and `open_rows` are of all
-    open transactions, of which the oldest are listed. `changes` are those of the last 24 hours."""
+    open transactions, of which the oldest are listed. `changes` and `ddl`, by kind, are those of the last 24 hours."""
 
     read_at: datetime
     position: Position | None
@@ -71,6 +71,7 @@ class Reading:
     tables: tuple[TableEntry, ...]
     changes: Mapping[TableId, Changes]
     changed_at: Mapping[TableId, datetime]
+    ddl: Mapping[str, int]
     last_batch: BatchEntry | None
     batch_under_way: BatchEntry | None
     batch_starts: Mapping[str, datetime]  # of the batches of the windows listed
@@ -135,6 +136,7 @@ def _reading(connection: Connection, pipeline: str, now: datetime, windows: int,
         ),
         changes=changes,
         changed_at=changed_at,
+        ddl=_ddl(connection, pipeline, now),
         last_batch=next((batch for batch in batches if batch.state == "applied"), None),
         batch_under_way=next((batch for batch in batches[:1] if batch.state == "prepared"), None),
         batch_starts=_batch_starts(connection, pipeline, {row.batch for row in found if row.batch}),
@@ -179,17 +181,24 @@ def _batch_starts(connection: Connection, pipeline: str, names: Collection[str])
 
 def _changes(connection: Connection, pipeline: str, now: datetime) -> tuple[dict[TableId, Changes], dict[TableId, datetime]]:
     r = t.table_rows.c
-    hour = now.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
     sums = [func.sum(column) for column in (r.inserted, r.updated, r.deleted)]
-    query = select(r.owner, r.table_name, *sums, func.max(r.hour)).where(
-        r.pipeline == pipeline, r.hour > hour - timedelta(hours=24)
-    )
+    query = select(r.owner, r.table_name, *sums, func.max(r.hour)).where(r.pipeline == pipeline, r.hour > _a_day_before(now))
     counts, times = {}, {}
     rows: Any = connection.execute(query.group_by(r.owner, r.table_name))
     for owner, name, inserted, updated, deleted, latest in rows:
         table = TableId(owner, name)
         counts[table], times[table] = Changes(int(inserted), int(updated), int(deleted)), latest
     return counts, times
+
+
+def _ddl(connection: Connection, pipeline: str, now: datetime) -> dict[str, int]:
+    d = t.table_ddl.c
+    query = select(d.kind, func.sum(d.changes)).where(d.pipeline == pipeline, d.hour > _a_day_before(now)).group_by(d.kind)
+    return {kind: int(number) for kind, number in connection.execute(query)}
+
+
+def _a_day_before(now: datetime) -> datetime:
+    return now.astimezone(UTC).replace(minute=0, second=0, microsecond=0) - timedelta(hours=24)
 
 
 def _open_transactions(connection: Connection, pipeline: str) -> tuple[OpenTransaction, ...]:

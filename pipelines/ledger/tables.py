@@ -189,6 +189,17 @@ table_rows = Table(
     Column("deleted", BigInteger, nullable=False),
 )
 
+# The changes by followed DDL, by the same hours.
+table_ddl = Table(
+    "redolake_table_ddl",
+    metadata,
+    _pipeline(),
+    *_table(),
+    Column("hour", UtcDateTime, primary_key=True),
+    Column("kind", String(40), primary_key=True),
+    Column("changes", BigInteger, nullable=False),
+)
+
 losses = Table(
     "redolake_losses",
     metadata,

@@ -222,7 +222,7 @@ def applied_batch(context: PipelineContext, result: BatchResult, name: str) -> A
             "seconds": {"assemble": result.assemble_seconds, "tables": {str(t.table): t.seconds for t in result.tables}},
             "read_to": result.read_to,
         },
-        changes={t.table: Changes(t.inserted, t.updated, t.deleted) for t in result.tables},
+        changes={t.table: Changes(t.inserted, t.updated, t.deleted, t.ddl) for t in result.tables},
     )
 
 

@@ -65,6 +65,7 @@ class TableResult:
     position: int | None = None
     seconds: float = 0.0  # that it took, with what was not yet prepared
     merge_seconds: float = 0.0  # of them, those of its MERGE
+    ddl: Mapping[str, int] = field(default_factory=dict)  # changes of the table by followed DDL, by their ChangeKind
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,9 @@ import pyarrow.compute as pc
 import pytest
 
 from pipelines import steps
+from pipelines.cockpit import read_overview
 from pipelines.config.tables import OnDdl
+from pipelines.context import ledger_url
 from pipelines.decode.changes import decode_changes
 from pipelines.errors import TableHeld
 from pipelines.job import translation
@@ -201,6 +204,7 @@ def test_added_and_dropped_columns_reach_delta_with_the_rows_from_before(shop: S
     caught_up(shop, pipeline, spark)
 
     assert differences(shop, pipeline) == {}
+    assert read_overview(pipeline, ledger_url(pipeline), datetime.now(UTC)).ddl == {"add_column": 3, "drop_column": 2}
 
 
 def test_a_table_created_again_is_replaced_by_itself_in_one_commit(shop: Shop, spark: Any) -> None:

@@ -55,6 +55,9 @@ def test_metrics_are_in_the_format_of_prometheus_and_each_is_described(shop: Coc
     assert found["redolake_latency_seconds", 'pipeline="shop",term="mine"'] == 12
     assert found["redolake_window_rows", 'pipeline="shop"'] == 1200 + 13 % 7 * 90
     assert found["redolake_window_redo_bytes", 'pipeline="shop"'] == 49_000_000
+    assert found["redolake_rows_changed", 'pipeline="shop",kind="deleted"'] == 14 * 4 * 4
+    assert found["redolake_ddl_changes", 'pipeline="shop",kind="add_column"'] == 14
+    assert found["redolake_ddl_changes", 'pipeline="shop",kind="truncate"'] == 0
     assert found["redolake_batch_seconds", 'pipeline="shop",part="merge"'] == 4.5
 
 

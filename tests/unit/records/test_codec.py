@@ -49,6 +49,7 @@ def with_unknown_field(body: dict[str, Any], path: tuple[Any, ...]) -> dict[str,
 DATA = {
     ("declared gap", ("tables",)),
     ("batch result", ("parked", 0, "tables")),
+    ("batch result", ("tables", 0, "ddl")),
     ("dictionary reading", ("later",)),
     ("dictionary reading", ("renamed",)),
     *(("captured tables", (field,)) for field in ("announced", "left_out", "gone", "renamed")),
