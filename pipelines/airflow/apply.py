@@ -25,6 +25,7 @@ from pipelines.airflow.texts import APPLY, TASKS, dag_text
 from pipelines.config import Pipeline
 from pipelines.errors import TableHeld
 from pipelines.table import TableId
+from pipelines.utc import beside
 
 if TYPE_CHECKING:
     from pipelines.steps.apply import RecordedBatch
@@ -42,7 +43,8 @@ def apply_dag(pipeline: Pipeline) -> DAG:
         if prepared.batch is None:
             log.info("every landed window is applied")
             return {}
-        log.info("commits of SCN [%s, %s), %s: %s", prepared.start, prepared.end, prepared.reason, prepared.batch)
+        scns = f"[{prepared.start}, {prepared.end}){beside(prepared.ends_at)}"
+        log.info("commits of SCN %s, %s: %s", scns, prepared.reason, prepared.batch)
         return asdict(prepared)
 
     @task(doc_md=TASKS["record"], outlets=[tables_alias(pipeline)])
@@ -60,7 +62,9 @@ def apply_dag(pipeline: Pipeline) -> DAG:
         events = context["outlet_events"]
         publish_table_events(events, pipeline, advanced, complete_to, batch_extra(recorded))
         rows = sum(table.inserted + table.updated + table.deleted for table in recorded.tables.values())
-        leave_note(context, window_note(recorded.start, recorded.end, recorded.ends_at, rows))
+        note = window_note(recorded.start, recorded.end, recorded.ends_at, rows)
+        log.info("%s", note)
+        leave_note(context, note)
         written = [files(pipeline.target(TableId.parse(name))) for name in sorted(advanced)]
         report_lineage(context, [landing_folder(pipeline)], written)
         if recorded.more:

@@ -65,7 +65,10 @@ def backfill_dag(pipeline: Pipeline) -> DAG:
         from pipelines import steps
 
         with resolved_pipeline(pipeline) as resolved:
-            return asdict(steps.record_backfill(resolved, batch))
+            recorded = steps.record_backfill(resolved, batch)
+        for table in recorded.tables:
+            log.info("%s: +%s ~%s -%s in %s", table.table, table.inserted, table.updated, table.deleted, table.target)
+        return asdict(recorded)
 
     params = backfill_params(pipeline)
     with DAG(**dag_settings(pipeline, "backfill"), schedule=None, params=params, doc_md=dag_text(BACKFILL, pipeline)) as dag:

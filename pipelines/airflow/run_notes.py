@@ -12,12 +12,14 @@ from typing import Any
 
 from airflow.listeners import hookimpl
 
+from pipelines.utc import utc_text
+
 NOTE = "note"
 NOTED = frozenset({"capture", "apply"})
 
 
 def window_note(start: int, end: int, ends_at: str | None, rows: int) -> str:
-    up_to = "" if ends_at is None else f", redo up to {ends_at.replace('T', ' ').removesuffix('+00:00')} UTC"
+    up_to = "" if ends_at is None else f", redo up to {utc_text(ends_at)} UTC"
     return f"SCN {start} to {end}{up_to}, {rows} {'row' if rows == 1 else 'rows'}"
 
 

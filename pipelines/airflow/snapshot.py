@@ -7,7 +7,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import DAG, Param, get_current_context, task
 from airflow.sdk.exceptions import AirflowFailException
@@ -20,8 +20,17 @@ from pipelines.airflow.spark import spark_task
 from pipelines.airflow.texts import SNAPSHOT, TASKS, dag_text
 from pipelines.config import Pipeline
 from pipelines.errors import TableHeld
+from pipelines.utc import beside
+
+if TYPE_CHECKING:
+    from pipelines.steps.snapshot import TableSnapshot
 
 log = logging.getLogger(__name__)
+
+
+def log_rows(*tables: TableSnapshot) -> None:
+    for done in tables:
+        log.info("%s: %s rows AS OF SCN %s%s", done.table, done.rows, done.scn, beside(done.at))
 
 
 def snapshot_dag(pipeline: Pipeline) -> DAG:
@@ -46,7 +55,7 @@ def snapshot_dag(pipeline: Pipeline) -> DAG:
                 raise AirflowFailException(message)
             log.warning("%s", message)
             context["ti"].xcom_push(key="held", value=message)
-        log.info("AS OF SCN %s: %s", begun.scn, ", ".join(begun.tables) or "every table has contents")
+        log.info("AS OF SCN %s%s: %s", begun.scn, beside(begun.at), ", ".join(begun.tables) or "every table has contents")
         return [{"scn": begun.scn, "table": table} for table in begun.tables]
 
     @task(
@@ -60,7 +69,7 @@ def snapshot_dag(pipeline: Pipeline) -> DAG:
         by_itself = bool(get_current_context()["params"]["by_policy"])
         with resolved_pipeline(pipeline) as resolved:
             done = steps.read_snapshot_table(resolved, source_of(pipeline), scn, table, by_itself=by_itself)
-        log.info("%s: %s rows AS OF SCN %s", table, done.rows, done.scn)
+        log_rows(done)
         return asdict(done)
 
     # A table that cannot be read does not stop the others: `check` fails the run at the end.
@@ -86,7 +95,7 @@ def snapshot_dag(pipeline: Pipeline) -> DAG:
             message += f"\nnot read, see their tasks: {', '.join(unread)}"
         with resolved_pipeline(pipeline) as resolved:
             try:
-                steps.record_snapshot_load(resolved, batch)
+                log_rows(*steps.record_snapshot_load(resolved, batch).tables)
             except TableHeld as error:
                 message += f"\n{error}"
                 held = {finding.subject for finding in error.findings}

@@ -32,6 +32,7 @@ from pipelines.cli.output import (
     show_declared_gaps,
     show_dropped,
 )
+from pipelines.utc import utc_text
 
 if TYPE_CHECKING:
     from pipelines.apply.comparison import Difference
@@ -56,9 +57,10 @@ def verify(
             result = steps.verify_tables(selected, tables or None, report=report)
         if not show_values:
             result = without_values(result)
-        columns = ("table", "AS OF SCN", "Delta version", "source rows", "Delta rows", "differing cells")
+        columns = ("table", "AS OF SCN", "UTC", "Delta version", "source rows", "Delta rows", "differing cells")
         rows = [
-            (t.table, t.applied_scn, t.delta_version, t.source_rows, t.delta_rows, t.differing_cells) for t in result.tables
+            (t.table, t.applied_scn, utc_text(t.applied_at), t.delta_version, t.source_rows, t.delta_rows, t.differing_cells)
+            for t in result.tables
         ]
         if output is Output.table:
             show_verdict(result)

@@ -11,7 +11,8 @@ from rich.text import Text
 
 from pipelines.cli.metrics_server import metrics_server
 from pipelines.cli.options import ConfigOption, OutputOption, PipelineOption, report_errors, select_pipeline
-from pipelines.cli.output import Output, console, grid, print_alert, show, time_text
+from pipelines.cli.output import Output, console, grid, print_alert, show
+from pipelines.utc import utc_text
 
 if TYPE_CHECKING:
     from pipelines.cockpit import Overview
@@ -70,7 +71,7 @@ def tables_grid(found: Overview) -> Grid:
             how = "equal" if last.result.is_equal else "not compared" if last.result.error else "DIFFERS"
             proof = f"{how} {last.at:%Y-%m-%d %H:%M}"
         state = f"{t.state}, behind" if t.behind else t.state
-        rows.append((t.name, state, t.complete_to, time_text(t.complete_to_at), t.inserted, t.updated, t.deleted, proof))
+        rows.append((t.name, state, t.complete_to, utc_text(t.complete_to_at), t.inserted, t.updated, t.deleted, proof))
     return grid(f"{found.pipeline}: rows of the last 24 hours", columns, rows)
 
 

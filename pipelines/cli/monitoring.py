@@ -31,8 +31,8 @@ from pipelines.cli.output import (
     show_declared_gaps,
     show_dropped,
     show_held,
-    time_text,
 )
+from pipelines.utc import beside, utc_text
 
 if TYPE_CHECKING:
     from pipelines.steps.runway import LogReport, ThreadRunwayReport
@@ -57,15 +57,18 @@ def status(pipeline: PipelineOption = None, config: ConfigOption = None, output:
 
 
 def tables_grid(status: Status) -> Grid:
-    rows = [(t.table, t.state, t.complete_to, time_text(t.complete_to_at)) for t in status.tables]
-    return grid(f"{status.pipeline}: landed to SCN {status.landed_to}", ("table", "state", "complete to SCN", "UTC"), rows)
+    rows = [(t.table, t.state, t.complete_to, utc_text(t.complete_to_at)) for t in status.tables]
+    landed_to = "nothing has landed" if status.landed_to is None else f"landed to SCN {status.landed_to}"
+    return grid(
+        f"{status.pipeline}: {landed_to}{beside(status.landed_to_at)}", ("table", "state", "complete to SCN", "UTC"), rows
+    )
 
 
 def show_details(status: Status) -> None:
     if status.lacks_ledger:
         print_alert(f"The ledger is empty, and the landing is not\n  do this: redolake run -p {status.pipeline} rebuilds it")
     show_held(status.tables)
-    rows = [(w.name, w.state, w.logs, w.rows, time_text(w.ends_at)) for w in status.windows]
+    rows = [(w.name, w.state, w.logs, w.rows, utc_text(w.ends_at)) for w in status.windows]
     windows = grid("Latest windows", ("window", "state", "logs", "rows", "ends, UTC"), rows, ("window",))
     console.print(windows if rows else "No window has landed yet.")
     if quotes := sum(w.single_quote_rows for w in status.windows):
@@ -107,7 +110,7 @@ def windows(
     with report_errors(output):
         result = steps.list_windows(select_pipeline(pipeline, config), limit)
         columns = ("start SCN", "end SCN", "ends, UTC", "logs", "rows", "of these", "row hash")
-        rows = [(w.start, w.end, time_text(w.ends_at), w.logs, w.rows, account_text(w.account), w.hash[:8]) for w in result]
+        rows = [(w.start, w.end, utc_text(w.ends_at), w.logs, w.rows, account_text(w.account), w.hash[:8]) for w in result]
         windows = grid("Landed windows", columns, rows, ("start SCN", "end SCN", "row hash"))
         show(output, result, lambda: windows if rows else "No window has landed yet.")
 

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
-from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -26,6 +25,7 @@ from rich.text import Text
 
 from pipelines.errors import Finding
 from pipelines.progress import Progress
+from pipelines.utc import beside
 
 if TYPE_CHECKING:
     from pipelines.reconcile.dropped_transactions import DropReport
@@ -123,10 +123,6 @@ def grid(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], u
     return out
 
 
-def time_text(at: datetime | None) -> str:
-    return "" if at is None else f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S}"
-
-
 def findings_text(findings: Sequence[Finding]) -> Text:
     """Return a list, not a table, so that cures can be copied."""
     text = Text()
@@ -182,7 +178,10 @@ def show_declared_gaps(gaps: Sequence[DeclaredGapReport]) -> None:
     """Print the declared gaps that some table still lacks."""
     for found in gaps:
         tables = ", ".join(found.tables)
-        text = Text(f"{found.kind}: SCN {found.from_scn} to {found.to_scn} was never read, in {tables}\n", style="yellow")
+        text = Text(
+            f"{found.kind}: SCN {found.from_scn}{beside(found.from_at)} to {found.to_scn} was never read, in {tables}\n",
+            style="yellow",
+        )
         text.append(f"  {found.reason} ({found.by}, {found.at}); {found.lost}\n", style="dim")
         text.append(transactions_text("dropped, open at its start", found.dropped), style="dim")
         split = found.split_transactions or ()

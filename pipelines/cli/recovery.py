@@ -23,6 +23,7 @@ from pipelines.cli.options import (
     select_pipeline,
 )
 from pipelines.cli.output import Output, print_progress, show
+from pipelines.utc import beside
 
 if TYPE_CHECKING:
     from pipelines.steps.run import RecoveredLoss
@@ -109,9 +110,11 @@ def recover(
 
 def declared_text(made: RecoveredLoss) -> str:
     gap = made.gap
-    lines = [f"{gap.kind}: SCN {gap.from_scn} to {gap.to_scn} is not read; the next run continues after it"]
+    lines = [
+        f"{gap.kind}: SCN {gap.from_scn}{beside(gap.from_at)} to {gap.to_scn} is not read; the next run continues after it"
+    ]
     lines += [f"  transaction {t.xid} (open since SCN {t.start_scn}): {t.rows} row(s) dropped" for t in gap.dropped]
-    lines += [f"  {t.table}: {t.rows} rows AS OF SCN {t.scn}" for t in made.snapshots]
+    lines += [f"  {t.table}: {t.rows} rows AS OF SCN {t.scn}{beside(t.at)}" for t in made.snapshots]
     return "\n".join(lines)
 
 

@@ -24,7 +24,8 @@ from pipelines.cli.options import (
     report_errors,
     select_pipeline,
 )
-from pipelines.cli.output import Output, grid, print_progress, progress, show, time_text
+from pipelines.cli.output import Output, grid, print_progress, progress, show
+from pipelines.utc import beside, utc_text
 
 if TYPE_CHECKING:
     from pipelines.steps.follow import FollowOutcome
@@ -57,9 +58,9 @@ def snapshot(
         selected = connected(select_pipeline(pipeline, config))
         with progress() as report:
             result = steps.take_snapshot(selected, tables or None, replace=replace, report=report)
-        rows = [(t.table, t.scn, t.rows) for t in result.tables]
+        rows = [(t.table, t.scn, utc_text(t.at), t.rows) for t in result.tables]
         none = "Every table has contents; --replace reads one again."
-        show(output, result, lambda: grid("Snapshot", ("table", "AS OF SCN", "rows"), rows) if rows else none)
+        show(output, result, lambda: grid("Snapshot", ("table", "AS OF SCN", "UTC", "rows"), rows) if rows else none)
 
 
 def run(
@@ -90,7 +91,7 @@ def run(
                 result = until_signalled(lambda stop: steps.follow_pipeline(selected, stop, report=report))
             else:
                 result = steps.run_pipeline(selected, until_caught_up=until_caught_up, wait=wait, report=report)
-        rows = [(t.table, t.state, t.complete_to, time_text(t.complete_to_at)) for t in result.tables]
+        rows = [(t.table, t.state, t.complete_to, utc_text(t.complete_to_at)) for t in result.tables]
         title = f"{result.windows} window(s) landed, {result.batches} batch(es) applied"
         show(output, result, lambda: grid(title, ("table", "state", "complete to SCN", "UTC"), rows) if rows else title)
         if any(t.state == "held" for t in result.tables):
@@ -146,7 +147,8 @@ def backfill(
             return
         columns = ("table", "shadow", "inserted", "updated", "deleted")
         rows = [(t.table, t.target, t.inserted, t.updated, t.deleted) for t in recorded.tables]
-        show(output, asdict(prepared) | asdict(recorded), lambda: grid(f"Commits of SCN [{from_scn}, {to_scn})", columns, rows))
+        title = f"Commits of SCN [{from_scn}{beside(prepared.from_at, 'by ')}, {to_scn}{beside(prepared.to_at, 'by ')})"
+        show(output, asdict(prepared) | asdict(recorded), lambda: grid(title, columns, rows))
 
 
 COMMANDS = (snapshot, run, backfill)

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from pipelines.cli.options import ConfigOption, OutputOption, PipelineOption, check_table_names, report_errors, select_pipeline
 from pipelines.cli.output import Output, grid, show
+from pipelines.utc import beside, utc_text
 
 if TYPE_CHECKING:
     from pipelines.records.approval import Approval
@@ -35,7 +36,8 @@ def log_versions(
 
     with report_errors(output):
         found = steps.list_versions(select_pipeline(pipeline, config), table)
-        show(output, found, lambda: grid(f"Versions of {table}", LOG_COLUMNS, [log_cells(v) for v in found], ("from SCN",)))
+        title = f"Versions of {table}, times in UTC"
+        show(output, found, lambda: grid(title, LOG_COLUMNS, [log_cells(v) for v in found], ("from SCN",)))
 
 
 @app.command(name="at")
@@ -54,7 +56,7 @@ def show_version(
         rows = [
             (c.place, c.name, c.type, "" if c.nullable else "NOT NULL", "key" if c.key else "", c.id) for c in found.columns
         ]
-        title = f"{found.table} from SCN {found.from_scn}, {found.origin}"
+        title = f"{found.table} from SCN {found.from_scn}{beside(found.written_by, 'by ')}, {found.origin}"
         show(output, found, lambda: grid(title, ("place", "column", "type", "null", "key", "id"), rows))
 
 
@@ -81,14 +83,15 @@ LOG_COLUMNS = ("from SCN", "to SCN", "origin", "changes", "statement", "by", "ap
 def log_cells(version: VersionReport) -> tuple[object, ...]:
     statement = " ".join((version.statement or "").split())
     approved = "\n".join(map(approval_text, version.approvals))
-    return version.from_scn, version.to_scn, version.origin, "\n".join(version.changes), statement, version.username, approved
+    changes = "\n".join(version.changes)
+    since = "\n".join([str(version.from_scn), *utc_text(version.written_by).split()])  # narrow: the statement needs the width
+    return since, version.to_scn, version.origin, changes, statement, version.username, approved
 
 
 def approval_text(made: Approval) -> str:
     """Return what was approved, by whom, when and why, in one line."""
     what = f"{made.policy}: {made.choice}" if made.policy else made.kind
-    when = made.at.replace("T", " ").partition("+")[0]
-    return f"{what} (SCN {made.at_scn}) by {made.by}, {when} UTC" + (f": {made.reason}" if made.reason else "")
+    return f"{what} (SCN {made.at_scn}) by {made.by}, {utc_text(made.at)} UTC" + (f": {made.reason}" if made.reason else "")
 
 
 def difference_text(found: SchemaDifference) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, case, insert, literal, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, case, insert, literal, or_, select, text, update
 
 from pipelines import crash
 from pipelines.errors import LandingConflict
@@ -138,6 +138,13 @@ class WindowEntries(LedgerBase):
             with self._read() as connection:
                 found |= {(row.resetlogs_id, int(row.end_scn)): row.ends_at for row in connection.execute(query)}
         return found
+
+    def written_by(self, scn: int) -> datetime | None:
+        """Return the end of the window that contains an SCN, of the newest incarnation that has one."""
+        is_there = text("state <> 'abandoned'")  # the condition of the index on a window's place
+        query = select(W.ends_at).where(W.pipeline == self._pipeline, is_there, W.start_scn <= scn, W.end_scn > scn)
+        with self._read() as connection:
+            return connection.execute(query.order_by(W.resetlogs_id.desc()).limit(1)).scalar()
 
     def landed_names(self) -> set[str]:
         """Return the names of the windows that have landed, including applied ones."""

@@ -132,9 +132,10 @@ class ProofFact:
 
 @dataclass(frozen=True, slots=True)
 class SnapshotFact:
-    """A table's snapshot. `seconds` are those of reading it."""
+    """A table's snapshot. `scn` was the source's current one at `scn_at`; `seconds` are those of reading the table."""
 
     state: Literal["chosen", "reading", "read", "loaded"]
     scn: int
     rows: int | None = None
     seconds: float | None = None
+    scn_at: str | None = None

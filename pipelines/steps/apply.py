@@ -19,22 +19,24 @@ from pipelines.records.approval import Approval
 from pipelines.records.batch_result import BatchResult, TableResult
 from pipelines.records.codec import decode
 from pipelines.schema.derive import IGNORE
-from pipelines.steps.capture import end_time
 from pipelines.steps.leases import renewed, take_apply_lease
 from pipelines.steps.next_batch import catch_up, next_batch
 from pipelines.steps.reasons import check_reason
+from pipelines.steps.scn_times import end_time
 from pipelines.table import TableId
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedBatch:
-    """`batch` is the location of the spec, None if there is nothing to apply; `tables` are those that are not held."""
+    """`batch` is the location of the spec, None if there is nothing to apply; `tables` are those that are not held. `ends_at`
+    is when the source wrote `end`, in UTC."""
 
     batch: str | None
     reason: str
     tables: tuple[str, ...] = ()
     start: int = 0
     end: int = 0
+    ends_at: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,8 @@ def prepare_batch(pipeline: Pipeline) -> PreparedBatch:
         location = context.landing.files.write_new_record(layout.batch_spec(name, attempt_of(spec.token)), spec)
         context.ledger.prepare_batch(name, spec.scns, location, lease=lease)
         tables = tuple(str(task.table) for task in spec.tables if task.hold is None or task.hold.at_scn > spec.start)
-        return PreparedBatch(location, f"{len(spec.windows)} window(s)", tables, spec.start, spec.end)
+        ends_at = end_time(context, spec.resetlogs_id, spec.end)
+        return PreparedBatch(location, f"{len(spec.windows)} window(s)", tables, spec.start, spec.end, ends_at)
 
 
 @crash.writer

@@ -26,8 +26,10 @@ from pipelines.records.codec import decode
 from pipelines.records.window_manifest import WindowManifest
 from pipelines.scn import Scn, ScnRange
 from pipelines.steps.next_batch import build_batch
+from pipelines.steps.scn_times import written_by
 from pipelines.steps.spark_jobs import open_spark, run_spark_job
 from pipelines.table import TableId
+from pipelines.utc import beside
 
 ShadowSchema = Literal["historic", "current"]
 ROWS_ONLY = ("truncate", "renumber", "remove_rows")  # kinds of followed DDL that leave the columns as they are
@@ -35,11 +37,13 @@ ROWS_ONLY = ("truncate", "renumber", "remove_rows")  # kinds of followed DDL tha
 
 @dataclass(frozen=True, slots=True)
 class PreparedBackfill:
-    """`batch` is the location of the spec, None for a dry run."""
+    """`batch` is the location of the spec, None for a dry run. The source had written the two SCNs by `from_at` and `to_at`."""
 
     plan: str
     batch: str | None
     tables: tuple[str, ...]
+    from_at: str | None = None
+    to_at: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,13 +101,15 @@ def prepare_backfill(
         rows = sum(n for m in windows for what, n in m.counts.items() if any(what.startswith(f"{t} ") for t in chosen))
         where = shadow_folder(pipeline, scns, schema)
         columns = ", with the columns of today" if schema == "current" else ""
-        plan = f"{len(windows)} landed window(s), {rows} change rows, {len(chosen)} table(s) into {where}{columns}"
+        from_at, to_at = written_by(context, scns.start), written_by(context, scns.end - 1)
+        between = " to ".join(f"SCN {scn}{beside(at, 'by ')}" for scn, at in ((scns.start, from_at), (scns.end, to_at)))
+        plan = f"{between}: {len(windows)} landed window(s), {rows} change rows, {len(chosen)} table(s) into {where}{columns}"
         batch = None
         if not dry_run:
             name = f"{scns.start:020d}-{scns.end:020d}-{uuid.uuid4().hex}"
             path = layout.backfill_spec(name)
             batch = context.landing.files.write_new_record(path, redirect_to_shadows(context, spec, name, scns, schema))
-        return PreparedBackfill(plan, batch, tuple(str(t) for t in chosen))
+        return PreparedBackfill(plan, batch, tuple(str(t) for t in chosen), from_at, to_at)
 
 
 # --- Checks -------------------------------------------------------------------------------------------------------------

@@ -52,6 +52,7 @@ from pipelines.steps.redo_dictionary import with_its_dictionary
 from pipelines.steps.redo_loss import clear_redo_loss, missing_in, record_redo_loss
 from pipelines.steps.reread import reread_large_objects
 from pipelines.steps.same_container import pdb_change, read_same_container, record_pdb_change
+from pipelines.steps.scn_times import end_time
 from pipelines.steps.wait import AwaitedLog, awaited_by
 from pipelines.steps.whole_tables import read_whole_tables
 from pipelines.table import TableId
@@ -352,12 +353,6 @@ def land_window(
         path = context.landing.files.location(layout.window_manifest(manifest.name))
         ends_at = end_time(context, manifest.resetlogs_id, manifest.end)
         return LandedWindowReport(manifest.name, manifest.start, manifest.end, manifest.change_rows, path, ends_at=ends_at)
-
-
-def end_time(context: PipelineContext, resetlogs_id: int, end: int) -> str | None:
-    """Return when the source wrote the end of a window, as far as the ledger knows."""
-    found = context.ledger.end_times([(resetlogs_id, end)]).get((resetlogs_id, end))
-    return None if found is None else found.isoformat(timespec="seconds")
 
 
 def read_again(

@@ -26,6 +26,7 @@ from pipelines.records.facts import (
 )
 from pipelines.redo import Position, RedoFacts, Window
 from pipelines.source import Source
+from pipelines.steps.scn_times import snapshot_time
 from pipelines.steps.wait import AwaitedLog
 from pipelines.table import TableId
 from pipelines.window.redo_of_threads import LOGS_SHOWN, end_time, redo_of_threads
@@ -104,7 +105,9 @@ def record_choices(context: PipelineContext, position: Position, choices: Sequen
 
 
 def record_snapshot(context: PipelineContext, tables: Iterable[TableId], fact: SnapshotFact) -> None:
-    context.ledger.record_facts({("snapshot", str(table)): to_body(fact) for table in tables})
+    """Record how far the snapshot of tables is. The time of its SCN stays as it was recorded first."""
+    timed = {table: replace(fact, scn_at=fact.scn_at or snapshot_time(context, table, fact.scn)) for table in tables}
+    context.ledger.record_facts({("snapshot", str(table)): to_body(one) for table, one in timed.items()})
 
 
 def utc_end_time(window: Window, facts: RedoFacts, ahead: timedelta) -> datetime | None:

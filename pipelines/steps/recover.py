@@ -33,8 +33,10 @@ from pipelines.steps.redo_loss import (
     record_redo_loss,
 )
 from pipelines.steps.same_container import pdb_change, record_pdb_change, recorded_container
+from pipelines.steps.scn_times import end_time
 from pipelines.steps.snapshot import first_position
 from pipelines.steps.status import DeclaredGapReport, gap_report
+from pipelines.utc import beside
 from pipelines.window import Lost, MissingLog, missing_logs, plan_window
 from pipelines.window.recovery_options import (
     Choice,
@@ -67,7 +69,8 @@ class Inspection:
 
 @dataclass(frozen=True, slots=True)
 class RecoveryReport:
-    """`rman` are the commands that restore the missing logs; `back` are logs that were missing and are available again."""
+    """`rman` are the commands that restore the missing logs; `back` are logs that were missing and are available again. The
+    source had written the position's SCN at `position_at`, in UTC."""
 
     pipeline: str
     lost: bool
@@ -77,12 +80,13 @@ class RecoveryReport:
     rman: tuple[str, ...] = ()
     choices: tuple[Choice, ...] = ()
     back: tuple[MissingLogReport, ...] = ()
+    position_at: str | None = None
 
 
 def inspect_redo_loss(pipeline: Pipeline, source: ConnectParams | None = None) -> RecoveryReport:
     """Report which redo is lost, and the choices. Changes nothing, except that the ledger records the loss."""
     with inspected(pipeline, source) as (context, _, found):
-        report = recovery_report(pipeline, found)
+        report = recovery_report(context, found)
         record_choices(context, report.position, report.choices, report.rman)
         return report
 
@@ -97,7 +101,7 @@ def recheck_redo_loss(pipeline: Pipeline, source: ConnectParams | None = None) -
         before = () if found.loss is None else missing_logs_of(found.loss)
         if found.error is None:
             context.ledger.clear_loss()
-        return replace(recovery_report(pipeline, found), back=tuple(log for log in before if log.id not in still))
+        return replace(recovery_report(context, found), back=tuple(log for log in before if log.id not in still))
 
 
 def declare_gap(
@@ -125,8 +129,8 @@ def declare_gap(
         if found.error is None:
             made = already_declared(context, found.position, kind)
             context.ledger.clear_loss()
-            return gap_report(made, list(made.tables))
-        check_approved(recovery_report(pipeline, found), kind, approved)
+            return gap_report(context, made, list(made.tables))
+        check_approved(recovery_report(context, found), kind, approved)
         end = end_of_gap(context, oracle, found, kind, scn)
         with held_lease(context, "capture", CAPTURE_SECONDS):
             made = context.landing.gaps.declare(
@@ -146,7 +150,7 @@ def declare_gap(
             )
             reconcile_ledger(context)
             context.ledger.clear_loss()
-        return gap_report(made, list(made.tables))
+        return gap_report(context, made, list(made.tables))
 
 
 def cost_of(found: RecoveryReport, kind: GapKind) -> str:
@@ -217,21 +221,23 @@ def inspect(
     return Inspection(position, known, error, missing, gap, loss, identity)
 
 
-def recovery_report(pipeline: Pipeline, found: Inspection) -> RecoveryReport:
+def recovery_report(context: PipelineContext, found: Inspection) -> RecoveryReport:
+    at = end_time(context, found.position.resetlogs_id, int(found.position.scn))
     if found.error is None:
-        return RecoveryReport(pipeline.name, False, found.position, None)
+        return RecoveryReport(context.name, False, found.position, None, position_at=at)
     return RecoveryReport(
-        pipeline=pipeline.name,
+        pipeline=context.name,
         lost=True,
         position=found.position,
         error=found.error,
         missing=tuple(missing_log_report(log) for log in found.missing),
         rman=tuple(rman_commands(found.missing, found.facts)),
         choices=tuple(
-            choices(pipeline.name, found.position, found.facts, found.missing, found.gap_end)
+            choices(context.name, found.position, found.facts, found.missing, found.gap_end)
             if found.pdb_opened_scn is None
-            else pdb_choices(pipeline.name, found.position)
+            else pdb_choices(context.name, found.position)
         ),
+        position_at=at,
     )
 
 
@@ -294,10 +300,10 @@ def open_transactions(context: PipelineContext, position: Position) -> tuple[Ope
 
 def recovery_text(found: RecoveryReport) -> str:
     """Return the report as lines for a person, with commands that can be copied."""
-    lines = [f"back: redo thread {log.thread} log {log.sequence}" for log in found.back]
+    lines, at = [f"back: redo thread {log.thread} log {log.sequence}" for log in found.back], beside(found.position_at)
     if found.error is None:
-        return "\n".join([*lines, f"Nothing is lost: the redo from SCN {found.position.scn} on is there."])
-    lines += [found.error.what, f"position: SCN {found.position.scn} of incarnation {found.position.resetlogs_id}"]
+        return "\n".join([*lines, f"Nothing is lost: the redo from SCN {found.position.scn}{at} on is there."])
+    lines += [found.error.what, f"position: SCN {found.position.scn}{at} of incarnation {found.position.resetlogs_id}"]
     lines += [f"missing: {missing_text(log)}" for log in found.missing]
     for number, choice in enumerate(found.choices, 1):
         lines += ["", f"{number}. {choice.what}", f"   costs: {choice.costs}", f"   {choice.command}"]

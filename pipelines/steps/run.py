@@ -34,6 +34,7 @@ from pipelines.steps.spark_jobs import open_spark, run_spark_job
 from pipelines.steps.status import DeclaredGapReport, TableStatus, read_status
 from pipelines.steps.step_times import StepTimes
 from pipelines.steps.wait import await_log
+from pipelines.utc import beside
 
 T = TypeVar("T")
 
@@ -132,7 +133,9 @@ def read_and_load_snapshot(
         return reported(LoadedSnapshot(None, ()), begun.held)
     reads, unread = dict[str, int](), dict[str, Terminal]()
     for number, table in enumerate(begun.tables):
-        report(Progress(f"reading {table} AS OF SCN {begun.scn}", "reading tables", number, len(begun.tables)))
+        report(
+            Progress(f"reading {table} AS OF SCN {begun.scn}{beside(begun.at)}", "reading tables", number, len(begun.tables))
+        )
         try:
             read = partial(read_snapshot_table, pipeline, source, begun.scn, table, report, by_itself=by_itself)
             reads[table] = retried(read).scn
@@ -228,7 +231,7 @@ def capture(
             report(Progress("", "mining slices", len(records), len(found.slices)))
     with times.of("land"):
         landed = retried(lambda: land_window(pipeline, window, records, source))
-    report(f"landed SCN [{landed.start}, {landed.end}): {landed.rows} rows")
+    report(f"landed SCN [{landed.start}, {landed.end}){beside(landed.ends_at)}: {landed.rows} rows")
     return Captured.of(found, landed.rows)
 
 
@@ -239,7 +242,8 @@ def apply(pipeline: Pipeline, spark: Spark, report: Report, times: StepTimes | N
         prepared = retrying(pipeline)(lambda: prepare_batch(pipeline))
     if prepared.batch is None:
         return False
-    report(f"applying commits of SCN [{prepared.start}, {prepared.end}): {prepared.reason}")
+    at = beside(prepared.ends_at)
+    report(f"applying commits of SCN [{prepared.start}, {prepared.end}){at}: {prepared.reason}")
     with times.of("start Spark"):
         session = spark.session()
     with times.of_job() as job:
@@ -249,7 +253,7 @@ def apply(pipeline: Pipeline, spark: Spark, report: Report, times: StepTimes | N
             record_batch(pipeline, prepared.batch)
     except TableHeld as held:
         report(str(held))
-    report(f"SCN {prepared.end - 1} is visible: {times.taken()}")
+    report(f"SCN {prepared.end - 1}{at} is visible: {times.taken()}")
     return True
 
 

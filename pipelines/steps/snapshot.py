@@ -15,6 +15,7 @@ from pipelines.config import Pipeline
 from pipelines.context import (
     PipelineContext,
     Report,
+    now,
     open_context,
     open_pipeline_source,
     read_result,
@@ -59,6 +60,7 @@ from pipelines.steps.redo_dictionary import dictionary_for
 from pipelines.steps.refused_tables import hold_refused
 from pipelines.steps.resnapshot import within_limit
 from pipelines.steps.same_container import read_same_container
+from pipelines.steps.scn_times import snapshot_time
 from pipelines.steps.table_rows import read_rows
 from pipelines.table import TableId
 from pipelines.window import Lost, plan_window
@@ -73,21 +75,24 @@ FILES_AT_ONCE = 16
 
 @dataclass(frozen=True, slots=True)
 class BegunSnapshot:
-    """`tables` is empty, and `scn` 0, if there is none to read. `held` says why tables without contents are held instead."""
+    """`tables` is empty, and `scn` 0, if there is none to read. `held` says why tables without contents are held instead. The
+    SCN was the source's current one at `at`, in UTC."""
 
     scn: int
     tables: tuple[str, ...]
     replace: bool
     held: tuple[Finding, ...] = ()
+    at: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class TableSnapshot:
-    """A table's rows AS OF an SCN."""
+    """A table's rows AS OF an SCN, which was the source's current one at `at`, in UTC."""
 
     table: str
     scn: int
     rows: int
+    at: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +143,7 @@ def begin_snapshot(
             ]
             if missing or (missing := list(doubled(context, dictionary))):
                 raise ConfigurationError(missing)
+            at = now().isoformat(timespec="seconds")
             dictionary = chosen_columns(pipeline, dictionary)
             start_pipeline(context, oracle, handover, None if container is None else container.identity)
             read_same_container(context, oracle)
@@ -150,8 +156,8 @@ def begin_snapshot(
             check_unread(context, table, scn, epoch)
         with ThreadPoolExecutor(FILES_AT_ONCE) as pool:  # each file is synced, which is mostly waiting
             list(pool.map(lambda found: context.landing.snapshots.begin(found, scn, epoch, since), dictionary.values()))
-        record_snapshot(context, chosen, SnapshotFact("chosen", scn))
-        return BegunSnapshot(scn, tuple(str(table) for table in chosen), replace, held)
+        record_snapshot(context, chosen, SnapshotFact("chosen", scn, scn_at=at))
+        return BegunSnapshot(scn, tuple(str(table) for table in chosen), replace, held, at)
 
 
 def doubled(context: PipelineContext, dictionary: Mapping[TableId, DictionaryTable]) -> Iterator[Finding]:
@@ -345,7 +351,7 @@ def read_table_as_of(
             there = context.landing.snapshots.publish_manifest(wanted, scn, [file])
             seconds = round(time.monotonic() - started, 3)
             record_snapshot(context, [wanted], SnapshotFact("read", scn, there.row_count, seconds))
-        return TableSnapshot(str(wanted), scn, there.row_count)
+        return TableSnapshot(str(wanted), scn, there.row_count, snapshot_time(context, wanted, scn))
 
 
 def dictionary_of(context: PipelineContext, table: TableId, scn: int) -> DictionaryTable:
@@ -449,4 +455,6 @@ def record_snapshot_load(pipeline: Pipeline, batch: str) -> LoadedSnapshot:
         context.ledger.release_lease(lease)
         if failed:
             raise TableHeld(failed)
-        return LoadedSnapshot(result.scn, tuple(TableSnapshot(str(t.table), tasks[t.table].scn, t.rows) for t in result.tables))
+        scns = ((loaded, tasks[loaded.table].scn) for loaded in result.tables)
+        found = (TableSnapshot(str(t.table), scn, t.rows, snapshot_time(context, t.table, scn)) for t, scn in scns)
+        return LoadedSnapshot(result.scn, tuple(found))

@@ -19,6 +19,7 @@ from pipelines.records.declared_gap import DeclaredGap, GapKind
 from pipelines.records.split_transactions import SplitTransaction
 from pipelines.records.window_manifest import RereadRows, single_quote_rows
 from pipelines.steps.captured_tables import JOIN
+from pipelines.steps.scn_times import contents_times, end_time
 
 LATEST_WINDOWS = 10
 
@@ -49,7 +50,7 @@ class TableStatus:
     code: str | None = None
     where: Mapping[str, object] | None = None
     cure: str | None = None
-    complete_to_at: datetime | None = None  # when the source wrote that SCN; None where it is no window's end
+    complete_to_at: datetime | None = None  # when the source wrote that SCN; None where no step recorded it
     dropped_at: int | None = None
 
 
@@ -79,7 +80,8 @@ class GapTransaction:
 
 @dataclass(frozen=True, slots=True)
 class DeclaredGapReport:
-    """`tables` are those that lack the redo of the gap. `split_transactions` is None while no window follows the gap."""
+    """`tables` are those that lack the redo of the gap. `split_transactions` is None while no window follows the gap. The
+    source had written `from_scn` at `from_at`, in UTC."""
 
     kind: GapKind
     from_scn: int
@@ -93,6 +95,7 @@ class DeclaredGapReport:
     dropped_rows: int
     dropped: tuple[GapTransaction, ...]
     split_transactions: tuple[SplitTransaction, ...] | None = None
+    from_at: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +131,7 @@ class Status:
     announced: tuple[AnnouncedTable, ...] = ()
     gone: tuple[GoneTable, ...] = ()
     lacks_ledger: bool = False
+    landed_to_at: str | None = None  # when the source wrote that SCN, in UTC
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,12 +160,15 @@ def read_complete_to(pipeline: Pipeline) -> dict[str, int]:
 def read_status(pipeline: Pipeline) -> Status:
     with open_to_read(pipeline) as context:
         position, tables, gone_at = context.ledger.position(), context.ledger.tables(), dropped_tables(context)
-        times = context.ledger.end_times(filter(None, map(end_of_table, tables)))
+        times = contents_times(context, tables)
         return Status(
             pipeline=pipeline.name,
             landed_to=None if position is None else int(position.scn),
+            landed_to_at=None if position is None else end_time(context, position.resetlogs_id, int(position.scn)),
             windows=latest_windows(context),
-            tables=tuple(replace(table_status(entry, times), dropped_at=gone_at.get(entry.table)) for entry in tables),
+            tables=tuple(
+                replace(table_status(entry, times.get(entry.table)), dropped_at=gone_at.get(entry.table)) for entry in tables
+            ),
             lost=loss_status(context.ledger.loss()),
             declared_gaps=open_gaps(context),
             dropped=read_open_drops(context),
@@ -197,15 +204,8 @@ def latest_windows(context: PipelineContext) -> tuple[WindowStatus, ...]:
     return tuple(found)
 
 
-def end_of_table(entry: TableEntry) -> tuple[int, int] | None:
-    """Return the end of the window that a table is complete to, with its incarnation."""
-    if entry.complete_to_scn is None or entry.resetlogs_id is None:
-        return None
-    return entry.resetlogs_id, int(entry.complete_to_scn) + 1
-
-
-def table_status(entry: TableEntry, times: Mapping[tuple[int, int], datetime]) -> TableStatus:
-    error, end = entry.error or {}, end_of_table(entry)
+def table_status(entry: TableEntry, complete_to_at: datetime | None) -> TableStatus:
+    error = entry.error or {}
     return TableStatus(
         table=str(entry.table),
         state=entry.state,
@@ -214,7 +214,7 @@ def table_status(entry: TableEntry, times: Mapping[tuple[int, int], datetime]) -
         code=error.get("code"),
         where=error.get("where"),
         cure=error.get("cure"),
-        complete_to_at=None if end is None else times.get(end),
+        complete_to_at=complete_to_at,
     )
 
 
@@ -261,11 +261,13 @@ def open_gaps(context: PipelineContext) -> tuple[DeclaredGapReport, ...]:
         gap = from_body(DeclaredGap, body, name)
         tables = [table for table, entry in entries.items() if gap.concerns(table, entry.snapshot_scn)]
         if tables:
-            found.append(gap_report(gap, tables, context.landing.gaps.split_by(gap)))
+            found.append(gap_report(context, gap, tables, context.landing.gaps.split_by(gap)))
     return tuple(found)
 
 
-def gap_report(gap: DeclaredGap, tables: Sequence[str], split: tuple[SplitTransaction, ...] | None = None) -> DeclaredGapReport:
+def gap_report(
+    context: PipelineContext, gap: DeclaredGap, tables: Sequence[str], split: tuple[SplitTransaction, ...] | None = None
+) -> DeclaredGapReport:
     return DeclaredGapReport(
         kind=gap.kind,
         from_scn=int(gap.start.scn),
@@ -279,4 +281,5 @@ def gap_report(gap: DeclaredGap, tables: Sequence[str], split: tuple[SplitTransa
         dropped_rows=gap.dropped_rows,
         dropped=tuple(GapTransaction(t.con_id, t.xid, t.thread, t.start_scn, t.rows) for t in gap.dropped),
         split_transactions=split,
+        from_at=end_time(context, gap.start.resetlogs_id, int(gap.start.scn)),
     )

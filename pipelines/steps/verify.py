@@ -27,9 +27,11 @@ from pipelines.scn import Scn
 from pipelines.source import ConnectParams, Source, read_redo_facts, read_tables
 from pipelines.steps.run import Spark, spark_when_needed
 from pipelines.steps.same_container import read_same_container
+from pipelines.steps.scn_times import contents_time
 from pipelines.steps.status import DeclaredGapReport, open_gaps
 from pipelines.steps.table_rows import read_rows
 from pipelines.table import TableId, TableVersion
+from pipelines.utc import beside
 from pipelines.window import incarnation_at
 from pipelines.window.recovery_options import newest
 
@@ -50,13 +52,14 @@ class TableComparison:
     extra_rows: int
     differing_cells: int
     samples: tuple[Difference, ...] = ()
+    applied_at: str | None = None  # when the source wrote that SCN, in UTC
 
     @property
     def equal(self) -> bool:
         return not (self.missing_rows or self.extra_rows or self.differing_cells)
 
     def __str__(self) -> str:
-        where = f"AS OF SCN {self.applied_scn}, Delta version {self.delta_version}"
+        where = f"AS OF SCN {self.applied_scn}{beside(self.applied_at)}, Delta version {self.delta_version}"
         if self.equal:
             return f"{self.table}: equal, {self.source_rows} rows, {where}"
         counts = f"{self.missing_rows} rows missing, {self.extra_rows} extra, {self.differing_cells} cells differ"
@@ -172,7 +175,7 @@ def compare_table(
     now = entry_with_contents(context, table)
     if (now.snapshot_scn, now.resetlogs_id) != (entry.snapshot_scn, entry.resetlogs_id):
         raise Transient("the table was loaded again while it was compared", cure="verify it again", table=table)
-    return table_comparison(found)
+    return table_comparison(found, contents_time(context, entry))
 
 
 def entry_with_contents(context: PipelineContext, table: TableId) -> TableEntry:
@@ -216,7 +219,7 @@ def read_side(
     found = read_tables(oracle, (table,), container, context.pipeline.renamed).get(table)
     if found is None:
         raise SchemaConflict("the table is not in the dictionary any more", cure="redolake status", table=table)
-    report(f"reading {table} AS OF SCN {scn}")
+    report(f"reading {table} AS OF SCN {scn}{beside(contents_time(context, entry))}")
     columns, by_rowid = columns_of(found, version), version.key_kind == "rowid"
 
     def write(batches: Iterator[Any]) -> str:
@@ -244,7 +247,7 @@ def columns_of(dictionary: DictionaryTable, version: TableVersion) -> Dictionary
     return replace(dictionary, columns=kept)
 
 
-def table_comparison(found: Comparison) -> TableComparison:
+def table_comparison(found: Comparison, at: str | None) -> TableComparison:
     return TableComparison(
         table=str(found.table),
         applied_scn=found.complete_to,
@@ -255,4 +258,5 @@ def table_comparison(found: Comparison) -> TableComparison:
         extra_rows=found.extra_rows,
         differing_cells=found.differing_cells,
         samples=found.samples,
+        applied_at=at,
     )

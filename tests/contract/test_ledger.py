@@ -105,6 +105,7 @@ def test_the_end_of_a_window_has_its_time(ledger: Ledger) -> None:
     ledger.plan_window(name(200, 300), 1, scns(200, 300), {}, lease)
 
     assert ledger.end_times([(1, 200), (1, 300), (2, 200)]) == {(1, 200): at}
+    assert [ledger.written_by(scn) for scn in (99, 100, 199, 200)] == [None, at, at, None]
 
 
 def at_once(*calls: Callable[[], R]) -> list[R | Exception]:
@@ -444,6 +445,20 @@ def test_a_lost_ledger_gets_all_of_its_batches_at_once(ledger, other, clock):
     assert [(b.scns, b.result) for b in ledger.batches(limit=1)] == [(scns(69_900, 70_000), {"rows": 699})]
     assert ledger.batch("b1").created_at == NOW
     assert other.batches() == []
+
+
+def test_rows_and_ddl_of_batches_are_counted_by_kind_for_a_day(ledger, url, clock):
+    def counted(now):
+        found = read_ledger(url, "shop", now)
+        return found.changes.get(ORDERS), found.ddl
+
+    for n, ddl in enumerate([{"add_column": 2}, {"add_column": 1, "truncate": 1}, {}]):
+        ledger.prepare_batch(f"b{n}", scns(100 * n, 100 * n + 100), "specs/b.json")
+        ledger.record_applied(f"b{n}", scns(100 * n, 100 * n + 100), "folder", {}, {ORDERS: Changes(3, 0, 1, ddl)})
+    ledger.record_applied("b0", scns(0, 100), "folder", {}, {ORDERS: Changes(3, 0, 1, {"add_column": 2})})
+
+    assert counted(NOW) == (Changes(9, 0, 3), {"add_column": 3, "truncate": 1})
+    assert counted(NOW + timedelta(hours=25)) == (None, {})
 
 
 def test_windows_are_applied_once(ledger):

@@ -9,10 +9,12 @@ import pytest
 from pipelines import steps
 from pipelines.cockpit import Overview, read_overview
 from pipelines.config import Pipeline
-from pipelines.context import ledger_url
+from pipelines.context import ledger_url, open_context
 from pipelines.errors import RedoLost, SourceUnavailable
 from pipelines.source import ConnectParams
 from pipelines.steps.capture import PlanOutcome
+from pipelines.steps.scn_times import written_by
+from pipelines.utc import utc_text
 from tests.fix_shop import Shop, shop
 
 __all__ = ["shop"]
@@ -20,6 +22,10 @@ __all__ = ["shop"]
 
 def seen(pipeline: Pipeline) -> Overview:
     return read_overview(pipeline, ledger_url(pipeline), datetime.now(UTC))
+
+
+def utc(at: datetime | None) -> str | None:
+    return None if at is None else at.isoformat(timespec="seconds")
 
 
 def land_one(pipeline: Pipeline, source: ConnectParams) -> PlanOutcome:
@@ -32,9 +38,14 @@ def land_one(pipeline: Pipeline, source: ConnectParams) -> PlanOutcome:
 
 def test_capture_leaves_what_the_page_shows_and_an_outage_and_a_loss_are_seen(shop: Shop) -> None:
     pipeline = shop.pipeline(tables=["SHOP.PAYMENTS", "SHOP.ORDERS"])
+    began = datetime.now(UTC)
     begun = steps.begin_snapshot(pipeline, shop.params)
+    assert begun.at is not None
+    assert began - timedelta(seconds=1) <= datetime.fromisoformat(begun.at) <= datetime.now(UTC)
     assert [table.snapshot for table in seen(pipeline).tables] == ["waits to be read"] * 2
-    rows = steps.read_snapshot_table(pipeline, shop.params, begun.scn, "SHOP.PAYMENTS").rows
+    read = steps.read_snapshot_table(pipeline, shop.params, begun.scn, "SHOP.PAYMENTS")
+    rows = read.rows
+    assert read.at == begun.at
     assert f"{rows:,} rows read in" in seen(pipeline).tables[1].snapshot
     for seed in (1, 2):
         shop.work(20, seed=seed)
@@ -57,6 +68,12 @@ def test_capture_leaves_what_the_page_shows_and_an_outage_and_a_loss_are_seen(sh
     assert all((w.mine_seconds or 0) > 0 for w in found.windows if w.logs)
     assert found.waiting_windows == len(found.windows)
     assert (found.runway or {})["state"] == "enough"
+    assert steps.read_status(pipeline).landed_to_at == utc(window.ends_at)
+    assert steps.inspect_redo_loss(pipeline, shop.params).position_at == utc(window.ends_at)
+    assert f"({utc_text(window.ends_at)} UTC)" in steps.recovery_text(steps.inspect_redo_loss(pipeline, shop.params))
+    with open_context(pipeline) as context:
+        assert written_by(context, window.start_scn) == written_by(context, window.end_scn - 1) == utc(window.ends_at)
+        assert written_by(context, window.end_scn) is None, "no window contains it yet"
 
     nowhere = ConnectParams("nobody", "x", "127.0.0.1:1/FREE")
     with pytest.raises(SourceUnavailable):

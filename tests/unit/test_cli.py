@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from dataclasses import replace
+from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
 
@@ -16,7 +17,15 @@ from pipelines.apply.comparison import Difference
 from pipelines.cli import app, output
 from pipelines.progress import Progress
 from pipelines.reconcile.dropped_transactions import DropReport
+from pipelines.redo import Position
+from pipelines.scn import Scn
+from pipelines.steps.backfill import BackfillOutcome, PreparedBackfill, RecordedBackfill
+from pipelines.steps.recover import RecoveryReport
+from pipelines.steps.redo_loss import ErrorReport
+from pipelines.steps.run import RunOutcome
 from pipelines.steps.schema_versions import ColumnReport, VersionReport
+from pipelines.steps.snapshot import LoadedSnapshot, TableSnapshot
+from pipelines.steps.status import DeclaredGapReport, Status, TableStatus, WindowReport
 from pipelines.steps.transactions import DropCost, OpenTransactionReport, TransactionList
 from pipelines.steps.verify import NotCompared, TableComparison, Verification
 
@@ -304,6 +313,60 @@ def test_schema_log_shows_what_each_statement_changed(settings, monkeypatch):
 
     assert all(part in log for part in ("200", "confirmed", "added NOTE", "ANN"))
     assert all(part in at for part in ("ID", "NUMBER(9,0)", "NOT NULL", "key"))
+
+
+AT, SHOWN = "2026-11-22T12:00:03+00:00", "2026-11-22 12:00:03"
+COLUMN = ColumnReport(1, "ID", "NUMBER(9,0)", False, True, 1)
+VERSION = VersionReport("SHOP.T", 200, None, "read", None, "", (), (COLUMN,), written_by=AT)
+GAP = DeclaredGapReport("gap", 100, 200, 1, "gone", "ann", AT, "log 5", ("SHOP.T",), 0, (), from_at=AT)
+BACKFILL = BackfillOutcome(PreparedBackfill("2 windows", "spec", ("SHOP.T",), AT, AT), RecordedBackfill(200, ()))
+LOST = RecoveryReport("shop", True, Position(1, 2, Scn(100)), ErrorReport("RedoLost", "gone", {}, "wait"), position_at=AT)
+LIVE = TableStatus("SHOP.T", "live", 199, complete_to_at=datetime.fromisoformat(AT))
+
+
+@pytest.mark.parametrize(
+    ("step", "result", "command"),
+    [
+        ("verify_tables", Verification(True, (replace(EQUAL, applied_at=AT),), (), ()), ["verify"]),
+        ("take_snapshot", LoadedSnapshot(199, (TableSnapshot("SHOP.T", 199, 2, AT),)), ["snapshot"]),
+        ("run_backfill", BACKFILL, ["backfill", "--from", "100", "--to", "200", "--execute"]),
+        ("list_versions", (VERSION,), ["schema", "log", "SHOP.T"]),
+        ("schema_at", VERSION, ["schema", "at", "SHOP.T", "250"]),
+        ("inspect_redo_loss", LOST, ["recover"]),
+        ("read_status", Status("shop", 200, (), (), None, (GAP,), (), 0), ["status"]),
+        ("read_status", Status("shop", None, (), (LIVE,), None, (), (), 0), ["status"]),
+        (
+            "read_status",
+            Status("shop", 200, (), (replace(LIVE, complete_to_at=None),), None, (), (), 0, landed_to_at=AT),
+            ["status"],
+        ),
+        ("run_pipeline", RunOutcome(1, 1, "nothing", "no log", (LIVE,)), ["run"]),
+        ("list_windows", [WindowReport("w", 100, 200, 2, 1, 7, "hash", None, ends_at=LIVE.complete_to_at)], ["windows"]),
+    ],
+    ids=[
+        "verify",
+        "snapshot",
+        "backfill",
+        "schema log",
+        "schema at",
+        "recover",
+        "status gap",
+        "status table",
+        "status landed",
+        "run",
+        "windows",
+    ],
+)
+def test_the_time_of_an_scn_is_shown_beside_it(settings, monkeypatch, step, result, command):
+    monkeypatch.setattr(f"pipelines.steps.{step}", lambda *_, **__: result)
+    monkeypatch.setattr(output.console, "_width", 200)
+
+    _, printed = run(*command, "--config", str(settings))
+
+    if command == ["schema", "log", "SHOP.T"]:
+        assert all(part in printed for part in SHOWN.split())
+    else:
+        assert SHOWN in " ".join(printed.split())
 
 
 def test_schema_needs_owner_and_table(settings):

@@ -1,0 +1,57 @@
+"""Find when the source wrote an SCN, in what steps have recorded. Oracle is not asked; what is not recorded stays None."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+
+from pipelines.context import PipelineContext
+from pipelines.ledger import TableEntry
+from pipelines.records.codec import from_body
+from pipelines.records.facts import SnapshotFact
+from pipelines.table import TableId
+
+
+def end_time(context: PipelineContext, resetlogs_id: int, end: int) -> str | None:
+    """Return when the source wrote the end of a window."""
+    return iso(context.ledger.end_times([(resetlogs_id, end)]).get((resetlogs_id, end)))
+
+
+def written_by(context: PipelineContext, scn: int) -> str | None:
+    """Return the end of the window that contains an SCN: the source had written it by then."""
+    return iso(context.ledger.written_by(scn))
+
+
+def snapshot_time(context: PipelineContext, table: TableId, scn: int) -> str | None:
+    """Return when the SCN was chosen, as the source's current one, for the table's last snapshot; None for another SCN."""
+    body = context.ledger.fact("snapshot", str(table))
+    found = None if body is None else from_body(SnapshotFact, body, f"the snapshot of {table}")
+    return None if found is None or found.scn != scn else found.scn_at
+
+
+def contents_time(context: PipelineContext, entry: TableEntry) -> str | None:
+    """Return when the source wrote the SCN that a table is complete to."""
+    return iso(contents_times(context, [entry]).get(entry.table))
+
+
+def contents_times(context: PipelineContext, entries: Iterable[TableEntry]) -> Mapping[TableId, datetime]:
+    """Return when the source wrote the SCN that each table is complete to: the end of a window, or that of its snapshot."""
+    known = {entry.table: end for entry in entries if (end := end_of(entry)) is not None}
+    ends = context.ledger.end_times(known.values())
+    found = {table: ends[end] for table, end in known.items() if end in ends}
+    for table in known.keys() - found.keys():
+        at = snapshot_time(context, table, known[table][1] - 1)
+        if at is not None:
+            found[table] = datetime.fromisoformat(at)
+    return found
+
+
+def end_of(entry: TableEntry) -> tuple[int, int] | None:
+    """Return the incarnation and the SCN after the one that a table is complete to; None without contents."""
+    if entry.complete_to_scn is None or entry.resetlogs_id is None:
+        return None
+    return entry.resetlogs_id, int(entry.complete_to_scn) + 1
+
+
+def iso(at: datetime | None) -> str | None:
+    return None if at is None else at.isoformat(timespec="seconds")
