@@ -66,11 +66,11 @@ test-fast: $(STAMP) ## Run the tests that start neither Spark nor Airflow
 
 HUNTS = tests/e2e/test_kills_everywhere.py tests/e2e/test_compose_services.py tests/integration/test_histories.py tests/integration/test_table_lives.py \
 	tests/integration/spark/test_assemble.py \
-	tests/integration/spark/test_batch.py tests/unit/steps/test_any_order.py
+	tests/integration/spark/test_batch.py tests/integration/test_schemas.py tests/unit/steps/test_any_order.py
 EXAMPLES = 200
 
 soak: $(STAMP) ## Hunt for hours: a kill after every write of every command, and EXAMPLES=200 new generated histories
-	@set -e; export REDOLAKE_ALL_KILLS=1 REDOLAKE_EXAMPLES=$(EXAMPLES) REDOLAKE_HISTORIES=$(EXAMPLES) REDOLAKE_SEED=$${REDOLAKE_SEED:-$$$$}; \
+	@set -e; export REDOLAKE_ALL_KILLS=1 REDOLAKE_PACKAGED_SCHEMAS=1 REDOLAKE_EXAMPLES=$(EXAMPLES) REDOLAKE_HISTORIES=$(EXAMPLES) REDOLAKE_SEED=$${REDOLAKE_SEED:-$$$$}; \
 	echo "REDOLAKE_SEED=$$REDOLAKE_SEED repeats this hunt"; \
 	$(PYTEST) --hypothesis-seed=$$REDOLAKE_SEED $(HUNTS) $(ARGS); \
 	$(BIN)/python -m tests.mutants 40

@@ -1,7 +1,7 @@
 """Run batches and snapshot loads in plain Python instead of Spark: the reference assembles and folds, a dict is the lake.
 
-For tests of capture and recovery, to which Spark and Delta add nothing. Tables have a primary key and log all columns. A table
-with DDL is replayed change by change (tests/plain_ddl.py).
+For tests of capture and recovery, to which Spark and Delta add nothing. Tables have a key or ROWIDs and log all columns. A
+table with DDL is replayed change by change (tests/plain_ddl.py).
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 from unittest import mock
 
@@ -28,7 +29,7 @@ from pipelines.records.batch_spec import BatchSpec, DroppedXid, TableTask
 from pipelines.records.open_transaction import OpenTransaction
 from pipelines.records.snapshot_load import SnapshotLoaded, SnapshotResult, SnapshotSpec
 from pipelines.redo import CHANGES, TRANSACTION_ENDS, Operation
-from pipelines.table import TableVersion
+from pipelines.table import ROWID_COLUMN, ROWID_NAME, TableVersion
 from tests import plain_ddl
 from tests.assemble_reference import DisposedRow, Row, assemble, deciding_xid, fold, row_key
 from tests.source_comparison import compare_keyed, plain, rows_of
@@ -201,8 +202,8 @@ class PlainLake:
             for file in window.reread:
                 if file.table == task.table and window.end - 1 > at:
                     assert max(window.start - 1, at) in file.bases
-                    names = [version.column(i).name for i in version.key]
-                    for gone in rows_of(pq.read_table(file.before), names, set(names)):
+                    names = [name_of(version, i) for i in version.key]
+                    for gone in rows_of(pq.read_table(file.before), names, numbers_of(version)):
                         rows.pop(gone, None)
                     rows |= {key_of(row, version): row for row in source_rows([file.path], version)}
         position = max(at, spec.end - 1)
@@ -244,19 +245,43 @@ class PlainLake:
 
     def compare(self, _: Any, tasks: Sequence[CompareTask]) -> tuple[Comparison, ...]:
         return tuple(
-            compare_keyed(task, source_rows(task.files, task.version), list(self.tables[task.target].rows.values()))
+            compare_keyed(
+                task,
+                source_rows(task.files, task.version),
+                list(self.tables[task.target].rows.values()),
+                ids_of(task.version),
+            )
             for task in tasks
         )
 
 
+def ids_of(version: TableVersion) -> list[int]:
+    """Return the ids of the columns that a row has here, with that of its ROWID where it is the key."""
+    return [*(column.id for column in version.columns), *version.key[: version.key_kind == "rowid"]]
+
+
+def name_of(version: TableVersion, number: int) -> str:
+    return ROWID_NAME if number == ROWID_COLUMN else version.column(number).name
+
+
+def numbers_of(version: TableVersion) -> set[str]:
+    return {column.name for column in version.columns if column.type.name == "NUMBER"}
+
+
 def source_rows(files: Sequence[str], version: TableVersion) -> list[Any]:
-    numbers = {column.name for column in version.columns if column.type.name == "NUMBER"}
-    names = [column.name for column in version.columns]
-    return rows_of(pa.concat_tables([pq.read_table(file) for file in files]), names, numbers)
+    names = [name_of(version, number) for number in ids_of(version)]
+    times = {n for n, column in enumerate(version.columns) if column.type.name == "TIMESTAMP"}
+    rows = rows_of(pa.concat_tables([pq.read_table(file) for file in files]), names, numbers_of(version))
+    return [tuple(time_of(value) if n in times else value for n, value in enumerate(row)) for row in rows]
+
+
+def time_of(value: Any) -> Any:
+    """Return a TIMESTAMP(7) to (9), which is fetched as text, as a time; other values as they are."""
+    return datetime.fromisoformat(value.strip()[:26]) if isinstance(value, str) else value
 
 
 def key_of(row: Any, version: TableVersion) -> Any:
-    ids = [column.id for column in version.columns]
+    ids = ids_of(version)
     return tuple(row[ids.index(number)] for number in version.key)
 
 
@@ -287,7 +312,11 @@ def image(change: DisposedRow, version: TableVersion) -> tuple[Row, Any, Any, An
     """Return the row with its key before and after the change, and its values after."""
     assert change.row["error"] is None, change.row
     before, after = (
-        tuple(plain(change.row[f"{side}{column.id}"], is_number=False) for column in version.columns) for side in "on"
+        (
+            *(plain(change.row[f"{side}{column.id}"], is_number=False) for column in version.columns),
+            *[change.row["row_id"]][: version.key_kind == "rowid"],
+        )
+        for side in "on"
     )
     keys = key_of(before, version), key_of(after, version)
     row = change.row
@@ -344,11 +373,9 @@ def with_large_objects(spec: BatchSpec, task: TableTask, at: int, old: dict[Any,
     own = [one for window in spec.windows for one in window.reread if one.table == task.table and window.end - 1 > at]
     again: dict[Any, list[Any]] = {}
     for one in own:
-        found = pq.read_table(one.path).to_pylist()
-        names = [column.name for column in version.columns]
-        for row in found:
-            key = tuple(plain(row[version.column(i).name], is_number=True) for i in version.key)
-            again[key] = [row[names[n]] for n in places]
+        table, names = pq.read_table(one.path), [name_of(version, number) for number in version.key]
+        for key, row in zip(rows_of(table, names, numbers_of(version)), table.to_pylist(), strict=True):
+            again[key] = [row[version.columns[n].name] for n in places]
     for key, row in rows.items():
         if key in again or key in net:
             values = list(row)

@@ -114,6 +114,8 @@ def entry(table: ProposedTable) -> Iterator[str]:
         yield f"        exclude: [{', '.join(map(name_in_list, table.exclude))}]"
     if table.large_objects:
         yield f"        large_objects: {table.large_objects}"
+    if table.rereads_rows:
+        yield "        unsupported_columns: reread"
 
 
 def comments(lines: Sequence[str]) -> Iterator[str]:

@@ -22,13 +22,15 @@ class ProposedTable:
     columns: Mapping[str, TypeRule] = field(default_factory=dict)
     exclude: tuple[str, ...] = ()
     large_objects: LargeObjects | None = None
+    rereads_rows: bool = False
     why: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
 
     @property
     def is_plain(self) -> bool:
         """Whether the defaults suit the table."""
-        return not (self.key != PRIMARY or self.columns or self.exclude or self.large_objects or self.refused)
+        own = self.columns or self.exclude or self.large_objects or self.rereads_rows
+        return self.key == PRIMARY and not own and not self.refused
 
 
 def propose_table(table: DictionaryTable, numbers: Mapping[str, TypeRule], large_objects: LargeObjects) -> ProposedTable:
@@ -43,8 +45,13 @@ def propose_table(table: DictionaryTable, numbers: Mapping[str, TypeRule], large
     own: LargeObjects | None = "exclude" if large_objects == "reread" and table.iot and table.large_objects else None
     if own is not None:
         why.append("large objects are read again by ROWID, which rows of an index-organized table do not have")
-    proposed = ProposedTable(table.table, key, rules, (), own, tuple(why))
-    proposed = with_columns(proposed, table, own or large_objects)
+    plain = ProposedTable(table.table, key, rules, (), own, why=tuple(why))
+    proposed = with_columns(plain, table, own or large_objects)
+    if table.unshown:
+        whole = with_columns(replace(plain, rereads_rows=True), table, own or large_objects)
+        reads = any(column.name not in whole.exclude for column in table.unshown)
+        if reads and not any(errors_of(whole, table, own or large_objects)):
+            return replace(whole, why=(*whole.why, "its changed rows are read again whole: LogMiner does not show all columns"))
     return replace(proposed, refused=tuple(errors_of(proposed, table, own or large_objects)))
 
 
@@ -63,7 +70,7 @@ def propose_key(table: DictionaryTable) -> tuple[KeyPolicy, list[str]]:
 def with_columns(proposed: ProposedTable, table: DictionaryTable, large_objects: LargeObjects) -> ProposedTable:
     """Store numbers that no decimal holds as text, and leave out columns whose type is not supported."""
     rules, out, why = dict(proposed.columns), list[str](), list(proposed.why)
-    key, choice = {*table.key, *proposed.key.columns}, ColumnChoice(large_objects=large_objects)
+    key, choice = {*table.key, *proposed.key.columns}, choice_of(proposed, large_objects)
     for column in table.captured:
         reason = why_refused(column.type, rules.get(column.name), choice)
         if reason is None or column in table.large_objects:
@@ -77,9 +84,15 @@ def with_columns(proposed: ProposedTable, table: DictionaryTable, large_objects:
     return replace(proposed, columns=rules, exclude=tuple(out), why=tuple(why))
 
 
+def choice_of(proposed: ProposedTable, large_objects: LargeObjects) -> ColumnChoice:
+    return ColumnChoice(
+        proposed.exclude, unsupported="reread" if proposed.rereads_rows else "refuse", large_objects=large_objects
+    )
+
+
 def errors_of(proposed: ProposedTable, table: DictionaryTable, large_objects: LargeObjects) -> Iterable[str]:
     """Yield why the table cannot be captured with the proposed settings."""
-    choice = ColumnChoice(proposed.exclude, large_objects=large_objects)
+    choice = choice_of(proposed, large_objects)
     rules = {name: rule for name, rule in proposed.columns.items() if rule is not None}
     wanted = ConfiguredTable(table.table, rules, proposed.key, choice)
     for finding in capture_findings(table, wanted, why_refused):

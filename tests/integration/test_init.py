@@ -21,6 +21,7 @@ ODD_TABLES = (
     "CREATE TABLE visits (at DATE, who VARCHAR2(20))",
     "CREATE TABLE letters (id NUMBER(9) PRIMARY KEY, body CLOB)",
     "CREATE TABLE vectors (id NUMBER(9) PRIMARY KEY, flag BOOLEAN NOT NULL)",
+    "CREATE TABLE vector_index (id NUMBER(9) PRIMARY KEY, flag BOOLEAN NOT NULL) ORGANIZATION INDEX",
     "CREATE GLOBAL TEMPORARY TABLE scratch (id NUMBER(9) PRIMARY KEY)",
 )
 
@@ -60,9 +61,14 @@ def test_init_proposes_keys_and_number_rules_and_says_what_is_left_out(shop: Sho
     assert visits.key_policy == KeyPolicy("rowid")
     assert stock.columns == {"ON_HAND": "integer"}
     assert pipeline.large_objects == "reread"
-    assert pipeline.matching(TableId("SHOP", "VECTORS")) is None
+    assert pipeline.table(TableId("SHOP", "VECTORS")).unsupported_columns == "reread"
+    assert pipeline.matching(TableId("SHOP", "VECTOR_INDEX")) is None
     lines = " ".join(file.read_text().split())
-    for said in ("no values yet in LATER", "the unique index PARTS_CODE identifies rows", "SHOP.VECTORS is left out: FLAG"):
+    for said in (
+        "no values yet in LATER",
+        "the unique index PARTS_CODE identifies rows",
+        "SHOP.VECTOR_INDEX is left out: FLAG",
+    ):
         assert said in lines
     assert "SHOP.SCRATCH is left out: it is a temporary table" in output
     assert (

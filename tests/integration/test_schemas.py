@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from itertools import count
@@ -14,14 +15,20 @@ import oracledb
 import pytest
 
 from pipelines import steps
+from pipelines.config import Pipeline, parse_configuration
+from pipelines.errors import ConfigurationError
+from pipelines.source import open_source
 from standin.serve import standin
 from standin.sqlplus import run_script
 from tests.fix_shop import Shop
 from tests.integration.test_pipeline import caught_up, differences
+from tests.packaged_schemas import packaged_scripts
 from tests.plain_lake import PlainLake
 
 SCRIPTS = Path(__file__).parents[1] / "schemas"
-PUBLISHED = Path(os.environ.get("REDOLAKE_SCHEMAS", "/nowhere"))  # folders of scripts, for `make soak`
+NAMED = ("quartz", "spring_batch")
+PUBLISHED = Path(os.environ.get("REDOLAKE_SCHEMAS", "/nowhere"))  # folders of scripts
+PACKAGED = ("camunda", "flowable")  # for `make soak`, from Maven Central
 CHANGES = {
     "staff": (
         "INSERT INTO staff (name, email, since, team_id) VALUES ('Eve', 'EVE', DATE '2026-02-01', 10)",
@@ -129,23 +136,27 @@ def test_a_materialized_view_is_captured_where_it_is_named_and_an_object_table_i
 
 def value_for(random: Random, kind: str, size: int, precision: int | None, scale: int | None) -> Any:
     """Return a value of a column's type; None for types that need more than a literal."""
-    if kind == "NUMBER":
+    if kind in ("NUMBER", "FLOAT"):
         digits = min(precision or 9, 15) - (scale or 0)
         return random.randrange(10 ** max(digits, 1)) if digits > 0 else 0
-    if kind in ("VARCHAR2", "CHAR"):
-        return "".join(random.choices("abc xyzé'", k=random.randint(1, max(1, min(size // 4, 12))))) + str(random.randrange(9))
+    if kind in ("VARCHAR2", "CHAR", "NVARCHAR2", "CLOB", "NCLOB"):
+        most = random.choice((20, 9_000)) if "LOB" in kind else max(1, min(size // 4, 12))
+        digit = str(random.randrange(9))
+        return digit if size < 4 else "".join(random.choices("abc xyzé'", k=random.randint(1, most))) + digit
     if kind == "DATE" or kind.startswith("TIMESTAMP"):
         return datetime(2026, 1, 1) + timedelta(days=random.randrange(900), seconds=random.randrange(86400))
-    return random.randbytes(min(size, 8)) if kind == "RAW" else None
+    if kind in ("RAW", "BLOB"):
+        return random.randbytes(min(size, 8) if kind == "RAW" else random.choice((20, 9_000)))
+    return random.random() < 0.5 if kind == "BOOLEAN" else None
 
 
 COLUMNS = """SELECT column_name, data_type, data_length, data_precision, data_scale FROM user_tab_cols
     WHERE table_name = :1 AND virtual_column = 'NO' AND hidden_column = 'NO' AND identity_column = 'NO' ORDER BY column_id"""
 
 
-def change_rows(shop: Shop, tables: Sequence[str], random: Random) -> int:
+def change_rows(shop: Shop, tables: Sequence[str], random: Random) -> Counter[str]:
     """Insert, update and delete generated rows; what constraints refuse is left out. Return the number of changed rows."""
-    changed = 0
+    changed = Counter[str]()
     with shop.oracle.connect("SHOP") as connection, connection.cursor() as cursor:
         for table in tables:
             columns = cursor.execute(COLUMNS, [table]).fetchall()
@@ -165,37 +176,78 @@ def change_rows(shop: Shop, tables: Sequence[str], random: Random) -> int:
             for sql, values in statements:
                 try:
                     cursor.execute(sql, values)
-                    changed += cursor.rowcount
+                    changed[table] += cursor.rowcount
                 except oracledb.DatabaseError:
                     continue
         connection.commit()
     return changed
 
 
-@pytest.mark.parametrize("folder", sorted(p for p in PUBLISHED.glob("*") if any(p.glob("*.sql"))), ids=lambda p: p.name)
-def test_a_published_schema_is_captured(shop: Shop, no_spark: str, folder: Path) -> None:
-    """Run the scripts of a folder, and capture each table that doctor accepts and that has a key."""
-    run_scripts(shop, *sorted(folder.glob("*.sql")))
+def proposed_pipeline(shop: Shop, *patterns: str) -> tuple[Pipeline, list[str]]:
+    """Return the pipeline that `init` proposes, and the tables that it refuses."""
+    with open_source(shop.params) as source:
+        found = steps.find_tables(source, "FREEPDB1", patterns)
+        made = steps.propose_pipeline(
+            source,
+            name="schema",
+            connection="oracle_shop",
+            container="FREEPDB1",
+            found=found,
+            large_objects="reread",
+            landing=str(shop.folder / "landing"),
+            lake=str(shop.folder / "lake"),
+        )
+    return parse_configuration(made.text, {}).pipelines["schema"], [table.table.name for table in made.refused]
+
+
+def captured_and_changed(shop: Shop, no_spark: str, seed: str) -> list[str]:
+    """Capture the schema by the file that `init` writes, change rows of each table, and return the tables that it refuses."""
     shop.run_sql(*(f'ALTER TABLE "{table}" DISABLE CONSTRAINT "{name}"' for table, name in foreign_keys(shop)))
-    tables = list(rows_of_schema(shop))
-    if not tables:
-        pytest.skip("the stand-in creates none of its tables")
-    found = steps.run_doctor(shop.pipeline(tables=[f"SHOP.{t}" for t in tables]), shop.params)
-    refused = {f.subject for f in found if f.severity == "error"}
-    accepted = [t for t in tables if not any(s == f"SHOP.{t}" or s.startswith(f"SHOP.{t}.") for s in refused)]
-    if not accepted:
-        pytest.skip(f"doctor accepts none of {len(tables)} tables: {sorted(refused)[:5]}")
-    pipeline = shop.pipeline(tables=[f"SHOP.{t}" for t in accepted])
+    pipeline, refused = proposed_pipeline(shop, "SHOP.*")
+    assert [f for f in steps.run_doctor(pipeline, shop.params) if f.severity == "error"] == []
     steps.take_snapshot(pipeline, source=shop.params, spark=no_spark)
-    random = Random(folder.name)
-    changed = 0
-    for _ in range(3):
-        changed += change_rows(shop, accepted, random)
+    tables = [name for name in rows_of_schema(shop) if name not in refused]
+    random, changed = Random(seed), Counter[str]()
+    for _ in range(2):
+        changed += change_rows(shop, tables, random)
         caught_up(shop, pipeline, no_spark)
 
-    assert changed > 0
     assert {t.table: str(t.error) for t in steps.read_status(pipeline).tables if t.state == "held"} == {}
     assert differences(shop, pipeline) == {}
+    assert [table for table in tables if not changed[table]] == []
+    return refused
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_a_named_schema_is_captured_whole(shop: Shop, no_spark: str, name: str) -> None:
+    run_scripts(shop, SCRIPTS / f"{name}.sql")  # Quartz begins with DROP TABLE
+
+    assert captured_and_changed(shop, no_spark, name) == []
+
+
+@pytest.mark.parametrize("folder", sorted(p for p in PUBLISHED.glob("*") if any(p.glob("*.sql"))), ids=lambda p: p.name)
+def test_a_published_schema_is_captured(shop: Shop, no_spark: str, folder: Path) -> None:
+    run_scripts(shop, *sorted(folder.glob("*.sql")))
+
+    captured_and_changed(shop, no_spark, folder.name)
+
+
+@pytest.mark.skipif("REDOLAKE_PACKAGED_SCHEMAS" not in os.environ, reason="a part of make soak")
+@pytest.mark.parametrize("name", PACKAGED)
+def test_a_schema_of_a_package_is_captured_whole(shop: Shop, no_spark: str, packages: dict[str, list[Path]], name: str) -> None:
+    assert run_scripts(shop, *packages[name]) == []
+
+    assert captured_and_changed(shop, no_spark, name) == []
+
+
+@pytest.fixture(scope="module")
+def packages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Path]]:
+    """Get the scripts of packages in the order in which they run; the test is skipped where they cannot be had."""
+    folder = tmp_path_factory.mktemp("packages")
+    try:
+        return packaged_scripts(folder)
+    except ConfigurationError as error:
+        pytest.skip(f"the packages cannot be had here: {error}")
 
 
 def foreign_keys(shop: Shop) -> list[tuple[str, str]]:

@@ -55,14 +55,18 @@ def test_large_objects_of_an_index_organized_table_are_left_out() -> None:
     assert (found.large_objects, found.refused) == ("exclude", ())
 
 
-def test_a_table_that_logminer_does_not_show_is_refused() -> None:
-    assert "as UNSUPPORTED" in proposed(column("FLAG", OracleType("BOOLEAN"), 2)).refused[0]
+def test_rows_that_logminer_does_not_show_are_read_again_where_they_have_a_rowid() -> None:
+    flag, photo = column("FLAG", OracleType("BOOLEAN"), 2), column("PHOTO", OracleType("BFILE"), 3)
+
+    assert (proposed(flag).rereads_rows, proposed(flag).refused) == (True, ())
+    assert (proposed(flag, photo).rereads_rows, proposed(flag, photo).exclude) == (True, ("PHOTO",))
+    assert "as UNSUPPORTED" in proposed(flag, iot=True, parts=(Part(5),)).refused[0]
 
 
 def test_odd_names_in_the_file_are_read_back_as_they_are() -> None:
     odd = TableId("Shop it's", "on: #1")
     settings = {"on": "string", "Total $": 2, "YES": "integer"}
-    table = ProposedTable(odd, KeyPolicy("columns", ("Key 1", "ON")), settings, ("Old one",))
+    table = ProposedTable(odd, KeyPolicy("columns", ("Key 1", "ON")), settings, ("Old one",), rereads_rows=True)
     refused = ProposedTable(TableId("SHOP", "a*b"), refused=("why: # not",))
     file = FirstFile(
         "p", "c", "PDB-1", "/d: #1/landing", "s3://b/lake", None, "exclude", ("SHOP.*",), (table, refused), head="x"
@@ -72,5 +76,6 @@ def test_odd_names_in_the_file_are_read_back_as_they_are() -> None:
 
     (found,) = read.tables
     assert (found.id, found.key_policy, found.columns, found.exclude) == (odd, table.key, settings, ("Old one",))
+    assert found.unsupported_columns == "reread"
     assert (read.source.container, read.landing, read.large_objects) == ("PDB-1", "/d: #1/landing", "exclude")
     assert (read.matching(refused.table), read.matching(ORDERS) is not None) == (None, True)
