@@ -27,10 +27,12 @@ class Progress(str):
         return self
 
 
-def counting(batches: Iterable[Rows], work: str, report: Callable[[str], None]) -> Iterator[Rows]:
-    """Pass batches of rows on, and report after each how many rows there were. The lines are empty: logs need none."""
+def counting(batches: Iterable[Rows], work: str, report: Callable[[str], None], expected: int | None = None) -> Iterator[Rows]:
+    """Pass batches of rows on, and report after each how many rows there were, of those `expected`. The lines are empty: logs
+    need none."""
     done = 0
     for batch in batches:
         done += batch.num_rows()
-        report(Progress("", work, done))
+        report(Progress("", work, done, None if expected is None or expected <= done else expected))
         yield batch
+    report(Progress("", work, done, done))

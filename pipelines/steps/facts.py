@@ -110,6 +110,14 @@ def record_snapshot(context: PipelineContext, tables: Iterable[TableId], fact: S
     context.ledger.record_facts({("snapshot", str(table)): to_body(one) for table, one in timed.items()})
 
 
+def expected_rows(context: PipelineContext, table: TableId) -> int | None:
+    """Return how many rows the table had at its last comparison, or else at its last snapshot."""
+    proofs = (context.ledger.fact("proofs", str(table)) or {}).get("proofs", [])
+    compared: Iterator[int] = (proof["rows"] for proof in proofs if proof["rows"] is not None)
+    body = context.ledger.fact("snapshot", str(table))
+    return next(compared, None if body is None else from_body(SnapshotFact, body, f"the snapshot of {table}").rows)
+
+
 def utc_end_time(window: Window, facts: RedoFacts, ahead: timedelta) -> datetime | None:
     """Return when the window's end was written, in UTC."""
     found = end_time(window, facts)

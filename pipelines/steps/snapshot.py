@@ -54,7 +54,7 @@ from pipelines.source import (
 from pipelines.steps.apply import finding_of
 from pipelines.steps.captured_tables import with_matched_tables
 from pipelines.steps.doctor import source_findings
-from pipelines.steps.facts import record_snapshot
+from pipelines.steps.facts import expected_rows, record_snapshot
 from pipelines.steps.leases import renewed, take_apply_lease
 from pipelines.steps.redo_dictionary import dictionary_for
 from pipelines.steps.refused_tables import hold_refused
@@ -338,12 +338,13 @@ def read_table_as_of(
         there = context.landing.snapshots.manifest(wanted, scn)
         if there is None:
             found, started = dictionary_of(context, wanted, scn), time.monotonic()
+            expected = expected_rows(context, wanted)  # before this snapshot is recorded in place of the last one
             record_snapshot(context, [wanted], SnapshotFact("reading", scn))
             with open_pipeline_source(pipeline, source, pipeline.source.container) as oracle:
                 by_rowid, token = pipeline.table(wanted).key == "rowid", uuid.uuid4().hex
 
                 def write(answers: Iterator[Any]) -> SnapshotFile:
-                    counted = counting(answers, f"rows of {wanted}", report)
+                    counted = counting(answers, f"rows of {wanted}", report, expected)
                     return context.landing.snapshots.write_rows(wanted, scn, counted, token=token)
 
                 chosen = within_limit(context, wanted, write) if by_itself else write

@@ -25,6 +25,7 @@ from pipelines.redo import RedoFacts
 from pipelines.schema import valid_at
 from pipelines.scn import Scn
 from pipelines.source import ConnectParams, Source, read_redo_facts, read_tables
+from pipelines.steps.facts import expected_rows
 from pipelines.steps.run import Spark, spark_when_needed
 from pipelines.steps.same_container import read_same_container
 from pipelines.steps.scn_times import contents_time
@@ -221,9 +222,10 @@ def read_side(
         raise SchemaConflict("the table is not in the dictionary any more", cure="redolake status", table=table)
     report(f"reading {table} AS OF SCN {scn}{beside(contents_time(context, entry))}")
     columns, by_rowid = columns_of(found, version), version.key_kind == "rowid"
+    expected = expected_rows(context, table)
 
     def write(batches: Iterator[Any]) -> str:
-        counted = counting(batches, f"rows of {table}", report)
+        counted = counting(batches, f"rows of {table}", report, expected)
         return context.landing.snapshots.write_for_comparison(token, found.object_id, counted)
 
     path = read_rows(context, source, oracle, columns, scn, by_rowid, write)

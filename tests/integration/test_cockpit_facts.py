@@ -13,7 +13,9 @@ from pipelines.context import ledger_url, open_context
 from pipelines.errors import RedoLost, SourceUnavailable
 from pipelines.source import ConnectParams
 from pipelines.steps.capture import PlanOutcome
+from pipelines.steps.facts import expected_rows
 from pipelines.steps.scn_times import written_by
+from pipelines.table import TableId
 from pipelines.utc import utc_text
 from tests.fix_shop import Shop, shop
 
@@ -45,6 +47,9 @@ def test_capture_leaves_what_the_page_shows_and_an_outage_and_a_loss_are_seen(sh
     assert [table.snapshot for table in seen(pipeline).tables] == ["waits to be read"] * 2
     read = steps.read_snapshot_table(pipeline, shop.params, begun.scn, "SHOP.PAYMENTS")
     rows = read.rows
+    with open_context(pipeline) as context:
+        found = [expected_rows(context, TableId.parse(table)) for table in ("SHOP.PAYMENTS", "SHOP.ORDERS")]
+    assert found == [rows, None]
     assert read.at == begun.at
     assert f"{rows:,} rows read in" in seen(pipeline).tables[1].snapshot
     for seed in (1, 2):

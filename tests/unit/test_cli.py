@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from pipelines.apply.comparison import Difference
 from pipelines.cli import app, output
-from pipelines.progress import Progress
+from pipelines.progress import Progress, counting
 from pipelines.reconcile.dropped_transactions import DropReport
 from pipelines.redo import Position
 from pipelines.scn import Scn
@@ -389,3 +389,17 @@ def test_work_that_is_counted_has_a_bar_on_a_terminal_and_lines_elsewhere(monkey
 
     assert all(part in on_terminal for part in ("landing", "comparing tables", "3/12", "rows of SHOP.STOCK", "70000/?"))
     assert shown(Console(force_terminal=False)) == "landing\nSHOP.ORDERS is equal\n"
+
+
+def test_rows_that_are_read_are_counted_up_to_those_of_the_last_time_and_the_bar_goes_in_the_end():
+    class Frame:
+        def num_rows(self):
+            return 400
+
+    def counts(expected):
+        said = []
+        assert len(list(counting([Frame(), Frame(), Frame()], "rows of SHOP.STOCK", said.append, expected))) == 3
+        return [(line.done, line.total) for line in said]
+
+    assert counts(None) == [(400, None), (800, None), (1200, None), (1200, 1200)]
+    assert counts(1000) == [(400, 1000), (800, 1000), (1200, None), (1200, 1200)], "there may be more by now"
