@@ -9,12 +9,14 @@ them into docs/reference/errors.md.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 
 class RedolakeError(Exception):
-    """An error with `what` happened, `where` (thread, sequence, SCN, table, file ...), and the `cure`."""
+    """An error with `what` happened, `where` (thread, sequence, SCN, table, file ...), and the `cure`. Its text names each
+    place once; `where` also has those that `what` names."""
 
     def __init__(self, what: str, *, cure: str = "", ora_code: int | None = None, **where: object) -> None:
         self.what, self.cure, self.ora_code = what, cure, ora_code
@@ -26,7 +28,8 @@ class RedolakeError(Exception):
         return type(self).__name__
 
     def __str__(self) -> str:
-        where = ", ".join(f"{k} {v}" for k, v in self.where.items())
+        places = (f"{key.replace('_', ' ')} {value}" for key, value in self.where.items())
+        where = ", ".join(place for place in places if not re.search(rf"\b{re.escape(place)}\b", self.what, re.IGNORECASE))
         name = "" if type(self) in (Transient, Terminal) else f"{self.code}: "  # the families' own names help nobody
         return f"{name}{self.what}" + (f" ({where})" if where else "") + (f"\n  do this: {self.cure}" if self.cure else "")
 
