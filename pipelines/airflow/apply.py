@@ -45,9 +45,9 @@ def apply_dag(pipeline: Pipeline) -> DAG:
             return {}
         scns = f"[{prepared.start}, {prepared.end}){beside(prepared.ends_at)}"
         log.info("commits of SCN %s, %s: %s", scns, prepared.reason, prepared.batch)
-        return asdict(prepared)
+        return {"batch": prepared.batch}
 
-    @task(doc_md=TASKS["record"], outlets=[tables_alias(pipeline)])
+    @task(doc_md=TASKS["record"], multiple_outputs=False, outlets=[tables_alias(pipeline)])
     def record(batch: str) -> dict[str, Any]:
         from pipelines import steps
 

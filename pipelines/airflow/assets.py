@@ -12,20 +12,25 @@ from pipelines.config import Pipeline
 from pipelines.table import TableId
 
 
+def group_of(pipeline: Pipeline) -> str:
+    """Return the group under which Airflow lists a pipeline's assets together."""
+    return f"redolake.{pipeline.name}"
+
+
 def landing_asset(pipeline: Pipeline) -> Asset:
-    return Asset(name=f"{pipeline.name}.landing", uri=f"redolake://{pipeline.name}/landing")
+    return Asset(name=f"{pipeline.name}.landing", uri=f"redolake://{pipeline.name}/landing", group=group_of(pipeline))
 
 
 def table_asset(pipeline: Pipeline, table: TableId) -> Asset:
     """Return the asset `<pipeline>.OWNER.NAME`; characters that asset names cannot have are percent-encoded."""
     name = quote(str(table), safe=".$#_")
     uri = f"redolake://{pipeline.name}/{quote(str(table), safe='.$_')}"
-    return Asset(name=f"{pipeline.name}.{name}", uri=uri, extra={"target": pipeline.target(table)})
+    return Asset(name=f"{pipeline.name}.{name}", uri=uri, group=group_of(pipeline), extra={"target": pipeline.target(table)})
 
 
 def tables_alias(pipeline: Pipeline) -> AssetAlias:
     """Return the alias to which events are added: plain outlets would publish an event for held tables too."""
-    return AssetAlias(name=f"{pipeline.name}.tables")
+    return AssetAlias(name=f"{pipeline.name}.tables", group=group_of(pipeline))
 
 
 def publish_table_events(

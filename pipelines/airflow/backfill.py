@@ -60,7 +60,7 @@ def backfill_dag(pipeline: Pipeline) -> DAG:
             return {}
         return {"batch": prepared.batch, "plan": prepared.plan}
 
-    @task(doc_md=TASKS["record"])
+    @task(doc_md=TASKS["record"], multiple_outputs=False)
     def record(batch: str) -> dict[str, Any]:
         from pipelines import steps
 

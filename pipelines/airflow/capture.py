@@ -15,7 +15,7 @@ from airflow.sdk import DAG, get_current_context, task
 from pipelines.airflow.assets import landing_asset
 from pipelines.airflow.connections import resolved_pipeline, source_of
 from pipelines.airflow.lineage import is_installed, landing_folder, oracle_table, report_lineage
-from pipelines.airflow.links import PAGE_LINKS, WINDOW_LINKS, give_links
+from pipelines.airflow.links import MINE_LINKS, WINDOW_LINKS, give_links
 from pipelines.airflow.run_notes import leave_note, window_note
 from pipelines.airflow.runway import runway_task
 from pipelines.airflow.schedule import capture_schedule
@@ -70,7 +70,8 @@ def capture_dag(pipeline: Pipeline) -> DAG:
 
         context = get_current_context()
         context["slice_label"] = f"slice {slice_number}"  # type: ignore[typeddict-unknown-key]
-        context["task"].operator_extra_links = PAGE_LINKS  # a mapped task is made from its class, which has none
+        context["task"].operator_extra_links = MINE_LINKS  # a mapped task is made from its class, which has none
+        context["task"].redolake_window = window  # type: ignore[attr-defined]
         with resolved_pipeline(pipeline) as resolved:
             mined = steps.mine_window_slice(resolved, source_of(pipeline), window, slice_number)
         context["slice_label"] = label = slice_label(mined)  # type: ignore[typeddict-unknown-key]
@@ -108,7 +109,7 @@ def capture_dag(pipeline: Pipeline) -> DAG:
     with DAG(**settings, schedule=capture_schedule(pipeline), doc_md=dag_text(CAPTURE, pipeline)) as dag:
         runway_task(pipeline)
         planned = PlanWindow(task_id="plan", pipeline=pipeline, doc_md=TASKS["plan"]).output
-        landed = give_links(land(planned, give_links(mine.expand_kwargs(planned), PAGE_LINKS)), WINDOW_LINKS)
+        landed = give_links(land(planned, give_links(mine.expand_kwargs(planned), MINE_LINKS)), WINDOW_LINKS)
         if pipeline.patterns and pipeline.new_tables == "capture":
             join_new_tables(pipeline, landed)
     return dag

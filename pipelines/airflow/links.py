@@ -32,7 +32,7 @@ class RecoverLink(BaseOperatorLink):
 
 
 class WindowLink(BaseOperatorLink):
-    """To the page from the window on that the task has landed, with its SCNs, times, row account and manifest."""
+    """To the page from the task's window on, with its SCNs, times, row account and manifest."""
 
     name = "Window"
 
@@ -46,6 +46,7 @@ class WindowLink(BaseOperatorLink):
 
 
 PAGE_LINKS = (PageLink(), RecoverLink())
+MINE_LINKS = (*PAGE_LINKS, WindowLink())
 WINDOW_LINKS = (PageLink(), WindowLink())
 
 

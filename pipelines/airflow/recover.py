@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from airflow.providers.standard.operators.trigger_dagrun import TriggerDagRunOperator
 from airflow.sdk import DAG, Param, get_current_context, task
@@ -19,6 +19,9 @@ from pipelines.airflow.settings import dag_settings
 from pipelines.airflow.texts import RECOVER, TASKS, dag_text
 from pipelines.config import Pipeline
 
+if TYPE_CHECKING:
+    from pipelines.window.recovery_options import Choice
+
 log = logging.getLogger(__name__)
 
 CHOICES = {
@@ -29,6 +32,7 @@ CHOICES = {
     "position": "position: continue from the SCN below, which is checked",
 }
 KINDS = ("snapshot", "gap", "position")
+NEEDS = {"gap": " and a *Reason*", "position": ", an *SCN* and a *Reason*"}
 
 
 def recover_params(pipeline: Pipeline) -> dict[str, Param]:
@@ -45,6 +49,14 @@ def recover_params(pipeline: Pipeline) -> dict[str, Param]:
         "tables": tables_param(pipeline, [], "With snapshot: none chosen means all; others are held until read again."),
         "confirm": confirmation(pipeline, "snapshot, gap and position"),
     }
+
+
+def in_form(choice: Choice) -> str:
+    """Say how a way to continue is chosen here; some need work outside of Airflow."""
+    from pipelines.cockpit.actions import FORM_CHOICES
+
+    name = FORM_CHOICES.get(choice.name)
+    return choice.command if name is None else f"trigger this DAG again with *Choice* {name}{NEEDS.get(name, '')}"
 
 
 def question(pipeline: Pipeline, chosen: Mapping[str, Any]) -> Question | None:
@@ -72,9 +84,10 @@ def recover_dag(pipeline: Pipeline) -> DAG:
             if chosen["choice"] not in KINDS:
                 inspect = steps.recheck_redo_loss if chosen["choice"] == "restored" else steps.inspect_redo_loss
                 found = inspect(resolved, source_of(pipeline))
-                log.info("%s", steps.recovery_text(found))
+                text = steps.recovery_text(found, in_form)
                 if found.lost:
-                    raise AirflowFailException(steps.recovery_text(found))
+                    raise AirflowFailException(text)
+                log.info("%s", text)
                 return []
             by = decided(pipeline, context)
             made = steps.declare_gap(

@@ -60,6 +60,7 @@ def snapshot_dag(pipeline: Pipeline) -> DAG:
 
     @task(
         doc_md=TASKS["read"],
+        multiple_outputs=False,
         max_active_tis_per_dagrun=pipeline.mining_tasks,
         map_index_template="{{ task.op_kwargs['table'] }}",
     )

@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 
 def verify_dag(pipeline: Pipeline) -> DAG:
-    @task(doc_md=TASKS["verify"], retries=0)
+    @task(doc_md=TASKS["verify"], multiple_outputs=False, retries=0)
     def verify() -> dict[str, Any]:
         """Return how many tables are equal, and the others by name. Fails unless all are equal."""
         from pipelines import steps

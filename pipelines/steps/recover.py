@@ -7,7 +7,7 @@ rows were carried and cannot be completed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -298,15 +298,19 @@ def open_transactions(context: PipelineContext, position: Position) -> tuple[Ope
     return last.open_transactions
 
 
-def recovery_text(found: RecoveryReport) -> str:
-    """Return the report as lines for a person, with commands that can be copied."""
+def command_of(choice: Choice) -> str:
+    return choice.command
+
+
+def recovery_text(found: RecoveryReport, how: Callable[[Choice], str] = command_of) -> str:
+    """Return the report as lines for a person. `how` says how a choice is carried out: by default its command, to be copied."""
     lines, at = [f"back: redo thread {log.thread} log {log.sequence}" for log in found.back], beside(found.position_at)
     if found.error is None:
         return "\n".join([*lines, f"Nothing is lost: the redo from SCN {found.position.scn}{at} on is there."])
     lines += [found.error.what, f"position: SCN {found.position.scn}{at} of incarnation {found.position.resetlogs_id}"]
     lines += [f"missing: {missing_text(log)}" for log in found.missing]
     for number, choice in enumerate(found.choices, 1):
-        lines += ["", f"{number}. {choice.what}", f"   costs: {choice.costs}", f"   {choice.command}"]
+        lines += ["", f"{number}. {choice.what}", f"   costs: {choice.costs}", f"   {how(choice)}"]
         if choice.name == "restore":
             lines += [f"   RMAN> {line}" for line in found.rman]
     return "\n".join(lines if found.choices else [*lines, "", f"do this: {found.error.cure}"])

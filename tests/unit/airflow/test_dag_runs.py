@@ -16,9 +16,9 @@ from tests.unit.airflow.conftest import RUNWAY
 
 pytestmark = [pytest.mark.airflow, pytest.mark.usefixtures("airflow_db")]
 
-PLANNED = PlanOutcome("window", "2 logs", "w1", (0, 1))
-NOTHING_NEW = PlanOutcome("nothing", "no new sealed log")
 NAME = "0000000011-00000000000000000100-00000000000000000200"
+PLANNED = PlanOutcome("window", "2 logs", NAME, (0, 1))
+NOTHING_NEW = PlanOutcome("nothing", "no new sealed log")
 LANDED = LandedWindowReport(NAME, 100, 200, 7, "/l/manifest.json", ends_at="2026-11-22T12:00:03+00:00")
 BATCH = PreparedBatch("/l/batch.json", "1 window", ("SHOP.ORDERS", "SHOP.ORDER_LINES"), 100, 200)
 LOST = RedoLost("Redo Thread 1 is inconsistent", cure="restore sequence 12345, or snapshot again", thread=1, sequence=12345)
@@ -52,7 +52,7 @@ def always(error):
 
 def mined(number, *sequences):
     logs = tuple(LogTally(LogIdentity(2, sequence, 11, 100, 200), 3, "hash") for sequence in sequences)
-    return SliceRecord("w1", number, "token", (), (), logs, {}, ())
+    return SliceRecord(NAME, number, "token", (), (), logs, {}, ())
 
 
 def names(steps):
@@ -71,7 +71,7 @@ def test_a_window_is_planned_mined_slice_by_slice_and_landed(run, steps):
     assert set(states.values()) == {"success"}
     assert {("plan", -1), ("mine", 0), ("mine", 1), ("land", -1), ("runway", -1)} == set(states)
     source = steps.calls[0][1][0]
-    assert steps.calls[-1][1] == ("w1", [mined(0), mined(1)], source)
+    assert steps.calls[-1][1] == (NAME, [mined(0), mined(1)], source)
     assert (source.user, source.password, source.dsn) == ("c##reader", "hidden-word", "db.example:1521/FREE")
 
 
@@ -89,6 +89,29 @@ def test_the_note_of_a_run_and_the_event_of_the_landing_have_window_scns_and_tim
     assert events(ran) == {"redolake://shop/landing": facts}
 
 
+def test_the_logs_of_tasks_have_the_time_beside_the_scn(run, steps, caplog):
+    from pipelines.airflow.apply import apply_dag
+    from pipelines.airflow.snapshot import snapshot_dag
+
+    at, shown = "2026-11-22T12:00:03+00:00", "(2026-11-22 12:00:03 UTC)"
+    steps.answers("prepare_batch", replace(BATCH, ends_at=at))
+    steps.answers("record_batch", RecordedBatch({}, (), 100, 200, ends_at=at))
+    steps.answers("begin_snapshot", BegunSnapshot(90, ("SHOP.ORDERS",), replace=False, at=at))
+    steps.answers("read_snapshot_table", TableSnapshot("SHOP.ORDERS", 90, 1, at))
+    steps.answers("prepare_snapshot_load", "/l/snapshot.json")
+    steps.answers("record_snapshot_load", LoadedSnapshot(90, (TableSnapshot("SHOP.ORDERS", 90, 1, at),)))
+    caplog.set_level("INFO", "pipelines.airflow")
+
+    run(apply_dag)
+    run(snapshot_dag)
+
+    said = [record.getMessage() for record in caplog.records if record.name.startswith("pipelines.airflow")]
+    assert f"commits of SCN [100, 200) {shown}, 1 window: /l/batch.json" in said
+    assert "SCN 100 to 200, redo up to 2026-11-22 12:00:03 UTC, 0 rows" in said
+    assert f"AS OF SCN 90 {shown}: SHOP.ORDERS" in said
+    assert said.count(f"SHOP.ORDERS: 1 rows AS OF SCN 90 {shown}") == 2
+
+
 def test_a_task_links_to_the_page_the_form_of_recover_and_the_window(run, steps):
     from pipelines.airflow.capture import capture_dag
 
@@ -100,8 +123,9 @@ def test_a_task_links_to_the_page_the_form_of_recover_and_the_window(run, steps)
     _, good = run(capture_dag)
 
     page = "/dags/shop_capture/plugin/redolake-dag"
-    assert links(failed, "mine") == {"PageLink": page, "RecoverLink": "/dags/shop_recover"}
-    assert links(good, "land") == {"PageLink": page, "WindowLink": "/redolake/pipelines/shop?before=11-200"}
+    window = "/redolake/pipelines/shop?before=11-200"
+    assert links(failed, "mine") == {"PageLink": page, "RecoverLink": "/dags/shop_recover", "WindowLink": window}
+    assert links(good, "land") == {"PageLink": page, "WindowLink": window}
 
 
 def links(ran, task):

@@ -155,6 +155,21 @@ def test_dags_run_one_at_a_time_and_retry_as_configured(dags):
             ) == (0 if task.task_id in ("runway", "verify", "resume", "doctor", "drop") else 2, 2.0, 1.0, 60.0)
 
 
+def test_a_result_is_one_value_unless_another_task_needs_one_key_of_it(dags):
+    split = {
+        (dag.dag_id, task.task_id) for dag in dags.values() for task in dag.tasks if getattr(task, "multiple_outputs", False)
+    }
+    mapped = {
+        (dag.dag_id, task.task_id)
+        for dag in dags.values()
+        for task in dag.tasks
+        if getattr(task, "partial_kwargs", {}).get("multiple_outputs")
+    }
+
+    assert split == {(f"shop_{part}", "prepare") for part in ("apply", "snapshot", "backfill")}
+    assert mapped == set()
+
+
 def test_owner_tags_pool_and_queue_are_those_of_the_pipeline(settings):
     from pipelines.airflow.capture import capture_dag
     from pipelines.config import AirflowSettings
@@ -169,8 +184,10 @@ def test_owner_tags_pool_and_queue_are_those_of_the_pipeline(settings):
 
 def test_apply_is_started_by_the_landing_and_by_time(dags):
     (outlet,) = dags["shop_capture"].get_task("land").outlets
+    (alias,) = dags["shop_apply"].get_task("record").outlets
     schedule = dags["shop_apply"].timetable
 
+    assert (outlet.group, alias.group) == ("redolake.shop", "redolake.shop")
     assert schedule.asset_condition == outlet
     assert schedule.timetable.expression == "*/5 * * * *"
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from pipelines.errors import Finding
 from pipelines.redo import Position
 from pipelines.steps.doctor_report import DoctorReport
-from pipelines.steps.recover import RecoveryReport
+from pipelines.steps.recover import RecoveryReport, recovery_text
 from pipelines.steps.redo_loss import ErrorReport
 from pipelines.steps.status import DeclaredGapReport, GapTransaction
 from pipelines.steps.transactions import DropCost, TransactionList
+from pipelines.window.recovery_options import Choice
 from tests.unit.airflow.test_dag_runs import names, run
 
 pytestmark = [pytest.mark.airflow, pytest.mark.usefixtures("airflow_db")]
@@ -33,7 +36,7 @@ def recovery(steps):
     steps.answers("recheck_redo_loss", look(False))
     steps.answers("declare_gap", MADE)
     steps.cost_of = lambda found, kind: f"{kind}: declare the gap, SCN 10 to 20"
-    steps.recovery_text = lambda found: "log 7 is gone: choose" if found.lost else "nothing is lost"
+    steps.recovery_text = lambda found, how: "log 7 is gone: choose" if found.lost else "nothing is lost"
     return steps
 
 
@@ -45,6 +48,20 @@ def test_a_look_fails_while_redo_is_lost_and_changes_nothing(run, recovery):
     assert states["decide", -1] == "failed"
     assert ran.state == "failed"
     assert names(recovery) == ["inspect_redo_loss"]
+
+
+def test_the_form_names_its_own_choices_and_a_terminal_the_commands():
+    from pipelines.airflow.recover import in_form
+
+    offered = ("restore", "snapshot", "gap", "position", "connection", "new-pipeline")
+    found = replace(look(True), choices=tuple(Choice(name, "what", "costs", f"redolake {name}") for name in offered))
+
+    terminal, form = recovery_text(found), recovery_text(found, in_form)
+
+    assert all(f"   redolake {name}" in terminal for name in offered)
+    assert "   trigger this DAG again with *Choice* gap and a *Reason*" in form
+    assert "   trigger this DAG again with *Choice* restored" in form
+    assert [line for line in form.splitlines() if "redolake " in line] == ["   redolake new-pipeline"]
 
 
 def test_checking_again_succeeds_when_no_redo_is_lost(run, recovery):

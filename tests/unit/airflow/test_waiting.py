@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.airflow, pytest.mark.usefixtures("airflow_db")]
 
 AWAITED = AwaitedLog(dbid=7, resetlogs_id=11, position=100, thread=2, sequence=57, scn=100)
 WAIT = PlanOutcome("wait", "redo thread 2: log 57 is switched", awaited=AWAITED)
-PLANNED = PlanOutcome("window", "2 logs", "w1", (0,))
+PLANNED = PlanOutcome("window", "2 logs", "0000000011-00000000000000000100-00000000000000000200", (0,))
 LANDED = LandedWindowReport("11-100-200", 100, 200, 7, "/l/manifest.json")
 
 
@@ -102,7 +102,7 @@ def test_a_blocked_check_does_not_delay_other_triggers(steps, monkeypatch):
 def test_the_trigger_ends_at_the_deadline_after_a_last_check(steps):
     steps.answers("is_still_awaited", True)
 
-    assert "is overdue" in fired(waiting(until=0.0005, every=60))["because"]
+    assert "is overdue" in fired(waiting(until=0.02, every=60))["because"]
     assert len(steps.calls) == 2
 
 
