@@ -164,7 +164,7 @@ def test_an_overdue_log_fails_the_run_at_once_with_its_name_and_mines_nothing(ru
 def test_the_overdue_message_names_thread_sequence_scn_and_where_to_look():
     text = str(log_overdue(AWAITED, 30))
 
-    for part in ("Redo Thread 2: log 57", "30 minutes", "thread 2, sequence 57, scn 100", "V$ARCHIVE_DEST_STATUS", "runway"):
+    for part in ("Redo Thread 2: log 57", "30 minutes", "(sequence 57, scn 100)", "V$ARCHIVE_DEST_STATUS", "runway"):
         assert part in text
 
 
