@@ -19,7 +19,6 @@ from hypothesis import note
 from pipelines.config import WindowLimits
 from pipelines.decode.changes import decode_changes
 from pipelines.land.landing import Landing
-from pipelines.landed_schema import LANDED_SCHEMA
 from pipelines.mine import LogSet, mine_from_any_copy, mine_slice
 from pipelines.records.batch_result import RowAccount
 from pipelines.records.slice_record import SliceRecord
@@ -141,7 +140,7 @@ class ReferenceCopy:
         )
         rows = cut_off(iter(mining)) if killed else iter(mining)
         return self.landing.windows.write_slice(
-            window, reading.own.number, rows, uuid.uuid4().hex, schema=LANDED_SCHEMA, tables=self.object_ids, names=IDS
+            window, reading.own.number, rows, uuid.uuid4().hex, tables=self.object_ids, names=IDS
         )
 
     # --- apply

@@ -23,7 +23,7 @@ from pipelines.apply.decoded import Target, decode
 from pipelines.apply.delta.commit import Tag
 from pipelines.apply.delta.evolve import evolve
 from pipelines.apply.delta.features import check_readers
-from pipelines.apply.delta.merge import Merged, append, merge
+from pipelines.apply.delta.merge import Merged, NetColumns, append, merge
 from pipelines.apply.delta.own_columns import live, needed
 from pipelines.apply.delta.plain_types import write_plain_types
 from pipelines.apply.delta.schema import TargetColumn, check_columns, named
@@ -85,7 +85,7 @@ Prepared = Callable[[], PreparedRange | None]  # of the first range; raises the 
 
 
 @dataclass(slots=True)
-class Progress:
+class TableProgress:
     """`delta_version` is the version of the table that is complete to `complete_to`: a failed range may leave newer ones."""
 
     complete_to: int | None
@@ -110,7 +110,7 @@ def apply_table(
     table.refresh()
     if table.position != counted_from:
         raise Transient("another writer changed the table meanwhile", cure="none: the batch is tried again", table=task.table)
-    progress = Progress(complete_to=table.position, delta_version=table.version)
+    progress = TableProgress(complete_to=table.position, delta_version=table.version)
     error = None if task.hold is None else dict(task.hold.error)
     try:
         check_not_set_back(task, context.scns.start, table.position, table.log)
@@ -146,7 +146,7 @@ def apply_ranges(
     task: TableTask,
     changes_of: ChangesOf,
     prepared: Prepared,
-    progress: Progress,
+    progress: TableProgress,
 ) -> None:
     position = -1 if table.position is None else table.position
     ranges = plan_commit_ranges(task, context.scns, position)
@@ -280,11 +280,11 @@ def merge_range(
 def merge_net_change(table: DeltaTable, task: TableTask, prepared: PreparedRange, tag: Tag) -> Merged:
     """Raise RedoNotUnderstood, with nothing merged, where a change keeps values of a row that the target does not have."""
     version, missing = prepared.commit_range.version, prepared.missing
-    objects = tuple(column.id for column in version.reread if "is_read" in prepared.changes.columns)
+    present = prepared.changes.columns
+    objects = tuple(column.id for column in version.reread if "is_read" in present)
+    has = NetColumns(version.key, objects, missing.ids, prepared.commit_range.filled, "is_whole" in present)
     try:
-        return merge(
-            table, prepared.changes, version.key, tag, task.options, objects, missing.ids, prepared.commit_range.filled
-        )
+        return merge(table, prepared.changes, has, tag, task.options)
     except Exception as failed:
         check_session(table.spark, failed)
         if missing.columns:

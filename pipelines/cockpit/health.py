@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from pipelines.cockpit.texts import clock, count, duration, plural
 from pipelines.cockpit.values import TONES, Health, Latency, State, TableLine
-from pipelines.ledger.reading import FactRow, Reading, WindowRow
+from pipelines.ledger.reading import FactRow, LedgerReading, WindowRow
 from pipelines.records.codec import from_body
 from pipelines.records.facts import FailureFact, PlanFact, RunwayFact
 
@@ -17,7 +17,7 @@ SILENT_SECONDS = 900.0
 
 
 def health_of(
-    pipeline: str, reading: Reading | None, tables: Sequence[TableLine], latency: Latency, *, paused: bool = False
+    pipeline: str, reading: LedgerReading | None, tables: Sequence[TableLine], latency: Latency, *, paused: bool = False
 ) -> Health:
     """`paused`: Airflow's capture DAG is paused; the ledger does not know that."""
     if reading is None or reading.position is None:
@@ -46,13 +46,13 @@ def plain(state: State, sentence: str, cure: str = "") -> Health:
     return Health(state, TONES[state], sentence, cure=cure)
 
 
-def one(reading: Reading, kind: str, name: str = "") -> FactRow | None:
+def one(reading: LedgerReading, kind: str, name: str = "") -> FactRow | None:
     return reading.facts.get(kind, {}).get(name)
 
 
 def verdict(
     pipeline: str,
-    reading: Reading,
+    reading: LedgerReading,
     latency: Latency,
     newest: WindowRow | None,
     lag: float | None,
@@ -97,7 +97,7 @@ def up_to_text(newest: WindowRow | None, lag: float | None, now: datetime) -> st
     return f"Right up to {clock(newest.ends_at, now)} (SCN {count(newest.end_scn)}), {duration(lag)} behind."
 
 
-def late_after(reading: Reading, latency: Latency) -> float:
+def late_after(reading: LedgerReading, latency: Latency) -> float:
     """Return the lag from which on a pipeline is late: three times the usual one, and twice ARCHIVE_LAG_TARGET."""
     runway = one(reading, "runway")
     target = 0
@@ -106,7 +106,7 @@ def late_after(reading: Reading, latency: Latency) -> float:
     return max(LATE_TIMES * (latency.usual_total or 0), 2.0 * target, LATE_FLOOR_SECONDS)
 
 
-def why_late(reading: Reading, latency: Latency, lag: float | None, known_at: datetime | None) -> str | None:
+def why_late(reading: LedgerReading, latency: Latency, lag: float | None, known_at: datetime | None) -> str | None:
     now, limit = reading.read_at, late_after(reading, latency)
     if known_at is not None and now - known_at > timedelta(seconds=max(SILENT_SECONDS, limit)):
         return f"no run has asked Oracle for {duration((now - known_at).total_seconds())}"
@@ -125,12 +125,12 @@ def why_late(reading: Reading, latency: Latency, lag: float | None, known_at: da
     return "no redo thread has switched its log since" if is_nothing_new(reading) else "see the latency by term"
 
 
-def is_nothing_new(reading: Reading) -> bool:
+def is_nothing_new(reading: LedgerReading) -> bool:
     plan = one(reading, "plan")
     return plan is not None and plan.body.get("outcome") == "nothing"
 
 
-def more_facts(reading: Reading, tables: Sequence[TableLine], now: datetime) -> list[str]:
+def more_facts(reading: LedgerReading, tables: Sequence[TableLine], now: datetime) -> list[str]:
     held = sum(table.state == "held" for table in tables)
     found = [f"{plural(held, 'table')} held"] if held else []
     if (runway := one(reading, "runway")) is not None:

@@ -26,7 +26,7 @@ from pipelines.cockpit.values import (
 from pipelines.config import Pipeline
 from pipelines.land import layout
 from pipelines.ledger.entries import Decision, Json, TableEntry
-from pipelines.ledger.reading import Reading, WindowRow, read_ledger
+from pipelines.ledger.reading import LedgerReading, WindowRow, read_ledger
 from pipelines.records.codec import from_body
 from pipelines.records.declared_gap import DeclaredGap
 from pipelines.records.facts import ChoicesFact, LogFact, ProofFact, RedoFact, RunwayFact, SnapshotFact, SourceFact
@@ -68,7 +68,7 @@ def read_overview(
 
 def overview_of(
     pipeline: Pipeline,
-    reading: Reading | None,
+    reading: LedgerReading | None,
     now: datetime,
     *,
     paused: bool = False,
@@ -114,7 +114,7 @@ def with_older(windows: Sequence[WindowRow]) -> list[tuple[WindowRow, WindowRow 
     return list(zip(windows, older[1:], strict=True))
 
 
-def ahead_of(reading: Reading) -> timedelta:
+def ahead_of(reading: LedgerReading) -> timedelta:
     fact = one(reading, "source")
     if fact is None:
         return timedelta(0)
@@ -163,7 +163,7 @@ def account_parts(account: Mapping[str, int] | None) -> tuple[tuple[AccountPart,
 # --- tables
 
 
-def table_lines(pipeline: Pipeline, reading: Reading) -> list[TableLine]:
+def table_lines(pipeline: Pipeline, reading: LedgerReading) -> list[TableLine]:
     """Return all tables: held ones first, then those that others have passed, then by name."""
     furthest = max((entry.position for entry in reading.tables if entry.state == "live"), default=None)
     lake = pipeline.lake.rstrip("/")
@@ -185,7 +185,9 @@ def table_lines(pipeline: Pipeline, reading: Reading) -> list[TableLine]:
     return sorted(lines, key=lambda line: (rank.get(line.state, 4), not line.behind, line.name))
 
 
-def table_line(entry: TableEntry, reading: Reading, target: str, is_behind: bool, complete_to_at: datetime | None) -> TableLine:
+def table_line(
+    entry: TableEntry, reading: LedgerReading, target: str, is_behind: bool, complete_to_at: datetime | None
+) -> TableLine:
     changes, error = reading.changes.get(entry.table), entry.error or {}
     where = error.get("where") or {}
     return TableLine(
@@ -210,7 +212,7 @@ def table_line(entry: TableEntry, reading: Reading, target: str, is_behind: bool
     )
 
 
-def proofs_of(reading: Reading, table: str) -> tuple[Proof, ...]:
+def proofs_of(reading: LedgerReading, table: str) -> tuple[Proof, ...]:
     """Return the comparisons of a table, newest first."""
     fact = one(reading, "proofs", table)
     if fact is None:
@@ -224,7 +226,7 @@ def proofs_of(reading: Reading, table: str) -> tuple[Proof, ...]:
     )
 
 
-def snapshot_time(reading: Reading, entry: TableEntry) -> datetime | None:
+def snapshot_time(reading: LedgerReading, entry: TableEntry) -> datetime | None:
     """Return when the SCN of the table's snapshot was the source's current one; None once it is complete to another SCN."""
     found = snapshot_of(reading, entry)
     if found is None or found.scn_at is None or found.scn != entry.complete_to_scn:
@@ -232,12 +234,12 @@ def snapshot_time(reading: Reading, entry: TableEntry) -> datetime | None:
     return datetime.fromisoformat(found.scn_at)
 
 
-def snapshot_of(reading: Reading, entry: TableEntry) -> SnapshotFact | None:
+def snapshot_of(reading: LedgerReading, entry: TableEntry) -> SnapshotFact | None:
     fact = one(reading, "snapshot", str(entry.table))
     return None if fact is None else from_body(SnapshotFact, fact.body, f"the snapshot of {entry.table}")
 
 
-def snapshot_text(reading: Reading, entry: TableEntry) -> str:
+def snapshot_text(reading: LedgerReading, entry: TableEntry) -> str:
     """Say how far a snapshot in progress is; nothing once the table is live."""
     fact, found = one(reading, "snapshot", str(entry.table)), snapshot_of(reading, entry)
     if fact is None or found is None:
@@ -253,11 +255,11 @@ def snapshot_text(reading: Reading, entry: TableEntry) -> str:
 # --- redo, transactions, batch
 
 
-def missing_logs(reading: Reading) -> set[tuple[int, int]]:
+def missing_logs(reading: LedgerReading) -> set[tuple[int, int]]:
     return set() if reading.loss is None else {(log["thread"], log["sequence"]) for log in reading.loss.missing}
 
 
-def chart_of(reading: Reading) -> RedoChart | None:
+def chart_of(reading: LedgerReading) -> RedoChart | None:
     fact = one(reading, "redo")
     if fact is None:
         return None
@@ -278,7 +280,7 @@ def landed_since(fact: RedoFact, position: Position | None) -> RedoFact:
     return replace(fact, threads=tuple(replace(thread, logs=tuple(map(now, thread.logs))) for thread in fact.threads))
 
 
-def transaction_lines(reading: Reading) -> list[TransactionLine]:
+def transaction_lines(reading: LedgerReading) -> list[TransactionLine]:
     ahead = ahead_of(reading)
     return [
         TransactionLine(
@@ -302,7 +304,7 @@ def age_of(first_at: str | None, now: datetime, ahead: timedelta) -> float | Non
     return max(0.0, (now - (datetime.fromisoformat(first_at) - ahead).replace(tzinfo=UTC)).total_seconds())
 
 
-def batch_of(reading: Reading) -> Batch | None:
+def batch_of(reading: LedgerReading) -> Batch | None:
     found = reading.batch_under_way
     if found is None:
         return None
@@ -311,7 +313,7 @@ def batch_of(reading: Reading) -> Batch | None:
     return Batch(found.name, found.created_at, seconds, is_held)
 
 
-def batch_seconds(reading: Reading) -> dict[str, float]:
+def batch_seconds(reading: LedgerReading) -> dict[str, float]:
     """Return what the last batch spent on assembling, on merging, and altogether."""
     last = reading.last_batch
     if last is None or not (seconds := (last.result or {}).get("seconds")):
@@ -324,7 +326,7 @@ def batch_seconds(reading: Reading) -> dict[str, float]:
     }
 
 
-def runway_of(reading: Reading) -> Mapping[str, object] | None:
+def runway_of(reading: LedgerReading) -> Mapping[str, object] | None:
     fact = one(reading, "runway")
     if fact is None:
         return None
@@ -335,13 +337,13 @@ def runway_of(reading: Reading) -> Mapping[str, object] | None:
 # --- what people decided
 
 
-def decision_lines(reading: Reading) -> list[DecisionLine]:
+def decision_lines(reading: LedgerReading) -> list[DecisionLine]:
     """Return the declared gaps and the other decisions, newest first."""
     gaps = [gap_line(from_body(DeclaredGap, body, name), reading) for name, body in reading.gaps.items()]
     return sorted([*gaps, *map(decision_line, reading.decisions)], key=lambda line: line.at, reverse=True)
 
 
-def gap_line(gap: DeclaredGap, reading: Reading) -> DecisionLine:
+def gap_line(gap: DeclaredGap, reading: LedgerReading) -> DecisionLine:
     lacking = [str(entry.table) for entry in reading.tables if gap.concerns(entry.table, entry.snapshot_scn)]
     what = f"SCN {count(int(gap.start.scn))} to {count(int(gap.end.scn))} was never read"
     if gap.dropped:
@@ -358,7 +360,7 @@ def decision_line(found: Decision) -> DecisionLine:
     return DecisionLine(found.kind, ", ".join(names), str(body.get("reason", "")), found.who, found.at.isoformat())
 
 
-def recovery_of(reading: Reading) -> Recovery | None:
+def recovery_of(reading: LedgerReading) -> Recovery | None:
     loss = reading.loss
     if loss is None:
         return None

@@ -8,7 +8,7 @@ from pipelines.land.files import Files
 from pipelines.records.captured_tables import CapturedTables
 
 
-class Captured:
+class CapturedLists:
     def __init__(self, files: Files) -> None:
         self._files = files
 

@@ -54,7 +54,7 @@ class Gaps:
         if known >= 0:
             state = self._files.read_record(SplitTransactions, layout.split_file(gap.name, windows[known].name)) or state
         for window in windows[known + 1 :]:
-            paths = [f"{layout.window_folder(window.name)}/{name}" for name in window.files]
+            paths = [layout.in_window(window.name, name) for name in window.files]
             state = after_next_window(state, read_columns(self._files, paths, COLUMNS))
             self._files.write_record_once(layout.split_file(gap.name, window.name), state)
         return state.transactions if windows else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipelines.land.captured import Captured
+from pipelines.land.captured import CapturedLists
 from pipelines.land.chain import Chain
 from pipelines.land.dictionary import Dictionary
 from pipelines.land.files import Files
@@ -24,7 +24,7 @@ class Landing:
         self.gaps = Gaps(self._chain)
         self.snapshots = Snapshots(self.files)
         self.dictionary = Dictionary(self.files)
-        self.captured = Captured(self.files)
+        self.captured = CapturedLists(self.files)
 
     def chain_end(self) -> Position | None:
         """Return where the chain of windows and gaps continues; None when nothing is landed."""

@@ -4,15 +4,16 @@ Several attempts may write the same thing; `<token>` and `<attempt>` are random 
 
 handover.json                                  the SCN at which capture begins, and the database's character set
 single-quotes.json                             the first evidence that LogMiner leaves quotes inside values single
-windows/<resetlogs id>-<start>-<end>/          manifest.json, redo-<token>-<slice>.parquet; reread-<token>-<n>.parquet (large
-                                               objects read again), later-<token>.parquet (those of open transactions),
-                                               whole-<token>-<n>.parquet (the keys of all rows, after a DDL that changed rows)
+windows/<resetlogs id>-<start>-<end>/          manifest.json, redo-<token>-<slice>.parquet; reread-<token>-<n>.parquet (rows
+                                               read again AS OF the end), before-<token>-<n>.parquet (AS OF the start),
+                                               later-<token>.parquet (those of open transactions), whole-<token>.parquet (the
+                                               keys of all rows, after a DDL that changed rows)
 chain/<resetlogs id>-<start>.json              the window or declared gap that continues the chain from there
 gaps/<resetlogs id>-<start>.json               declared gaps
 split/<gap>/<window>.json                      transactions split by the gap, as known at the window's end
 dictionary/<resetlogs id>-<scn>.json           when each plan has read the data dictionary, and which content it had
 dictionary/contents/<hash>.json                each distinct content, named by its SHA-256
-captured/<number>.json                          the tables that patterns have matched; the highest number counts
+captured/<number>.json                         the tables that patterns have matched; the highest number counts
 snapshots/<OWNER.NAME>/<scn>/                  snapshot.json, dictionary.json, part-<token>.parquet,
                                                begun-<chain epoch>.json: the epoch in which it was begun,
                                                since-<resetlogs id>-<scn>.json: start of the oldest transaction then open
@@ -21,7 +22,7 @@ batches/<resetlogs id>-<start>-<end>/          spec-<attempt>.json, manifest.jso
                                                -<attempt> after its end SCN
 backfills/<start>-<end>-<token>/               spec.json, manifest.json, carry/
 drops/<resetlogs id>-<scn>-<con_id>-<xid>.json dropped transactions
-approvals/<time>-<token>.json                   what people approved: a resumed table, a DDL; and reads by a policy
+approvals/<time>-<token>.json                  what people approved: a resumed table, a DDL; and reads by a policy
 verify/<token>/<object id>.parquet             rows for one comparison; removed after it
 """
 
@@ -47,8 +48,12 @@ def window_folder(window: str) -> str:
     return f"{WINDOWS}/{window}"
 
 
+def in_window(window: str, file: str) -> str:
+    return f"{window_folder(window)}/{file}"
+
+
 def window_manifest(window: str) -> str:
-    return f"{window_folder(window)}/manifest.json"
+    return in_window(window, "manifest.json")
 
 
 def redo_file(token: str, slice_number: int) -> str:

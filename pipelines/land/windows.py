@@ -19,6 +19,7 @@ from pipelines.land.chain_rules import TAKEN_CURE, build_manifest, check_positio
 from pipelines.land.parquet import frames, read_columns, write_parquet
 from pipelines.land.quotes import Quotes, has_single_quotes
 from pipelines.land.tally import Tally
+from pipelines.landed_schema import LANDED_SCHEMA
 from pipelines.records.batch_spec import RereadFile
 from pipelines.records.slice_record import SliceRecord
 from pipelines.records.window_manifest import (
@@ -60,11 +61,9 @@ class Windows:
         batches: Iterable[pa.RecordBatch],
         token: str,
         *,
-        schema: pa.Schema,
         tables: Mapping[int, TableId],
         names: Iterable[TableId] = (),
         renamed: Renamed = NOT_RENAMED,
-        circumstance: Mapping[str, Any] | None = None,
     ) -> SliceRecord:
         """Write one slice's rows to a file of this attempt, and count and hash them on the way.
 
@@ -80,9 +79,8 @@ class Windows:
                 tally.add(batch)
                 yield batch
 
-        write_parquet(self._files, f"{layout.window_folder(window.name)}/{name}", schema, counted())
+        write_parquet(self._files, layout.in_window(window.name, name), LANDED_SCHEMA, counted())
         facts = {
-            **(circumstance or {}),
             "landed_rows": tally.row_count,
             "unresolved_rows": tally.unresolved_count,
             SINGLE_QUOTE_ROWS: tally.single_quote_count,
@@ -111,7 +109,7 @@ class Windows:
     def discard_slice(self, record: SliceRecord) -> None:
         """Remove the files of a slice that no manifest names."""
         for file in record.files:
-            self._files.remove(f"{layout.window_folder(record.window)}/{file}")
+            self._files.remove(layout.in_window(record.window, file))
 
     @crash.writer
     def publish(
@@ -154,31 +152,31 @@ class Windows:
     ) -> tuple[str, int]:
         """Write the driver's frames to a file that no manifest names yet; return its name and number of rows."""
         name = layout.reread_file(token, number, before=before)
-        return name, write_parquet(self._files, f"{layout.window_folder(window)}/{name}", None, frames(answers))
+        return name, write_parquet(self._files, layout.in_window(window, name), None, frames(answers))
 
     @crash.writer
     def write_whole(self, window: str, token: str, answers: Iterable[Any]) -> tuple[str, int]:
         """Write the driver's frames of a whole table to a file that no manifest names yet; return its name and rows."""
         name = layout.whole_file(token)
-        return name, write_parquet(self._files, f"{layout.window_folder(window)}/{name}", None, frames(answers))
+        return name, write_parquet(self._files, layout.in_window(window, name), None, frames(answers))
 
     @crash.writer
     def write_reread_later(self, window: str, token: str, rows: pa.Table) -> str:
         name = layout.reread_later_file(token)
-        write_parquet(self._files, f"{layout.window_folder(window)}/{name}", rows.schema, rows.to_batches())
+        write_parquet(self._files, layout.in_window(window, name), rows.schema, rows.to_batches())
         return name
 
     def reread_later(self, manifest: WindowManifest) -> pa.Table | None:
         """Return the rows that wait for the end of their transaction; None if there are none."""
         if manifest.reread_later is None:
             return None
-        file = f"{layout.window_folder(manifest.name)}/{manifest.reread_later}"
+        file = layout.in_window(manifest.name, manifest.reread_later)
         with self._files.reading(file) as opened:
             return pq.read_table(opened)
 
     def redo_columns(self, window: str, records: Sequence[SliceRecord], columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Yield some columns of the rows of mined slices."""
-        paths = [f"{layout.window_folder(window)}/{file}" for record in records for file in record.files]
+        paths = [layout.in_window(window, file) for record in records for file in record.files]
         return read_columns(self._files, paths, columns)
 
     def _position_of(self, window: Window) -> str:

@@ -59,7 +59,7 @@ class FactRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class LedgerReading:
     """One consistent reading of a pipeline. `windows` are the newest, newest first; `open_count` and `open_rows` are of all
     open transactions, of which the oldest are listed. `changes` and `ddl`, by kind, are those of the last 24 hours."""
 
@@ -88,7 +88,7 @@ class Reading:
 
 def read_ledger(
     url: str, pipeline: str, now: datetime, *, windows: int = 50, before: tuple[int, int] | None = None
-) -> Reading | None:
+) -> LedgerReading | None:
     """Return what the ledger knows of the pipeline; None where there is no ledger yet. `before` is the incarnation and start
     SCN of a window: only older ones are listed. Raises LedgerUnavailable and FormatTooNew."""
     engine = engine_to_read(url)
@@ -110,7 +110,9 @@ def _snapshot(engine: Engine) -> Iterator[Connection]:
         yield connection
 
 
-def _reading(connection: Connection, pipeline: str, now: datetime, windows: int, before: tuple[int, int] | None) -> Reading:
+def _reading(
+    connection: Connection, pipeline: str, now: datetime, windows: int, before: tuple[int, int] | None
+) -> LedgerReading:
     def rows(table: Any) -> Any:
         return select(table).where(table.c.pipeline == pipeline)
 
@@ -125,7 +127,7 @@ def _reading(connection: Connection, pipeline: str, now: datetime, windows: int,
         select(func.count(), func.coalesce(func.sum(opened.row_count), 0)).where(opened.pipeline == pipeline)
     ).one()
     loss = connection.execute(rows(t.losses)).first()
-    return Reading(
+    return LedgerReading(
         read_at=now,
         position=None if place is None else Position(place.dbid, place.resetlogs_id, Scn(place.scn)),
         windows=tuple(found[:windows]),

@@ -25,7 +25,6 @@ from pipelines.errors import (
 from pipelines.land import layout
 from pipelines.land.chain_rules import build_manifest
 from pipelines.land.windows import NOTHING_REREAD, Reread
-from pipelines.landed_schema import LANDED_SCHEMA
 from pipelines.mine import EdgeCut, LogSet, mine_from_any_copy, mine_slice
 from pipelines.progress import Progress
 from pipelines.reconcile.ledger import reconcile_ledger
@@ -315,7 +314,6 @@ def mined_once(context: PipelineContext, source: ConnectParams | None, made: Win
             reading.own.number,
             mining,
             uuid.uuid4().hex,
-            schema=LANDED_SCHEMA,
             tables=made.object_ids,
             names=made.tables,
             renamed=renamed,

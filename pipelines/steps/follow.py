@@ -13,7 +13,7 @@ from pipelines.config import Pipeline
 from pipelines.context import Report, open_context, open_pipeline_source, silent
 from pipelines.errors import Transient
 from pipelines.source import ConnectParams, connect_params
-from pipelines.steps.run import Captured, Spark, apply, capture, first_contents, snapshot_again, spark_when_needed
+from pipelines.steps.run import CapturedWindow, Spark, apply, capture, first_contents, snapshot_again, spark_when_needed
 from pipelines.steps.status import TableStatus, read_status
 from pipelines.steps.step_times import StepTimes
 from pipelines.steps.wait import AwaitedLog, log_overdue, plan_now
@@ -93,7 +93,7 @@ class Follower:
         self.report(f"{error}\nretrying in {seconds:g} s")
         self.stop.wait(seconds)
 
-    def _captured(self) -> Captured | None:
+    def _captured(self) -> CapturedWindow | None:
         """Land windows until there is none, or enough for a batch; return the last plan. Return None where it was asked to
         stop."""
         rows = 0
@@ -114,7 +114,7 @@ class Follower:
             self.report(text)
         self._was_nothing = is_nothing
 
-    def _wait(self, found: Captured) -> None:
+    def _wait(self, found: CapturedWindow) -> None:
         """Wait until there is redo to land, and at most until the next plan is due.
 
         One connection stays open for the looks, each of which reads the views that a plan reads first.

@@ -49,13 +49,13 @@ class RunOutcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Captured(PlanOutcome):
+class CapturedWindow(PlanOutcome):
     """A plan that was carried out: `rows` change rows were landed for its window."""
 
     rows: int = 0
 
     @classmethod
-    def of(cls, plan: PlanOutcome, rows: int = 0) -> Captured:
+    def of(cls, plan: PlanOutcome, rows: int = 0) -> CapturedWindow:
         return cls(plan.outcome, plan.reason, plan.window, plan.slices, plan.awaited, plan.announced, rows)
 
 
@@ -216,14 +216,14 @@ def snapshot_again(pipeline: Pipeline, source: ConnectParams | None, spark: Spar
 
 def capture(
     pipeline: Pipeline, source: ConnectParams | None = None, report: Report = silent, times: StepTimes | None = None
-) -> Captured:
+) -> CapturedWindow:
     """Plan one window, mine its slices in parallel, and land it."""
     retried, times = retrying(pipeline), times or StepTimes()
     with times.of("gate"):
         found = retried(lambda: plan_next_window(pipeline, source))
     report(f"{found.outcome}: {found.reason}")
     if (window := found.window) is None:
-        return Captured.of(found)
+        return CapturedWindow.of(found)
     records = []
     with times.of("mine"), ThreadPoolExecutor(pipeline.mining_tasks) as pool:
         for record in pool.map(lambda n: retried(lambda: mine_window_slice(pipeline, source, window, n)), found.slices):
@@ -232,7 +232,7 @@ def capture(
     with times.of("land"):
         landed = retried(lambda: land_window(pipeline, window, records, source))
     report(f"landed SCN [{landed.start}, {landed.end}){beside(landed.ends_at)}: {landed.rows} rows")
-    return Captured.of(found, landed.rows)
+    return CapturedWindow.of(found, landed.rows)
 
 
 def apply(pipeline: Pipeline, spark: Spark, report: Report, times: StepTimes | None = None) -> bool:

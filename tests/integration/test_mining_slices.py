@@ -93,9 +93,7 @@ class MiningSource:
             with self.open() as source:
                 meddle(source)
                 work = self.mining(source, window, log_set, **how)
-                record = landing.windows.write_slice(
-                    window, log_set.own.number, work, uuid4().hex, schema=LANDED_SCHEMA, tables=ids, names=[ITEMS]
-                )
+                record = landing.windows.write_slice(window, log_set.own.number, work, uuid4().hex, tables=ids, names=[ITEMS])
             return replace(record, circumstance={**record.circumstance, **work.facts.as_json()})
 
         records = [mine_from_any_copy(logs, attempt, self.archived) for logs in window.slices]
@@ -423,7 +421,7 @@ def test_a_session_killed_while_it_mines_lands_nothing(shop, start, tmp_path):
     with shop.open() as source:
         work = shop.mining(source, window, logs)
         with pytest.raises(SourceUnavailable):
-            landing.windows.write_slice(window, logs.number, killed(work), "t", schema=LANDED_SCHEMA, tables={})
+            landing.windows.write_slice(window, logs.number, killed(work), "t", tables={})
     assert not work.facts.complete
     assert list(tmp_path.rglob("*.parquet*")) == []
 

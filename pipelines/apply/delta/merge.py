@@ -38,29 +38,31 @@ class Merged:
         return Merged(self.inserted + other.inserted, self.updated + other.updated, self.deleted + other.deleted)
 
 
+@dataclass(frozen=True, slots=True)
+class NetColumns:
+    """Which columns the net changes have, by column id. `objects` are columns with large objects: they are set where `is_read`.
+    Columns in `missing` keep the target's value where u<id> is true; MERGE fails, and commits nothing, where the target has no
+    such row. A row whose `op` is OBJECTS sets only `objects` and the columns in `filled`. With `has_whole`, a row with
+    `is_whole` finds the rows of the target that equal it in all columns, if they are to be removed; if it is to be inserted, it
+    finds none."""
+
+    key: Sequence[int]
+    objects: Collection[int] = ()
+    missing: Collection[int] = ()
+    filled: Collection[int] = ()
+    has_whole: bool = False
+
+
 def marks_deleted(table: DeltaTable, readers: Readers) -> bool:
     """Return whether MERGE marks replaced rows in deletion vectors, as opposed to writing the files again."""
     size = None if table.log is None else table.log.table_bytes()
     return readers == "spark" and (size is None or size > REWRITTEN_BYTES)
 
 
-def merge(
-    table: DeltaTable,
-    net: DataFrame,
-    key: Sequence[int],
-    tag: Tag,
-    options: TargetOptions = DEFAULT,
-    objects: Collection[int] = (),
-    missing: Collection[int] = (),
-    filled: Collection[int] = (),
-) -> Merged:
-    """`objects` are the columns with large objects: they are set where `is_read`. Columns in `missing` keep the target's value
-    where u<id> is true; MERGE fails, and commits nothing, where the target has no such row. A row whose `op` is OBJECTS sets
-    only `objects` and the columns in `filled`."""
+def merge(table: DeltaTable, net: DataFrame, has: NetColumns, tag: Tag, options: TargetOptions = DEFAULT) -> Merged:
     columns, spark = tuple(table.columns.values()), table.spark
-    names = ("op", *(f"k{i}" for i in key), *(f"a{c.id}" for c in columns), *(f"u{i}" for i in missing))
-    whole = "is_whole" in net.columns
-    names = (*names, *(["is_read"] if objects else []), *(["is_whole"] if whole else []))
+    names = ("op", *(f"k{i}" for i in has.key), *(f"a{c.id}" for c in columns), *(f"u{i}" for i in has.missing))
+    names = (*names, *(["is_read"] if has.objects else []), *(["is_whole"] if has.has_whole else []))
     net.select(*names, *of_change(options)).createOrReplaceTempView(VIEW)
     marks = marks_deleted(table, options.readers)
     if marks and table.log is not None and not has_feature(table.log, "deletionVectors"):
@@ -70,8 +72,7 @@ def merge(
     try:
         with tagged(spark, tag):
             spark.conf.set(DELETION_VECTORS, "true" if marks else "false")
-            sql = merge_sql(table.path, VIEW, columns, key, options, objects, missing, filled, whole=whole)
-            answer = spark.sql(sql).collect()
+            answer = spark.sql(merge_sql(table.path, VIEW, columns, has, options)).collect()
     finally:
         spark.catalog.dropTempView(VIEW)
     if not answer:  # Delta has this txn version already and skipped the commit
@@ -81,51 +82,47 @@ def merge(
 
 
 def merge_sql(
-    path: str,
-    source: str,
-    columns: Sequence[TargetColumn],
-    key: Sequence[int],
-    options: TargetOptions = DEFAULT,
-    objects: Collection[int] = (),
-    missing: Collection[int] = (),
-    filled: Collection[int] = (),
-    *,
-    whole: bool = False,
+    path: str, source: str, columns: Sequence[TargetColumn], has: NetColumns, options: TargetOptions = DEFAULT
 ) -> str:
-    """Return the statement. With `whole`, a row of the source with `is_whole` finds the rows of the target that equal it in all
-    columns, if they are to be removed; if it is to be inserted, it finds none."""
-    names = {column.id: quoted(column.name) for column in columns}
-    same_key = " AND ".join(f"t.{names[i]} {'<=>' if whole else '='} s.k{i}" for i in key)
-    if whole:
-        others = " AND ".join(f"t.{names[c.id]} <=> s.a{c.id}" for c in columns if c.id not in key)
-        alive = f" AND NOT t.{DELETED}" if options.deletes == "mark" else ""
-        same_key += f" AND (NOT s.is_whole OR (s.op = '{REMOVE}'{alive}{' AND ' if others else ''}{others}))"
+    names, marks = {column.id: quoted(column.name) for column in columns}, options.deletes == "mark"
 
     def value(column: TargetColumn) -> str:
-        name = names[column.id]
-        if column.id in missing:
-            there = f"CASE WHEN t.{DELETED} THEN {NO_ROW} ELSE t.{name} END" if options.deletes == "mark" else f"t.{name}"
-            return f"CASE WHEN s.u{column.id} THEN {there} ELSE s.a{column.id} END"
-        return f"CASE WHEN s.is_read THEN s.a{column.id} ELSE t.{name} END" if column.id in objects else f"s.a{column.id}"
+        name, new = names[column.id], f"s.a{column.id}"
+        if column.id in has.missing:
+            there = f"CASE WHEN t.{DELETED} THEN {NO_ROW} ELSE t.{name} END" if marks else f"t.{name}"
+            return f"CASE WHEN s.u{column.id} THEN {there} ELSE {new} END"
+        return f"CASE WHEN s.is_read THEN {new} ELSE t.{name} END" if column.id in has.objects else new
 
     def inserted_value(column: TargetColumn) -> str:
-        shown = f"s.a{column.id}"
-        return f"CASE WHEN s.u{column.id} THEN {NO_ROW} ELSE {shown} END" if column.id in missing else shown
+        new = f"s.a{column.id}"
+        return f"CASE WHEN s.u{column.id} THEN {NO_ROW} ELSE {new} END" if column.id in has.missing else new
 
     own = [f"t.{name} = s.{name}" for name in options.own_columns]
     sets = ", ".join([*(f"t.{names[c.id]} = {value(c)}" for c in columns), *own])
-    alone = ", ".join([*(f"t.{names[c.id]} = {value(c)}" for c in columns if c.id in {*objects, *filled}), *own])
-    objects_alone = f"WHEN MATCHED AND s.op = '{OBJECTS}' THEN UPDATE SET {alone}\n" if objects or filled else ""
+    read = {*has.objects, *has.filled}
+    alone = ", ".join([*(f"t.{names[c.id]} = {value(c)}" for c in columns if c.id in read), *own])
+    objects_alone = f"WHEN MATCHED AND s.op = '{OBJECTS}' THEN UPDATE SET {alone}\n" if read else ""
     inserted = ", ".join([*(names[c.id] for c in columns), *options.own_columns])
     values = ", ".join([*(inserted_value(c) for c in columns), *(f"s.{name}" for name in options.own_columns)])
-    remove = f"UPDATE SET {', '.join(own)}" if options.deletes == "mark" else "DELETE"
+    remove = f"UPDATE SET {', '.join(own)}" if marks else "DELETE"
     return (
-        f"MERGE INTO {table_at(path)} AS t USING {source} AS s ON {same_key}\n"
+        f"MERGE INTO {table_at(path)} AS t USING {source} AS s ON {same_row(columns, has, marks)}\n"
         f"WHEN MATCHED AND s.op = '{REMOVE}' THEN {remove}\n"
         f"{objects_alone}"
         f"WHEN MATCHED THEN UPDATE SET {sets}\n"
         f"WHEN NOT MATCHED AND s.op = '{UPSERT}' THEN INSERT ({inserted}) VALUES ({values})"
     )
+
+
+def same_row(columns: Sequence[TargetColumn], has: NetColumns, marks: bool) -> str:
+    """Return the condition on which a net change finds its row in the target."""
+    names = {column.id: quoted(column.name) for column in columns}
+    same_key = " AND ".join(f"t.{names[i]} {'<=>' if has.has_whole else '='} s.k{i}" for i in has.key)
+    if not has.has_whole:
+        return same_key
+    others = "".join(f" AND t.{names[c.id]} <=> s.a{c.id}" for c in columns if c.id not in has.key)
+    alive = f" AND NOT t.{DELETED}" if marks else ""
+    return f"{same_key} AND (NOT s.is_whole OR (s.op = '{REMOVE}'{alive}{others}))"
 
 
 def append(table: DeltaTable, changes: DataFrame, tag: Tag, count: int, options: TargetOptions = DEFAULT) -> Merged:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.apply.commit_ranges import ddl_scns, plan_commit_ranges, stop_scn
-from pipelines.apply.delta.merge import NO_ROW, merge_sql
+from pipelines.apply.delta.merge import NO_ROW, NetColumns, merge_sql
 from pipelines.apply.delta.schema import TargetColumn
 from pipelines.errors import InvariantBroken, SchemaConflict
 from pipelines.records.batch_spec import ColumnChange, HoldAt, TableTask, WholeFile
@@ -132,7 +132,7 @@ def test_columns_that_change_without_ddl_stop_the_table() -> None:
 def test_merge_names_every_column_and_quotes_what_oracle_allows() -> None:
     columns = [TargetColumn(1, "ID", "string"), TargetColumn(2, "a`b, c", "string")]
 
-    assert merge_sql("/lake/`t", "s", columns, (1,)) == (
+    assert merge_sql("/lake/`t", "s", columns, NetColumns((1,))) == (
         "MERGE INTO delta.`/lake/``t` AS t USING s AS s ON t.`ID` = s.k1\n"
         "WHEN MATCHED AND s.op = 'D' THEN DELETE\n"
         "WHEN MATCHED THEN UPDATE SET t.`ID` = s.a1, t.`a``b, c` = s.a2, t._commit_scn = s._commit_scn\n"
@@ -143,7 +143,7 @@ def test_merge_names_every_column_and_quotes_what_oracle_allows() -> None:
 def test_merge_finds_rows_without_a_key_by_all_columns() -> None:
     columns = [TargetColumn(n, name, "string") for n, name in enumerate(("A", "B", "C"), 1)]
 
-    sql = merge_sql("/lake/t", "s", columns, (1, 2), whole=True)
+    sql = merge_sql("/lake/t", "s", columns, NetColumns((1, 2), has_whole=True))
 
     assert sql.partition("\n")[0] == (
         "MERGE INTO delta.`/lake/t` AS t USING s AS s ON t.`A` <=> s.k1 AND t.`B` <=> s.k2"
@@ -154,7 +154,7 @@ def test_merge_finds_rows_without_a_key_by_all_columns() -> None:
 def test_merge_sets_a_large_object_only_where_it_was_read_again() -> None:
     columns = [TargetColumn(1, "ID", "string"), TargetColumn(2, "BODY", "string")]
 
-    assert merge_sql("/lake/t", "s", columns, (1,), objects=(2,)) == (
+    assert merge_sql("/lake/t", "s", columns, NetColumns((1,), objects=(2,))) == (
         "MERGE INTO delta.`/lake/t` AS t USING s AS s ON t.`ID` = s.k1\n"
         "WHEN MATCHED AND s.op = 'D' THEN DELETE\n"
         "WHEN MATCHED AND s.op = 'O' THEN UPDATE SET t.`BODY` = CASE WHEN s.is_read THEN s.a2 ELSE t.`BODY` END, "
@@ -169,7 +169,7 @@ def test_merge_sets_a_large_object_only_where_it_was_read_again() -> None:
 def test_merge_keeps_the_targets_value_of_a_column_that_the_redo_does_not_contain(deletes: str) -> None:
     columns = [TargetColumn(1, "ID", "string"), TargetColumn(2, "A", "string"), TargetColumn(3, "B", "string")]
     marked = TargetOptions(deletes="mark") if deletes == "mark" else TargetOptions()
-    sql = merge_sql("/lake/t", "s", columns, (1,), marked, missing=(2,))
+    sql = merge_sql("/lake/t", "s", columns, NetColumns((1,), missing=(2,)), marked)
 
     there = f"CASE WHEN t.{DELETED} THEN {NO_ROW} ELSE t.`A` END" if deletes == "mark" else "t.`A`"
     assert f"t.`A` = CASE WHEN s.u2 THEN {there} ELSE s.a2 END, t.`B` = s.a3" in sql

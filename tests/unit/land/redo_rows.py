@@ -53,6 +53,5 @@ SECOND = (row(150, thread=2, sequence=7), frame(160, 36, thread=2, sequence=7))
 def write(landing, of, rows=(FIRST, SECOND), token="t1", tables=TABLES):
     """Write all slices of a window, each from one batch."""
     return [
-        landing.windows.write_slice(of, n, [batch(*part)] if part else [], token, schema=LANDED_SCHEMA, tables=tables)
-        for n, part in enumerate(rows)
+        landing.windows.write_slice(of, n, [batch(*part)] if part else [], token, tables=tables) for n, part in enumerate(rows)
     ]

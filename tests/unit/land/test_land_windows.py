@@ -14,7 +14,6 @@ from pipelines.errors import FormatTooNew, InvariantBroken, LandingConflict, Lan
 from pipelines.land.chain_rules import captured_since
 from pipelines.land.files import Files
 from pipelines.land.landing import Landing
-from pipelines.landed_schema import LANDED_SCHEMA
 from pipelines.records.codec import decode, encode, from_body, to_body
 from pipelines.records.single_quotes import DoubtfulWindows
 from pipelines.records.slice_record import SliceRecord
@@ -175,7 +174,7 @@ def test_the_hash_depends_neither_on_batches_nor_on_slices(tmp_path):
     def hash_of(name, slices, parts):
         landing, of = Landing(str(tmp_path), name), window(slices=slices)
         records = [
-            landing.windows.write_slice(of, n, [batch(*rows) for rows in part], "t", schema=LANDED_SCHEMA, tables=TABLES)
+            landing.windows.write_slice(of, n, [batch(*rows) for rows in part], "t", tables=TABLES)
             for n, part in enumerate(parts)
         ]
         return landing.windows.publish(of, [ORDERS], records, None).identity()
@@ -283,7 +282,7 @@ def test_a_failing_stream_leaves_no_file_under_its_name(tmp_path):
 
     landing = Landing(str(tmp_path), "shop")
     with pytest.raises(RuntimeError, match="fetch broke"):
-        landing.windows.write_slice(window(), 0, failing(), "t", schema=LANDED_SCHEMA, tables=TABLES)
+        landing.windows.write_slice(window(), 0, failing(), "t", tables=TABLES)
 
     assert [p for p in tmp_path.rglob("*") if p.is_file()] == []
 
