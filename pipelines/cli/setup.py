@@ -27,7 +27,7 @@ from pipelines.errors import Finding
 from pipelines.setup_sql import RDS_HOURS, Flavour, KeyLogging
 
 if TYPE_CHECKING:
-    from pipelines.steps.edit import EditPlan
+    from pipelines.steps.plan_edit import EditPlan
 
 
 def report_findings(output: Output, findings: Sequence[Finding], good: str, following: str) -> None:

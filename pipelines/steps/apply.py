@@ -15,13 +15,13 @@ from pipelines.reconcile.approvals import record_approval
 from pipelines.reconcile.batches import attempt_of, superseded
 from pipelines.reconcile.holds import NOT_LOADED
 from pipelines.reconcile.ledger import lacks_gap, last_batch, never_read, reconcile_ledger, record_results
+from pipelines.reconcile.next_batch import catch_up, next_batch
 from pipelines.records.approval import Approval
 from pipelines.records.batch_result import BatchResult, TableResult
 from pipelines.records.codec import decode
 from pipelines.schema.derive import IGNORE
+from pipelines.steps.decisions import check_reason
 from pipelines.steps.leases import renewed, take_apply_lease
-from pipelines.steps.next_batch import catch_up, next_batch
-from pipelines.steps.reasons import check_reason
 from pipelines.steps.scn_times import end_time
 from pipelines.table import TableId
 

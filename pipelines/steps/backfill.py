@@ -19,13 +19,13 @@ from pipelines.land import layout
 from pipelines.land.dictionary import Readings
 from pipelines.ledger import TableEntry
 from pipelines.reconcile.ledger import chain_of_batches, reconcile_ledger
+from pipelines.reconcile.next_batch import build_batch
 from pipelines.reconcile.table_versions import history, known_versions, table_task
 from pipelines.records.batch_result import BatchResult
 from pipelines.records.batch_spec import BatchSpec, TableTask
 from pipelines.records.codec import decode
 from pipelines.records.window_manifest import WindowManifest
 from pipelines.scn import Scn, ScnRange
-from pipelines.steps.next_batch import build_batch
 from pipelines.steps.scn_times import written_by
 from pipelines.steps.spark_jobs import open_spark, run_spark_job
 from pipelines.table import TableId

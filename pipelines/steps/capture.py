@@ -28,6 +28,7 @@ from pipelines.land.windows import NOTHING_REREAD, Reread
 from pipelines.mine import EdgeCut, LogSet, mine_from_any_copy, mine_slice
 from pipelines.progress import Progress
 from pipelines.reconcile.ledger import reconcile_ledger
+from pipelines.reconcile.redo_loss import clear_redo_loss, missing_in, record_redo_loss
 from pipelines.reconcile.table_versions import object_ids, record_baselines
 from pipelines.records.codec import from_body, to_body
 from pipelines.records.slice_record import SliceRecord
@@ -46,9 +47,8 @@ from pipelines.source import (
 )
 from pipelines.steps.captured_tables import announced_tables, with_matched_tables
 from pipelines.steps.facts import host_clock_ahead, record_choices, record_plan, record_redo, recorded_failure, utc_end_time
-from pipelines.steps.plan import PAUSE_SECONDS, read_and_plan
+from pipelines.steps.read_and_plan import PAUSE_SECONDS, read_and_plan
 from pipelines.steps.redo_dictionary import with_its_dictionary
-from pipelines.steps.redo_loss import clear_redo_loss, missing_in, record_redo_loss
 from pipelines.steps.reread import reread_large_objects
 from pipelines.steps.same_container import pdb_change, read_same_container, record_pdb_change
 from pipelines.steps.scn_times import end_time

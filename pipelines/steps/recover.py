@@ -16,15 +16,7 @@ from pipelines.context import PipelineContext, held_lease, now, open_context, op
 from pipelines.errors import SnapshotTooEarly, Terminal
 from pipelines.ledger import Loss
 from pipelines.reconcile.ledger import last_batch, reconcile_ledger
-from pipelines.records.declared_gap import DeclaredGap, GapKind
-from pipelines.records.open_transaction import OpenTransaction
-from pipelines.redo import ContainerFacts, ContainerIdentity, Position, RedoFacts
-from pipelines.scn import BEFORE_ALL, Scn
-from pipelines.source import ConnectParams, Source, read_container, read_encoding, read_handover, read_redo_facts
-from pipelines.steps.facts import record_choices
-from pipelines.steps.leases import apply_lease
-from pipelines.steps.reasons import check_reason
-from pipelines.steps.redo_loss import (
+from pipelines.reconcile.redo_loss import (
     ErrorReport,
     MissingLogReport,
     lost_position,
@@ -32,6 +24,14 @@ from pipelines.steps.redo_loss import (
     missing_logs_of,
     record_redo_loss,
 )
+from pipelines.records.declared_gap import DeclaredGap, GapKind
+from pipelines.records.open_transaction import OpenTransaction
+from pipelines.redo import ContainerFacts, ContainerIdentity, Position, RedoFacts
+from pipelines.scn import BEFORE_ALL, Scn
+from pipelines.source import ConnectParams, Source, read_container, read_encoding, read_handover, read_redo_facts
+from pipelines.steps.decisions import check_reason
+from pipelines.steps.facts import record_choices
+from pipelines.steps.leases import apply_lease
 from pipelines.steps.same_container import pdb_change, record_pdb_change, recorded_container
 from pipelines.steps.scn_times import end_time
 from pipelines.steps.snapshot import first_position

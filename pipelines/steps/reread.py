@@ -26,6 +26,7 @@ from pipelines.dictionary_table import DictionaryTable
 from pipelines.errors import RedolakeError, Transient
 from pipelines.land.windows import NOTHING_REREAD, Reread
 from pipelines.reconcile.chosen_columns import chosen_columns
+from pipelines.reconcile.next_batch import encoding
 from pipelines.reconcile.table_versions import known_versions, rules
 from pipelines.records.slice_record import SliceRecord
 from pipelines.records.window_manifest import RereadRows
@@ -33,7 +34,6 @@ from pipelines.records.window_plan import WindowPlan
 from pipelines.redo import CHANGES, LARGE_OBJECT_CHANGES, NO_ROWID, TRANSACTION_ENDS, Operation
 from pipelines.scn import Scn
 from pipelines.source import ConnectParams, Source, Wanted, read_again, read_current_scn, read_tables, require_unfiltered
-from pipelines.steps.next_batch import encoding
 from pipelines.steps.same_container import read_same_container
 from pipelines.table import ROWID_NAME, TableId
 

@@ -7,24 +7,18 @@ attempt that is killed counts as well.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from collections.abc import Callable, Iterator
+from datetime import datetime
 from typing import Any, TypeVar
 
 from pipelines import crash
 from pipelines.config import Pipeline
-from pipelines.config.resnapshot import ResnapshotLimits
 from pipelines.context import PipelineContext, now, open_context
-from pipelines.ddl_policies import DdlPolicies
 from pipelines.errors import SnapshotTooLarge
-from pipelines.land.dictionary import Readings
 from pipelines.ledger import TableEntry
 from pipelines.reconcile.approvals import approvals, record_approval
 from pipelines.reconcile.ledger import reconcile_ledger
-from pipelines.reconcile.table_versions import known_versions
-from pipelines.records.approval import Approval
-from pipelines.records.batch_spec import HoldAt
+from pipelines.reconcile.resnapshot_policy import answer, obstacle, restated, too_large
 from pipelines.table import TableId
 
 T = TypeVar("T")
@@ -33,42 +27,6 @@ log = logging.getLogger(__name__)
 
 DECLARED = "pipelines.yml"
 LONGEST_REASON = 200
-
-
-@dataclass(frozen=True, slots=True)
-class Obstacle:
-    """Why a held table is not read again now. One that is not `passing` needs a person."""
-
-    what: str
-    passing: bool
-    cure: str = ""
-
-
-def obstacle(
-    limits: ResnapshotLimits, earlier: Sequence[Approval], stopped_at: int, rows_refused: int | None, at: datetime
-) -> Obstacle | None:
-    """Return what forbids to read a table now that stopped before `stopped_at`, or None.
-
-    `earlier` are all attempts for the table, oldest first; `rows_refused` is the limit at which the last one ended.
-    """
-    if rows_refused is not None and rows_refused >= limits.max_rows:
-        return Obstacle(
-            f"it has more than {limits.max_rows} rows (`resnapshot.max_rows`)", False, "raise `resnapshot.max_rows`"
-        )
-    used = sum(one.at_scn == stopped_at for one in earlier)
-    if used >= limits.attempts:
-        return Obstacle(f"{used} attempts have failed (`resnapshot.attempts`)", False, "remove the cause that they report")
-    if earlier:
-        next_at = datetime.fromisoformat(earlier[-1].at) + timedelta(minutes=limits.pause_minutes)
-        if at < next_at:
-            return Obstacle(f"the next attempt is at {next_at:%Y-%m-%d %H:%M} UTC", True)
-    if not limits.begins_at(at.hour):
-        return Obstacle(f"reads begin only in the hours {limits.hours} UTC", True)
-    return None
-
-
-def too_large(most: int) -> Obstacle:
-    return Obstacle(f"it has more than {most} rows (`resnapshot.max_rows`)", False, "raise `resnapshot.max_rows`")
 
 
 @crash.writer
@@ -100,46 +58,6 @@ def begin_resnapshots(pipeline: Pipeline, at: datetime | None = None) -> tuple[s
         return tuple(found)
 
 
-def answer(context: PipelineContext, entry: TableEntry) -> str | None:
-    """Return the policy by which a held table is read again; None if there is none, or if the table is not there again."""
-    where = (entry.error or {}).get("where", {})
-    if entry.table not in context.pipeline.by_id or entry.complete_to_scn is None:
-        return None
-    policy = answering(context.pipeline.ddl_policies(entry.table), where.get("policy"))
-    if policy != "recreate":
-        return policy
-    return policy if is_there_again(context, entry.table) else None
-
-
-def answering(policies: DdlPolicies, policy: str | None) -> str | None:
-    """Return which policy says `resnapshot` for a hold. A dropped table may be created again."""
-    wanted = "recreate" if policy == "drop_table" else policy
-    return wanted if wanted is not None and getattr(policies, wanted, None) == "resnapshot" else None
-
-
-def announced(pipeline: Pipeline, table: TableId, hold: HoldAt | None) -> HoldAt | None:
-    """Return a new hold with a cure that says that the table is snapshotted again by itself, where a policy says so."""
-    policy = None if hold is None else hold.error.get("where", {}).get("policy")
-    if hold is None or answering(pipeline.ddl_policies(table), policy) is None:
-        return hold
-    hours = pipeline.resnapshot_limits(table).hours
-    when = "after the next run of apply" if hours is None else f"in the hours {hours} UTC"
-    if policy in ("drop_table", "recreate"):  # it may have been dropped or renamed for good
-        cure = (
-            f"nothing, if a table of this name is created again: it is snapshotted by itself {when}; else {hold.error['cure']}"
-        )
-    else:
-        cure = f"nothing: it is snapshotted again by itself {when}; to do it now, run `redolake snapshot {table} --replace`"
-    return replace(hold, error={**hold.error, "cure": cure})
-
-
-def is_there_again(context: PipelineContext, table: TableId) -> bool:
-    """Return whether the newest dictionary reading shows the table with an OBJECT_ID that it has not had."""
-    newest = next(Readings(context.landing.dictionary).newest_first(0, 0), None)
-    here = None if newest is None else newest.table(table)
-    return here is not None and here.object_id not in {version.object_id for version in known_versions(context, table)}
-
-
 def is_due(context: PipelineContext, entry: TableEntry, at: datetime) -> bool:
     assert entry.stopped_at is not None
     limits, error = context.pipeline.resnapshot_limits(entry.table), dict(entry.error or {})
@@ -151,18 +69,6 @@ def is_due(context: PipelineContext, entry: TableEntry, at: datetime) -> bool:
     if not found.passing:
         context.ledger.restate_hold(entry.table, restated(entry, found))
     return False
-
-
-def restated(entry: TableEntry, found: Obstacle, **where: Any) -> dict[str, Any]:
-    """Return the error of a held table with the reason why it is not snapshotted again by itself, once."""
-    error = dict(entry.error or {})
-    what = str(error.get("what", "")).partition("; not snapshotted again by itself: ")[0]
-    return {
-        **error,
-        "what": f"{what}; not snapshotted again by itself: {found.what}",
-        "cure": f"{found.cure}, or run `redolake snapshot {entry.table} --replace`, which has no limits",
-        "where": {**error.get("where", {}), **where},
-    }
 
 
 def within_limit(context: PipelineContext, table: TableId, write: Callable[[Iterator[Any]], T]) -> Callable[[Iterator[Any]], T]:

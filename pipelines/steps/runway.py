@@ -11,6 +11,7 @@ from pipelines.config import Pipeline
 from pipelines.context import now, open_context, open_pipeline_source
 from pipelines.errors import Finding, NoDictionaryInRedo, RedoLost
 from pipelines.reconcile.ledger import proven_position
+from pipelines.reconcile.redo_loss import ErrorReport
 from pipelines.records.codec import to_body
 from pipelines.records.facts import RunwayFact
 from pipelines.redo import LogFile, Position, RedoDictionary
@@ -18,7 +19,6 @@ from pipelines.source import ConnectParams, Source, read_redo_facts
 from pipelines.source.runway_facts import RecoveryArea, RetentionFacts, read_retention, read_snapshot_position
 from pipelines.steps.facts import record_redo
 from pipelines.steps.redo_dictionary import dictionary_for
-from pipelines.steps.redo_loss import ErrorReport
 from pipelines.window.runway import BlockingThread, Runway, ThreadRunway, measure, state_of
 from pipelines.window.runway_findings import findings, headline, in_hours, in_units
 

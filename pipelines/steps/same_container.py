@@ -5,10 +5,10 @@ from __future__ import annotations
 from pipelines.context import PipelineContext
 from pipelines.errors import PdbChanged
 from pipelines.land import layout
+from pipelines.reconcile.redo_loss import lost_position, record_redo_loss
 from pipelines.records.handover import FirstPosition
 from pipelines.redo import ContainerFacts, ContainerIdentity, Position, RedoFacts
 from pipelines.source import Source, read_container
-from pipelines.steps.redo_loss import lost_position, record_redo_loss
 from pipelines.window.container import container_change
 
 

@@ -31,9 +31,16 @@ from pipelines.progress import counting
 from pipelines.reconcile.batches import beyond, load_name
 from pipelines.reconcile.chosen_columns import chosen_columns
 from pipelines.reconcile.ledger import proven_position, reconcile_ledger
-from pipelines.reconcile.omitted_tables import batches_between, is_without
-from pipelines.reconcile.table_versions import app_id, incarnation_of, known_versions, present_object_ids, rules
-from pipelines.reconcile.tables import add_tables, captured_from, record_load, restart_versions
+from pipelines.reconcile.snapshot_start import (
+    chain_epoch,
+    check_captured,
+    check_chain_epoch,
+    check_followed,
+    check_unread,
+    doubled,
+)
+from pipelines.reconcile.table_versions import app_id, incarnation_of, known_versions, rules
+from pipelines.reconcile.tables import add_tables, record_load, restart_versions
 from pipelines.records.codec import decode
 from pipelines.records.facts import SnapshotFact
 from pipelines.records.handover import FirstPosition
@@ -136,21 +143,11 @@ def begin_snapshot(
             chosen = tuple(table for table in chosen if table not in refused)
             if not chosen:
                 return BegunSnapshot(0, (), replace, hold_refused(context, refused))
-            container = read_container(oracle, pipeline.source.container)  # first: a later change of the PDB then shows
-            handover, dictionary = read_handover_and_tables(oracle, chosen, pipeline.source.container, pipeline.renamed)
-            missing = [
-                Finding(str(table), "was dropped a moment ago", "begin again") for table in chosen if table not in dictionary
-            ]
-            if missing or (missing := list(doubled(context, dictionary))):
-                raise ConfigurationError(missing)
-            at = now().isoformat(timespec="seconds")
-            dictionary = chosen_columns(pipeline, dictionary)
-            start_pipeline(context, oracle, handover, None if container is None else container.identity)
-            read_same_container(context, oracle)
+            at, handover, dictionary = read_beginning(context, oracle, chosen)
             held = hold_refused(context, refused)
             epoch = chain_epoch(context)
             check_followed(context, read_redo_facts(oracle))
-            since = check_captured(context, chosen, handover)
+            since = check_captured(context, chosen, handover.start_scn)
         scn = int(handover.snapshot_scn)
         for table in dictionary:
             check_unread(context, table, scn, epoch)
@@ -160,51 +157,20 @@ def begin_snapshot(
         return BegunSnapshot(scn, tuple(str(table) for table in chosen), replace, held, at)
 
 
-def doubled(context: PipelineContext, dictionary: Mapping[TableId, DictionaryTable]) -> Iterator[Finding]:
-    """Yield the tables that another entry of `tables` has captured before they were renamed: redo names one object, so the rows
-    of both would go to one of them."""
-    present = present_object_ids(context)
-    for table, found in dictionary.items():
-        other = present.get(found.object_id, table)
-        if other != table and other not in dictionary:
-            what = f"is the table that {other} was before it was renamed (OBJECT_ID {found.object_id})"
-            cure = (
-                f"remove one of the two entries, or write `{{table: {other}, renamed_to: {table}}}` in place of both; where "
-                f"another table is called {other} by now, run `redolake snapshot {other} --replace` first"
-            )
-            yield Finding(str(table), what, cure)
-
-
-def chain_epoch(context: PipelineContext) -> str:
-    """Return the name of the current chain epoch: a new one begins at each RESETLOGS and each declared gap."""
-    position = proven_position(context)
-    assert position is not None, "the first snapshot has set it"
-    return f"{position.resetlogs_id:010d}-{len(context.landing.gaps.all())}"
-
-
-def check_chain_epoch(context: PipelineContext, table: TableId, scn: int) -> None:
-    """Raise Terminal unless the snapshot began in this chain epoch; its checks hold for no other.
-
-    Redo that a gap left out may be above the SCN, or belong to a transaction that was open at it. After a RESETLOGS the same
-    SCN means another state.
-    """
-    if not context.landing.snapshots.was_begun(table, scn, chain_epoch(context)):
-        raise Terminal(
-            f"the snapshot AS OF SCN {scn} was begun before a RESETLOGS or a declared gap: changes could be lost",
-            cure="begin the snapshot again: `redolake snapshot`, or trigger its DAG; nothing was changed",
-            table=table,
-        )
-
-
-def check_unread(context: PipelineContext, table: TableId, scn: int, epoch: str) -> None:
-    """Raise SnapshotTooEarly if the table was read AS OF this SCN in another epoch: SCNs repeat after a RESETLOGS."""
-    begun = context.landing.snapshots.was_begun(table, scn, epoch)
-    if not begun and context.landing.snapshots.manifest(table, scn) is not None:
-        raise SnapshotTooEarly(
-            f"the table was read AS OF SCN {scn} before a RESETLOGS or a declared gap, and would not be read again",
-            cure="begin again: the next attempt uses another SCN",
-            table=table,
-        )
+def read_beginning(
+    context: PipelineContext, oracle: Source, chosen: Sequence[TableId]
+) -> tuple[str, Handover, Mapping[TableId, DictionaryTable]]:
+    """Return the time, the SCN of then with the start of the oldest transaction open at it, and the dictionary of that SCN. The
+    first snapshot also sets where mining begins."""
+    container = read_container(oracle, context.pipeline.source.container)  # first: a later change of the PDB then shows
+    handover, dictionary = read_handover_and_tables(oracle, chosen, context.pipeline.source.container, context.pipeline.renamed)
+    missing = [Finding(str(table), "was dropped a moment ago", "begin again") for table in chosen if table not in dictionary]
+    if missing or (missing := list(doubled(context, dictionary))):
+        raise ConfigurationError(missing)
+    at = now().isoformat(timespec="seconds")
+    start_pipeline(context, oracle, handover, None if container is None else container.identity)
+    read_same_container(context, oracle)
+    return at, handover, chosen_columns(context.pipeline, dictionary)
 
 
 def check_source(pipeline: Pipeline, oracle: Source, chosen: Sequence[TableId]) -> dict[TableId, list[Finding]]:
@@ -258,52 +224,6 @@ def first_position(pipeline: Pipeline, facts: RedoFacts, handover: Handover) -> 
             transaction_start_scn=int(handover.start_scn),
         )
     return position
-
-
-def check_followed(context: PipelineContext, facts: RedoFacts) -> None:
-    """Raise SnapshotTooEarly unless capture has reached the current incarnation, to which the snapshot's SCN belongs."""
-    position = context.ledger.position()
-    current = facts.current_incarnation
-    if position is not None and position.resetlogs_id != current.resetlogs_id:
-        raise SnapshotTooEarly(
-            f"the database was opened with RESETLOGS at SCN {current.resetlogs_scn}, and capture has not passed it yet",
-            cure=f"let {context.name}_capture land a window after it; if redo is lost, `redolake recover -p {context.name}`",
-            position=int(position.scn),
-        )
-
-
-def check_captured(context: PipelineContext, chosen: Sequence[TableId], handover: Handover) -> ChainPosition:
-    """Return where the oldest open transaction began. Raises SnapshotTooEarly if it began before the table's redo was landed:
-    its changes would be lost."""
-    position = proven_position(context)
-    assert position is not None, "the first snapshot has set it"
-    oldest = ChainPosition(position.resetlogs_id, int(handover.start_scn))
-    since_oldest = batches_between(context, oldest, position.chain_position)
-    for table in chosen:
-        since = captured_from(context, table)
-        if since is None:
-            raise SnapshotTooEarly(
-                "the table's redo is not landed yet",
-                cure="let the capture DAG land one window with it, then snapshot",
-                table=table,
-            )
-        if handover.start_scn < since:
-            raise SnapshotTooEarly(
-                "an open transaction began before the table's redo was landed",
-                cure="wait until it ends, then snapshot again",
-                table=table,
-                transaction_start_scn=int(handover.start_scn),
-                captured_from_scn=int(since),
-            )
-        for batch in (found for found in since_oldest if is_without(found, table)):
-            raise SnapshotTooEarly(
-                "an open transaction began before the end of a batch that lacks the table and did not carry it over",
-                cure="wait until it ends, then snapshot again",
-                table=table,
-                transaction_start_scn=int(handover.start_scn),
-                batch_end_scn=batch.end,
-            )
-    return oldest
 
 
 def read_snapshot_table(

@@ -22,8 +22,8 @@ from pipelines.records.batch_result import BatchResult
 from pipelines.records.dropped_transaction import DroppedTransaction
 from pipelines.records.open_transaction import OpenTransaction
 from pipelines.scn import ChainPosition
+from pipelines.steps.decisions import check_reason
 from pipelines.steps.leases import apply_lease
-from pipelines.steps.reasons import check_reason
 
 
 @dataclass(frozen=True, slots=True)

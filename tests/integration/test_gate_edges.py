@@ -12,7 +12,7 @@ from pipelines.scn import Scn, ScnRange
 from pipelines.source.connection import ConnectParams
 from pipelines.source.facts import read_redo_facts
 from pipelines.source.oracle import open_source
-from pipelines.steps.plan import read_and_plan
+from pipelines.steps.read_and_plan import read_and_plan
 from pipelines.window import Lost, NothingNew, Sealed, incarnation_at, missing_logs, plan_window
 from standin.serve import standin
 

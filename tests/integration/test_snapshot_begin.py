@@ -8,8 +8,8 @@ from pipelines import steps
 from pipelines.context import open_context
 from pipelines.dictionary_table import DictionaryTable
 from pipelines.errors import ConfigurationError, SnapshotTooEarly, SourceBusy
+from pipelines.reconcile.next_batch import encoding
 from pipelines.source import handover
-from pipelines.steps.next_batch import encoding
 from pipelines.steps.run import capture
 from tests.fix_shop import Shop
 

@@ -17,11 +17,11 @@ from pipelines.apply.comparison import Difference
 from pipelines.cli import app, output
 from pipelines.progress import Progress, counting
 from pipelines.reconcile.dropped_transactions import DropReport
+from pipelines.reconcile.redo_loss import ErrorReport
 from pipelines.redo import Position
 from pipelines.scn import Scn
 from pipelines.steps.backfill import BackfillOutcome, PreparedBackfill, RecordedBackfill
 from pipelines.steps.recover import RecoveryReport
-from pipelines.steps.redo_loss import ErrorReport
 from pipelines.steps.run import RunOutcome
 from pipelines.steps.schema_versions import ColumnReport, VersionReport
 from pipelines.steps.snapshot import LoadedSnapshot, TableSnapshot

@@ -15,6 +15,8 @@ from pipelines.land import layout
 from pipelines.ledger import TableEntry
 from pipelines.reconcile.batches import batch_name, load_name
 from pipelines.reconcile.ledger import last_batch, reconcile_ledger
+from pipelines.reconcile.next_batch import catch_up, next_batch
+from pipelines.reconcile.snapshot_start import chain_epoch
 from pipelines.records.batch_result import BatchResult, RowAccount, TableResult
 from pipelines.records.batch_spec import BatchSpec
 from pipelines.records.codec import encode
@@ -25,8 +27,6 @@ from pipelines.records.snapshot_load import SnapshotLoaded, SnapshotResult, Snap
 from pipelines.records.window_manifest import SINGLE_QUOTE_ROWS, DdlRow, WindowManifest
 from pipelines.redo import Encoding, Position
 from pipelines.scn import ChainPosition, Scn
-from pipelines.steps.next_batch import catch_up, next_batch
-from pipelines.steps.snapshot import chain_epoch
 from pipelines.table import Column, OracleType, TableId, TableVersion
 from tests.unit.records.samples import TABLE
 

@@ -12,7 +12,8 @@ from pipelines.config import Pipeline
 from pipelines.dictionary_table import DictionaryColumn, DictionaryTable
 from pipelines.land.dictionary import Readings
 from pipelines.land.landing import Landing
-from pipelines.reconcile.table_versions import dictionary_conflict, key_lost, key_policy_conflict, rules
+from pipelines.reconcile.table_versions import rules
+from pipelines.reconcile.version_conflicts import dictionary_conflict, key_lost, key_policy_conflict
 from pipelines.schema import Derived, baseline
 from pipelines.scn import Scn
 from pipelines.table import Column, KeyPolicy, OracleType, TableId, UniqueIndex

@@ -33,6 +33,7 @@ from pipelines.land import layout
 from pipelines.land.snapshots import SnapshotFile
 from pipelines.ledger import Ledger, TableEntry
 from pipelines.reconcile.ledger import reconcile_ledger
+from pipelines.reconcile.snapshot_start import chain_epoch
 from pipelines.records.batch_result import BatchResult, TableResult
 from pipelines.records.batch_spec import BatchSpec, TableTask
 from pipelines.records.handover import FirstPosition
@@ -43,7 +44,7 @@ from pipelines.records.window_manifest import WindowManifest
 from pipelines.redo import Encoding, Position
 from pipelines.scn import ChainPosition, Scn
 from pipelines.steps.apply import prepare_batch, record_batch, resume_tables
-from pipelines.steps.snapshot import chain_epoch, prepare_snapshot_load, record_snapshot_load
+from pipelines.steps.snapshot import prepare_snapshot_load, record_snapshot_load
 from pipelines.steps.spark_jobs import run_spark_job
 from pipelines.table import TableId
 from tests.unit.records.samples import TABLE

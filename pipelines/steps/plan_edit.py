@@ -10,7 +10,8 @@ from pipelines.config import Pipeline
 from pipelines.context import PipelineContext, open_to_read, read_spec
 from pipelines.ledger import TableEntry
 from pipelines.reconcile.chosen_columns import choice_conflict
-from pipelines.reconcile.table_versions import all_known_versions, key_policy_conflict, rules
+from pipelines.reconcile.table_versions import all_known_versions, rules
+from pipelines.reconcile.version_conflicts import key_policy_conflict
 from pipelines.records.batch_spec import BatchSpec, TableTask
 from pipelines.table import TableId, TableVersion
 

@@ -1,3 +1,5 @@
+"""Which held tables are snapshotted again by themselves, and when."""
+
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
@@ -6,8 +8,8 @@ import pytest
 
 from pipelines.config.resnapshot import ResnapshotLimits
 from pipelines.ddl_policies import DdlPolicies
+from pipelines.reconcile.resnapshot_policy import answering, obstacle
 from pipelines.records.approval import Approval
-from pipelines.steps.resnapshot import answering, obstacle
 
 NOON = datetime(2026, 11, 22, 12, 30, tzinfo=UTC)
 HELD_AT = 500

@@ -21,6 +21,7 @@ from pipelines.reconcile.holds import BatchedTable, first_hold, is_of_later_inca
 from pipelines.reconcile.ledger import drops, last_batch
 from pipelines.reconcile.mined_names import columns_known_from, mined_names
 from pipelines.reconcile.omitted_tables import omission
+from pipelines.reconcile.resnapshot_policy import announced
 from pipelines.reconcile.table_versions import all_known_versions, app_id, history, record_derived, table_task
 from pipelines.reconcile.whole_tables import before_ddl
 from pipelines.records.batch_result import BatchResult
@@ -31,7 +32,6 @@ from pipelines.records.open_transaction import OpenTransaction
 from pipelines.records.window_manifest import WindowManifest
 from pipelines.redo import Encoding
 from pipelines.scn import BEFORE_ALL, ChainPosition
-from pipelines.steps.resnapshot import announced
 from pipelines.table import TableId
 
 
