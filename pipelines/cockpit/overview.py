@@ -31,6 +31,7 @@ from pipelines.records.codec import from_body
 from pipelines.records.declared_gap import DeclaredGap
 from pipelines.records.facts import ChoicesFact, LogFact, ProofFact, RedoFact, RunwayFact, SnapshotFact, SourceFact
 from pipelines.redo import Position
+from pipelines.scn import ChainPosition
 
 PARTS = {
     "applied": "applied",
@@ -58,12 +59,9 @@ def read_overview(
     """Read the ledger at `url` and return what it knows. Nothing is corrected or written, and no other system is asked.
 
     `before` is the `next_windows` of an overview: older windows are listed. `search` is a part of tables' names."""
-    place = None
-    if before is not None:
-        resetlogs_id, _, start = before.partition("-")
-        place = (int(resetlogs_id), int(start))
-    reading = read_ledger(url, pipeline.name, now, windows=windows, before=place)
-    return overview_of(pipeline, reading, now, paused=paused, tables=tables, search=search, is_latest=place is None)
+    start = None if before is None else ChainPosition.parse(before)
+    reading = read_ledger(url, pipeline.name, now, windows=windows, before=start)
+    return overview_of(pipeline, reading, now, paused=paused, tables=tables, search=search, is_latest=start is None)
 
 
 def overview_of(
@@ -168,16 +166,14 @@ def table_lines(pipeline: Pipeline, reading: LedgerReading) -> list[TableLine]:
     furthest = max((entry.position for entry in reading.tables if entry.state == "live"), default=None)
     lake = pipeline.lake.rstrip("/")
     targets = {table.id: f"{lake}/{table.path}" for table in pipeline.tables}
-    ends: dict[tuple[int | None, int | None], datetime | None] = {
-        (window.resetlogs_id, window.end_scn - 1): window.ends_at for window in reversed(reading.windows)
-    }
+    ends = {ChainPosition(w.resetlogs_id, w.end_scn - 1): w.ends_at for w in reversed(reading.windows)}
     lines = [
         table_line(
             entry,
             reading,
-            targets.get(entry.table) or f"{lake}/{entry.table.owner}/{entry.table.name}".lower(),  # of a pattern
+            targets.get(entry.table) or f"{lake}/" + f"{entry.table.owner}/{entry.table.name}".lower(),  # of a pattern
             furthest is not None and entry.position < furthest,
-            ends.get((entry.resetlogs_id, entry.complete_to_scn)) or snapshot_time(reading, entry),
+            ends.get(entry.position) or snapshot_time(reading, entry),
         )
         for entry in reading.tables
     ]

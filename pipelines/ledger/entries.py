@@ -40,6 +40,10 @@ class WindowEntry:
     planned_at: datetime
     changed_at: datetime
 
+    @property
+    def end_position(self) -> ChainPosition:
+        return ChainPosition(self.resetlogs_id, int(self.scns.end))
+
 
 @dataclass(frozen=True, slots=True)
 class TableEntry:

@@ -22,7 +22,7 @@ from pipelines.ledger.facts import Changes
 from pipelines.ledger.store import engine_to_read
 from pipelines.records.open_transaction import OpenTransaction
 from pipelines.redo import Position
-from pipelines.scn import Scn
+from pipelines.scn import ChainPosition, Scn
 from pipelines.table import TableId
 
 W = t.windows.c
@@ -87,10 +87,10 @@ class LedgerReading:
 
 
 def read_ledger(
-    url: str, pipeline: str, now: datetime, *, windows: int = 50, before: tuple[int, int] | None = None
+    url: str, pipeline: str, now: datetime, *, windows: int = 50, before: ChainPosition | None = None
 ) -> LedgerReading | None:
-    """Return what the ledger knows of the pipeline; None where there is no ledger yet. `before` is the incarnation and start
-    SCN of a window: only older ones are listed. Raises LedgerUnavailable and FormatTooNew."""
+    """Return what the ledger knows of the pipeline; None where there is no ledger yet. `before` is the start of a
+    window: only older ones are listed. Raises LedgerUnavailable and FormatTooNew."""
     engine = engine_to_read(url)
     if engine is None:
         return None
@@ -110,9 +110,7 @@ def _snapshot(engine: Engine) -> Iterator[Connection]:
         yield connection
 
 
-def _reading(
-    connection: Connection, pipeline: str, now: datetime, windows: int, before: tuple[int, int] | None
-) -> LedgerReading:
+def _reading(connection: Connection, pipeline: str, now: datetime, windows: int, before: ChainPosition | None) -> LedgerReading:
     def rows(table: Any) -> Any:
         return select(table).where(table.c.pipeline == pipeline)
 
@@ -157,14 +155,14 @@ def _reading(
     )
 
 
-def _windows(connection: Connection, pipeline: str, limit: int, before: tuple[int, int] | None) -> list[WindowRow]:
+def _windows(connection: Connection, pipeline: str, limit: int, before: ChainPosition | None) -> list[WindowRow]:
     """Return the newest windows that are not abandoned. The partial index on their place serves this, if the condition is the
     index's own: SQLite compares no parameter with it."""
     columns = [W[name] for name in WindowRow.__dataclass_fields__]
     query = select(*columns).where(W.pipeline == pipeline, text("state <> 'abandoned'"))
     if before is not None:
-        older = (W.resetlogs_id == before[0]) & (W.start_scn < before[1])
-        query = query.where(older | (W.resetlogs_id < before[0]))
+        older = (W.resetlogs_id == before.resetlogs_id) & (W.start_scn < before.scn)
+        query = query.where(older | (W.resetlogs_id < before.resetlogs_id))
     query = query.order_by(W.resetlogs_id.desc(), W.start_scn.desc()).limit(limit)
     return [WindowRow(*row) for row in connection.execute(query)]
 

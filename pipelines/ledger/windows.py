@@ -16,7 +16,7 @@ from pipelines.ledger.base import LedgerBase, changed, unless_known
 from pipelines.ledger.entries import Json, Lease, WindowEntry
 from pipelines.ledger.states import LANDED, WINDOW, WindowState, check_moves
 from pipelines.records.window_manifest import WindowManifest
-from pipelines.scn import Scn, ScnRange
+from pipelines.scn import ChainPosition, Scn, ScnRange
 
 W = t.windows.c
 ENDS_AT_ONCE = 500
@@ -127,16 +127,16 @@ class WindowEntries(LedgerBase):
         with self._read() as connection:
             return [_entry(row) for row in connection.execute(query)]
 
-    def end_times(self, ends: Iterable[tuple[int, int]]) -> dict[tuple[int, int], datetime]:
-        """Return when the source wrote the ends of windows, each an incarnation and an SCN, as far as the ledger knows."""
-        wanted = sorted({scn for _, scn in ends})
-        found: dict[tuple[int, int], datetime] = {}
+    def end_times(self, ends: Iterable[ChainPosition]) -> dict[ChainPosition, datetime]:
+        """Return when the source wrote the ends of windows, as far as the ledger knows."""
+        wanted = sorted({end.scn for end in ends})
+        found: dict[ChainPosition, datetime] = {}
         for start in range(0, len(wanted), ENDS_AT_ONCE):
             query = select(W.resetlogs_id, W.end_scn, W.ends_at).where(
                 W.pipeline == self._pipeline, W.end_scn.in_(wanted[start : start + ENDS_AT_ONCE]), W.ends_at.is_not(None)
             )
             with self._read() as connection:
-                found |= {(row.resetlogs_id, int(row.end_scn)): row.ends_at for row in connection.execute(query)}
+                found |= {ChainPosition(row.resetlogs_id, int(row.end_scn)): row.ends_at for row in connection.execute(query)}
         return found
 
     def written_by(self, scn: int) -> datetime | None:

@@ -20,6 +20,7 @@ from pipelines.records.approval import Approval
 from pipelines.records.batch_result import BatchResult, TableResult
 from pipelines.records.codec import decode
 from pipelines.schema.derive import IGNORE
+from pipelines.scn import ChainPosition
 from pipelines.steps.decisions import check_reason
 from pipelines.steps.leases import renewed, take_apply_lease
 from pipelines.steps.scn_times import end_time
@@ -75,7 +76,7 @@ def prepare_batch(pipeline: Pipeline) -> PreparedBatch:
         location = context.landing.files.write_new_record(layout.batch_spec(name, attempt_of(spec.token)), spec)
         context.ledger.prepare_batch(name, spec.scns, location, lease=lease)
         tables = tuple(str(task.table) for task in spec.tables if task.hold is None or task.hold.at_scn > spec.start)
-        ends_at = end_time(context, spec.resetlogs_id, spec.end)
+        ends_at = end_time(context, ChainPosition(spec.resetlogs_id, spec.end))
         return PreparedBatch(location, f"{len(spec.windows)} window(s)", tables, spec.start, spec.end, ends_at)
 
 
@@ -98,7 +99,7 @@ def record_batch(pipeline: Pipeline, batch: str) -> RecordedBatch:
         }
         held = tuple(name for name, table in tables.items() if table.state == "held")
         more = any(True for _ in context.landing.windows.each_after(result.end_position))
-        ends_at = end_time(context, result.resetlogs_id, result.end)
+        ends_at = end_time(context, result.end_position)
         recorded = RecordedBatch(tables, held, result.start, result.end, more, ends_at)
         newly = newly_held(result, last_batch(context, result.start_position))
         if newly:

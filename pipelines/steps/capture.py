@@ -349,7 +349,7 @@ def land_window(
         reconcile_ledger(context)
         clear_redo_loss(context, "mine")
         path = context.landing.files.location(layout.window_manifest(manifest.name))
-        ends_at = end_time(context, manifest.resetlogs_id, manifest.end)
+        ends_at = end_time(context, manifest.end_position)
         return LandedWindowReport(manifest.name, manifest.start, manifest.end, manifest.change_rows, path, ends_at=ends_at)
 
 

@@ -222,7 +222,7 @@ def inspect(
 
 
 def recovery_report(context: PipelineContext, found: Inspection) -> RecoveryReport:
-    at = end_time(context, found.position.resetlogs_id, int(found.position.scn))
+    at = end_time(context, found.position.chain_position)
     if found.error is None:
         return RecoveryReport(context.name, False, found.position, None, position_at=at)
     return RecoveryReport(

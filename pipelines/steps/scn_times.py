@@ -9,12 +9,13 @@ from pipelines.context import PipelineContext
 from pipelines.ledger import TableEntry
 from pipelines.records.codec import from_body
 from pipelines.records.facts import SnapshotFact
+from pipelines.scn import ChainPosition
 from pipelines.table import TableId
 
 
-def end_time(context: PipelineContext, resetlogs_id: int, end: int) -> str | None:
+def end_time(context: PipelineContext, end: ChainPosition) -> str | None:
     """Return when the source wrote the end of a window."""
-    return iso(context.ledger.end_times([(resetlogs_id, end)]).get((resetlogs_id, end)))
+    return iso(context.ledger.end_times([end]).get(end))
 
 
 def written_by(context: PipelineContext, scn: int) -> str | None:
@@ -40,17 +41,15 @@ def contents_times(context: PipelineContext, entries: Iterable[TableEntry]) -> M
     ends = context.ledger.end_times(known.values())
     found = {table: ends[end] for table, end in known.items() if end in ends}
     for table in known.keys() - found.keys():
-        at = snapshot_time(context, table, known[table][1] - 1)
+        at = snapshot_time(context, table, known[table].scn - 1)
         if at is not None:
             found[table] = datetime.fromisoformat(at)
     return found
 
 
-def end_of(entry: TableEntry) -> tuple[int, int] | None:
-    """Return the incarnation and the SCN after the one that a table is complete to; None without contents."""
-    if entry.complete_to_scn is None or entry.resetlogs_id is None:
-        return None
-    return entry.resetlogs_id, int(entry.complete_to_scn) + 1
+def end_of(entry: TableEntry) -> ChainPosition | None:
+    """Return the position after the SCN that a table is complete to; None without contents."""
+    return None if entry.complete_to_scn is None or entry.resetlogs_id is None else entry.position.plus(1)
 
 
 def iso(at: datetime | None) -> str | None:

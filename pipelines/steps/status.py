@@ -164,7 +164,7 @@ def read_status(pipeline: Pipeline) -> Status:
         return Status(
             pipeline=pipeline.name,
             landed_to=None if position is None else int(position.scn),
-            landed_to_at=None if position is None else end_time(context, position.resetlogs_id, int(position.scn)),
+            landed_to_at=None if position is None else end_time(context, position.chain_position),
             windows=latest_windows(context),
             tables=tuple(
                 replace(table_status(entry, times.get(entry.table)), dropped_at=gone_at.get(entry.table)) for entry in tables
@@ -193,9 +193,9 @@ def gone(context: PipelineContext) -> tuple[GoneTable, ...]:
 def latest_windows(context: PipelineContext) -> tuple[WindowStatus, ...]:
     """Return the latest windows, planned ones included, oldest first."""
     found, entries = [], context.ledger.windows(limit=LATEST_WINDOWS)
-    times = context.ledger.end_times((entry.resetlogs_id, int(entry.scns.end)) for entry in entries)
+    times = context.ledger.end_times(entry.end_position for entry in entries)
     for entry in reversed(entries):
-        ends_at = times.get((entry.resetlogs_id, int(entry.scns.end)))
+        ends_at = times.get(entry.end_position)
         manifest = context.landing.windows.manifest(entry.name)
         logs, rows = (None, None) if manifest is None else (len(manifest.logs), manifest.change_rows)
         quotes = 0 if manifest is None else single_quote_rows(manifest)
@@ -228,7 +228,7 @@ def list_windows(pipeline: Pipeline, limit: int = 20) -> list[WindowReport]:
     """Return the last landed windows, oldest first."""
     with open_to_read(pipeline) as context:
         accounts, landed = accounts_by_window(context), context.landing.windows.last(limit)
-        times = context.ledger.end_times((manifest.resetlogs_id, manifest.end) for manifest in landed)
+        times = context.ledger.end_times(manifest.end_position for manifest in landed)
         return [
             WindowReport(
                 name=manifest.name,
@@ -240,7 +240,7 @@ def list_windows(pipeline: Pipeline, limit: int = 20) -> list[WindowReport]:
                 hash=manifest.row_hash,
                 account=accounts.get(manifest.name),
                 single_quote_rows=single_quote_rows(manifest),
-                ends_at=times.get((manifest.resetlogs_id, manifest.end)),
+                ends_at=times.get(manifest.end_position),
             )
             for manifest in landed
         ]
@@ -281,5 +281,5 @@ def gap_report(
         dropped_rows=gap.dropped_rows,
         dropped=tuple(GapTransaction(t.con_id, t.xid, t.thread, t.start_scn, t.rows) for t in gap.dropped),
         split_transactions=split,
-        from_at=end_time(context, gap.start.resetlogs_id, int(gap.start.scn)),
+        from_at=end_time(context, gap.start.chain_position),
     )

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from pipelines.records.facts import LogFact, LogKind, RedoFact, ThreadFact
 from pipelines.redo import LogFile, Position, RedoFacts, Window
-from pipelines.scn import Scn
+from pipelines.scn import ChainPosition, Scn
 
 LOGS_SHOWN = 120  # of each thread
 
@@ -44,7 +44,7 @@ def log_fact(log: LogFile, position: Position, ahead: timedelta) -> LogFact | No
 
 def kind_of(log: LogFile, position: Position) -> LogKind | None:
     end = log.next_scn
-    if end is not None and (log.resetlogs_id, end) <= (position.resetlogs_id, position.scn):
+    if end is not None and ChainPosition(log.resetlogs_id, end) <= position.chain_position:
         return "read" if log.claimed else None
     if not log.copies:
         return "online" if end is None else "due"

@@ -104,7 +104,8 @@ def test_the_end_of_a_window_has_its_time(ledger: Ledger) -> None:
     ledger.plan_window(name(100, 200), 1, scns(100, 200), {}, lease, at)
     ledger.plan_window(name(200, 300), 1, scns(200, 300), {}, lease)
 
-    assert ledger.end_times([(1, 200), (1, 300), (2, 200)]) == {(1, 200): at}
+    ends = [ChainPosition(1, 200), ChainPosition(1, 300), ChainPosition(2, 200)]
+    assert ledger.end_times(ends) == {ends[0]: at}
     assert [ledger.written_by(scn) for scn in (99, 100, 199, 200)] == [None, at, at, None]
 
 
