@@ -21,7 +21,7 @@ from pipelines.records.window_plan import WindowPlan
 from pipelines.redo import Encoding, Incarnation, LogCopy, LogFile, Position, RedoFacts, RedoThread, Slice, Window
 from pipelines.scn import Scn, ScnRange
 from pipelines.steps import capture as capture_steps
-from pipelines.steps import plan as plan_steps
+from pipelines.steps import read_and_plan as plan_steps
 from pipelines.steps import recover as recover_steps
 from pipelines.window import Sealed
 
