@@ -15,6 +15,8 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from pipelines.apply.delta.log import read_log
+
 TYPES = {
     "string": pa.string(),
     "binary": pa.binary(),
@@ -72,3 +74,9 @@ def columns_of(part: pa.Table, fields: list[dict[str, Any]]) -> pa.Table:
 def arrow_type(delta_type: str) -> pa.DataType:
     decimal = re.fullmatch(r"decimal\((\d+),(\d+)\)", delta_type)
     return pa.decimal128(int(decimal[1]), int(decimal[2])) if decimal else TYPES[delta_type]
+
+
+def latest_version(path: str) -> int | None:
+    """Return None when no Delta table is there."""
+    log = read_log(path)
+    return None if log is None else log.version

@@ -7,7 +7,6 @@ A wrong pipeline shows its findings in a DAG of its own; a wrong file is one imp
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 
@@ -17,25 +16,17 @@ from airflow.sdk.exceptions import AirflowFailException
 from pipelines.airflow.apply import apply_dag
 from pipelines.airflow.backfill import backfill_dag
 from pipelines.airflow.capture import capture_dag
+from pipelines.airflow.configuration import configuration_file
 from pipelines.airflow.doctor import doctor_dag
 from pipelines.airflow.drop import drop_dag
 from pipelines.airflow.recover import recover_dag
 from pipelines.airflow.resume import resume_dag
 from pipelines.airflow.snapshot import snapshot_dag
 from pipelines.airflow.verify import verify_dag
-from pipelines.config import CONFIG_VARIABLE, DEFAULT_FILE, Pipeline, load_each
+from pipelines.config import Pipeline, load_each
 from pipelines.errors import ConfigurationError
 
 BUILDERS = (capture_dag, apply_dag, snapshot_dag, backfill_dag, verify_dag, resume_dag, doctor_dag, drop_dag, recover_dag)
-
-
-def configuration_file(dag_file: Path) -> Path:
-    """Return REDOLAKE_CONFIG, else pipelines.yml beside the DAG file or one folder above: the working folders of Airflow's
-    processes differ."""
-    if named := os.environ.get(CONFIG_VARIABLE):
-        return Path(named)
-    beside = dag_file.resolve().parent
-    return next((f for f in (beside / DEFAULT_FILE, beside.parent / DEFAULT_FILE) if f.exists()), beside / DEFAULT_FILE)
 
 
 def build_dags(dag_file: Path) -> dict[str, DAG]:

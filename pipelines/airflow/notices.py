@@ -8,15 +8,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
-from airflow.configuration import conf
 from airflow.sdk import BaseNotifier
 from airflow.sdk.definitions.callback import AsyncCallback
 from airflow.sdk.definitions.deadline import DeadlineAlert, DeadlineReference
 from airflow.sdk.module_loading import import_string
 
+from pipelines.airflow.configuration import configuration_of_airflow
 from pipelines.config import Pipeline, load_each
 from pipelines.errors import ConfigurationError, Finding
 
@@ -58,9 +57,7 @@ def deadline_of(pipeline: Pipeline, part: str) -> DeadlineAlert | None:
 
 async def notify_deadline(pipeline: str, context: dict[str, Any]) -> None:
     """Notify `on_deadline`. The triggerer calls it; it reads pipelines.yml, as every process of Airflow can."""
-    from pipelines.airflow.factory import configuration_file
-
-    found, wrong = load_each(configuration_file(Path(conf.get_mandatory_value("core", "dags_folder")) / "redolake.py"))
+    found, wrong = load_each(configuration_of_airflow())
     if pipeline in wrong:
         raise wrong[pipeline]
     await asyncio.to_thread(notify, notifiers(found.pipelines[pipeline], "on_deadline"), context)

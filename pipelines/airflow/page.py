@@ -14,7 +14,6 @@ from typing import Any
 
 from airflow.api_fastapi.app import get_auth_manager
 from airflow.api_fastapi.core_api.security import GetUserDep, get_user
-from airflow.configuration import conf
 from airflow.models.connection import Connection
 from airflow.models.dag import DagModel
 from airflow.utils.session import create_session
@@ -22,7 +21,7 @@ from fastapi import Depends, FastAPI, HTTPException, Request
 from fastapi.responses import HTMLResponse, Response
 from sqlalchemy import select
 
-from pipelines.airflow.factory import configuration_file
+from pipelines.airflow.configuration import configuration_of_airflow
 from pipelines.cockpit import Overview, read_overview
 from pipelines.cockpit.actions import PARTS
 from pipelines.cockpit.render import POLICY, Pages, static_file
@@ -139,7 +138,7 @@ class Readable:
 
 
 def configuration() -> tuple[Configuration, Mapping[str, ConfigurationError]]:
-    file = configuration_file(Path(conf.get_mandatory_value("core", "dags_folder")) / "redolake.py")
+    file = configuration_of_airflow()
     return parsed(file, file.stat().st_mtime_ns if file.exists() else 0)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime, timedelta
+from itertools import zip_longest
 
 from pipelines.cockpit.texts import clock, size
 from pipelines.cockpit.values import LogBar, RedoChart, ThreadBar
@@ -49,14 +50,13 @@ def axis_start(begins: Sequence[datetime], edge_at: datetime | None, end: dateti
 
 
 def thread_bar(
-    thread: ThreadFact, start: datetime, end: datetime, share: object, missing: Collection[tuple[int, int]]
+    thread: ThreadFact, start: datetime, end: datetime, share: Callable[[datetime], float], missing: Collection[tuple[int, int]]
 ) -> ThreadBar:
-    assert callable(share)
+    """`share` places a time on the axis, whose ends are `start` and `end`."""
     bars = []
-    for number, log in enumerate(thread.logs):
+    for log, after in zip_longest(thread.logs, thread.logs[1:]):
         begins = time_of(log)
-        after = thread.logs[number + 1] if number + 1 < len(thread.logs) else None
-        ends = (time_of(after) if after is not None else end) or end
+        ends = (end if after is None else time_of(after)) or end
         if begins is None or ends < start:
             continue
         is_missing = (thread.thread, log.sequence) in missing

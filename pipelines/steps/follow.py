@@ -42,8 +42,8 @@ def follow_pipeline(
 ) -> FollowOutcome:
     """Land and apply each window as soon as its logs are archived, until `stop` is set: then end after the step that runs.
 
-    A transient error repeats the round after a pause that grows to the longest of `retry`. A terminal error ends the following;
-    a table that is held does not.
+    A transient error repeats the round after a pause that grows to the longest of `retry`. A terminal error ends
+    the loop; a held table does not.
     """
     follower = Follower(pipeline, stop, source, report)
     with spark_when_needed(pipeline, spark) as session:

@@ -177,7 +177,7 @@ def check_settled(context: PipelineContext, last: BatchResult) -> None:
     """Raise Terminal if a table is further than the ledger knows: a job was killed, or its result is not recorded."""
     ahead = list(islice(context.landing.windows.each_after(last.end_position), 1))
     for entry in context.ledger.tables():
-        if all(table.id != entry.table for table in context.pipeline.tables):
+        if entry.table not in context.pipeline.by_id:
             continue
         for resetlogs_id in {last.resetlogs_id, *(window.resetlogs_id for window in ahead)}:
             scn = last_txn(context.pipeline.target(entry.table), app_id(context, entry.table, resetlogs_id))

@@ -36,33 +36,27 @@ def choices(
         found.append(
             Choice("restore", f"restore {len(missing)} archived log(s), then recheck", "nothing", f"{recover} --restored")
         )
-    stays = (
-        "; rows that the RESETLOGS undid stay in the tables, and a change of one of them may hold its table" if rewound else ""
-    )
-    found.append(
-        Choice(
-            "snapshot",
-            "snapshot all tables again; capture goes on from now"
-            + (" (advised: a RESETLOGS undid landed changes)" if rewound else ""),
-            "the history between the position and the new snapshot; a table is held until its snapshot",
-            f"{recover} --snapshot",
-        )
-    )
+    found.append(snapshot_choice(recover, "the position", " (advised: a RESETLOGS undid landed changes)" if rewound else ""))
     if gap is not None:
-        found += gap_choices(recover, position, gap, stays)
+        stay = "; rows that the RESETLOGS undid stay in the tables, and a change of one of them may hold its table"
+        found += gap_choices(recover, position, gap, stay if rewound else "")
     return found
+
+
+def snapshot_choice(recover: str, since: str, advice: str = "") -> Choice:
+    return Choice(
+        "snapshot",
+        f"snapshot all tables again; capture goes on from now{advice}",
+        f"the history between {since} and the new snapshot; a table is held until its snapshot",
+        f"{recover} --snapshot",
+    )
 
 
 def pdb_choices(pipeline: str, position: Position) -> list[Choice]:
     """Return the choices where the PDB was set back alone, or is another one: no redo continues the tables."""
     recover = f"redolake recover -p {pipeline}"
     return [
-        Choice(
-            "snapshot",
-            "snapshot all tables again; capture goes on from now",
-            f"the history between SCN {position.scn} and the new snapshot; a table is held until its snapshot",
-            f"{recover} --snapshot",
-        ),
+        snapshot_choice(recover, f"SCN {position.scn}"),
         Choice(
             "connection",
             "connect to the pluggable database that was captured, then recheck",
@@ -72,24 +66,25 @@ def pdb_choices(pipeline: str, position: Position) -> list[Choice]:
     ]
 
 
-def gap_choices(recover: str, position: Position, gap: Position, stays: str) -> list[Choice]:
-    """Return the choices that continue after the lost redo without a snapshot."""
+def gap_choices(recover: str, position: Position, gap: Position, undone: str) -> list[Choice]:
+    """Return the choices that continue after the lost redo without a snapshot. `undone` is what they cost besides after a
+    RESETLOGS that undid landed changes."""
     span = f"SCN {position.scn} to {gap.scn}"
     if gap.resetlogs_id != position.resetlogs_id:
-        start, end = ((p.scn, p.resetlogs_id) for p in (position, gap))
-        span = "from SCN {} of incarnation {} to SCN {} of incarnation {}".format(*start, *end)
+        start, end = (f"SCN {edge.scn} of incarnation {edge.resetlogs_id}" for edge in (position, gap))
+        span = f"from {start} to {end}"
     return [
         Choice(
             "gap",
             f"declare the gap, {span}: the tables go on without its changes",
             "every change committed in the gap, the transactions open at its start, and what the transactions open at its end "
-            f"did before{stays}. The gap stays visible in status and verify until the tables are snapshotted again",
+            f"did before{undone}. The gap stays visible in status and verify until the tables are snapshotted again",
             f"{recover} --declare-gap --reason TEXT",
         ),
         Choice(
             "position",
             f"set the position by hand, to SCN {gap.scn} or higher",
-            f"the same as a gap up to that SCN{stays}. Choose it only if no captured table changed before that SCN",
+            f"the same as a gap up to that SCN{undone}. Choose it only if no captured table changed before that SCN",
             f"{recover} --position SCN --reason TEXT",
         ),
     ]

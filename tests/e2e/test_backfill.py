@@ -17,13 +17,12 @@ import pytest
 from typer.testing import CliRunner
 
 from pipelines import steps
-from pipelines.apply.delta.log import latest_version
 from pipelines.apply.session import open_session
 from pipelines.cli import app
 from pipelines.config import Pipeline
 from pipelines.errors import ConfigurationError
 from pipelines.steps.run import capture
-from tests.delta_table import delta_rows
+from tests.delta_table import delta_rows, latest_version
 from tests.fix_airflow import configure, run_dag
 from tests.fix_shop import Shop, open_shop
 

@@ -184,11 +184,6 @@ def last_txn(path: str, app_id: str) -> int | None:
     return None if log is None else log.last_txn(app_id)
 
 
-def latest_version(path: str) -> int | None:
-    log = read_log(path)
-    return None if log is None else log.version
-
-
 def _newest_checkpoint(names: list[str]) -> tuple[int, list[str]]:
     """Return version and files of the newest checkpoint that has all its parts, or -1 when there is none."""
     complete: dict[int, list[str]] = {}

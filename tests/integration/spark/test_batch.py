@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from pipelines import crash
 from pipelines.apply.delta import merge
 from pipelines.apply.delta.create import create_table
-from pipelines.apply.delta.log import last_txn, latest_version
+from pipelines.apply.delta.log import last_txn
 from pipelines.apply.delta.plain_types import COLLATED
 from pipelines.errors import InvariantBroken, LandingConflict, LeaseHeld
 from pipelines.job.batch import run_batch
@@ -30,7 +30,7 @@ from pipelines.records.batch_spec import ColumnChange, HoldAt
 from pipelines.records.codec import decode, encode
 from pipelines.table import Column, OracleType, TableId
 from pipelines.target_options import TargetOptions
-from tests.delta_table import delta_rows, read_delta
+from tests.delta_table import delta_rows, latest_version, read_delta
 from tests.integration.spark.landing import land
 from tests.integration.spark.specs import (
     ID,

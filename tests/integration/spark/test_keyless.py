@@ -14,14 +14,14 @@ import pytest
 
 from pipelines import crash
 from pipelines.apply.comparison import CompareTask, Comparison
-from pipelines.apply.delta.log import last_txn, latest_version
+from pipelines.apply.delta.log import last_txn
 from pipelines.job.batch import run_batch
 from pipelines.job.comparison import compare_tables
 from pipelines.job.snapshot import run_snapshot
 from pipelines.records.batch_spec import BatchSpec, ColumnChange, TableTask
 from pipelines.records.snapshot_load import SnapshotSpec
 from pipelines.table import ROWID_COLUMN, Column, IgnoredColumn, OracleType, TableId, TableVersion
-from tests.delta_table import delta_rows
+from tests.delta_table import delta_rows, latest_version
 from tests.integration.spark.landing import land
 from tests.integration.spark.specs import ID, V, batch_spec, committed, snapshot_spec, task, version
 from tests.integration.spark.test_batch import Killed, delete, insert, kill_at, of_table, update

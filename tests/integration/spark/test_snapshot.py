@@ -13,7 +13,7 @@ import pytest
 
 from pipelines.apply.comparison import CompareTask, Difference
 from pipelines.apply.delta.commit import Tag, tagged
-from pipelines.apply.delta.log import last_txn, latest_version
+from pipelines.apply.delta.log import last_txn
 from pipelines.apply.delta.schema import read_columns
 from pipelines.errors import InvariantBroken, TableSetBack, VersionRemoved
 from pipelines.job.comparison import compare_tables
@@ -21,7 +21,7 @@ from pipelines.job.snapshot import run_snapshot
 from pipelines.records.codec import decode
 from pipelines.records.snapshot_load import SnapshotResult, SnapshotSpec, SnapshotTask
 from pipelines.table import Column, OracleType, TableId
-from tests.delta_table import delta_rows
+from tests.delta_table import delta_rows, latest_version
 from tests.integration.spark.specs import ID, contents, snapshot_spec, task
 
 pytestmark = pytest.mark.spark

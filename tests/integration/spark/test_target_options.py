@@ -13,13 +13,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipelines.apply.comparison import CompareTask
-from pipelines.apply.delta.log import latest_version, read_log
+from pipelines.apply.delta.log import read_log
 from pipelines.job.batch import run_batch
 from pipelines.job.comparison import compare_tables
 from pipelines.job.snapshot import run_snapshot
 from pipelines.records.batch_spec import ColumnChange, TableTask
 from pipelines.table import Column, OracleType, TableId
 from pipelines.target_options import TargetOptions
+from tests.delta_table import latest_version
 from tests.integration.spark.landing import land
 from tests.integration.spark.specs import ID, V, batch_spec, committed, snapshot_spec, task, version
 from tests.integration.spark.test_batch import delete, insert, move, of_table, update

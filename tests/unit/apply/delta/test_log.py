@@ -11,8 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipelines.apply.delta.commit import text_of
-from pipelines.apply.delta.log import last_txn, latest_version, read_log
+from pipelines.apply.delta.log import last_txn, read_log
 from pipelines.errors import RedoNotUnderstood
+from tests.delta_table import latest_version
 
 
 def commit(table: Path, version: int, *txns: tuple[str, int], by: str | None = None) -> None:
