@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from pipelines.apply.delta.quoting import quoted
-from pipelines.apply.delta.schema import field_of, target_columns
+from pipelines.apply.delta.schema import field_of, parse_type, target_columns
 from pipelines.apply.translation import Translation
 from pipelines.errors import SchemaConflict, ValueDoesNotFit
 from pipelines.table import Column, Rules, TableVersion, TypeRule
@@ -64,35 +64,44 @@ def read_source(
     texts = {field.name for field in raw.schema.fields if field.dataType.typeName() == "string"}
     cast, misfits = [], []
     for column in columns:
-        # Cast by DDL text: a Connect client sends StringType as `string collate UTF8_BINARY`, which only Spark reads.
-        rule = rules.get(column.id)
+        rule, is_text = rules.get(column.id), column.name in texts
         type_ = translation.spark_type(column.type, rule)
-        field = field_of(column, version, type_)
-        value = F.col(quoted(column.name))
-        is_text, is_date = column.name in texts, column.type.name in ("DATE", "TIMESTAMP")
-        misfit = None
-        if _is_read_as_redo(column, rule, type_, is_text=is_text):
-            checked = translation.cast_text(value.cast("string"), column.type, rule)
-            target, misfit = checked["value"], checked["refused"].isNotNull()
-        elif type_.startswith("decimal") and is_text:
-            target = value.try_cast(type_)
-            misfit = target.isNull() | _has_more_decimals(value, field.dataType.scale)
-        elif is_date and is_text and type_ != "string":
-            target = F.when(value.rlike(AFTER_CHRIST), F.ltrim(value).try_cast(type_))
-            misfit = target.isNull()
-        elif is_date and type_ == "string":
-            check_read_as_text(is_text, column, version)
-            target = F.regexp_replace(F.ltrim(value), ZEROS_OF_FRACTION, "")
-        elif column.type.name == "NUMBER" and type_ == "string":
-            target = one_spelling(value.cast("string"))
-        else:
-            target = value.cast(type_)
+        if not is_text and type_ == "string" and is_date(column):
+            raise read_as_date(column, version)
+        target, misfit = _cast(column, rule, type_, translation, is_text=is_text)
         if misfit is not None:
-            misfits.append((column, value.isNotNull() & misfit))
+            misfits.append((column, F.col(quoted(column.name)).isNotNull() & misfit))
+        field = field_of(column, version, type_)
         comment = (comments or {}).get(column.id)
         metadata = {**field.metadata, **({} if comment is None else {"comment": comment})}
         cast.append(target.alias(options.name(column.name), metadata=metadata))
     return SourceRows(raw, raw.select(*cast), tuple(misfits), _row_of(version))
+
+
+def _cast(
+    column: Column, rule: TypeRule, type_: str, translation: Translation, *, is_text: bool
+) -> tuple[Expression, Expression | None]:
+    """Return the value in the target's type, and the condition under which it does not fit. The types are DDL text: a Connect
+    client sends StringType as `string collate UTF8_BINARY`, which only Spark reads."""
+    value = F.col(quoted(column.name))
+    if _is_read_as_redo(column, rule, type_, is_text=is_text):
+        checked = translation.cast_text(value.cast("string"), column.type, rule)
+        return checked["value"], checked["refused"].isNotNull()
+    if type_.startswith("decimal") and is_text:
+        target = value.try_cast(type_)
+        return target, target.isNull() | _has_more_decimals(value, parse_type(type_).scale)
+    if is_date(column) and type_ == "string":
+        return F.regexp_replace(F.ltrim(value), ZEROS_OF_FRACTION, ""), None
+    if is_date(column) and is_text:
+        target = F.when(value.rlike(AFTER_CHRIST), F.ltrim(value).try_cast(type_))
+        return target, target.isNull()
+    if column.type.name == "NUMBER" and type_ == "string":
+        return one_spelling(value.cast("string")), None
+    return value.cast(type_), None
+
+
+def is_date(column: Column) -> bool:
+    return column.type.name in ("DATE", "TIMESTAMP")
 
 
 def _is_read_as_redo(column: Column, rule: TypeRule, type_: str, *, is_text: bool) -> bool:
@@ -104,13 +113,12 @@ def _is_read_as_redo(column: Column, rule: TypeRule, type_: str, *, is_text: boo
     return column.type.name == "NUMBER" and rule is not None and type_ != "string" and not (is_text and isinstance(rule, int))
 
 
-def check_read_as_text(is_text: bool, column: Column, version: TableVersion) -> None:
-    if not is_text:
-        raise SchemaConflict(
-            f"{column.name} was declared as `string` after it had been read as a date",
-            cure=f"run `redolake snapshot {version.table} --replace` to read it again",
-            table=version.table,
-        )
+def read_as_date(column: Column, version: TableVersion) -> SchemaConflict:
+    return SchemaConflict(
+        f"{column.name} was declared as `string` after it had been read as a date",
+        cure=f"run `redolake snapshot {version.table} --replace` to read it again",
+        table=version.table,
+    )
 
 
 def _row_of(version: TableVersion) -> Expression:

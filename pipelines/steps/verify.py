@@ -104,7 +104,8 @@ def verify_tables(
     found: list[TableComparison | NotCompared] = []
     with open_context(pipeline) as context:
         reconcile_ledger(context)  # the comparison is AS OF the SCN it knows
-        there = [table.id for table in context.pipeline.tables if table.id not in dropped_tables(context)]
+        gone = dropped_tables(context)
+        there = [table.id for table in context.pipeline.tables if table.id not in gone]
         ids = [TableId.parse(text) for text in tables] if tables else there
         with open_pipeline_source(pipeline, source, pipeline.source.container) as oracle:
             read_same_container(context, oracle)
