@@ -40,7 +40,7 @@ def capture_pipeline(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Pipeline:
     body: dict[str, Any] = {"name": "shop", "source": {"connection": "x"}, "landing": str(folder), "lake": "/lake"}
     monkeypatch.setattr(capture_steps, "open_pipeline_source", lambda *_: nullcontext())
     monkeypatch.setattr(capture_steps, "host_clock_ahead", lambda _: timedelta(0))
-    for module in ("capture", "plan"):
+    for module in ("capture", "read_and_plan"):
         monkeypatch.setattr(f"pipelines.steps.{module}.read_redo_facts", lambda *_: FACTS)
     monkeypatch.setattr(capture_steps, "read_tables", lambda *_: {})
     monkeypatch.setattr(capture_steps, "hold_undescribed", lambda *_: None)
