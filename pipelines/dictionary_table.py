@@ -151,7 +151,7 @@ class DictionaryTable:
         return replace(self, columns=tuple(map(marked, self.columns))) if names else self
 
     def chosen(self, choice: ColumnChoice, key: KeyPolicy, refused: Callable[[DictionaryColumn], bool]) -> DictionaryTable:
-        """Return the table without the columns that `choice` leaves out. `refused` tells which types are not supported.
+        """Return the table without the columns that `choice` leaves out. `refused` says which types are not supported.
 
         A column of the key is never left out. One whose value a hidden column stores is of an object type or XMLTYPE.
         """

@@ -30,7 +30,7 @@ MOST_KEYS_TO_BROADCAST = 500_000
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """`columns` are those that the redo of some UPDATE does not contain; `keys_change` tells whether one changes a key."""
+    """`columns` are those that the redo of some UPDATE does not contain; `keys_change` says whether one changes a key."""
 
     columns: tuple[TargetColumn, ...] = ()
     keys_change: bool = False

@@ -237,7 +237,7 @@ def prepare_range(
 
 
 def knows_by_whole_row(task: TableTask, decoded: DataFrame) -> bool:
-    """Return whether a change has a NULL in its key, and tell how many do."""
+    """Return whether a change has a NULL in its key, and log how many do."""
     count = int(decoded.filter("null_key").count())
     if count:
         log.info(

@@ -24,7 +24,7 @@ def chosen(pipeline: Pipeline, table: DictionaryTable) -> DictionaryTable:
 
 
 def refused_by(pipeline: Pipeline, table: TableId) -> Refused:
-    """Return a function that tells whether a column's type is not supported under the table's rules."""
+    """Return a function that says whether a column's type is not supported under the table's rules."""
     choice = pipeline.choice(table)
     rules = {upper_name(name): rule for name, rule in pipeline.table(table).columns.items()}
 

@@ -63,7 +63,7 @@ def refusal(row: DdlRow, table: TableId, why: str, policy: PolicyName = "unknown
 
 class DdlStatement:
     """A cursor over the words of one DDL row of `table`, which Oracle calls `in_oracle`. `after` returns the first dictionary
-    reading after an SCN; `refused` tells whether a column's type is not supported."""
+    reading after an SCN; `refused` returns whether a column's type is not supported."""
 
     def __init__(
         self,

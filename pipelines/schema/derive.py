@@ -58,7 +58,7 @@ def derive(
     Rows at or below that version's SCN are already in it. The same versions and rows therefore always give the same steps:
     a repeated batch starts again from the versions before its own range (`versions_before`). `reading_after` returns the first
     dictionary reading after an SCN: it shows the hidden columns that a statement added, which its text does not. `refused`
-    tells which types are not supported, for a table that leaves out such columns. Rows of other objects than `object_ids` count
+    says which types are not supported, for a table that leaves out such columns. Rows of other objects than `object_ids` count
     if they have the name that the table had in Oracle then. `approved` returns what people have chosen for one statement.
     """
     known = versions[-1].from_scn

@@ -35,7 +35,7 @@ def with_guard(statement: DdlStatement, version: TableVersion, new: str, *, opti
 
 
 def _guard_before(statement: DdlStatement, version: TableVersion, new: str) -> bool | None:
-    """Return whether a later dictionary has a guard in front of the column; None if it does not tell.
+    """Return whether a later dictionary has a guard in front of the column; None if it does not show it.
 
     Another column may have the name by then. So a guard in front of another one does not mean that this one has none.
     """
