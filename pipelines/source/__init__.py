@@ -1,5 +1,6 @@
 """Read facts and rows from Oracle as plain values. Only this package imports the driver."""
 
+from pipelines.source.capture_findings import ConfiguredTable, capture_findings
 from pipelines.source.connection import (
     ConnectParams,
     connect_params,
@@ -21,7 +22,7 @@ from pipelines.source.handover import Handover, first_window_start, read_handove
 from pipelines.source.number_range import number_findings, number_rules
 from pipelines.source.oracle import RetryRule, Source, open_source
 from pipelines.source.policies import require_unfiltered
-from pipelines.source.preflight import ConfiguredTable, ProbeResult, capture_findings, preflight_findings, preflight_notes
+from pipelines.source.preflight import ProbeResult, preflight_findings, preflight_notes
 from pipelines.source.probe import probe
 from pipelines.source.rds import rds_findings
 from pipelines.source.reread import Wanted, read_again

@@ -11,6 +11,7 @@ import pytest
 from pipelines.errors import SourceRefused, SourceUnavailable, Terminal, ValueDoesNotFit
 from pipelines.redo import Encoding
 from pipelines.scn import Scn
+from pipelines.source.capture_findings import ConfiguredTable
 from pipelines.source.connection import ConnectParams
 from pipelines.source.dictionary import read_tables
 from pipelines.source.facts import (
@@ -22,7 +23,7 @@ from pipelines.source.facts import (
 )
 from pipelines.source.handover import first_window_start, read_handover
 from pipelines.source.oracle import RetryRule, open_source
-from pipelines.source.preflight import ConfiguredTable, preflight_findings
+from pipelines.source.preflight import preflight_findings
 from pipelines.source.probe import probe
 from pipelines.source.session import PINNED
 from pipelines.source.snapshot import read_snapshot

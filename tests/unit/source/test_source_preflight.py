@@ -11,8 +11,9 @@ from pipelines.dictionary_table import DictionaryColumn, DictionaryTable
 from pipelines.errors import Finding
 from pipelines.redo import Encoding, Incarnation, LogCopy, LogFile, RedoFacts, RedoThread
 from pipelines.scn import Scn
+from pipelines.source.capture_findings import ConfiguredTable
 from pipelines.source.facts import DatabaseFacts
-from pipelines.source.preflight import ConfiguredTable, OpenedLog, ProbeResult, preflight_findings, preflight_notes
+from pipelines.source.preflight import OpenedLog, ProbeResult, preflight_findings, preflight_notes
 from pipelines.source.supplemental import LoggedColumns
 from pipelines.table import PRIMARY, ColumnChoice, KeyPolicy, OracleType, Part, TableId, UniqueIndex
 
