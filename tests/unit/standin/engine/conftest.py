@@ -1,3 +1,5 @@
+"""A database of the stand-in with a schema, and sessions in it."""
+
 from __future__ import annotations
 
 import pytest

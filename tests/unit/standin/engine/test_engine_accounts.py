@@ -1,3 +1,5 @@
+"""Users, services, logons and the switch of containers."""
+
 from __future__ import annotations
 
 import pytest

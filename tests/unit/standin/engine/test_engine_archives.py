@@ -1,3 +1,5 @@
+"""Log switches, archived copies in every destination, redo threads, and restarts."""
+
 from __future__ import annotations
 
 from datetime import timedelta

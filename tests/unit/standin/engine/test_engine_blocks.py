@@ -1,3 +1,5 @@
+"""PL/SQL blocks: arguments of calls, binds, and SQL in a block."""
+
 from __future__ import annotations
 
 import pytest

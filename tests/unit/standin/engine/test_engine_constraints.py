@@ -1,3 +1,5 @@
+"""Constraints: which statements are refused, with Oracle's codes."""
+
 from __future__ import annotations
 
 import pytest

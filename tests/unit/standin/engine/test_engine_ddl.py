@@ -1,3 +1,5 @@
+"""DDL: what it changes in the dictionary, the segment and the rows."""
+
 from __future__ import annotations
 
 import pytest

@@ -1,3 +1,5 @@
+"""Row locks: who waits for whom, and which values count after the wait."""
+
 from __future__ import annotations
 
 import threading

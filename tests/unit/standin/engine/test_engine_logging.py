@@ -1,3 +1,5 @@
+"""Supplemental logging: which columns the redo of a change contains."""
+
 from __future__ import annotations
 
 import pytest

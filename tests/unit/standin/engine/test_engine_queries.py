@@ -1,3 +1,5 @@
+"""Queries: expressions, conditions, joins and results as Oracle gives them."""
+
 from __future__ import annotations
 
 from datetime import datetime

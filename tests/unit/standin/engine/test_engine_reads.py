@@ -1,3 +1,5 @@
+"""Consistent reads: what a session sees of others, and flashback queries."""
+
 from __future__ import annotations
 
 import pytest

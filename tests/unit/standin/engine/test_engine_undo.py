@@ -1,3 +1,5 @@
+"""Rollback to a savepoint, of a failed statement and of a transaction, and its redo."""
+
 from __future__ import annotations
 
 import pytest

@@ -1,3 +1,5 @@
+"""Oracle's internal bytes of values."""
+
 from __future__ import annotations
 
 from datetime import datetime

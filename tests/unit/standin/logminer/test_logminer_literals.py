@@ -1,3 +1,5 @@
+"""How LogMiner writes values as literals of SQL_REDO."""
+
 from decimal import Decimal
 
 import pytest

@@ -1,3 +1,5 @@
+"""Records of several redo threads in one order."""
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -1,3 +1,5 @@
+"""Which rows V$LOGMNR_CONTENTS shows, in which order and form."""
+
 import os
 
 import pytest

@@ -1,3 +1,5 @@
+"""How long texts are cut into continuation rows."""
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -1,3 +1,5 @@
+"""The V$ and dictionary views."""
+
 from contextlib import nullcontext
 from datetime import datetime
 from pathlib import Path
