@@ -16,7 +16,7 @@ from pipelines.dictionary_table import DictionaryTable
 from pipelines.errors import RedolakeError, SchemaConflict
 from pipelines.schema.ddl import effect_of
 from pipelines.scn import Scn
-from pipelines.source.preflight import kind_findings
+from pipelines.source.capture_findings import kind_findings
 from pipelines.source.table_list import OBJECT_TABLE
 from pipelines.table import OracleType, TableId
 from tests.table_kinds import KINDS
