@@ -21,7 +21,7 @@ import oracledb
 from pipelines.decode.datatypes import why_refused
 from pipelines.dictionary_table import DictionaryTable
 from pipelines.source import ConnectParams, open_source, read_tables
-from pipelines.source.preflight import ConfiguredTable, capture_findings, key_findings
+from pipelines.source.capture_findings import ConfiguredTable, capture_findings, key_findings
 from pipelines.table import ALL_COLUMNS, PRIMARY, ColumnChoice, TableId
 from standin.serve import StandIn, standin
 from standin.sqlplus import run_script
