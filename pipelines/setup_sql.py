@@ -105,6 +105,7 @@ class SetupChoices:
     retention_hours: int = RDS_HOURS
     prompts: bool = True  # False: the caller DEFINEs `password`
     by_pattern: bool = False
+    rereads_types: bool = False
 
 
 def default_user(flavour: Flavour) -> str:
@@ -267,8 +268,21 @@ def _tables(choices: SetupChoices) -> Iterator[str]:
     else:
         for table in choices.tables:
             yield f"GRANT SELECT, FLASHBACK ON {_qualified(table)} TO {user};"
+    if choices.rereads_types:
+        yield ""
+        yield from _types(choices, f"GRANT EXECUTE ON owner.type TO {user}")
     yield ""
     yield from _key_logging(choices)
+
+
+def _types(choices: SetupChoices, grant: str) -> Iterator[str]:
+    """Yield the privilege that shows object types and VARRAYs of other users, for `unsupported_columns: reread`."""
+    yield "-- Object types and VARRAYs of columns that are read again."
+    if choices.by_pattern or not choices.tables:
+        yield f"-- Narrower: for each type {grant}"
+        yield f"GRANT EXECUTE ANY TYPE TO {_name(choices.user)};"
+    else:
+        yield f"-- For each type, if there are any; doctor names them: {grant}"
 
 
 def _key_logging(choices: SetupChoices) -> Iterator[str]:

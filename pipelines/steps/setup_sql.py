@@ -59,8 +59,15 @@ def write_setup_sql(
             retention_hours,
             prompts,
             by_pattern,
+            rereads_types=pipeline is not None and rereads_types(pipeline),
         )
     )
+
+
+def rereads_types(pipeline: Pipeline) -> bool:
+    """Return whether rows with columns of users' types may be read again."""
+    of_tables = (one.unsupported_columns for one in (*pipeline.tables, *pipeline.patterns))
+    return "reread" in (pipeline.unsupported_columns, *of_tables)
 
 
 def logged_columns(pipeline: Pipeline | None) -> dict[TableId, str]:

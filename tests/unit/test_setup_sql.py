@@ -171,3 +171,24 @@ def test_the_command_takes_what_the_file_names(tmp_path: Path, monkeypatch: pyte
     assert re.findall("^ACCEPT (.+)$", text, re.MULTILINE) == ["password CHAR PROMPT 'Password for c##mirror: ' HIDE"]
     assert "CONTAINER = PDB7;" in text
     assert 'ALTER TABLE "SHOP"."NOTES" ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS;' in text
+
+
+@pytest.mark.parametrize(
+    ("tables", "said"),
+    [
+        ('["SHOP.*", {match: "HR.*", unsupported_columns: reread}]', "\nGRANT EXECUTE ANY TYPE TO c##redolake;"),
+        ("[{table: SHOP.HOMES, unsupported_columns: reread}]", "doctor names them: GRANT EXECUTE ON owner.type TO c##redolake"),
+        ("[SHOP.HOMES]", None),
+    ],
+)
+def test_types_of_columns_that_are_read_again_need_a_grant(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tables: str, said: str | None
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("pipelines.yml").write_text(
+        f"pipelines: {{shop: {{source: {{connection: db, container: PDB7}}, landing: /l, lake: /k, tables: {tables}}}}}"
+    )
+
+    text = printed()
+
+    assert said in text if said else "EXECUTE ANY TYPE" not in text and "owner.type" not in text
