@@ -90,6 +90,7 @@ class DictionaryTable:
     sees_parents: bool = True  # False: the user may not see all of them
     renamed_to: TableId | None = None  # the name under which it was read, where that is no longer the one in `tables`
     rereads_rows: bool = False  # changed rows are read again whole, as `chosen` decides
+    definitions: tuple[tuple[str, str], ...] = ()  # columns of users' types, each with a hash of what the type consists of
 
     @property
     def in_oracle(self) -> TableId:

@@ -248,6 +248,7 @@ class TableVersion:
     key_constraint: str | None = None  # the name of the primary key
     choice: ColumnChoice = ALL_COLUMNS  # for columns that a later DDL adds
     renamed_to: TableId | None = None  # its name in Oracle, where that is no longer the one in `tables`
+    definitions: tuple[tuple[int, str], ...] = ()  # ids of columns of users' types, with a hash of what the type consists of
     dropped_at: int | None = None  # the SCN of its DROP TABLE, until FLASHBACK TABLE takes it out of the recycle bin
 
     @property

@@ -197,16 +197,16 @@ class PlainLake:
         """Take the rows that were read again, window by window; the redo only counts."""
         version, table = task.versions[-1], self.tables[task.target]
         at = table.positions.get(task.app_id, -1)
-        rows = dict(table.rows)
+        rows, until = dict(table.rows), spec.end if task.hold is None else task.hold.at_scn
         for window in spec.windows:
             for file in window.reread:
-                if file.table == task.table and window.end - 1 > at:
+                if file.table == task.table and at < window.end - 1 < until:
                     assert max(window.start - 1, at) in file.bases
                     names = [name_of(version, i) for i in version.key]
                     for gone in rows_of(pq.read_table(file.before), names, numbers_of(version)):
                         rows.pop(gone, None)
                     rows |= {key_of(row, version): row for row in source_rows([file.path], version)}
-        position = max(at, spec.end - 1)
+        position = max(at, until - 1)
         self.tables[task.target] = PlainTable({**table.positions, task.app_id: position}, rows)
         self.carried[carry_file][task.target] = []
         ids = version.object_ids
@@ -214,6 +214,8 @@ class PlainLake:
             row["object_id"] in ids and row["operation_code"] in (*CHANGES, 255) for _, p in landed for row in p.to_pylist()
         )
         account = RowAccount(landed=changes, carried_in=0, dropped=0, applied=changes)
+        if task.hold is not None:
+            return TableResult(task.table, "held", position, task.hold.error, balance=account, delta_version=NO_VERSIONS)
         return TableResult(task.table, "applied", position, balance=account, position=position, delta_version=NO_VERSIONS)
 
     def apply_with_ddl(

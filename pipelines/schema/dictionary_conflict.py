@@ -17,6 +17,8 @@ from pipelines.table import IgnoredColumn, TableVersion
 
 def conflict_with_dictionary(derived: TableVersion, dictionary: DictionaryTable) -> SchemaConflict | None:
     """Return the first difference as an error, or None. `derived` must be valid at the SCN of the dictionary reading."""
+    if derived.rereads_rows:
+        dictionary = dictionary.with_stored_types()
     dictionary = dictionary.leaving_out(derived.left_out)
     try:
         require_known_storage(dictionary)
@@ -55,6 +57,8 @@ def _difference(derived: TableVersion, dictionary: DictionaryTable) -> str | Non
             return f"column {name} is {column.type}, in the dictionary {other.type}"
         if column.segment_id != other.segment_id:
             return f"column {name} has SEGMENT_COLUMN_ID {column.segment_id}, in the dictionary {other.segment_id}"
+    if altered := _altered_type(derived, dictionary):
+        return f"the type of column {altered} was altered: rows that did not change since may have other attributes"
     hidden = _stored(derived.ignored), _stored(dictionary.ignored)
     if hidden[0] != hidden[1]:
         return f"the segment has hidden columns {_listed(hidden[0])}, in the dictionary {_listed(hidden[1])}"
@@ -65,6 +69,13 @@ def _difference(derived: TableVersion, dictionary: DictionaryTable) -> str | Non
     # A DATA_OBJECT_ID of 0 is not known: a statement has changed it, and the dictionary was not read since.
     changed = next((f"{what} is {old}, in the dictionary {new}" for what, old, new in ids if old not in (0, new)), None)
     return key_difference(derived, dictionary) or changed
+
+
+def _altered_type(derived: TableVersion, dictionary: DictionaryTable) -> str | None:
+    """Return a column whose type ALTER TYPE has changed since the version. The redo of the table shows no DDL of it."""
+    now = dict(dictionary.definitions)
+    named = ((derived.column(id_).name, text) for id_, text in derived.definitions)
+    return next((name for name, text in named if now.get(name, text) != text), None)
 
 
 def guard_conflict(derived: TableVersion, reading_after: ReadingAfter) -> SchemaConflict | None:

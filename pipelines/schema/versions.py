@@ -43,13 +43,14 @@ def baseline(
         else:
             id_, next_id = next_id, next_id + 1
         columns.append(Column(id_, column.name, column.type, column.segment_id or 0, column.nullable, column.has_default))
+    ids = {column.name: column.id for column in columns}
     return TableVersion(
         table=table.table,
         from_scn=scn,
         object_id=table.object_id,
         data_object_id=table.data_object_id,
         columns=tuple(columns),
-        key=_key(table, {column.name: column.id for column in columns}, policy),
+        key=_key(table, ids, policy),
         next_column_id=next_id,
         key_kind=policy.kind,
         key_index=next((index.object_id for index in key_indexes(table, policy.columns)), None),
@@ -59,6 +60,7 @@ def baseline(
         key_constraint=table.key_constraint,
         choice=choice,
         renamed_to=table.renamed_to,
+        definitions=tuple((ids[name], text) for name, text in table.definitions if name in ids),
     )
 
 

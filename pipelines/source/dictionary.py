@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from itertools import groupby
@@ -27,6 +28,7 @@ PARTS = (
     "table_comments", "column_comments", "table_parents",
 )  # fmt: skip
 NO_SUCH_COLUMN = 904
+ORACLES_OWN = ("SYS", "PUBLIC", "MDSYS")  # owners of types that no application alters
 IN_CHARACTERS = frozenset({"CHAR", "VARCHAR2", "NCHAR", "NVARCHAR2"})
 IN_BYTES = frozenset({"RAW"})
 SIZED = re.compile(r"\((\d+)\)")
@@ -51,6 +53,7 @@ class _TableRows:
     comments: list[Any]
     column_comments: list[Any]
     parents: list[Any]  # and theirs
+    type_parts: list[tuple[TableId, Any]] = field(default_factory=list)  # of the users' types of its columns, and of theirs
 
 
 _Reading = dict[TableId, _TableRows | None]
@@ -144,6 +147,7 @@ def _read_all(source: Source, ids: Sequence[TableId], container: str | None) -> 
     for owner, names in _batches(ids):
         found |= _read_rows(source, owner, names)
     _add_ancestors(source, found)
+    _add_type_parts(source, found)
     return found
 
 
@@ -161,6 +165,36 @@ def _add_ancestors(source: Source, reading: _Reading) -> None:
             if parent is not None and parent not in seen:
                 seen.add(parent)
                 parents.extend(direct[parent])
+
+
+def _add_type_parts(source: Source, reading: _Reading) -> None:
+    """Add what the users' types of each table consist of. ALTER TYPE changes no row of ALL_TAB_COLS that names one."""
+    known: dict[TableId, list[Any]] = {}
+    tables = {table: rows for table, rows in reading.items() if rows is not None and rows.user_types}
+    named = {one for rows in tables.values() for one in _types_of(rows.user_types, "data_type_owner", "data_type")}
+    while missing := named - known.keys():
+        known |= query_tables(source, "type_parts", sorted(missing))
+        named = {one for parts in known.values() for one in _types_of(parts, "type_owner", "part_type")}
+    for rows in tables.values():
+        rows.type_parts.extend((one, part) for one, parts in known.items() for part in parts)
+
+
+def _types_of(rows: Iterable[Any], owner: str, name: str) -> Iterator[TableId]:
+    """Yield the types that rows name, without those of Oracle's own."""
+    for row in rows:
+        if getattr(row, owner) not in (None, *ORACLES_OWN):
+            yield TableId(getattr(row, owner), getattr(row, name))
+
+
+def definition(row: Any, type_parts: Sequence[tuple[TableId, Any]]) -> str:
+    """Return a hash of what the type of a column consists of; empty for a type of Oracle's own."""
+    consists_of = list(_types_of([row], "data_type_owner", "data_type"))
+    lines = []
+    for one in consists_of:  # which grows
+        parts = [part for owner, part in type_parts if owner == one]
+        lines += [f"{one} {tuple(part)}" for part in parts]
+        consists_of += [inner for inner in _types_of(parts, "type_owner", "part_type") if inner not in consists_of]
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16] if lines else ""
 
 
 def _read_rows(source: Source, owner: str, names: Sequence[str]) -> _Reading:
@@ -228,6 +262,7 @@ def _table(table: TableId, rows: _TableRows, scn: Scn) -> DictionaryTable:
         sees_parents=all(row.parent_name is not None for row in rows.parents),
         key_constraint=rows.key[0].constraint_name if rows.key else None,
         comment=rows.comments[0].comments if rows.comments else "",
+        definitions=tuple((row.column_name, text) for row in rows.user_types if (text := definition(row, rows.type_parts))),
     )
 
 

@@ -47,6 +47,18 @@ SELECT c.table_name, c.column_name, c.data_type, c.data_type_owner, c.data_type_
  WHERE c.owner = :owner AND c.table_name IN (:names) AND c.data_type_owner IS NOT NULL
  ORDER BY c.table_name, c.internal_column_id
 
+-- name: type_parts
+-- The attributes of object types, or the elements of collections. ALL_TYPE_ATTRS and ALL_COLL_TYPES show what ALL_TYPES shows.
+SELECT type_name AS table_name, attr_no AS position, attr_name AS part, attr_type_owner AS type_owner,
+       attr_type_name AS part_type, length, precision, scale
+  FROM all_type_attrs
+ WHERE owner = :owner AND type_name IN (:names)
+UNION ALL
+SELECT type_name, upper_bound, coll_type, elem_type_owner, elem_type_name, length, precision, scale
+  FROM all_coll_types
+ WHERE owner = :owner AND type_name IN (:names)
+ ORDER BY 1, 2
+
 -- name: table_key
 -- A disabled key has no index and is not logged.
 SELECT c.table_name, k.column_name, c.constraint_name

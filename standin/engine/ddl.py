@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from standin.engine import (
     accounts,
+    alter_type,
     ddl_alter,
     ddl_indexes,
     ddl_objects,
@@ -59,6 +60,7 @@ STATEMENTS: dict[tuple[str, ...], Statement] = {
     ("ALTER", "TABLE"): ddl_alter.alter_table,
     ("ALTER", "INDEX"): ddl_indexes.alter_index,
     ("ALTER", "TRIGGER"): ddl_objects.alter_trigger,
+    ("ALTER", "TYPE"): alter_type.alter_type,
     **{("ALTER", kind): ddl_objects.recompile for kind in ("VIEW", "PROCEDURE", "FUNCTION", "PACKAGE")},
     ("ALTER", "USER"): accounts.alter_user,
     ("GRANT",): accounts.grant,

@@ -78,7 +78,7 @@ def period_column(name: str) -> TableColumn:
 def append_statistics(session: EngineSession, store: TableStore, name: str) -> None:
     """Add the hidden virtual column of extended statistics."""
     column = TableColumn(name, SqlType("NUMBER"), 0, hidden=True, kind="statistics", virtual="null")
-    _append(session, store, column, None)
+    append_column(session, store, column, None)
 
 
 def differs_by_row(clause: ColumnClause) -> bool:
@@ -114,15 +114,15 @@ def add_column(session: EngineSession, store: TableStore, clause: ColumnClause) 
     if shown is not None and clause.nullable is not False:
         _add_guard(session, store)
     column = column_of(session, table, clause)
-    _append(session, store, column, shown)
+    append_column(session, store, column, shown)
     for part in storage_columns(table, column):
-        _append(session, store, part, None)
+        append_column(session, store, part, None)
     if column.virtual is not None:
         _compute(session, store)
     return column if differs_by_row(clause) else None
 
 
-def _append(session: EngineSession, store: TableStore, column: TableColumn, shown: Any) -> None:
+def append_column(session: EngineSession, store: TableStore, column: TableColumn, shown: Any) -> None:
     table = store.definition
     if shown is not None:
         column.stored_default = encoder_of(column.type)(shown)
@@ -140,7 +140,7 @@ def _add_guard(session: EngineSession, store: TableStore) -> None:
         return
     if all(c.kind != "guard" for c in table.columns):
         name = f"SYS_NC{len(table.columns) + 1:05d}$"
-        _append(session, store, TableColumn(name, _GUARD_TYPE, table.next_segment_id, hidden=True, kind="guard"), None)
+        append_column(session, store, TableColumn(name, _GUARD_TYPE, table.next_segment_id, hidden=True, kind="guard"), None)
 
 
 def add_archive_state(session: EngineSession, store: TableStore) -> None:
@@ -148,7 +148,7 @@ def add_archive_state(session: EngineSession, store: TableStore) -> None:
     if store.definition.column(ARCHIVE_STATE) is not None:
         raise OraError(38396, "table is already enabled for row archival")
     _add_guard(session, store)
-    _append(session, store, archive_state(store.definition.next_segment_id), "0")
+    append_column(session, store, archive_state(store.definition.next_segment_id), "0")
 
 
 def _default_value(session: EngineSession, store: TableStore, clause: ColumnClause) -> Any:

@@ -72,7 +72,7 @@ def create_type(session: EngineSession, cursor: Cursor) -> None:
         above = found_type(session, *cursor.qualified())
         if above is None:
             raise OraError(4043, "object does not exist")
-        made = replace(made, kind="OBJECT", parts=(*above.parts, *_attributes(session, cursor)))
+        made = replace(made, kind="OBJECT", parts=(*above.parts, *attributes(session, cursor)))
     elif cursor.accept("AS") or cursor.accept("IS"):
         made = _body(session, cursor, made)
     cursor.skip_rest()
@@ -84,7 +84,7 @@ def create_type(session: EngineSession, cursor: Cursor) -> None:
 
 def _body(session: EngineSession, cursor: Cursor, made: SqlType) -> SqlType:
     if cursor.accept("OBJECT"):
-        return replace(made, kind="OBJECT", parts=_attributes(session, cursor))
+        return replace(made, kind="OBJECT", parts=attributes(session, cursor))
     if cursor.accept("TABLE", "OF"):
         return replace(made, length=16, kind="TABLE", parts=(("", _part(session, cursor)),))
     if not (cursor.accept("VARRAY") or cursor.accept("VARYING", "ARRAY")):
@@ -94,7 +94,7 @@ def _body(session: EngineSession, cursor: Cursor, made: SqlType) -> SqlType:
     return replace(made, length=3000, kind="VARRAY", parts=(("", _part(session, cursor)),), limit=limit)
 
 
-def _attributes(session: EngineSession, cursor: Cursor) -> tuple[tuple[str, SqlType], ...]:
+def attributes(session: EngineSession, cursor: Cursor) -> tuple[tuple[str, SqlType], ...]:
     found = []
     for text in cursor.expressions():
         attribute = Cursor(text)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from standin.engine.user_types import SPATIAL
 from standin.model import PDB, ROOT, SqlType, TableColumn, TableDef
@@ -170,9 +170,21 @@ def collections(database: Database) -> Iterator[ViewRow]:
         if kind.kind in ("VARRAY", "TABLE"):
             element = kind.parts[0][1]
             shown = "VARYING ARRAY" if kind.kind == "VARRAY" else "TABLE"
-            yield ViewRow(
-                con_id, owner, None, (owner, kind.name, shown, kind.limit or None, element.owner or None, element.name), True
-            )
+            values = (owner, kind.name, shown, kind.limit or None, *_part(element))
+            yield ViewRow(con_id, owner, None, values, True)
+
+
+def attributes(database: Database) -> Iterator[ViewRow]:
+    for con_id, owner, kind in _types(database):
+        if kind.kind == "OBJECT":
+            for number, (name, part) in enumerate(kind.parts, 1):
+                yield ViewRow(con_id, owner, None, (owner, kind.name, name, *_part(part), number), True)
+
+
+def _part(kind: SqlType) -> tuple[Any, ...]:
+    """Return owner, name, length, precision and scale of an attribute's or element's type."""
+    sized = kind.chars or (kind.length if kind.name == "RAW" else None)
+    return kind.owner or None, kind.name, sized, kind.precision, kind.scale
 
 
 def _types(database: Database) -> Iterator[tuple[int, str, SqlType]]:
@@ -251,8 +263,14 @@ def register() -> None:
     dictionary_views(
         "COLL_TYPES",
         """OWNER VARCHAR2(128), TYPE_NAME VARCHAR2(128), COLL_TYPE VARCHAR2(128), UPPER_BOUND NUMBER,
-        ELEM_TYPE_OWNER VARCHAR2(128), ELEM_TYPE_NAME VARCHAR2(128)""",
+        ELEM_TYPE_OWNER VARCHAR2(128), ELEM_TYPE_NAME VARCHAR2(128), LENGTH NUMBER, PRECISION NUMBER, SCALE NUMBER""",
         collections,
+    )
+    dictionary_views(
+        "TYPE_ATTRS",
+        """OWNER VARCHAR2(128), TYPE_NAME VARCHAR2(128), ATTR_NAME VARCHAR2(128), ATTR_TYPE_OWNER VARCHAR2(128),
+        ATTR_TYPE_NAME VARCHAR2(128), LENGTH NUMBER, PRECISION NUMBER, SCALE NUMBER, ATTR_NO NUMBER""",
+        attributes,
     )
     dictionary_views(
         "NESTED_TABLES",

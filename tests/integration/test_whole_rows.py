@@ -158,3 +158,32 @@ def test_an_object_column_is_refused_once_without_the_setting(shop: Shop) -> Non
     assert [(f.subject, f.what) for f in found] == [
         ("SHOP.HOMES.V", "OBJECT: its changes are captured with `unsupported_columns: reread` only")
     ]
+
+
+@pytest.mark.parametrize("altered", ["spot", "floor"], ids=["the type of an attribute", "the type of elements"])
+def test_an_altered_type_holds_its_tables_until_their_next_snapshot(shop: Shop, no_spark: str, altered: str) -> None:
+    shop.run_sql(
+        "CREATE TYPE spot AS OBJECT (x NUMBER(9))",
+        "CREATE TYPE floor AS OBJECT (name VARCHAR2(20))",
+        "CREATE TYPE floors AS VARRAY(3) OF floor",
+        "CREATE TYPE house AS OBJECT (place spot, levels floors)",
+        *(f"GRANT EXECUTE ON {name} TO c##redolake" for name in ("spot", "floor", "floors", "house")),
+        "CREATE TABLE houses (id NUMBER(9) PRIMARY KEY, v house)",
+        "ALTER TABLE houses ADD SUPPLEMENTAL LOG DATA (PRIMARY KEY) COLUMNS",
+        *(f"INSERT INTO houses VALUES ({n}, house(spot(1.5), floors(floor('a'), NULL)))" for n in (1, 2)),
+    )
+    pipeline = pipeline_of(shop, "SHOP.HOUSES", "SHOP.SWITCHES")
+    steps.take_snapshot(pipeline, source=shop.params, spark=no_spark)
+    shop.run_sql(f"ALTER TYPE {altered} ADD ATTRIBUTE (since DATE) CASCADE", "UPDATE houses SET v = v WHERE id = 1")
+    caught_up(shop, pipeline, no_spark)
+    shop.run_sql("UPDATE switches SET v = NULL WHERE id = 1")
+    caught_up(shop, pipeline, no_spark)
+
+    held = {t.table: str(t.error) for t in steps.read_status(pipeline).tables if t.state == "held"}
+    assert list(held) == ["SHOP.HOUSES"]
+    assert "the type of column V was altered" in held["SHOP.HOUSES"]
+    steps.take_snapshot(pipeline, ["SHOP.HOUSES"], replace=True, source=shop.params, spark=no_spark)
+    shop.run_sql("DELETE FROM houses WHERE id = 2")
+    caught_up(shop, pipeline, no_spark)
+    assert differences(shop, pipeline) == {}
+    assert set(states(pipeline).values()) == {"live"}

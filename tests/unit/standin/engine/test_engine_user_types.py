@@ -74,3 +74,22 @@ def test_an_object_column_is_dropped_with_the_columns_that_store_it(shop):
 
     assert run(shop, "SELECT column_name FROM user_tab_cols WHERE table_name = 'OWNED'") == [("ID",), ("TWO",), ("B",)]
     assert run(shop, "SELECT JSON_OBJECT('v' VALUE two NULL ON NULL) FROM owned") == [('{"v":[1,0.5]}',)]
+
+
+@pytest.mark.usefixtures("types")
+def test_an_added_attribute_is_null_in_the_rows_of_all_tables(shop):
+    run(shop, "CREATE TABLE others (id NUMBER, v pair, l later)")
+    run(shop, "INSERT INTO others VALUES (1, pair(1.50, 2), later(7))")
+    columns = "SELECT column_name FROM user_tab_cols WHERE table_name = 'OTHERS' AND column_id = 3"
+    before = run(shop, columns)
+
+    run(shop, "ALTER TYPE later ADD ATTRIBUTE (name VARCHAR2(20), price NUMBER(6,2)) CASCADE")
+    run(shop, "INSERT INTO others VALUES (2, NULL, later(8, 'b', .5))")
+
+    shown = run(shop, "SELECT JSON_QUERY(JSON_OBJECT('v' VALUE l NULL ON NULL), '$.v' ERROR ON ERROR) FROM others ORDER BY id")
+    assert shown == [('{"ID":7,"NAME":null,"PRICE":null}',), ('{"ID":8,"NAME":"b","PRICE":0.5}',)]
+    assert len(run(shop, columns)) == len(before) + 2
+    assert run(shop, "SELECT attr_name FROM user_type_attrs WHERE type_name = 'LATER' ORDER BY attr_no")[1:] == [
+        ("NAME",),
+        ("PRICE",),
+    ]
