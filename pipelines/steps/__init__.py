@@ -1,6 +1,7 @@
 """The shell: one function per task, plain values in, plain values out. Every step may run twice with the same result.
 
-Steps open the doors, call the decisions, write the ledger and say one line. They are what the DAGs and the terminal name.
+A step opens ledger, landing and source, calls the decisions, and records the outcome. The DAGs and the terminal call what is
+exported here.
 """
 
 from pipelines.steps.apply import approve_ddl, look_up_ddl, prepare_batch, record_batch, resume_tables
