@@ -13,10 +13,21 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from pipelines.cockpit import actions, texts
-from pipelines.cockpit.values import Overview, Proof, WindowLine
+from pipelines.cockpit.timeline import timeline_of
+from pipelines.cockpit.values import Overview, Proof, Tone, WindowLine
 
+WORST_FIRST: tuple[Tone, ...] = ("bad", "notice", "good", "quiet")
 FOLDER = Path(__file__).with_name("page")
-STATIC = {"page.css": "text/css", "page.js": "text/javascript", "icon.svg": "image/svg+xml", "icon-dark.svg": "image/svg+xml"}
+CHART = FOLDER / "uplot"  # the chart library as it was released, with its licence
+STATIC = {
+    "page.css": (FOLDER, "text/css"),
+    "page.js": (FOLDER, "text/javascript"),
+    "timeline.js": (FOLDER, "text/javascript"),
+    "icon.svg": (FOLDER, "image/svg+xml"),
+    "icon-dark.svg": (FOLDER, "image/svg+xml"),
+    "uPlot.min.css": (CHART, "text/css"),
+    "uPlot.iife.min.js": (CHART, "text/javascript"),
+}
 # The page's own script and style, and calls of Airflow's API: nothing inline, nothing from another host.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; "
@@ -26,14 +37,18 @@ POLICY = (
 
 def static_file(name: str) -> tuple[bytes, str] | None:
     """Return a file of the page and its type; None for any other name."""
-    kind = STATIC.get(name)
-    return None if kind is None else ((FOLDER / name).read_bytes(), kind)
+    if name not in STATIC:
+        return None
+    folder, kind = STATIC[name]
+    return (folder / name).read_bytes(), kind
 
 
 @cache
 def version() -> str:
     """Return a token that changes with the files, so that browsers keep none of an older version."""
-    return hashlib.sha256(b"".join((FOLDER / name).read_bytes() for name in sorted(STATIC))).hexdigest()[:10]
+    return hashlib.sha256(b"".join((folder / name).read_bytes() for name, (folder, _) in sorted(STATIC.items()))).hexdigest()[
+        :10
+    ]
 
 
 @cache
@@ -91,7 +106,9 @@ class Pages:
         self._shared = {"root": root, "airflow": airflow, "names": names, "now": now, "version": version(), "current": None}
 
     def index(self, overviews: Sequence[Overview], failed: Mapping[str, str]) -> str:
-        return self._render("index.html", overviews=overviews, failed=failed)
+        """The pipelines that need a person come first."""
+        worst_first = sorted(overviews, key=lambda found: WORST_FIRST.index(found.health.tone))
+        return self._render("index.html", overviews=worst_first, failed=failed)
 
     def notice(self, title: str, text: str) -> str:
         return self._render("notice.html", title=title, text=text)
@@ -109,6 +126,7 @@ class Pages:
             transaction_actions=lambda one: actions.transaction_actions(found.pipeline, one),
             window_actions=lambda window: actions.window_actions(found.pipeline, window, tables),
             dags=list(actions.PARTS.items()),
+            timeline=timeline_of(found.windows, account_text),
             tick_seconds=len(span) > 1 and (span[1][1] - span[0][1]).total_seconds() < 60,
             search=search,
             before=before,

@@ -5,12 +5,16 @@
   const REFRESH_SECONDS = 10;
   const framed = window.parent !== window;
 
+  const shown = () => document.dispatchEvent(new Event("redolake:shown"));
+
   // --- theme: Airflow's, when the page is shown inside it
   function followTheme() {
     const outer = window.parent.document.documentElement;
     const set = () => {
       const name = outer.classList.contains("dark") || outer.dataset.theme === "dark" ? "dark" : "light";
+      if (document.documentElement.dataset.theme === name) return;
       document.documentElement.dataset.theme = name;
+      shown();
     };
     set();
     new MutationObserver(set).observe(outer, { attributes: true, attributeFilter: ["class", "data-theme"] });
@@ -61,12 +65,14 @@
       document.getElementById("main").replaceWith(document.importNode(fresh.getElementById("main"), true));
       clock.replaceWith(document.importNode(fresh.querySelector(".clock"), true));
       restore();
+      shown();
       document.querySelectorAll(".scroll").forEach((one, number) => { one.scrollLeft = scrolled[number] || 0; });
       if (place >= 0) document.querySelectorAll("main button, main a")[place]?.focus({ preventScroll: true });
     } catch {
       clock.classList.add("stale");
     }
   }
+  document.querySelector(".top [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
   window.setInterval(refresh, REFRESH_SECONDS * 1000);
 
   // --- the dialog
