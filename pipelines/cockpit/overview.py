@@ -350,9 +350,26 @@ def gap_line(gap: DeclaredGap, reading: LedgerReading) -> DecisionLine:
     return DecisionLine("declared gap", what, gap.reason, gap.by, gap.at, bool(lacking))
 
 
+# The fields of a decision that are shown, and their words.
+DECIDED = {
+    "table": "table",
+    "xid": "transaction",
+    "start_scn": "from SCN",
+    "tables": "tables",
+    "policy": "policy",
+    "choice": "choice",
+}
+
+
+def shown(value: object) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return count(value) if isinstance(value, int) else str(value)
+
+
 def decision_line(found: Decision) -> DecisionLine:
     body: Json = found.body
-    names = [f"{name} {body[name]}" for name in ("table", "xid", "start_scn", "tables", "policy", "choice") if body.get(name)]
+    names = [f"{word} {shown(body[name])}" for name, word in DECIDED.items() if body.get(name)]
     return DecisionLine(found.kind, ", ".join(names), str(body.get("reason", "")), found.who, found.at.isoformat())
 
 
