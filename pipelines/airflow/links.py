@@ -1,4 +1,4 @@
-"""Buttons on a task in Airflow: to its pipeline's page, to a window on it, and to the form that continues after lost redo."""
+"""Buttons on a task in Airflow: to its pipeline's page, to a window on it, and to the choices after lost redo."""
 
 # mypy: disallow-subclassing-any=False
 
@@ -16,6 +16,11 @@ def base_path() -> str:
     return urlsplit(conf.get("api", "base_url", fallback="") or "").path.rstrip("/")
 
 
+def framed(place: str) -> str:
+    """Return the address of a pipeline's page inside Airflow's frame, which opens the path after the route."""
+    return f"{base_path()}/plugin/redolake{base_path()}/redolake/pipelines/{place}"
+
+
 class PageLink(BaseOperatorLink):
     name = "Redolake"
 
@@ -24,11 +29,12 @@ class PageLink(BaseOperatorLink):
 
 
 class RecoverLink(BaseOperatorLink):
+    """To the choices on the page: each opens its form filled in. The form of Airflow 3.3 takes no values from an address."""
+
     name = "Recover"
 
     def get_link(self, operator: Any, *, ti_key: Any) -> str:
-        name = ti_key.dag_id.rpartition("_")[0]
-        return f"{base_path()}/dags/{name}_recover"
+        return framed(f"{ti_key.dag_id.rpartition('_')[0]}#recover")
 
 
 class WindowLink(BaseOperatorLink):
@@ -41,8 +47,7 @@ class WindowLink(BaseOperatorLink):
         if window is None:
             return ""
         incarnation, _, end = (int(part) for part in window.split("-"))
-        name = ti_key.dag_id.rpartition("_")[0]
-        return f"{base_path()}/redolake/pipelines/{name}?before={incarnation}-{end}"
+        return framed(f"{ti_key.dag_id.rpartition('_')[0]}?before={incarnation}-{end}")
 
 
 PAGE_LINKS = (PageLink(), RecoverLink())

@@ -183,4 +183,5 @@ def test_a_failed_task_and_a_missed_deadline_notify_and_the_log_ends_with_what_t
     assert "RedoLost: " in errors
     assert errors.count("do this: ") == 1
     links = running.bob.request("GET", f"{running.task(f'{HASTY}_capture', run, 'plan')}/links")["extra_links"]
-    assert links == {"Redolake": f"/dags/{HASTY}_capture/plugin/redolake-dag", "Recover": f"/dags/{HASTY}_recover"}
+    recover = f"/plugin/redolake/redolake/pipelines/{HASTY}#recover"
+    assert links == {"Redolake": f"/dags/{HASTY}_capture/plugin/redolake-dag", "Recover": recover}

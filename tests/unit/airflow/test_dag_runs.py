@@ -122,9 +122,9 @@ def test_a_task_links_to_the_page_the_form_of_recover_and_the_window(run, steps)
     steps.answers("land_window", LANDED)
     _, good = run(capture_dag)
 
-    page = "/dags/shop_capture/plugin/redolake-dag"
-    window = "/redolake/pipelines/shop?before=11-200"
-    assert links(failed, "mine") == {"PageLink": page, "RecoverLink": "/dags/shop_recover", "WindowLink": window}
+    page, framed = "/dags/shop_capture/plugin/redolake-dag", "/plugin/redolake/redolake/pipelines/shop"
+    window = f"{framed}?before=11-200"
+    assert links(failed, "mine") == {"PageLink": page, "RecoverLink": f"{framed}#recover", "WindowLink": window}
     assert links(good, "land") == {"PageLink": page, "WindowLink": window}
 
 
