@@ -106,7 +106,7 @@ class Pages:
         self._shared = {"root": root, "airflow": airflow, "names": names, "now": now, "version": version(), "current": None}
 
     def index(self, overviews: Sequence[Overview], failed: Mapping[str, str]) -> str:
-        """The pipelines that need a person come first."""
+        """List all pipelines; those that need a person come first."""
         worst_first = sorted(overviews, key=lambda found: WORST_FIRST.index(found.health.tone))
         return self._render("index.html", overviews=worst_first, failed=failed)
 
