@@ -101,3 +101,37 @@ def test_spark_is_not_started_where_something_is_wrong_before(tmp_path: Path, mo
     monkeypatch.setattr(checks, "seen_by_spark", lambda _: pytest.fail("it would wait for Spark first"))
 
     assert ("error", "shop.landing") in said(validate(made(tmp_path), start_spark=True))
+
+
+@pytest.mark.parametrize(("url", "extra"), [("s3://lake", "s3"), ("gs://lake", "gcs"), ("abfs://files@lake", "abfs")])
+def test_the_package_that_an_object_store_needs_is_named(
+    url: str, extra: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lacks(*_: Any, **__: Any) -> None:
+        raise ImportError("its package is not installed")
+
+    monkeypatch.setattr("fsspec.core.url_to_fs", lacks)
+    found = [finding for finding in validate(made(tmp_path, lake=url)) if finding.subject == "shop.lake"]
+
+    assert (found[0].severity, found[0].cure) == ("error", f"pip install 'redolake[{extra}]'")
+    assert "its package is not installed" in found[0].what
+
+
+def test_everything_that_is_wrong_is_named_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AIRFLOW_CONN_SHOP_ORACLE", "{")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setattr(runtime, "packaged_java", lambda: None)
+    (tmp_path / "taken").write_text("a file, no folder")
+    ledger = {"url": "postgresql://redolake:word@127.0.0.1:1/ledger?connect_timeout=2"}
+
+    found = validate(made(tmp_path, landing=str(tmp_path / "taken"), ledger=ledger), executors=["CeleryExecutor"])
+
+    assert {subject for _, subject in said(found)} == {
+        "shop.landing",
+        "shop.lake",
+        "shop.ledger",
+        "connection shop_oracle",
+        "Java",
+    }
+    assert all(finding.cure for finding in found)
