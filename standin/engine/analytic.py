@@ -6,6 +6,7 @@ Oracle's SQL is translated to DuckDB's and runs over Arrow tables of the same sn
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from decimal import Decimal
@@ -31,6 +32,8 @@ from standin.engine.session import EngineSession
 from standin.interface import ColumnInfo, OraError
 
 _CONTEXT_COLUMNS = frozenset({"USER", "UID", "CURRENT_SCHEMA"})
+_BOUND = (exp.Placeholder, exp.CurrentTimestamp, exp.Systimestamp, exp.CurrentDate, exp.Localtimestamp)
+_MARK = re.compile(r"redolake_bind_(\d+)_")
 _MACROS = (
     "CREATE MACRO ora_text(x) AS CASE WHEN contains(CAST(x AS VARCHAR), '.') AND typeof(x) LIKE 'DECIMAL%' "
     "THEN rtrim(rtrim(CAST(x AS VARCHAR), '0'), '.') ELSE CAST(x AS VARCHAR) END",
@@ -43,7 +46,7 @@ class AnalyticQuery:
 
     def __init__(self, session: EngineSession, text: str) -> None:
         self._tree = _normalised(text).copy()
-        self._sql_of_all: str | None = None  # where no bind, time or context value changes it
+        self._template: tuple[str, list[exp.Expression]] | None = None
         if not isinstance(self._tree, exp.Query):
             raise OraError(3001, f"unimplemented feature: {self._tree.key.upper()}")
         self._relations: dict[str, Relation] = {}
@@ -136,20 +139,11 @@ class AnalyticQuery:
             yield from oracle_batches(result, self.columns)
 
     def _sql(self, session: EngineSession, frame: Frame) -> str:
-        if self._sql_of_all is not None:
-            return self._sql_of_all
-        changed: list[exp.Expression] = []
-
-        def bound(node: exp.Expression) -> exp.Expression:
-            new = _bound(node, session, frame)
-            if new is not node:
-                changed.append(new)
-            return new
-
-        sql = str(_rewritten(self._tree.copy(), bound).sql(dialect="duckdb"))
-        if not changed:
-            self._sql_of_all = sql
-        return sql
+        """Return DuckDB's SQL. Most of it is the same each time: writing a large tree takes longer than running it."""
+        if self._template is None:
+            self._template = _template(self._tree.copy())
+        sql, nodes = self._template
+        return _MARK.sub(lambda mark: str(_bound(nodes[int(mark[1])], session, frame).sql("duckdb", copy=False)), sql)
 
 
 def _connection() -> duckdb.DuckDBPyConnection:
@@ -294,16 +288,37 @@ def _translated(node: exp.Expression) -> exp.Expression:
     return node
 
 
+def _template(tree: exp.Expression) -> tuple[str, list[exp.Expression]]:
+    """Return the SQL with a numbered mark in place of each bind, time or context value, and their nodes."""
+    nodes: list[exp.Expression] = []
+
+    def marked(node: exp.Expression) -> exp.Expression:
+        if not _is_bound(node):
+            return node
+        nodes.append(node)
+        return exp.Var(this=f"redolake_bind_{len(nodes) - 1}_")
+
+    return str(_rewritten(tree, marked).sql("duckdb", copy=False)), nodes
+
+
+def _is_bound(node: exp.Expression) -> bool:
+    if isinstance(node, exp.Anonymous):
+        return str(node.this).upper() == "SYS_CONTEXT"
+    if isinstance(node, exp.Column):
+        return identifier(node.this) in _CONTEXT_COLUMNS and not node.args.get("table")
+    return isinstance(node, _BOUND)
+
+
 def _bound(node: exp.Expression, session: EngineSession, frame: Frame) -> exp.Expression:
     """Replace a bind, the current time or a context value by a literal."""
     if isinstance(node, exp.Placeholder):
         return _literal(frame.binds[int(str(node.this)[1:])])
-    if isinstance(node, exp.CurrentTimestamp | exp.Systimestamp | exp.CurrentDate | exp.Localtimestamp):
+    if isinstance(node, _BOUND):
         return _literal(frame.now.replace(microsecond=0) if node.args.get("sysdate") else frame.now)
-    if isinstance(node, exp.Anonymous) and str(node.this).upper() == "SYS_CONTEXT":
+    if isinstance(node, exp.Anonymous) and _is_bound(node):
         space, key = (e.name for e in node.expressions[:2])
         return _literal(context(session, space, key))
-    if isinstance(node, exp.Column) and identifier(node.this) in _CONTEXT_COLUMNS and not node.args.get("table"):
+    if isinstance(node, exp.Column) and _is_bound(node):
         return _literal(session.user if identifier(node.this) == "USER" else None)
     return node
 
