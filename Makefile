@@ -61,8 +61,8 @@ PYTEST = $(BIN)/python -m pytest -n $(or $(WORKERS),2) --dist loadfile --no-load
 test: $(STAMP) ## Run all tests (ARGS="-n 0 -k name" for some of them in one process)
 	@$(PYTEST) $(ARGS)
 
-test-fast: $(STAMP) ## Run the tests that start neither Spark nor Airflow
-	@$(PYTEST) -m "not spark and not airflow" $(ARGS)
+test-fast: $(STAMP) ## Run the first check: no Spark, no Airflow, no whole pipelines (below 3 minutes)
+	@$(PYTEST) -m "not spark and not airflow and not slow" $(ARGS)
 
 HUNTS = tests/e2e/test_kills_everywhere.py tests/e2e/test_compose_services.py tests/integration/test_histories.py tests/integration/test_table_lives.py \
 	tests/integration/spark/test_assemble.py \

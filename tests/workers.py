@@ -48,11 +48,43 @@ GROUPS = {
     ),
 }
 
-# Modules that take half a minute by themselves: they run before the short ones, lest one worker ends with them alone.
-LONG = (
+# Modules that need neither, and 10 seconds of CPU time or more: whole pipelines, at 3 to 5 seconds a test, generated lives,
+# commands in processes of their own. `make test-fast` leaves them out; the long ones run first, lest one worker ends with one.
+SLOW = (
     "tests/e2e/test_scenarios.py",
-    "tests/integration/test_recover.py",
+    "tests/integration/test_histories.py",
+    "tests/integration/test_redefinition.py",
+    "tests/integration/test_capture_kills.py",
+    "tests/integration/test_whole_tables.py",
+    "tests/integration/test_renamed_tables.py",
+    "tests/integration/test_strange_tables.py",
+    "tests/integration/test_large_objects.py",
     "tests/integration/test_pipeline_without_delta.py",
+    "tests/integration/test_whole_rows.py",
+    "tests/integration/test_dropped_tables.py",
+    "tests/integration/test_pdb_only.py",
+    "tests/integration/test_follow.py",
+    "tests/integration/test_container_identity.py",
+    "tests/integration/test_recover.py",
+    "tests/integration/test_resnapshot.py",
+    "tests/integration/test_schemas.py",
+    "tests/integration/test_truncate_cascade.py",
+    "tests/integration/test_table_lives.py",
+    "tests/integration/test_fresh_setup.py",
+    "tests/integration/test_wheel.py",
+    "tests/integration/test_policies.py",
+    "tests/integration/test_mining_slices.py",
+    "tests/integration/test_type_values.py",
+    "tests/integration/test_lost_logging.py",
+    "tests/integration/test_approvals.py",
+    "tests/integration/test_object_store.py",
+    "tests/integration/test_init.py",
+    "tests/integration/test_doctor.py",
+    "tests/integration/test_redo_dictionary.py",
+    "tests/oracle/test_chain.py",
+    "tests/oracle/test_outages.py",
+    "tests/unit/test_cli_everywhere.py",
+    "tests/unit/cockpit/test_browser.py",
     "tests/unit/steps/test_any_order.py",
     "tests/unit/window/test_window_property.py",
 )
@@ -65,8 +97,10 @@ def group_of(path: str) -> str:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark each test by the servers its fixtures start, then put the groups first."""
+    """Mark each test by the servers its fixtures start and by its module's time, then put the groups first."""
     for item in items:
+        if path_of(item) in SLOW:
+            item.add_marker("slow")
         for mark, fixtures in STARTED_BY.items():
             if set(fixtures) & set(getattr(item, "fixturenames", ())):
                 item.add_marker(mark)
@@ -83,13 +117,13 @@ def path_of(item: pytest.Item) -> str:
 
 
 def slow_first(items: Iterable[pytest.Item]) -> list[pytest.Item]:
-    """Return the tests with the groups of GROUPS first, in their order, then those of LONG; all others keep their order."""
+    """Return the tests with the groups of GROUPS first, then those of SLOW, both in their order; all others keep theirs."""
 
     def rank(item: pytest.Item) -> tuple[int, int]:
         path = path_of(item)
         group = group_of(path)
         if group not in GROUPS:
-            return len(GROUPS), path not in LONG
+            return len(GROUPS), SLOW.index(path) if path in SLOW else len(SLOW)
         return list(GROUPS).index(group), next(n for n, prefix in enumerate(GROUPS[group]) if path.startswith(prefix))
 
     return sorted(items, key=rank)
