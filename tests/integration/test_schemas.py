@@ -138,7 +138,7 @@ def value_for(random: Random, kind: str, size: int, precision: int | None, scale
     """Return a value of a column's type; None for types that need more than a literal."""
     if kind in ("NUMBER", "FLOAT"):
         digits = min(precision or 9, 15) - (scale or 0)
-        return random.randrange(10 ** max(digits, 1)) if digits > 0 else 0
+        return random.randrange(2 if digits < 2 else 10**digits)  # a single digit is a flag, and often checked
     if kind in ("VARCHAR2", "CHAR", "NVARCHAR2", "CLOB", "NCLOB"):
         most = random.choice((20, 9_000)) if "LOB" in kind else max(1, min(size // 4, 12))
         digit = str(random.randrange(9))
