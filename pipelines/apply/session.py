@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
@@ -82,6 +83,24 @@ def open_session(
     for key, value in settings.items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
+
+
+@contextmanager
+def session_like(spark: SparkSession) -> Iterator[SparkSession]:
+    """Yield a copy of the session, with its settings and views as they are now. What is set in the copy is its own."""
+    if is_connect(spark):
+        copy = spark.cloneSession()
+        try:
+            yield copy
+        finally:
+            copy.client.release_session()
+            copy.client.close()
+    else:
+        yield SparkSession(spark.sparkContext, spark._jsparkSession.cloneSession())
+
+
+def is_connect(spark: SparkSession) -> bool:
+    return not hasattr(spark, "_jsparkSession")
 
 
 def _runtime(conf: Mapping[str, str]) -> dict[str, str]:

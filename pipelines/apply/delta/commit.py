@@ -1,7 +1,8 @@
 """Bind a Delta commit to the redo it holds: txn (application id, last SCN that is complete) and user metadata.
 
-For MERGE and UPDATE both are settings of the session, so a session must not write two tables at once. Delta skips a txn
-version that it already has without an error: one version must never stand for two different contents.
+For MERGE and UPDATE both are settings of the session, so each commit has a session of its own, and several tables can be
+committed at the same time. Delta skips a txn version that it already has without an error: one version must never stand for two
+different contents.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
+
+from pipelines.apply.session import session_like
 
 APP_ID = "spark.databricks.delta.write.txnAppId"
 VERSION = "spark.databricks.delta.write.txnVersion"
@@ -41,23 +44,17 @@ class Tag:
 
 
 @contextmanager
-def described(spark: SparkSession, metadata: Mapping[str, object]) -> Iterator[None]:
-    """Give the user metadata, by which commits are known as ours, to every commit of the session in this block."""
-    try:
-        spark.conf.set(METADATA, text_of(metadata))
-        yield
-    finally:
-        spark.conf.unset(METADATA)
+def described(spark: SparkSession, metadata: Mapping[str, object]) -> Iterator[SparkSession]:
+    """Yield a session with the views of `spark`; its commits have the user metadata, by which they are known as ours."""
+    with session_like(spark) as session:
+        session.conf.set(METADATA, text_of(metadata))
+        yield session
 
 
 @contextmanager
-def tagged(spark: SparkSession, tag: Tag) -> Iterator[None]:
-    """Give the tag to every commit of the session in this block."""
-    try:
-        spark.conf.set(APP_ID, tag.app_id)
-        spark.conf.set(VERSION, str(tag.version))
-        spark.conf.set(METADATA, tag.text)
-        yield
-    finally:
-        for key in (APP_ID, VERSION, METADATA):
-            spark.conf.unset(key)
+def tagged(spark: SparkSession, tag: Tag) -> Iterator[SparkSession]:
+    """Yield a session with the views of `spark`; its commits have the tag."""
+    with session_like(spark) as session:
+        for key, value in ((APP_ID, tag.app_id), (VERSION, str(tag.version)), (METADATA, tag.text)):
+            session.conf.set(key, value)
+        yield session

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
 
+from pyspark.sql import SparkSession
 from pyspark.sql import types as T
 
 from pipelines import crash
@@ -32,7 +33,7 @@ from pipelines.target_options import DELETED, TargetOptions
 
 log = logging.getLogger(__name__)
 
-Commit = Callable[[], object]
+Commit = Callable[[SparkSession], object]  # in a session whose commits are described
 PARKED = "_redolake_column_"  # the name of a column between two commits, if its place is taken or differs only in case
 
 
@@ -46,10 +47,7 @@ class Evolution:
     version: TableVersion
 
     def alter(self, alteration: str) -> Commit:
-        return partial(self.run, f"ALTER TABLE {table_at(self.table.path)} {alteration}")
-
-    def run(self, statement: str) -> None:
-        self.context.spark.sql(statement).collect()
+        return running(f"ALTER TABLE {table_at(self.table.path)} {alteration}")
 
     def enable(self, feature: Feature | None) -> list[Commit]:
         if feature is None or self.table.log is None or has_feature(self.table.log, feature):
@@ -62,6 +60,10 @@ class Evolution:
     @property
     def widest(self) -> bool:
         return self.task.options.readers == "widest"
+
+
+def running(statement: str) -> Commit:
+    return lambda session: session.sql(statement).collect()
 
 
 def evolve(context: ApplyContext, table: DeltaTable, task: TableTask, commit_range: CommitRange) -> None:
@@ -119,8 +121,8 @@ def follow_steps(evolution: Evolution, run: Sequence[ColumnChange], number: int)
     else:
         commits = FOLLOW[run[0].kind](evolution, run[0])
     for place, commit in enumerate(commits, 1):
-        with described(context.spark, {**about, **({"ddl_step": number} if place == len(commits) else {})}):
-            commit()
+        with described(context.spark, {**about, **({"ddl_step": number} if place == len(commits) else {})}) as session:
+            commit(session)
         crash.point("evolve")
     table.refresh()
 
@@ -149,9 +151,11 @@ def add_column(evolution: Evolution, step: ColumnChange) -> list[Commit]:
     partitions = set() if table.log is None else set(table.log.partition_columns())
     parts = [field for field in table.schema.fields if field.name in partitions]
     new = field_of(column, version, type_, step.default)
-    frame = evolution.context.spark.createDataFrame([], T.StructType([*parts, new]))
-    writer = frame.write.format("delta").mode("append").option("mergeSchema", "true")
-    append = partial(writer.save, table.path)
+
+    def append(session: SparkSession) -> None:
+        frame = session.createDataFrame([], T.StructType([*parts, new]))
+        frame.write.format("delta").mode("append").option("mergeSchema", "true").save(table.path)
+
     enabled = [*evolution.enable(feature_of_type(type_)), *evolution.enable(feature_of_name(column.name))]
     return [*enabled, append, *place_of(evolution, column.id, column.name)]
 
@@ -214,7 +218,7 @@ def comment(evolution: Evolution, step: ColumnChange) -> list[Commit]:
 
 
 def comment_table(evolution: Evolution, step: ColumnChange) -> list[Commit]:
-    return [partial(evolution.run, f"COMMENT ON TABLE {table_at(evolution.table.path)} IS {text_literal(step.comment)}")]
+    return [running(f"COMMENT ON TABLE {table_at(evolution.table.path)} IS {text_literal(step.comment)}")]
 
 
 def truncate(evolution: Evolution, step: ColumnChange) -> list[Commit]:
@@ -224,9 +228,9 @@ def truncate(evolution: Evolution, step: ColumnChange) -> list[Commit]:
         return []
     tag = Tag(table.filling_id, step.scn, {**context.metadata, "table": str(evolution.task.table), "ddl_scn": step.scn})
 
-    def delete() -> None:
-        with tagged(context.spark, tag):
-            evolution.run(removal(table.path, evolution.task.options, step.scn))
+    def delete(described_session: SparkSession) -> None:
+        with tagged(described_session, tag) as session:
+            session.sql(removal(table.path, evolution.task.options, step.scn)).collect()
 
     return [delete]
 
@@ -301,8 +305,8 @@ def fill_defaults(table: DeltaTable, steps: Sequence[ColumnChange], tag: Tag, tr
     ]
     if not added or (table.filled_to is not None and table.filled_to >= tag.version):
         return
-    with tagged(table.spark, tag):
-        table.spark.sql(fill_sql(table.path, added, translation)).collect()
+    with tagged(table.spark, tag) as session:
+        session.sql(fill_sql(table.path, added, translation)).collect()
     table.refresh()
     crash.point("fill")
 

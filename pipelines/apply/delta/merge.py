@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
@@ -18,7 +19,6 @@ from pipelines.apply.delta.table import DeltaTable
 from pipelines.apply.net import OBJECTS, REMOVE, UPSERT
 from pipelines.target_options import DEFAULT, DELETED, Readers, TargetOptions
 
-VIEW = "redolake_net_change"
 DELETION_VECTORS = "spark.databricks.delta.merge.deletionVectors.persistent"
 # For a table this small MERGE is cheaper when it rewrites the files than when it marks rows as deleted, and the table keeps
 # few files. The replaced files stay until VACUUM, which is why larger tables get deletion vectors.
@@ -63,18 +63,19 @@ def merge(table: DeltaTable, net: DataFrame, has: NetColumns, tag: Tag, options:
     columns, spark = tuple(table.columns.values()), table.spark
     names = ("op", *(f"k{i}" for i in has.key), *(f"a{c.id}" for c in columns), *(f"u{i}" for i in has.missing))
     names = (*names, *(["is_read"] if has.objects else []), *(["is_whole"] if has.has_whole else []))
-    net.select(*names, *of_change(options)).createOrReplaceTempView(VIEW)
+    view = f"redolake_{uuid.uuid4().hex}"  # tables are merged at the same time
+    net.select(*names, *of_change(options)).createOrReplaceTempView(view)
     marks = marks_deleted(table, options.readers)
     if marks and table.log is not None and not has_feature(table.log, "deletionVectors"):
-        with described(spark, tag.metadata):
-            spark.sql(f"ALTER TABLE {table_at(table.path)} {enabling('deletionVectors')}").collect()
+        with described(spark, tag.metadata) as session:
+            session.sql(f"ALTER TABLE {table_at(table.path)} {enabling('deletionVectors')}").collect()
         crash.point("feature")
     try:
-        with tagged(spark, tag):
-            spark.conf.set(DELETION_VECTORS, "true" if marks else "false")
-            answer = spark.sql(merge_sql(table.path, VIEW, columns, has, options)).collect()
+        with tagged(spark, tag) as session:
+            session.conf.set(DELETION_VECTORS, "true" if marks else "false")
+            answer = session.sql(merge_sql(table.path, view, columns, has, options)).collect()
     finally:
-        spark.catalog.dropTempView(VIEW)
+        spark.catalog.dropTempView(view)
     if not answer:  # Delta has this txn version already and skipped the commit
         return Merged()
     row = answer[0]

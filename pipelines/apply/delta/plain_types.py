@@ -26,7 +26,7 @@ def write_plain_types(table: DeltaTable, metadata: Mapping[str, object], may_com
     # ALTER COLUMN would be skipped: for Spark the types are equal. REPLACE COLUMNS keeps ids, metadata and comments.
     fields = table.rows.schema.fields
     columns = ", ".join(f"{quoted(field.name)} {field.dataType.simpleString()}" for field in fields)
-    with described(table.spark, {**metadata, "schema": "plain types"}):
-        table.spark.sql(f"ALTER TABLE {table_at(table.path)} REPLACE COLUMNS ({columns})").collect()
+    with described(table.spark, {**metadata, "schema": "plain types"}) as session:
+        session.sql(f"ALTER TABLE {table_at(table.path)} REPLACE COLUMNS ({columns})").collect()
     table.refresh()
     crash.point("evolve")

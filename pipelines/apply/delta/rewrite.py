@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pyspark.sql import Column as Expression
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from pipelines.apply.delta.quoting import quoted
@@ -57,7 +58,7 @@ def casting(name: str, old: str, new: str) -> Casting:
     return Casting(F.lit(None).cast(new), value.isNotNull())
 
 
-def rewrite(table: DeltaTable, after: Mapping[int, TargetColumn], table_id: TableId) -> None:
+def rewrite(table: DeltaTable, after: Mapping[int, TargetColumn], table_id: TableId, session: SparkSession) -> None:
     """Leave the columns of `after`, under their names and types there. Raise ValueDoesNotFit before anything is written.
 
     Spark reads and writes file by file, so memory does not grow with the table. Older versions stay as they are.
@@ -79,7 +80,7 @@ def rewrite(table: DeltaTable, after: Mapping[int, TargetColumn], table_id: Tabl
     check_values(table, misfits, table_id)
     assert table.log is not None
     partitions = [names[name] for name in table.log.partition_columns() if name in names]
-    writer = table.rows.select(*kept).write.format("delta").mode("overwrite").option("overwriteSchema", "true")
+    writer = table.rows_in(session).select(*kept).write.format("delta").mode("overwrite").option("overwriteSchema", "true")
     if partitions:
         writer = writer.partitionBy(*partitions)
     writer.save(table.path)

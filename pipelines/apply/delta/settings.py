@@ -69,7 +69,7 @@ def commit_setting(
     table: DeltaTable, table_id: TableId, statement: str, metadata: Mapping[str, object], may_commit: MayCommit = allow
 ) -> None:
     may_commit()
-    with described(table.spark, {**metadata, "table": str(table_id), "settings": statement}):
-        table.spark.sql(statement).collect()
+    with described(table.spark, {**metadata, "table": str(table_id), "settings": statement}) as session:
+        session.sql(statement).collect()
     table.refresh()
     crash.point("settings")

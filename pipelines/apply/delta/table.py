@@ -70,4 +70,7 @@ class DeltaTable:
 
     @property
     def rows(self) -> DataFrame:
-        return self.spark.read.format("delta").load(self.path)
+        return self.rows_in(self.spark)
+
+    def rows_in(self, session: SparkSession) -> DataFrame:
+        return session.read.format("delta").load(self.path)
