@@ -97,7 +97,7 @@ class CockpitLedger:
         scns = ScnRange(Scn(end - SCNS), Scn(end))
         self.ledger.prepare_batch(batch, scns, "spec")
         self.clock += timedelta(seconds=9)
-        seconds = {"assemble": 3.1, "tables": {str(table): 0.9 for table in self.tables[:5]}}
+        seconds = {"assemble": 3.1, "apply": 4.5, "tables": {str(table): 0.9 for table in self.tables[:5]}}
         ddl = [{}, {"add_column": 1}, {}, {}]
         changes = {t: Changes(210 + 7 * n, 90 * n, 4, ddl[n]) for n, t in enumerate(self.tables[:4])}
         self.ledger.record_windows_applied([(window, batch, account)])

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from pyspark.sql import DataFrame
@@ -26,7 +26,7 @@ from pipelines.apply.delta.features import check_readers
 from pipelines.apply.delta.merge import Merged, NetColumns, append, merge
 from pipelines.apply.delta.own_columns import live, needed
 from pipelines.apply.delta.plain_types import write_plain_types
-from pipelines.apply.delta.schema import TargetColumn, check_columns, named
+from pipelines.apply.delta.schema import check_columns, named
 from pipelines.apply.delta.settings import check_layout, settle
 from pipelines.apply.delta.table import DeltaTable
 from pipelines.apply.failures import check_session, unexpected
@@ -72,16 +72,12 @@ ChangesOf = Callable[[int], CommittedChanges]  # by the number of the range
 
 @dataclass(frozen=True, slots=True)
 class PreparedRange:
-    """The checked changes of a range, to be merged or appended: one per key, except in an append-only table. `columns` are the
-    target's, under which they were prepared; `missing` are those of which a change may keep the target's value."""
+    """The checked changes of a range, to be merged or appended: one per key, except in an append-only table. `missing` are the
+    columns of which a change may keep the target's value."""
 
     commit_range: CommitRange
-    columns: Mapping[int, TargetColumn]
     changes: DataFrame
     missing: Missing = NOTHING_MISSING
-
-
-Prepared = Callable[[], PreparedRange | None]  # of the first range; raises the error that it found
 
 
 @dataclass(slots=True)
@@ -102,7 +98,6 @@ def apply_table(
     task: TableTask,
     changes_of: ChangesOf,
     balance: RowAccount,
-    prepared: Prepared = lambda: None,
 ) -> TableResult:
     """`table` still has the position from which the ranges were numbered and counted. `balance` is that count; changes that
     cannot be applied move to `held` in it."""
@@ -114,7 +109,7 @@ def apply_table(
     error = None if task.hold is None else dict(task.hold.error)
     try:
         check_not_set_back(task, context.scns.start, table.position, table.log)
-        apply_ranges(context, table, task, changes_of, prepared, progress)
+        apply_ranges(context, table, task, changes_of, progress)
     except Transient:
         raise
     except RedolakeError as stopped:
@@ -145,7 +140,6 @@ def apply_ranges(
     table: DeltaTable,
     task: TableTask,
     changes_of: ChangesOf,
-    prepared: Prepared,
     progress: TableProgress,
 ) -> None:
     position = -1 if table.position is None else table.position
@@ -168,9 +162,7 @@ def apply_ranges(
         evolve(context, table, task, commit_range)
         committed = changes_of(commit_range.number)
         if committed.count or committed.problem or commit_range.whole is not None:
-            ready = prepared() if commit_range is ranges[0] else None
-            if ready is None or (ready.commit_range, ready.columns) != (commit_range, table.columns):
-                ready = prepare_range(context, table, task, commit_range, committed)
+            ready = prepare_range(context, table, task, commit_range, committed)
             began = time.monotonic()
             progress.merged += merge_range(context, table, task, ready, committed)
             progress.merge_seconds += time.monotonic() - began
@@ -181,18 +173,6 @@ def apply_ranges(
         context.may_commit()
         end = context.scns.end
         evolve(context, table, task, CommitRange(len(ranges), end, end, task.versions[-1], task.reshape))
-
-
-def prepare_first_range(
-    context: ApplyContext, table: DeltaTable, task: TableTask, changes_of: ChangesOf
-) -> PreparedRange | None:
-    """Prepare the table's first commit range while another table is merged. Return None where there is nothing to prepare, or
-    where the range's DDL comes first."""
-    ranges = plan_commit_ranges(task, context.scns, -1 if table.position is None else table.position)
-    if not ranges or ranges[0].steps or table.log is None:
-        return None
-    committed = changes_of(ranges[0].number)
-    return prepare_range(context, table, task, ranges[0], committed) if committed.count else None
 
 
 def prepare_range(
@@ -212,7 +192,7 @@ def prepare_range(
         decoded = with_row_ids(decoded, version.key)
     if version.key_kind == "append":
         check_all(task, count_changes(decoded), committed.count)
-        return PreparedRange(commit_range, columns, decoded.filter(F.col("operation_code") == Operation.INSERT))
+        return PreparedRange(commit_range, decoded.filter(F.col("operation_code") == Operation.INSERT))
     has_reread, expected = bool(version.reread), committed.count
     other = {*version.key, *(column.id for column in version.reread)}
     outside_key = [column for column in columns.values() if column.id not in other]
@@ -233,7 +213,7 @@ def prepare_range(
     check_all(task, count_net_changes(net), expected)
     if commit_range.whole is not None:
         net = kept(with_whole_table(context, table, task, commit_range, net))
-    return PreparedRange(commit_range, columns, net, missing)
+    return PreparedRange(commit_range, net, missing)
 
 
 def knows_by_whole_row(task: TableTask, decoded: DataFrame) -> bool:
@@ -253,7 +233,7 @@ def read_rows(
     table's position, and of a later range those of the window's start, or later: its rows were read at the window's end."""
     position = -1 if table.position is None or commit_range.number else table.position
     net = whole_rows(context.spark, committed.frame, context.windows, task, commit_range.version, position, context.translation)
-    return PreparedRange(commit_range, table.columns, kept(net))
+    return PreparedRange(commit_range, kept(net))
 
 
 def merge_range(

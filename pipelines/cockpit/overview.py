@@ -310,14 +310,13 @@ def batch_of(reading: LedgerReading) -> Batch | None:
 
 
 def batch_seconds(reading: LedgerReading) -> dict[str, float]:
-    """Return what the last batch spent on assembling, on merging, and altogether."""
+    """Return the seconds of the last batch for assembling, for decoding and merging, and altogether."""
     last = reading.last_batch
     if last is None or not (seconds := (last.result or {}).get("seconds")):
         return {}
-    merge = sum(seconds["tables"].values())
     return {
         "assemble": seconds["assemble"],
-        "merge": merge,
+        "merge": seconds["apply"],
         "batch": (last.changed_at - last.created_at).total_seconds(),
     }
 

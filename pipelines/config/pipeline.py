@@ -73,6 +73,12 @@ class SparkSettings(Settings):
     connection: str = Field("spark_default", description="Airflow connection id of the cluster or the Connect server")
     master: str = Field("local[2]", description="for `redolake run` and `verify` in one process")
     conf: dict[str, str] = Field(default_factory=dict, description="more Spark settings, passed on unchanged")
+    tables_at_once: int = Field(
+        2,
+        ge=1,
+        le=64,
+        description="tables of a batch that are merged side by side; more of them help where the driver has more cores",
+    )
 
 
 class Retry(Settings):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import deque
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from functools import partial
 
@@ -16,7 +17,7 @@ from pipelines.apply.commit_ranges import ddl_scns, stop_scn
 from pipelines.apply.context import ApplyContext, MayCommit, Report, allow, silent
 from pipelines.apply.delta.create import create_shadow
 from pipelines.apply.delta.table import DeltaTable
-from pipelines.apply.table import CommittedChanges, Prepared, PreparedRange, apply_table, prepare_first_range
+from pipelines.apply.table import CommittedChanges, apply_table
 from pipelines.assemble.assembled import AssembledBatch, assemble_batch
 from pipelines.assemble.captured_tables import CapturedTable
 from pipelines.assemble.parked import resting, with_resting
@@ -60,9 +61,11 @@ def run_batch(spark: SparkSession, spec: BatchSpec, report: Report = silent, may
     log.info("assembled %s change rows of %s window(s) in %.1f s", rows, len(spec.windows), assemble_seconds)
     report(f"{rows} change rows assembled")
     carried = carry_over(spark, spec.carry_out, assembled, captured)
+    applying = time.monotonic()
     results = apply_all(context, tables, spec, batch, balances)
+    apply_seconds = round(time.monotonic() - applying, 3)
     result = batch_result(spec, batch, results, carried, rests)
-    result = replace(result, assemble_seconds=assemble_seconds)
+    result = replace(result, assemble_seconds=assemble_seconds, apply_seconds=apply_seconds)
     crash.point("before manifest")
     may_commit()
     return publish_batch(spec, result)
@@ -118,21 +121,21 @@ def apply_all(
     batch: AssembledBatch,
     balances: Sequence[RowAccount],
 ) -> tuple[TableResult, ...]:
-    """Apply the tables one after another. While one is merged the next one is prepared, which commits nothing."""
-    results: list[TableResult] = []
-    with ThreadPoolExecutor(1, "prepare") as ahead:
-        following: Future[PreparedRange | None] | None = None
-        for number, table in enumerate(tables):
-            mine, following = following, None
-            if mine is not None:
-                wait([mine])  # it uses the same table handle
-            if number + 1 < len(tables):
-                changes = partial(changes_of, spec, batch, number + 1)
-                task = spec.tables[number + 1]
-                following = ahead.submit(prepare_first_range, context, tables[number + 1], task, changes)
-            prepared = partial(mine.result) if mine is not None else lambda: None
-            results.append(apply_one(context, table, spec, batch, number, balances[number], prepared))
-    return tuple(results)
+    """Apply the tables, `tables_at_once` side by side. After an error that ends the job no further table begins; those that
+    have begun are finished."""
+    results: dict[int, TableResult] = {}
+    waiting, running = deque(range(len(tables))), dict[Future[TableResult], int]()
+    with ThreadPoolExecutor(spec.tables_at_once, "table") as threads:
+        while waiting or running:
+            while waiting and len(running) < spec.tables_at_once:
+                number = waiting.popleft()
+                future = threads.submit(apply_one, context, tables[number], spec, batch, number, balances[number])
+                running[future] = number
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                results[running.pop(future)] = result = future.result()
+                line = f"{result.table}: {result.state} to SCN {result.complete_to}, {rows_of(result)}"
+                context.report(Progress(line, "applying tables", len(results), len(tables)))
+    return tuple(results[number] for number in range(len(tables)))
 
 
 def changes_of(spec: BatchSpec, batch: AssembledBatch, number: int, commit_range: int) -> CommittedChanges:
@@ -151,16 +154,16 @@ def apply_one(
     batch: AssembledBatch,
     number: int,
     balance: RowAccount,
-    prepared: Prepared,
 ) -> TableResult:
     task, started = spec.tables[number], time.monotonic()
-    result = apply_table(context, table, task, partial(changes_of, spec, batch, number), balance, prepared)
+    result = apply_table(context, table, task, partial(changes_of, spec, batch, number), balance)
     result = replace(result, seconds=round(time.monotonic() - started, 3))
-    counts = f"+{result.inserted} ~{result.updated} -{result.deleted}"
-    log.info("%s: %s to SCN %s, %s, %.1f s", task.table, result.state, result.complete_to, counts, result.seconds)
-    line = f"{task.table}: {result.state} to SCN {result.complete_to}, {counts}"
-    context.report(Progress(line, "applying tables", number + 1, len(spec.tables)))
+    log.info("%s: %s to SCN %s, %s, %.1f s", task.table, result.state, result.complete_to, rows_of(result), result.seconds)
     return result
+
+
+def rows_of(result: TableResult) -> str:
+    return f"+{result.inserted} ~{result.updated} -{result.deleted}"
 
 
 def batch_result(

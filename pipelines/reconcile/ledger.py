@@ -219,7 +219,11 @@ def applied_batch(context: PipelineContext, result: BatchResult, name: str) -> A
             "balances": {str(t.table): account_to_json(t.balance) for t in result.tables},
             "accounts": {window: account_to_json(account) for window, account in result.accounts.items()},
             "dropped": [asdict(met) for met in result.dropped],
-            "seconds": {"assemble": result.assemble_seconds, "tables": {str(t.table): t.seconds for t in result.tables}},
+            "seconds": {
+                "assemble": result.assemble_seconds,
+                "apply": result.apply_seconds,
+                "tables": {str(t.table): t.seconds for t in result.tables},
+            },
             "read_to": result.read_to,
         },
         changes={t.table: Changes(t.inserted, t.updated, t.deleted, t.ddl) for t in result.tables},

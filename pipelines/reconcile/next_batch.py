@@ -131,6 +131,7 @@ def build_batch(
         single_quotes=context.landing.quotes.evidence() is not None,
         show_row_data=context.pipeline.show_row_data,
         spark=dict(context.pipeline.spark.conf),
+        tables_at_once=context.pipeline.spark.tables_at_once,
     )
 
 

@@ -63,7 +63,7 @@ class TableResult:
     delta_version: int | None = None
     balance: RowAccount = RowAccount()
     position: int | None = None
-    seconds: float = 0.0  # that it took, with what was not yet prepared
+    seconds: float = 0.0
     merge_seconds: float = 0.0  # of them, those of its MERGE
     ddl: Mapping[str, int] = field(default_factory=dict)  # changes of the table by followed DDL, by their ChangeKind
 
@@ -83,6 +83,7 @@ class BatchResult:
     dropped: tuple[DroppedRows, ...] = ()
     accounts: Mapping[str, RowAccount] = field(default_factory=dict)  # by window name, and CARRIED_IN
     assemble_seconds: float = 0.0
+    apply_seconds: float = 0.0  # for all tables: some run side by side
     read_to: str | None = None  # the time of the newest redo row, by the database host's clock
     parked: tuple[ParkedRows, ...] = ()
 

@@ -165,6 +165,7 @@ class BatchSpec:
     single_quotes: bool = False  # LogMiner of this database is known to leave quotes inside values single
     show_row_data: bool = False  # errors may contain the redo text of rows that cannot be decoded
     parked: tuple[ParkedRows, ...] = ()
+    tables_at_once: int = 2
 
     @property
     def scns(self) -> ScnRange:

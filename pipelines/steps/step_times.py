@@ -35,16 +35,18 @@ class StepTimes:
 
     @contextmanager
     def of_job(self) -> Iterator[Job]:
-        """Divide the time of a Spark job by its result. While one table is merged the next one is decoded, so `decode` is the
-        time in which nothing was assembled or merged."""
+        """Divide the time of a Spark job by its result. Tables run side by side: what they took together is divided as the sum
+        of their own times."""
         job, began = Job(), time.monotonic()
         yield job
         seconds = time.monotonic() - began
         if isinstance(job.result, BatchResult):
-            assembled, merged = job.result.assemble_seconds, sum(table.merge_seconds for table in job.result.tables)
-            self._seconds["assemble"] += assembled
-            self._seconds["decode"] += max(seconds - assembled - merged, 0.0)
-            self._seconds["merge"] += merged
+            result = job.result
+            in_tables = sum(table.seconds for table in result.tables)
+            merge = result.apply_seconds * sum(table.merge_seconds for table in result.tables) / (in_tables or 1.0)
+            self._seconds["assemble"] += seconds - result.apply_seconds
+            self._seconds["decode"] += result.apply_seconds - merge
+            self._seconds["merge"] += merge
         else:
             self._seconds["Spark"] += seconds
 

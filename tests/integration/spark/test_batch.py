@@ -6,6 +6,7 @@ import json
 import logging
 import os
 import shutil
+import threading
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -286,7 +287,7 @@ def test_a_writer_that_lost_its_lease_commits_nothing_more(spark, tmp_path: Path
     for each in (first, second):
         create_table(spark, each.target, each.versions[0], each.rules, TRANSLATION)
     rows = committed(900, 20, (1, insert(2, "b"))) + of_table(committed(901, 30, (1, insert(3, "c"))), "LATER", 300)
-    batch = batch_spec(tmp_path, [land(tmp_path / "w", 10, 100, rows)], [first, second])
+    batch = batch_spec(tmp_path, [land(tmp_path / "w", 10, 100, rows)], [first, second], tables_at_once=1)
 
     def may_commit() -> None:
         if last_txn(first.target, first.app_id) is not None:
@@ -537,6 +538,26 @@ def test_the_delta_log_is_listed_once_more_per_commit_and_a_table_without_change
     assert jobs <= 46
 
 
+def test_two_tables_are_merged_side_by_side_each_at_its_own_position(spark, tmp_path: Path, monkeypatch) -> None:
+    """Each merge waits, within the session that names its position to Delta, for the other one to get there."""
+    mine, other = task(tmp_path), task(tmp_path, TableId("SHOP", "U"), 200)
+    for each in (mine, other):
+        run_snapshot(spark, snapshot_spec(tmp_path, each, 5))
+    rows = [*committed(0, 20, (1, insert(1, "a"))), *of_table(committed(50, 30, (1, insert(2, "b"))), "U", 200)]
+    both_there, merge_sql = threading.Barrier(2), merge.merge_sql
+
+    def waiting(*args: Any, **more: Any) -> str:
+        both_there.wait(timeout=120)
+        return merge_sql(*args, **more)
+
+    monkeypatch.setattr(merge, "merge_sql", waiting)
+    result = run_batch(spark, batch_spec(tmp_path, [land(tmp_path / "w", 10, 100, rows)], [mine, other]))
+
+    assert [(t.table.name, t.error, t.inserted) for t in result.tables] == [("T", None, 1), ("U", None, 1)]
+    assert (contents(mine), contents(other)) == ({1: "a"}, {2: "b"})
+    assert [last_txn(t.target, t.app_id) for t in (mine, other)] == [99, 99]
+
+
 def jobs_run(spark: Any) -> int:
     return int(spark.sparkContext._jsc.sc().dagScheduler().numTotalJobs())
 
@@ -556,7 +577,7 @@ def test_a_batch_that_is_killed_after_each_write_is_finished_by_a_repeat(spark, 
         change(60, 30, 1, insert(5, "open"), xid="7.7.7"),
     ]
     kept_longer = replace(mine, options=TargetOptions(properties=(("delta.logRetentionDuration", "interval 60 days"),)))
-    spec = batch_spec(tmp_path, [land(tmp_path / "w", 10, 100, rows)], [kept_longer, other])
+    spec = batch_spec(tmp_path, [land(tmp_path / "w", 10, 100, rows)], [kept_longer, other], tables_at_once=1)
 
     for point in ("carry-over", "settings", "feature", "merge", "merge", "before manifest"):
         kill_at(monkeypatch, point)
