@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import wait
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
@@ -93,10 +95,19 @@ def session_like(spark: SparkSession) -> Iterator[SparkSession]:
         try:
             yield copy
         finally:
-            copy.client.release_session()
-            copy.client.close()
+            end_copy(copy)
     else:
         yield SparkSession(spark.sparkContext, spark._jsparkSession.cloneSession())
+
+
+def end_copy(copy: SparkSession) -> None:
+    """End a Connect session, and leave nothing of it in this process: a client is kept until the process ends unless that is
+    undone, and the server logs an error for each answer that is released after its session."""
+    client = copy.client
+    wait(client._release_futures, timeout=10)
+    client.release_session()
+    client.close()
+    atexit.unregister(client._on_exit)
 
 
 def is_connect(spark: SparkSession) -> bool:
