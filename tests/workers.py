@@ -51,6 +51,7 @@ GROUPS = {
 # Modules that need neither, and 10 seconds of CPU time or more: whole pipelines, at 3 to 5 seconds a test, generated lives,
 # commands in processes of their own. `make test-fast` leaves them out; the long ones run first, lest one worker ends with one.
 SLOW = (
+    "tests/integration/test_single_quotes.py",
     "tests/e2e/test_scenarios.py",
     "tests/integration/test_histories.py",
     "tests/integration/test_redefinition.py",
@@ -73,7 +74,9 @@ SLOW = (
     "tests/integration/test_fresh_setup.py",
     "tests/integration/test_wheel.py",
     "tests/integration/test_policies.py",
+    "tests/integration/test_snapshot_begin.py",
     "tests/integration/test_mining_slices.py",
+    "tests/integration/test_setup_sql.py",
     "tests/integration/test_type_values.py",
     "tests/integration/test_lost_logging.py",
     "tests/integration/test_approvals.py",
