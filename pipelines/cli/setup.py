@@ -23,6 +23,7 @@ from pipelines.cli.options import (
 )
 from pipelines.cli.output import Output, doctor_text, findings_text, progress, show
 from pipelines.config import DEFAULT_FILE, Pipeline, load_configuration
+from pipelines.config.file import config_file
 from pipelines.errors import Finding
 from pipelines.setup_sql import RDS_HOURS, Flavour, KeyLogging
 
@@ -58,9 +59,9 @@ def validate(
         for pipeline in pipelines:
             read_from_airflow(connected(pipeline).ledger.connection)
         executors = airflow_executors()
-        findings = [
-            finding for pipeline in pipelines for finding in steps.validate(pipeline, executors=executors, start_spark=spark)
-        ]
+        findings = steps.package_findings((config or config_file()).absolute().parent)
+        for pipeline in pipelines:
+            findings += steps.validate(pipeline, executors=executors, start_spark=spark)
         report_findings(output, findings, "The configuration is good.", "redolake doctor")
 
 

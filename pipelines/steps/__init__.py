@@ -30,7 +30,7 @@ from pipelines.steps.snapshot import (
 from pipelines.steps.spark_jobs import external_spark_job, open_spark, read_job_failure, run_spark_job
 from pipelines.steps.status import list_windows, read_complete_to, read_status
 from pipelines.steps.transactions import drop_transaction, list_transactions, look_up_transaction
-from pipelines.steps.validation import validate
+from pipelines.steps.validation import package_findings, validate
 from pipelines.steps.verify import verify_tables
 from pipelines.steps.wait import AwaitedLog, is_source_back, is_still_awaited, log_overdue
 
@@ -65,6 +65,7 @@ __all__ = [
     "mine_window_slice",
     "open_spark",
     "open_unconfigured",
+    "package_findings",
     "plan_edit",
     "plan_next_window",
     "prepare_backfill",

@@ -7,8 +7,10 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
+import pipelines
 from pipelines import crash
 from pipelines.config import Pipeline
 from pipelines.context import ledger_url
@@ -33,6 +35,16 @@ def validate(pipeline: Pipeline, *, executors: Sequence[str] = (), start_spark: 
     if start_spark and not any(finding.severity == "error" for finding in findings):
         findings += seen_by_spark(pipeline)
     return findings
+
+
+def package_findings(folder: Path) -> list[Finding]:
+    """Check that no package of the user's has the name of ours: Python finds one of the two, and the other's DAGs fail."""
+    other = folder / "pipelines"
+    own = Path(pipelines.__file__).parent
+    if other.resolve() == own or not any(other.glob("*.py")):
+        return []
+    what = f"has the name of Redolake's package, in {own}: Python imports only one of them"
+    return [Finding(str(other), what, "give the folder another name, and change the imports of what is in it", "warning")]
 
 
 def place_findings(pipeline: Pipeline) -> list[Finding]:

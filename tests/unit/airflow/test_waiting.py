@@ -212,6 +212,22 @@ def test_an_outage_is_one_waiting_run_that_goes_on_when_the_source_answers(run, 
     assert (counted(steps, "plan_next_window"), counted(steps, "is_source_back")) == (3, 3)
 
 
+def test_the_pauses_between_looks_at_a_source_double_up_to_the_longest(steps, monkeypatch):
+    from pipelines.airflow.triggers import SourceTrigger
+
+    slept = []
+
+    async def sleep(seconds):
+        slept.append(round(seconds))
+
+    steps.answers("is_source_back", in_turn(False, False, False, False, True))
+    monkeypatch.setattr("pipelines.airflow.triggers.asyncio.sleep", sleep)
+
+    said = fired(SourceTrigger("shop", "shop_oracle", 1, 5, in_minutes(60)))["because"]
+
+    assert (slept, said) == ([1, 2, 4, 5, 5], "Oracle answers again")
+
+
 def test_an_outage_fails_the_run_once_at_its_deadline(run, steps):
     steps.answers("plan_next_window", AWAY)
     steps.answers("is_source_back", False)

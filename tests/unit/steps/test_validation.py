@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
+import pipelines
 from pipelines import runtime
 from pipelines.config import Pipeline
 from pipelines.context import open_context
 from pipelines.errors import Finding
 from pipelines.steps import validation as checks
 from pipelines.steps.facts import record_plan
-from pipelines.steps.validation import object_store_findings, validate
+from pipelines.steps.validation import object_store_findings, package_findings, validate
 from pipelines.table import TableId
 
 
@@ -44,6 +45,15 @@ def test_the_settings_of_the_last_plan_are_compared_with_those_of_this_file(tmp_
     assert (found.severity, found.subject) == ("warning", "shop.settings")
     assert "on host" in found.what
     assert "the same pipelines.yml" in found.cure
+
+
+def test_a_package_of_the_users_with_our_name_is_named(tmp_path: Path) -> None:
+    assert package_findings(tmp_path) == package_findings(Path(pipelines.__file__).parents[1]) == []
+    (tmp_path / "pipelines").mkdir()
+    assert package_findings(tmp_path) == [], "a folder without modules, such as that of another tool's files"
+    (tmp_path / "pipelines" / "orders.py").write_text("")
+
+    assert said(package_findings(tmp_path)) == [("warning", str(tmp_path / "pipelines"))]
 
 
 def test_matched_tables_and_the_url_of_the_ledger_are_no_other_settings(tmp_path: Path) -> None:
