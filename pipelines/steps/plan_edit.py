@@ -78,8 +78,9 @@ def edit_of(
 ) -> TableEdit:
     name = str(table)
     if entry is None or entry.complete_to_scn is None:
-        what = "joins" if entry is None else "has no contents yet"
-        return TableEdit(name, "joins", what, f"`redolake snapshot {table}`, after a window with it has landed")
+        what = "is new" if entry is None else "has no contents yet"
+        once = "" if context.ledger.position() is None else ", after a window with it has landed"
+        return TableEdit(name, "joins", what, f"`redolake snapshot {table}`{once}")
     conflicts = [] if not known else [key_policy_conflict(context, known[-1]), choice_conflict(context.pipeline, known[-1])]
     for conflict in conflicts:
         if conflict is not None:

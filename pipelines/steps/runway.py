@@ -185,7 +185,7 @@ def runway_report(
     return RunwayReport(
         pipeline=pipeline.name,
         state=state_of(runway, limits),
-        summary=f"{pipeline.name}: {headline(runway)}",
+        summary=f"{pipeline.name}: {headline(runway, limits)}",
         standing=standing(runway, needed_by),
         needed_by=needed_by,
         needed_scn=int(runway.needed_scn),

@@ -15,7 +15,7 @@ from pipelines.reconcile.approvals import approvals
 from pipelines.records.approval import Approval
 from pipelines.records.codec import from_body
 from pipelines.schema import conflict_with_dictionary
-from pipelines.steps.scn_times import written_by
+from pipelines.steps.scn_times import snapshot_time, written_by
 from pipelines.table import Column, TableId, TableVersion
 
 Origin = Literal["read", "derived", "confirmed", "approved"]
@@ -42,8 +42,8 @@ class VersionReport:
     confirmed  derived, and the dictionary was read while it was valid, and agreed
     approved   derived from a statement that a person approved, and not confirmed yet
 
-    `approvals` are those about SCNs in its range. The source had written `from_scn` by `written_by`, in UTC: the end of the
-    window that contains it.
+    `approvals` are those about SCNs in its range. The source had written `from_scn` by `written_by`, in UTC: when it was
+    the SCN of the last snapshot, or the end of the window that contains it.
     """
 
     table: str
@@ -84,7 +84,8 @@ def list_versions(pipeline: Pipeline, table: str) -> tuple[VersionReport, ...]:
                 username="" if entry.ddl is None else user_of(context, int(version.from_scn), entry.ddl),
                 changes=() if before is None else differences(before, version),
                 columns=columns_of(version),
-                written_by=written_by(context, int(version.from_scn)),
+                written_by=snapshot_time(context, version.table, int(version.from_scn))
+                or written_by(context, int(version.from_scn)),
             )
             for before, version, entry, end in zip([None, *versions], versions, entries, [*ends, None], strict=False)
         )

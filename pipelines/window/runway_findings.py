@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from pipelines.errors import Finding
 from pipelines.redo import LARGEST_LAG_SECONDS
-from pipelines.window.runway import LOW, BlockingThread, Runway, ThreadRunway, WarningLimits, state_of
+from pipelines.window.runway import ENOUGH, LOST, LOW, BlockingThread, Runway, ThreadRunway, WarningLimits, state_of
 
 KEEP_LONGER = (
     "keep archived logs longer: a larger n in DELETE ARCHIVELOG ALL COMPLETED BEFORE 'SYSDATE-n', or a larger "
     "DB_RECOVERY_FILE_DEST_SIZE"
 )
+VERDICTS = {ENOUGH: "the runway is long enough", LOW: "the runway is too short", LOST: "redo is lost"}
 UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 
 
@@ -26,15 +27,19 @@ def in_hours(hours: float) -> str:
     return f"{int(hours * 10) / 10:.1f} hours"
 
 
-def headline(runway: Runway) -> str:
-    """Return the runway in one line."""
+def headline(runway: Runway, limits: WarningLimits) -> str:
+    """Return in one line whether the runway is long enough, and how long it is."""
+    return f"{VERDICTS[state_of(runway, limits)]}: {how_long(runway)}"
+
+
+def how_long(runway: Runway) -> str:
     if runway.lost is not None:
-        return f"no time is left: {runway.lost.what}"
+        return runway.lost.what
     if runway.hours_left is None:
         return "no redo thread has redo left to read"
     amount = f"{in_hours(runway.hours_left)} and {in_units(runway.bytes_left)} of redo"
     if runway.at_least:
-        return f"no archived log has been deleted yet; {amount} lie before the oldest needed log"
+        return f"no archived log has been deleted yet, and {amount} are kept before the oldest needed log"
     return f"{amount} are left before needed redo may be deleted"
 
 

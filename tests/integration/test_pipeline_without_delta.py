@@ -267,7 +267,7 @@ def test_an_edit_of_the_configuration_is_explained_before_it_acts(shop: Shop, no
         "SHOP.ORDERS": ("leaves", "is no longer captured; its Delta table stays as it is"),
         "SHOP.ORDER_LINES": ("changes", "properties"),
         "SHOP.PAYMENTS": ("held", "deletes, columns"),
-        "SHOP.STOCK": ("joins", "joins"),
+        "SHOP.STOCK": ("joins", "is new"),
     }
     assert found.patterns == ("ERP.*",)
 

@@ -117,6 +117,13 @@ def test_the_time_and_bytes_left(case, expected):
     assert expected == (found.hours_left, found.at_least, found.bytes_left, state_of(found, Limits()))
 
 
+@pytest.mark.parametrize(("case", "verdict"), [(0, "long enough: 70.0 hours"), (1, "too short: 10.0 hours")])
+def test_the_line_begins_with_whether_that_is_enough(case, verdict):
+    hour, drawings, _ = list(CASES.values())[case]
+
+    assert headline(runway(hour, *drawings), Limits()).startswith(f"the runway is {verdict} and 20 bytes of redo are left")
+
+
 def test_a_position_ahead_of_the_database_is_lost():
     found = runway(NOW + 1, "5@10x 6@20 7@30 8@90..")
 
@@ -201,7 +208,9 @@ def test_a_lost_log_is_reported_with_its_cure():
 
     (finding, *_) = findings(found, Limits(), 300, "shop")
 
-    assert "sequence 5 is not available" in headline(found)
+    line = headline(found, Limits())
+    assert line.startswith("redo is lost: ")
+    assert "sequence 5 is not available" in line
     assert (finding.severity, "RESTORE ARCHIVELOG SEQUENCE 5 THREAD 1" in finding.cure) == ("error", True)
 
 
