@@ -9,7 +9,7 @@ WORKDIR /src
 COPY pyproject.toml constraints.txt README.md LICENSE ./
 COPY sql sql
 COPY pipelines pipelines
-RUN pip install --no-cache-dir -c constraints.txt '.[airflow,postgres,s3]' \
+RUN pip install --no-cache-dir -c constraints.txt '.[airflow,compiled,postgres,s3]' \
     && cd / && rm -rf /src \
     && python -m pipelines.runtime
 
@@ -18,3 +18,4 @@ COPY dags /opt/airflow/dags
 ENV AIRFLOW_HOME=/opt/airflow AIRFLOW__CORE__LOAD_EXAMPLES=False PYTHONUNBUFFERED=1
 WORKDIR /home/redolake
 USER redolake
+RUN python -m pipelines.decode.compiled

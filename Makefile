@@ -44,8 +44,9 @@ $(STAMP): pyproject.toml constraints.txt
 		echo "      uv cannot do it here (it knows nothing of pip's own settings): pip does it, more slowly"; \
 		$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'; \
 	fi; \
-	echo "[3/3] Spark"; \
+	echo "[3/3] Spark, and compiled code"; \
 	$(BIN)/python -m pipelines.runtime; \
+	$(BIN)/python -m pipelines.decode.compiled; \
 	touch $(STAMP); \
 	echo "set up. Next: make demo"
 

@@ -1,7 +1,7 @@
 """Decode the redo rows of one table version into typed values before and after the change, as columns.
 
-Absent values are listed as missing; a value that does not fit is an error of its row. The caller decides on such rows. No
-row is dropped or reordered.
+Absent values are listed as missing; a value that is returned and does not fit is an error of its row. The caller decides on
+such rows. No row is dropped or reordered.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def changes_schema(redo: pa.Schema, version: TableVersion, types: Types, before:
             pa.field("unknown", pa.list_(pa.string())),
             pa.field("missing", pa.list_(pa.int32())),
             pa.field("assigned", pa.list_(pa.int32())),
-            *(pa.field(f"o{column.id}", targets[column.id]) for column in version.columns if _is_in(before, column.id)),
+            *(pa.field(f"o{column.id}", targets[column.id]) for column in version.columns if is_in(before, column.id)),
             *(pa.field(f"n{column.id}", targets[column.id]) for column in version.columns),
         ]
     )
@@ -84,12 +84,12 @@ def decode_changes(
     time has other names than the version. `encoding` is that of the PDB; only rows that LogMiner could not resolve need it.
     `single_quotes` says that LogMiner of this database leaves quotes inside values single, at least some of them.
     """
-    redo, targets = resolve(read_as_deletes(batch), version, names), target_types(version, types)
+    redo = resolve(read_as_deletes(batch), version, names)
     slices = redo.slices(len(version.columns))
     errors = dict(redo.errors)
     images = [
-        image_of(redo, Reading(column, targets[column.id], _rule(types, column.id), encoding), bounds, errors)
-        for column, bounds in zip(version.columns, slices, strict=True)
+        image_of(redo, reading, bounds, errors)
+        for reading, bounds in zip(readings_of(version, types, encoding, before), slices, strict=True)
     ]
     _refuse_missing_values(redo, version, images, errors)
     _refuse_doubtful_quotes(redo, version, single_quotes, errors)
@@ -100,13 +100,22 @@ def decode_changes(
         pa.array(redo.unknown, pa.list_(pa.string())),
         _id_lists(ids, [image.missing(redo.kind) for image in images], batch.num_rows),
         _id_lists(ids, [image.assigned >= 0 for image in images], batch.num_rows),
-        *(image.before() for image, column in zip(images, version.columns, strict=True) if _is_in(before, column.id)),
+        *(image.before() for image, column in zip(images, version.columns, strict=True) if is_in(before, column.id)),
         *(image.after(redo.kind) for image in images),
     ]
     return pa.RecordBatch.from_arrays(columns, schema=changes_schema(batch.schema, version, types, before))
 
 
-def _is_in(ids: Collection[int] | None, column_id: int) -> bool:
+def readings_of(version: TableVersion, types: Types, encoding: Encoding, before: Collection[int] | None) -> list[Reading]:
+    """Return how the values of each column are read."""
+    targets = target_types(version, types)
+    return [
+        Reading(column, targets[column.id], _rule(types, column.id), encoding, is_in(before, column.id))
+        for column in version.columns
+    ]
+
+
+def is_in(ids: Collection[int] | None, column_id: int) -> bool:
     return ids is None or column_id in ids
 
 

@@ -49,12 +49,14 @@ class Image:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How a column's values are read: `rule` is that of the configuration, `target` what follows from it."""
+    """How a column's values are read: `rule` is that of the configuration, `target` what follows from it. `is_before_wanted`:
+    the values of WHERE are returned, and not only those that stay."""
 
     column: Column
     target: pa.DataType
     rule: TypeRule
     encoding: Encoding
+    is_before_wanted: bool = True
 
 
 def image_of(redo: ResolvedRedo, reading: Reading, bounds: tuple[int, int, int], errors: dict[int, str]) -> Image:
@@ -64,31 +66,33 @@ def image_of(redo: ResolvedRedo, reading: Reading, bounds: tuple[int, int, int],
     """
     start, internal, end = bounds
     own = np.arange(end - start, dtype=np.int32)
-    family, source = family_of(reading.column.type), own
-    if not family.is_decoded:
-        values = pa.nulls(end - start, reading.target)
-    elif family.cast is character.cast and internal == end:  # the literals are the values: no copy of them is made
-        values, source = redo.values, _read(redo, reading, family, start, end, errors, is_internal=False)
-    elif internal < end:
-        literals = _cast(redo, reading, start, internal, errors, is_internal=False)
-        values = pa.concat_arrays([literals, _cast(redo, reading, internal, end, errors, is_internal=True)])
-    else:
-        values = _cast(redo, reading, start, internal, errors, is_internal=False)
     row, clauses = redo.assignments.row[start:end], redo.assignments.clause[start:end]
     indexes = np.full((len(Clause), len(redo.kind)), -1, np.int32)
     indexes[clauses, row] = own
     for twice in np.flatnonzero(indexes[clauses, row] != own).tolist():
         errors.setdefault(int(row[twice]), f"column {reading.column.name} occurs twice in {Clause(clauses[twice]).name}")
+
+    family, source = family_of(reading.column.type), own
+    index = _read(redo, reading, family, bounds, indexes[Clause.SET], errors)
+    if not family.is_decoded:
+        values = pa.nulls(end - start, reading.target)
+    elif family.cast is character.cast and internal == end:  # the literals are the values: no copy of them is made
+        values, source = redo.values, index
+    elif internal < end:
+        literals = _cast(redo, reading, index[: internal - start], row, errors, is_internal=False)
+        internals = _cast(redo, reading, index[internal - start :], row[internal - start :], errors, is_internal=True)
+        values = pa.concat_arrays([literals, internals])
+    else:
+        values = _cast(redo, reading, index, row, errors, is_internal=False)
     return Image(values, source, *indexes)
 
 
-def _cast(redo: ResolvedRedo, reading: Reading, start: int, end: int, errors: dict[int, str], *, is_internal: bool) -> pa.Array:
-    """Cast the values of the assignments [start, end): literals, or internal bytes."""
-    column, row = reading.column, redo.assignments.row[start:end]
-    family = family_of(column.type)
-    value = _read(redo, reading, family, start, end, errors, is_internal=is_internal)
-    absent = value < 0
-    texts = redo.values.take(pa.array(value, mask=absent if absent.any() else None))
+def _cast(
+    redo: ResolvedRedo, reading: Reading, index: Ints, row: Ints, errors: dict[int, str], *, is_internal: bool
+) -> pa.Array:
+    """Cast the values with these indexes: literals, or internal bytes."""
+    column, family, absent = reading.column, family_of(reading.column.type), index < 0
+    texts = redo.values.take(pa.array(index, mask=absent if absent.any() else None))
     cast = _cast_internal(family, texts, reading) if is_internal else family.cast(texts, reading.target, reading.rule)
     for i, reason in cast.refused.items():
         errors.setdefault(int(row[i]), f"column {column.name}: the value {reason}")
@@ -96,16 +100,24 @@ def _cast(redo: ResolvedRedo, reading: Reading, start: int, end: int, errors: di
 
 
 def _read(
-    redo: ResolvedRedo, reading: Reading, family: Family, start: int, end: int, errors: dict[int, str], *, is_internal: bool
+    redo: ResolvedRedo, reading: Reading, family: Family, bounds: tuple[int, int, int], assigned: Ints, errors: dict[int, str]
 ) -> Ints:
-    """Return where the values of the assignments [start, end) are, -1 for NULL. A form that the type does not have is an
-    error."""
-    row, form, value = (getattr(redo.assignments, f)[start:end] for f in ("row", "form", "value"))
-    allowed = np.zeros(len(Form), np.bool_)
-    allowed[[Form.NULL, *((Form.HEX,) if is_internal else family.forms)]] = True
-    for i in np.flatnonzero(~allowed[form]).tolist():
+    """Return where the values of the assignments are, -1 for NULL and for what nobody reads. A form that the type does not have
+    is an error."""
+    if not family.is_decoded:
+        return np.empty(0, np.int32)
+    start, internal, end = bounds
+    row, form, value, clause = (getattr(redo.assignments, f)[start:end] for f in ("row", "form", "value", "clause"))
+    allowed = np.zeros((2, len(Form)), np.bool_)
+    allowed[0, [Form.NULL, *family.forms]] = True
+    allowed[1, [Form.NULL, Form.HEX]] = True
+    is_allowed = allowed[(np.arange(start, end) >= internal).astype(np.int8), form]
+    for i in np.flatnonzero(~is_allowed).tolist():
         errors.setdefault(int(row[i]), f"column {reading.column.name}: {reading.column.type} written as {Form(form[i]).name}")
-    found: Ints = np.where(allowed[form], value, np.int32(-1))
+    if not reading.is_before_wanted:
+        is_kept = (redo.kind == Verb.UPDATE) & (assigned < 0)
+        is_allowed &= (clause != Clause.WHERE) | is_kept[row]
+    found: Ints = np.where(is_allowed, value, np.int32(-1))
     return found
 
 

@@ -25,7 +25,7 @@ from pipelines.table import TableId
 Ints = npt.NDArray[np.int32]
 Bools = npt.NDArray[np.bool_]
 
-_MAX_SEPARATORS = 50_000
+MAX_SEPARATORS = 50_000
 _SHOWN_CHARACTERS = 200
 
 
@@ -130,7 +130,7 @@ _known = Vocabulary()
 def _vocabulary() -> Vocabulary:
     """Return the vocabulary of this process; a new one once numbers or names have made the old one too large."""
     global _known
-    if len(_known) > _MAX_SEPARATORS:
+    if len(_known) > MAX_SEPARATORS:
         _known = Vocabulary()
     return _known
 

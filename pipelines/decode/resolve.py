@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +16,7 @@ from pipelines.decode.redo_sql import SWALLOWED, Assignments, Bools, Ints, Parse
 from pipelines.table import TableId, TableVersion
 
 _UNRESOLVED = 2  # V$LOGMNR_CONTENTS.STATUS of a row for which LogMiner has no table definition: COL n and internal bytes
-_UNKNOWN, _IGNORED = -1, -2  # instead of the index of a column
+UNKNOWN, IGNORED = -1, -2  # instead of the index of a column
 _COL_N = re.compile(r"COL ([0-9]+)")
 
 
@@ -46,8 +46,8 @@ def resolve(batch: pa.RecordBatch, version: TableVersion, names: Mapping[str, in
     `names` maps names to column ids where the dictionary at mining time has other names than the version.
     """
     parsed = parse_redo_sql(batch.column("sql_redo"))
-    is_undo = _ints(batch, "rollback") == 1
-    index, is_internal = _column_indexes(parsed, version, names, _ints(batch, "status") == _UNRESOLVED)
+    is_undo = ints(batch, "rollback") == 1
+    index, is_internal = _column_indexes(parsed, version, names, ints(batch, "status") == _UNRESOLVED)
     errors = {row: text for row, text in enumerate(parsed.error.to_pylist()) if text is not None} if _any_error(parsed) else {}
     _check_rows(batch, parsed, is_undo, is_internal, errors)
     _check_tables(batch, parsed, is_undo, errors)
@@ -57,7 +57,7 @@ def resolve(batch: pa.RecordBatch, version: TableVersion, names: Mapping[str, in
     kind = np.where(is_undo, np.int32(Verb.UNKNOWN), parsed.kind)
     kind[list(errors)] = Verb.UNKNOWN
     is_read = kind[parsed.assignments.row] != Verb.UNKNOWN
-    unknown = _unknown_names(parsed, np.flatnonzero(is_read & (index == _UNKNOWN)))
+    unknown = _unknown_names(parsed, np.flatnonzero(is_read & (index == UNKNOWN)))
     kept = np.flatnonzero(is_read & (index >= 0))
     key = (2 * index[kept] + is_internal[kept]).astype(np.int16)  # numbers of 16 bits are sorted in linear time
     order = np.argsort(key, kind="stable")
@@ -82,7 +82,7 @@ def _any_error(parsed: ParsedRedo) -> bool:
     return bool(parsed.error.null_count < len(parsed.error))
 
 
-def _ints(batch: pa.RecordBatch, name: str) -> npt.NDArray[np.int64]:
+def ints(batch: pa.RecordBatch, name: str) -> npt.NDArray[np.int64]:
     column: npt.NDArray[np.int64] = batch.column(name).cast(pa.int64()).fill_null(0).to_numpy()
     return column
 
@@ -90,32 +90,38 @@ def _ints(batch: pa.RecordBatch, name: str) -> npt.NDArray[np.int64]:
 def _column_indexes(
     parsed: ParsedRedo, version: TableVersion, names: Mapping[str, int] | None, unresolved: Bools
 ) -> tuple[Ints, Bools]:
-    """Return for each assignment the index of its column in the version, _UNKNOWN or _IGNORED, and whether its name is COL n.
+    """Return for each assignment the index of its column in the version, UNKNOWN or IGNORED, and whether its name is COL n.
 
     n is the SEGMENT_COLUMN_ID. A table may have a column called "COL 1", so STATUS decides. Where LogMiner names the others,
     it may still show a stored column of Oracle's own as COL n.
     """
-    by_id = {column.id: index for index, column in enumerate(version.columns)}
-    ids = {column.name: column.id for column in version.columns} if names is None else names
-    by_segment = {column.segment_id: index for index, column in enumerate(version.columns)}
-    numbers = [int(m[1]) if (m := _COL_N.fullmatch(name)) else None for name in parsed.names]
     given = parsed.assignments
     if not parsed.names:
         return np.empty(0, np.int32), np.empty(0, np.bool_)
-    by_segment |= {column.segment_id: _IGNORED for column in version.ignored if column.segment_id}
-    numbered = np.array([_UNKNOWN if n is None else by_segment.get(n, _UNKNOWN) for n in numbers], np.int32)
-
-    def by_name(name: str, numbered: int) -> int:
-        own = by_id.get(ids.get(name, -1), _UNKNOWN)
-        return _IGNORED if own == _UNKNOWN and (numbered == _IGNORED or version.ignores(name)) else own
-
-    named = np.array([by_name(*pair) for pair in zip(parsed.names, numbered.tolist(), strict=True)], np.int32)
-    is_internal = unresolved[given.row] & np.array([n is not None for n in numbers], np.bool_)[given.name]
+    named, numbered, is_number = columns_of(parsed.names, version, names)
+    is_internal = unresolved[given.row] & is_number[given.name]
     return np.where(is_internal, numbered[given.name], named[given.name]), is_internal
 
 
+def columns_of(shown: Sequence[str], version: TableVersion, names: Mapping[str, int] | None) -> tuple[Ints, Ints, Bools]:
+    """Return per name in redo the index of its column, that of the column whose number a COL n has, and whether it is COL n."""
+    by_id = {column.id: index for index, column in enumerate(version.columns)}
+    ids = {column.name: column.id for column in version.columns} if names is None else names
+    by_segment = {column.segment_id: index for index, column in enumerate(version.columns)}
+    by_segment |= {column.segment_id: IGNORED for column in version.ignored if column.segment_id}
+    numbers = [int(m[1]) if (m := _COL_N.fullmatch(name)) else None for name in shown]
+    numbered = np.array([UNKNOWN if n is None else by_segment.get(n, UNKNOWN) for n in numbers], np.int32)
+
+    def by_name(name: str, numbered: int) -> int:
+        own = by_id.get(ids.get(name, -1), UNKNOWN)
+        return IGNORED if own == UNKNOWN and (numbered == IGNORED or version.ignores(name)) else own
+
+    named = np.array([by_name(*pair) for pair in zip(shown, numbered.tolist(), strict=True)], np.int32)
+    return named, numbered, np.array([n is not None for n in numbers], np.bool_)
+
+
 def _check_rows(batch: pa.RecordBatch, parsed: ParsedRedo, is_undo: Bools, is_internal: Bools, errors: dict[int, str]) -> None:
-    status, code = _ints(batch, "status"), _ints(batch, "operation_code")
+    status, code = ints(batch, "status"), ints(batch, "operation_code")
     is_read = (parsed.kind != Verb.UNKNOWN) & ~is_undo
     for row in np.flatnonzero(is_read & (parsed.kind != code)).tolist():
         errors.setdefault(row, f"operation code {code[row]}, but the text says {Verb(parsed.kind[row]).name}")

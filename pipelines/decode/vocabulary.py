@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,8 +18,7 @@ T = TypeVar("T", str, TableId)
 _NOT_UNDERSTOOD = Separator(0, END)
 
 
-@dataclass(frozen=True, slots=True)
-class SeparatorTable:
+class SeparatorTable(NamedTuple):
     """One row per separator. The inline values and the columns of an INSERT are in flat arrays; here are start and count."""
 
     enters: npt.NDArray[np.int32]
@@ -64,9 +62,9 @@ class Vocabulary:
     def arrays(self) -> SeparatorTable:
         """Return the separators as arrays, indexed by code."""
         if self._arrays is None:
-            fields = [f for f in SeparatorTable.__slots__ if f not in ("inline", "columns")]
+            fields = [f for f in SeparatorTable._fields if f not in ("inline", "columns")]
             columns = np.array(self._rows, np.int32).reshape(-1, len(fields)).T
-            inline = np.array(self._inline, np.int32).reshape(-1, 4).T
+            inline = np.ascontiguousarray(np.array(self._inline, np.int32).reshape(-1, 4).T)
             arrays = {f: np.ascontiguousarray(c) for f, c in zip(fields, columns, strict=True)}
             self._arrays = SeparatorTable(**arrays, inline=inline, columns=np.array(self._columns, np.int32))
         return self._arrays

@@ -12,7 +12,8 @@ from pyspark.sql.functions import arrow_udf
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
 from pipelines.apply.translation import Translation
-from pipelines.decode.changes import changes_schema, decode_changes
+from pipelines.decode.changes import changes_schema
+from pipelines.decode.choice import decoder
 from pipelines.decode.datatypes import family_of, spark_ddl_type, target_type
 from pipelines.redo import Encoding
 from pipelines.schema.constant import spark_literal
@@ -40,7 +41,7 @@ def decode_frame(
 
     def decode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            yield decode_changes(
+            yield decoder(batch.column("sql_redo").nbytes)(
                 batch,
                 version,
                 types,

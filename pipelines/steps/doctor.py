@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from pipelines.config import Pipeline
 from pipelines.context import Report, open_context, open_pipeline_source, silent
+from pipelines.decode.choice import why_plain
 from pipelines.decode.datatypes import why_refused
 from pipelines.decode.datatypes.character import CODECS
 from pipelines.errors import ConfigurationError, Finding, NoDictionaryInRedo, RedolakeError
@@ -70,6 +71,7 @@ def checked_tables(pipeline: Pipeline, source: ConnectParams | None, report: Rep
         *of_patterns,
         *position_findings(pipeline, probed),
         *preflight_notes(probed),
+        *decoding_notes(),
     ]
     if probed.rds is not None:
         of_source = rds_findings(probed.rds, of_source)
@@ -85,6 +87,13 @@ def dictionary_findings(pipeline: Pipeline, oracle: Source, redo: RedoFacts | No
     except NoDictionaryInRedo as error:
         return [Finding("`dictionary: redo`", error.what, error.cure)]
     return []
+
+
+def decoding_notes() -> list[Finding]:
+    """Return a note where redo would be decoded without compiled code, if Spark's Python were this one."""
+    why = why_plain()
+    cure = "install redolake[compiled] where Spark's Python workers run"
+    return [Finding("decoding", f"takes three times the CPU time: {why}", cure, severity="note")] if why else []
 
 
 def known_drops(pipeline: Pipeline) -> dict[TableId, int]:

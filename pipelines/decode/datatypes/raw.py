@@ -11,9 +11,9 @@ from pipelines.redo import Encoding
 from pipelines.table import OracleType, TypeRule
 
 _BAD = 255
-_NIBBLES = np.full(256, _BAD, np.uint8)
+NIBBLES = np.full(256, _BAD, np.uint8)
 for _digit in "0123456789abcdefABCDEF":
-    _NIBBLES[ord(_digit)] = int(_digit, 16)
+    NIBBLES[ord(_digit)] = int(_digit, 16)
 
 
 def target(oracle_type: OracleType, rule: TypeRule) -> pa.DataType:
@@ -26,7 +26,7 @@ def cast(texts: pa.StringArray, _target: pa.DataType, _rule: TypeRule = None) ->
     packed = texts if texts.offset == 0 else pa.concat_arrays([texts])  # a slice shares its parent's bitmap
     offsets = np.frombuffer(packed.buffers()[1], np.int32)[packed.offset : packed.offset + len(packed) + 1]
     digits = np.frombuffer(packed.buffers()[2] or b"", np.uint8)[offsets[0] : offsets[-1]]
-    nibbles = _NIBBLES[digits]
+    nibbles = NIBBLES[digits]
     relative = offsets - offsets[0]
     if (relative & 1).any() or (nibbles == _BAD).any():
         return cast_each(packed, _unhex, pa.binary())

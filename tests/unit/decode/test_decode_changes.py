@@ -451,3 +451,13 @@ def test_such_a_name_is_unknown_where_the_version_has_no_such_column(name):
     (row,) = decode((1, f"""insert into "S"."T"("ID","{name}") values ('1',HEXTORAW('01'));"""))
 
     assert row["unknown"] == [name]
+
+
+def test_a_value_that_nobody_reads_is_not_typed():
+    where = conditions(["ID", "NAME", "DAY"], ["'1'", "'x'", "TO_DATE('29.02.26')"])
+    batch = redo_batch((2, delete(where)), (3, update({"DAY": "NULL"}, where)), (3, update({"NAME": "NULL"}, where)))
+
+    whole, lean = decode_changes(batch, ORDERS, {}), decode_changes(batch, ORDERS, {}, before={11})
+
+    assert [error is not None for error in whole.column("error").to_pylist()] == [True, True, True]
+    assert [error is not None for error in lean.column("error").to_pylist()] == [False, False, True]

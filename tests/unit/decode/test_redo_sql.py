@@ -351,7 +351,7 @@ def test_slices_and_chunks_are_read_like_one_array(type_):
 
 
 def test_many_different_numbers_do_not_fill_the_memory(monkeypatch):
-    monkeypatch.setattr("pipelines.decode.redo_sql._MAX_SEPARATORS", 20)
+    monkeypatch.setattr("pipelines.decode.redo_sql.MAX_SEPARATORS", 20)
 
     for start in range(0, 200, 10):
         parsed = parse_redo_sql(pa.array([f'update "S"."T" set "A" = {i}' for i in range(start, start + 10)]))

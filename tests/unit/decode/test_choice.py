@@ -1,0 +1,61 @@
+"""choice: the compiled loops are used where numba is installed and enough text is decoded."""
+
+import logging
+import os
+import subprocess
+import sys
+
+import pytest
+
+from pipelines.decode import choice
+from pipelines.decode.changes import decode_changes
+from pipelines.decode.compiled import jit
+from pipelines.decode.compiled.changes import decode_compiled
+
+
+@pytest.fixture(autouse=True)
+def new_process(monkeypatch):
+    monkeypatch.setattr(choice, "_octets", 0)
+    monkeypatch.setattr(choice, "_chosen", None)
+
+
+def test_the_kernels_are_loaded_once_a_process_has_decoded_much_text(monkeypatch):
+    monkeypatch.setattr(jit, "is_kept", lambda: True)
+
+    used = [choice.decoder(choice.WORTH_LOADING // 2) for _ in range(3)]
+
+    assert used == [decode_changes, decode_compiled, decode_compiled]
+
+
+def test_kernels_that_no_process_has_kept_are_compiled_for_very_much_text_only(monkeypatch):
+    monkeypatch.setattr(jit, "is_kept", lambda: False)
+
+    assert choice.decoder(choice.WORTH_COMPILING - 1) is decode_changes
+    assert choice.decoder(1) is decode_compiled
+
+
+@pytest.mark.parametrize(
+    ("variable", "found", "reason"),
+    [("0", None, "numba is not installed (redolake[compiled])"), ("1", "numba", "NUMBA_DISABLE_JIT is set")],
+)
+def test_decoding_without_the_kernels_is_reported_once(monkeypatch, caplog, variable, found, reason):
+    monkeypatch.setattr(choice, "find_spec", lambda name: found)
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", variable)
+
+    with caplog.at_level(logging.WARNING):
+        used = [choice.decoder(choice.WORTH_LOADING) for _ in range(2)]
+
+    assert used == [decode_changes, decode_changes]
+    assert [record.getMessage() for record in caplog.records] == [f"redo is decoded at a third of the speed: {reason}"]
+
+
+def test_kernels_are_kept_where_a_folder_can_be_written(tmp_path):
+    ask = "from pipelines.decode.compiled import changes, jit; print(jit.is_kept())"
+
+    def run(*arguments):
+        environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+        return subprocess.run([sys.executable, *arguments], env=environment, capture_output=True, text=True, check=True).stdout
+
+    assert run("-c", ask) == "False\n"
+    run("-m", "pipelines.decode.compiled")
+    assert run("-c", ask) == "True\n"
