@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from decimal import Decimal
 
 import pyarrow as pa
 import pytest
@@ -48,15 +49,10 @@ def test_statements_are_read_alike_whole_or_damaged(data, drawn, delimiter, rowi
     columns = tuple(Column(place_id(n), names[n], TYPES[kind][0], len(kinds) - n) for n, kind in enumerate(kinds))
     of = TableVersion(TableId(owner, name), Scn(1), 1, 1, columns, (place_id(0),), 100)
     texts = statements(owner, name, kinds, names, changed, delimiter, rowid)
-    rows = [
-        (
-            data.draw(st.sampled_from([int(op), int(op), int(op), 1, 10])),
-            data.draw(damaged(text)),
-            data.draw(st.sampled_from([0, 0, 0, 2, 3])),
-            data.draw(st.sampled_from([0, 0, 0, 1])),
-        )
-        for (op, _, _), text in zip(changed, texts, strict=True)
-    ]
+    rows = [(int(op), text, 0, 0) for (op, _, _), text in zip(changed, texts, strict=True)]
+    if data.draw(st.booleans()):
+        rows = [(data.draw(st.sampled_from([code, code, 1, 10])), data.draw(damaged(text)), 0, 0) for code, text, _, _ in rows]
+        rows = [(*row[:2], *data.draw(st.sampled_from([(0, 0), (0, 0), (0, 1), (2, 0), (3, 0), (3, 1)]))) for row in rows]
     before = data.draw(st.one_of(st.none(), st.sets(st.sampled_from([column.id for column in columns]))))
     known = data.draw(st.one_of(st.none(), st.just({column.name: column.id for column in columns[1:]})))
     owners = {"seg_owner": [owner, *["OTHER"] * 9][: len(rows)], "table_name": [name] * len(rows)}
@@ -136,6 +132,21 @@ def test_usual_literals_are_not_left_to_the_other_way(kind, monkeypatch):
 
 
 ORDERS = table(ID="NUMBER(10,2)", NAME="VARCHAR2", DAY="DATE", AT="TIMESTAMP")
+
+
+@pytest.mark.parametrize("before", [None, {11}, {12}])
+def test_a_value_of_set_replaces_that_of_where(before, monkeypatch):
+    where = conditions(["ID", "NAME", "DAY", "AT"], ["'1'", "'old'", "NULL", timestamp(None)])
+    assigned = [{"NAME": "'new'"}, {"NAME": "NULL"}, {"NAME": "''"}, {"ID": "'.5'"}, {"ID": "NULL"}]
+    batch = redo_batch(*((3, update(one, where)) for one in assigned))
+    same(batch, ORDERS, before=before)
+    monkeypatch.delattr(compiled, "decode_changes")
+
+    rows = decode_compiled(batch, ORDERS, {}, before=before).to_pylist()
+
+    assert [row["n12"] for row in rows] == ["new", None, None, "old", "old"]
+    assert [row["n11"] for row in rows] == [1, 1, 1, Decimal("0.5"), None]
+    assert all(row.get("o12", "old") == "old" and row.get("o11", 1) == 1 for row in rows)
 
 
 def test_rows_that_are_refused_stay_in_their_places():
