@@ -11,6 +11,7 @@ from pipelines.decode import choice
 from pipelines.decode.changes import decode_changes
 from pipelines.decode.compiled import jit
 from pipelines.decode.compiled.changes import decode_compiled
+from pipelines.steps.doctor import decoding_notes
 
 
 @pytest.fixture(autouse=True)
@@ -59,3 +60,13 @@ def test_kernels_are_kept_where_a_folder_can_be_written(tmp_path):
     assert run("-c", ask) == "False\n"
     run("-m", "pipelines.decode.compiled")
     assert run("-c", ask) == "True\n"
+
+
+def test_doctor_notes_that_redo_would_be_decoded_without_the_kernels(monkeypatch):
+    assert decoding_notes() == []
+
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
+
+    assert [(note.severity, note.what) for note in decoding_notes()] == [
+        ("note", "takes three times the CPU time: NUMBA_DISABLE_JIT is set")
+    ]
