@@ -18,12 +18,14 @@ from unittest import mock
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from pipelines import crash
 from pipelines.apply.comparison import CompareTask, Comparison
 from pipelines.assemble.dropped import TransactionEnd, XidUse, xid_uses
 from pipelines.decode.changes import decode_changes
 from pipelines.errors import RedoNotUnderstood
 from pipelines.job.batch import publish_batch, published
 from pipelines.job.snapshot import write_snapshot_result
+from pipelines.landed_schema import LANDED_SCHEMA
 from pipelines.records.batch_result import BatchResult, DroppedRows, RowAccount, TableResult
 from pipelines.records.batch_spec import BatchSpec, DroppedXid, TableTask
 from pipelines.records.open_transaction import OpenTransaction
@@ -43,7 +45,7 @@ NO_VERSIONS = 0  # the Delta version of all its tables
 class PlainTable:
     """Rows by key; positions by app id, as in a Delta log, where each incarnation has its own.
 
-    `version` is that of the rows' columns, None where no DDL came since they were folded; `defaults` those of added columns.
+    `version` is that of the rows' columns, None where nothing was loaded or applied yet; `defaults` those of added columns.
     """
 
     positions: dict[str, int]
@@ -141,9 +143,11 @@ class PlainLake:
         landed = [(window.start, pq.read_table(file)) for window in spec.windows for file in window.files]
         drops = Drops.of(spec.dropped, landed)
         carry_file = f"{spec.carry_out}/{uuid.uuid4().hex}"
-        self.carried[carry_file] = {}
-        tables = tuple(self.apply_one(spec, task, landed, carry_file, drops) for task in spec.tables)
-        open_rows = [row for rows in self.carried[carry_file].values() for row in rows]
+        carried: dict[str, Rows] = {}
+        tables = tuple(self.apply_one(spec, task, landed, carried, drops) for task in spec.tables)
+        self.carried[carry_file] = carried
+        crash.point("carry-over")
+        open_rows = [row for rows in carried.values() for row in rows]
         result = BatchResult(
             pipeline=spec.pipeline,
             resetlogs_id=spec.resetlogs_id,
@@ -156,22 +160,28 @@ class PlainLake:
             carry_files=(carry_file,) if open_rows else (),
             dropped=drops.found(),
         )
+        crash.point("before manifest")
         return publish_batch(spec, result)
 
     def apply_one(
-        self, spec: BatchSpec, task: TableTask, landed: Sequence[tuple[int, pa.Table]], carry_file: str, drops: Drops
+        self,
+        spec: BatchSpec,
+        task: TableTask,
+        landed: Sequence[tuple[int, pa.Table]],
+        carried_out: dict[str, Rows],
+        drops: Drops,
     ) -> TableResult:
         if self.replays or task.ddl or len(task.versions) > 1:
-            return self.apply_with_ddl(spec, task, landed, carry_file)
+            return self.apply_with_ddl(spec, task, landed, carried_out)
         if task.versions[-1].rereads_rows:
-            return self.apply_whole_rows(spec, task, landed, carry_file)
+            return self.apply_whole_rows(spec, task, landed, carried_out)
         version, table = task.versions[-1], self.tables.get(task.target, PlainTable({task.app_id: spec.end}, {}))
         carried = [row for file in spec.carry_in for row in self.carried[file].get(task.target, [])]
-        rows = [row for start, part in landed for row in redo_of(part, start, spec, task)]
+        rows = [row for start, part in landed for row in raw_redo(part, start, task)]
         changes = [row for row in rows if row["operation_code"] in CHANGES]
-        kept, dropped = drops.split([*carried, *rows], str(task.table))
+        kept, dropped = drops.split(list(decoded([*carried, *rows], spec, task)), str(task.table))
         at = table.positions.get(task.app_id, -1)
-        disposed = assemble(kept, position=at)
+        disposed = assemble(kept, position=at, until=None if task.hold is None else task.hold.at_scn)
         assert not [change for change in disposed if change.problem]
         counts = Counter(change.disposition for change in disposed)
         account = RowAccount(landed=len(changes), carried_in=len(carried), dropped=dropped, **counts)
@@ -182,17 +192,17 @@ class PlainLake:
             return TableResult(task.table, "held", at, error, balance=account, position=at, delta_version=NO_VERSIONS)
         net = fold(with_row_ids([image(change, version) for change in applied]))
         folded = with_large_objects(spec, task, at, table.rows, net)
-        position = max(at, spec.end - 1)
-        self.tables[task.target] = PlainTable({**table.positions, task.app_id: position}, folded)
-        self.carried[carry_file][task.target] = [dict(c.row) for c in disposed if c.disposition == "carried_out"]
+        position = position_after(spec, task, at)
+        self.tables[task.target] = PlainTable({**table.positions, task.app_id: position}, folded, version)
+        carried_out[task.target] = [c.row["raw"] for c in disposed if c.disposition == "carried_out"]
         if task.hold is not None:
             return TableResult(
-                task.table, "held", task.hold.at_scn - 1, task.hold.error, balance=account, delta_version=NO_VERSIONS
+                task.table, "held", position, task.hold.error, balance=account, position=position, delta_version=NO_VERSIONS
             )
         return TableResult(task.table, "applied", position, balance=account, position=position, delta_version=NO_VERSIONS)
 
     def apply_whole_rows(
-        self, spec: BatchSpec, task: TableTask, landed: Sequence[tuple[int, pa.Table]], carry_file: str
+        self, spec: BatchSpec, task: TableTask, landed: Sequence[tuple[int, pa.Table]], carried_out: dict[str, Rows]
     ) -> TableResult:
         """Take the rows that were read again, window by window; the redo only counts."""
         version, table = task.versions[-1], self.tables[task.target]
@@ -207,8 +217,8 @@ class PlainLake:
                         rows.pop(gone, None)
                     rows |= {key_of(row, version): row for row in source_rows([file.path], version)}
         position = max(at, until - 1)
-        self.tables[task.target] = PlainTable({**table.positions, task.app_id: position}, rows)
-        self.carried[carry_file][task.target] = []
+        self.tables[task.target] = PlainTable({**table.positions, task.app_id: position}, rows, version)
+        carried_out[task.target] = []
         ids = version.object_ids
         changes = sum(
             row["object_id"] in ids and row["operation_code"] in (*CHANGES, 255) for _, p in landed for row in p.to_pylist()
@@ -219,7 +229,7 @@ class PlainLake:
         return TableResult(task.table, "applied", position, balance=account, position=position, delta_version=NO_VERSIONS)
 
     def apply_with_ddl(
-        self, spec: BatchSpec, task: TableTask, landed: Sequence[tuple[int, pa.Table]], carry_file: str
+        self, spec: BatchSpec, task: TableTask, landed: Sequence[tuple[int, pa.Table]], carried_out: dict[str, Rows]
     ) -> TableResult:
         table = self.tables.get(task.target, PlainTable({}, {}))  # one that has joined has no contents yet
         at = table.positions.get(task.app_id, -1)
@@ -233,13 +243,12 @@ class PlainLake:
         applied = [change for change in disposed if change.disposition == "applied"]
         version = plain_ddl.apply_ranges(spec, task, before, at, rows, defaults, applied)
         kept = {key: tuple(values[c.id] for c in version.columns) for key, values in rows.items()}
-        self.carried[carry_file][task.target] = [dict(c.row) for c in disposed if c.disposition == "carried_out"]
+        carried_out[task.target] = [dict(c.row) for c in disposed if c.disposition == "carried_out"]
         changes = sum(row["operation_code"] in CHANGES for row in raw)
         counts = Counter(change.disposition for change in disposed)
         account = RowAccount(landed=changes, carried_in=len(carried), dropped=0, **counts)
         assert account.difference == 0
-        held_from_start = task.hold is not None and task.hold.at_scn <= spec.start  # it may lack older changes
-        position = at if held_from_start else max(at, (spec.end if task.hold is None else task.hold.at_scn) - 1)
+        position = position_after(spec, task, at)
         self.tables[task.target] = PlainTable({**table.positions, task.app_id: position}, kept, version, defaults)
         error = None if task.hold is None else task.hold.error
         state = "applied" if error is None else "held"
@@ -270,6 +279,13 @@ def numbers_of(version: TableVersion) -> set[str]:
     return {column.name for column in version.columns if column.type.name == "NUMBER"}
 
 
+def position_after(spec: BatchSpec, task: TableTask, at: int) -> int:
+    """Return the SCN that the table is complete to after the batch: one held from its start may lack older changes."""
+    if task.hold is not None and task.hold.at_scn <= spec.start:
+        return at
+    return max(at, (spec.end if task.hold is None else task.hold.at_scn) - 1)
+
+
 def source_rows(files: Sequence[str], version: TableVersion) -> list[Any]:
     names = [name_of(version, number) for number in ids_of(version)]
     times = {n for n, column in enumerate(version.columns) if column.type.name == "TIMESTAMP"}
@@ -287,18 +303,19 @@ def key_of(row: Any, version: TableVersion) -> Any:
     return tuple(row[ids.index(number)] for number in version.key)
 
 
-def redo_of(part: pa.Table, window_start: int, spec: BatchSpec, task: TableTask) -> Iterator[Row]:
-    """Yield the table's decoded changes and all ends of transactions."""
+def decoded(rows: Sequence[Row], spec: BatchSpec, task: TableTask) -> Iterator[Row]:
+    """Yield the changes decoded, each with its landed row, and all ends of transactions."""
     version = task.versions[-1]
     types = {column.id: task.rules.get(column.id) for column in version.columns}
-    rows = part.to_pylist()
-    ends = [row for row in rows if row["operation_code"] in TRANSACTION_ENDS]
-    own = [row["object_id"] in version.object_ids and row["operation_code"] in CHANGES for row in rows]
-    for batch in part.filter(pa.array(own, pa.bool_())).combine_chunks().to_batches():
-        decoded = decode_changes(batch, version, types, encoding=spec.encoding, single_quotes=spec.single_quotes).to_pylist()
+    yield from (row for row in rows if row["operation_code"] in TRANSACTION_ENDS)
+    raw = [row for row in rows if row["operation_code"] in CHANGES]
+    landed = [{name: row.get(name) for name in LANDED_SCHEMA.names} for row in raw]
+    batch = pa.RecordBatch.from_pylist(landed, schema=LANDED_SCHEMA)
+    read = decode_changes(batch, version, types, encoding=spec.encoding, single_quotes=spec.single_quotes)
+    for its, row in zip(raw, read.to_pylist(), strict=True):
         # The undo of a table whose rows have no ROWIDs is in reverse order.
-        ends += [{**row, "row_id": None} for row in decoded] if version.organization == "index" else decoded
-    yield from ({**row, "window_start": window_start} for row in ends)
+        no_rowid = {"row_id": None} if version.organization == "index" else {}
+        yield {**row, **no_rowid, "window_start": its["window_start"], "raw": its}
 
 
 def raw_redo(part: pa.Table, window_start: int, task: TableTask) -> Iterator[Row]:

@@ -55,7 +55,7 @@ SLOW = (
     "tests/e2e/test_scenarios.py",
     "tests/integration/test_histories.py",
     "tests/integration/test_redefinition.py",
-    "tests/integration/test_capture_kills.py",
+    "tests/integration/test_kills_without_spark.py",
     "tests/integration/test_whole_tables.py",
     "tests/integration/test_renamed_tables.py",
     "tests/integration/test_strange_tables.py",

@@ -12,20 +12,29 @@ import random
 import shutil
 import signal
 import uuid
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from itertools import count, pairwise
 from pathlib import Path
 from typing import Any
+from unittest import mock
 from urllib.parse import quote
 
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import yaml
 
+from pipelines import crash
 from pipelines.config import Pipeline, load_configuration
 from pipelines.crash import VARIABLE
+from pipelines.land.landing import Landing
+from pipelines.land.windows import Windows
+from tests.delta_table import delta_rows
 from tests.fix_disk import nothing_waits_for_the_disk
 from tests.fix_shop import Shop
+from tests.folder_lake import FolderLake, rows_in_folder
 
 BOTH = ("parts", "bins")
 TABLES = [f"SHOP.{table.upper()}" for table in BOTH]
@@ -33,6 +42,7 @@ MEANWHILE = ("nothing", "more landed", "ledger lost", "ledger older")
 IN_TURN = "one after the other"
 # On the Connect server, which starts new Python workers for each session; so no process releases it.
 SESSION = str(uuid.uuid4())
+NO_SPARK = "sc://no-spark"  # the remote of copies whose lake is tests/folder_lake.py
 SECONDS = 600.0  # of a machine that has much else to do
 
 processes = multiprocessing.get_context("forkserver")
@@ -44,7 +54,9 @@ processes.set_forkserver_preload(
 # --- What the processes do -------------------------------------------------------------------------------------------
 
 
-def begin(work: Callable[..., Any], arguments: tuple[Any, ...], env: dict[str, str], log: str) -> None:
+def begin(
+    work: Callable[..., Any], arguments: tuple[Any, ...], env: dict[str, str], log: str, points: frozenset[str] | None
+) -> None:
     from pyspark.sql.connect.client.core import SparkConnectClient
 
     os.environ.update(env)
@@ -52,8 +64,27 @@ def begin(work: Callable[..., Any], arguments: tuple[Any, ...], env: dict[str, s
     os.dup2(out, 1)
     os.dup2(out, 2)
     SparkConnectClient.release_session = lambda _: None
-    with nothing_waits_for_the_disk():
+    with ExitStack() as around:
+        around.enter_context(nothing_waits_for_the_disk())
+        if env["REDOLAKE_SPARK_REMOTE"] == NO_SPARK:
+            around.enter_context(no_spark())
+        if points is not None:
+            around.enter_context(killed_only_at(points))
         work(*arguments)
+
+
+@contextmanager
+def no_spark() -> Iterator[None]:
+    session = mock.patch("pipelines.apply.session.open_session", return_value=mock.Mock())
+    with FolderLake().in_place_of_spark(), session:
+        yield
+
+
+@contextmanager
+def killed_only_at(points: frozenset[str]) -> Iterator[None]:
+    is_new = crash.is_new
+    with mock.patch.object(crash, "is_new", lambda name, killed_at: name in points and is_new(name, killed_at)):
+        yield
 
 
 def redolake(*arguments: str) -> None:
@@ -235,6 +266,10 @@ class PipelineCopy:
     def pipeline(self) -> Pipeline:
         return load_configuration(self.settings).pipelines[self.name]
 
+    @property
+    def windows(self) -> Windows:
+        return Landing(self.pipeline.landing, self.name).windows
+
     def environment(self, remote: str) -> dict[str, str]:
         oracle = self.source.shop.oracle
         user = oracle.capture_user
@@ -245,17 +280,28 @@ class PipelineCopy:
         }
 
     def start_process(
-        self, work: Callable[..., Any], *arguments: Any, crash_at: str = "", remote: str | None = None
+        self,
+        work: Callable[..., Any],
+        *arguments: Any,
+        crash_at: str = "",
+        points: frozenset[str] | None = None,
+        remote: str | None = None,
     ) -> tuple[Any, Path]:
         log = self.folder / f"{next(self.logs):03d}.log"
-        env = self.environment(remote or self.remote) | ({VARIABLE: crash_at} if crash_at else {})
-        process = processes.Process(target=begin, args=(work, arguments, env, str(log)))
+        env = self.environment(self.remote if remote is None else remote) | ({VARIABLE: crash_at} if crash_at else {})
+        process = processes.Process(target=begin, args=(work, arguments, env, str(log), points))
         process.start()
         return process, log
 
-    def run_process(self, work: Callable[..., Any], *arguments: Any, crash_at: str = "") -> tuple[int, str]:
+    @property
+    def shared_session(self) -> str:
+        return NO_SPARK if self.remote == NO_SPARK else f"{self.remote}/;session_id={SESSION}"
+
+    def run_process(
+        self, work: Callable[..., Any], *arguments: Any, crash_at: str = "", points: frozenset[str] | None = None
+    ) -> tuple[int, str]:
         """Run a process to its end; return its exit code and its output."""
-        process, log = self.start_process(work, *arguments, crash_at=crash_at, remote=f"{self.remote}/;session_id={SESSION}")
+        process, log = self.start_process(work, *arguments, crash_at=crash_at, points=points, remote=self.shared_session)
         process.join(SECONDS)
         assert process.exitcode is not None, f"{work.__name__} does not end: {log.read_text()[-2000:]}"
         return process.exitcode, log.read_text()
@@ -266,10 +312,12 @@ class PipelineCopy:
         meanwhile: Callable[[], None],
         work: Callable[..., Any],
         *arguments: Any,
+        points: frozenset[str] | None = None,
         codes: tuple[int, ...] = (0,),
     ) -> int:
-        """Repeat the work until it ends; each attempt is killed after the first write that `killed_at` does not list yet."""
-        while (found := self.run_process(work, *arguments, crash_at=str(killed_at)))[0] == -signal.SIGKILL:
+        """Repeat the work until it ends; each attempt is killed after the first write that `killed_at` does not list yet, or at
+        the first of `points`, where they are given."""
+        while (found := self.run_process(work, *arguments, crash_at=str(killed_at), points=points))[0] == -signal.SIGKILL:
             meanwhile()
         code, said = found
         points = killed_at.read_text().splitlines() if killed_at.exists() else []
@@ -283,6 +331,11 @@ class PipelineCopy:
 
     def catch_up(self, codes: tuple[int, ...] = (0,)) -> str:
         return self.succeed(redolake, "run", "--until-caught-up", codes=codes)
+
+    # --- its lake ---
+
+    def rows_at(self, path: str) -> list[dict[str, Any]]:
+        return delta_rows(path) if self.remote != NO_SPARK else rows_in_folder(path)
 
     # --- its ledger ---
 
@@ -327,6 +380,15 @@ class PipelineCopy:
         ]
         assert all(before[1] == after[0] for before, after in pairwise(ends)), ends
 
+    def landed_from(self, scn: int) -> Counter[tuple[Any, ...]]:
+        """Return the landed redo rows from `scn` on, counted."""
+        rows: Counter[tuple[Any, ...]] = Counter()
+        for manifest in self.windows.after():
+            for file in self.windows.files_of(manifest):
+                found = pq.read_table(file, columns=["scn", "thread", "rs_id", "ssn", "xid", "operation_code", "sql_redo"])
+                rows.update(tuple(row.values()) for row in found.filter(pc.field("scn") >= scn).to_pylist())
+        return rows
+
     def check_batches(self) -> None:
         """Check that the batches follow the chain to its end."""
         landing = self.folder / "landing" / self.name
@@ -345,31 +407,33 @@ class PipelineCopy:
 class KillSequence:
     """Run a workflow's processes until they end by themselves, with a kill after each write not killed at before.
 
-    `killed_at` lists the points already used; `between` is what happens between a kill and the repeat.
+    `killed_at` lists the points already used; `between` is what happens between a kill and the repeat. `points` are those to
+    kill at, by default all.
     """
 
     copy: PipelineCopy
     killed_at: Path
     between: str
     turns: Iterator[int]
+    points: frozenset[str] | None = None
 
     def run(self, work: Callable[..., Any], *arguments: Any, codes: tuple[int, ...] = (0,)) -> int:
-        return self.copy.repeat_until_done(self.killed_at, self.meanwhile, work, *arguments, codes=codes)
+        return self.copy.repeat_until_done(self.killed_at, self.meanwhile, work, *arguments, points=self.points, codes=codes)
 
     def run_in_rounds(self, before: Callable[[], None], work: Callable[..., Any], *arguments: Any) -> None:
         """Repeat `before` and the work until no write is left to kill at."""
         known = -1
-        while known < len(self.points()):
-            known = len(self.points())
+        while known < len(self.used()):
+            known = len(self.used())
             before()
             self.run(work, *arguments)
 
     def kill_again_at(self, *points: str) -> None:
         """Kill again at points of earlier workflows whose state differs in this one."""
-        kept = [line for line in self.points() if line not in points and line.partition(" ")[0] not in points]
+        kept = [line for line in self.used() if line not in points and line.partition(" ")[0] not in points]
         self.killed_at.write_text("".join(f"{line}\n" for line in kept))
 
-    def points(self) -> list[str]:
+    def used(self) -> list[str]:
         return self.killed_at.read_text().splitlines() if self.killed_at.exists() else []
 
     def meanwhile(self) -> None:

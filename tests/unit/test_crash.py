@@ -78,7 +78,7 @@ def test_a_kind_of_file_is_the_same_on_every_run(path, kind):
 
 # --- No write is left out --------------------------------------------------------------------------------------------
 
-# tests/e2e/test_kills_everywhere.py shows that it kills after each of them.
+# tests/integration/test_kills_without_spark.py shows that it kills after each of them.
 KILLED_AT = {
     "begin",
     "compare_table",
@@ -152,6 +152,17 @@ def named_points() -> set[str]:
         for _, function in functions()
         for name, call in calls(function)
         if name in ("point", "crash.point")
+    }
+
+
+def spark_points() -> set[str]:
+    """Return the points after writes of Spark, which are killed in tests/integration/spark/ too."""
+    return {
+        str(call.args[0].value)
+        for file, function in functions()
+        for name, call in calls(function)
+        if name == "crash.point" and file.relative_to(PIPELINES).parts[0] in ("apply", "job")
+        if isinstance(call.args[0], ast.Constant)
     }
 
 

@@ -1,0 +1,238 @@
+"""What operators and DAGs do with a pipeline, killed after the writes of each command; and what must hold in the end.
+
+Each workflow is a sequence of commands. Each command is repeated until it ends. Every attempt kills itself after the first
+write at which no attempt was killed before (pipelines/crash.py). Between a kill and the repeat more windows land, or the ledger
+is lost or replaced by an older copy. One pipeline goes through all workflows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from pipelines import steps
+from pipelines.table import TableId
+from tests.e2e.kills import (
+    BOTH,
+    TABLES,
+    ChangingSource,
+    KillSequence,
+    PipelineCopy,
+    begin_first_snapshot,
+    capture_all,
+    load,
+    read_snapshot_again,
+    redolake,
+)
+
+
+@dataclass(slots=True)
+class KillTestbed:
+    source: ChangingSource
+    folder: Path
+    remote: str
+    copy: PipelineCopy | None = None
+    done: set[tuple[str, str]] = field(default_factory=set)
+    names: Iterator[int] = field(default_factory=lambda: count(1))
+    turns: Iterator[int] = field(default_factory=count)
+
+    def new_copy(self) -> PipelineCopy:
+        name = f"shop{next(self.names)}"
+        return PipelineCopy(name, self.source, self.folder / name, self.remote)
+
+    def usable_copy(self) -> PipelineCopy:
+        """Return the pipeline that the earlier workflows left correct, or a new one if the last workflow failed."""
+        copy, self.copy = self.copy, None
+        if copy is None:
+            self.source.finish_open()
+            copy = self.new_copy()
+            copy.catch_up()
+            copy.keep_ledger()
+        return copy
+
+    def check(self, copy: PipelineCopy) -> None:
+        """Compare every cell of both tables with the source, and check landing, batches and status."""
+        for table in TABLES:
+            rows = copy.rows_at(copy.pipeline.target(TableId.parse(table)))
+            assert by_id(rows) == by_id(self.source.rows(table)), table
+            assert len(rows) >= 9
+        copy.check_landing()
+        copy.check_batches()
+        status = steps.read_status(copy.pipeline)
+        assert {t.state for t in status.tables} == {"live"}
+        still_open = int(self.source.open_one is not None)
+        assert (status.lost, status.declared_gaps, status.open_transactions) == (None, (), still_open)
+        copy.keep_ledger()
+        self.copy = copy
+
+
+def by_id(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    return sorted(rows, key=lambda row: int(row["ID"]))
+
+
+# --- The workflows --------------------------------------------------------------------------------------------------------
+
+ONE = ("parts",)
+CATCH_UP = (redolake, "run", "--until-caught-up")
+NOTHING_LEFT = (0, 1)  # 1: it is done already, and says so
+Workflow = Callable[[KillTestbed, KillSequence], None]
+
+
+def first_run(testbed: KillTestbed, kills: KillSequence) -> None:
+    """Take the first snapshot of a new pipeline, then land the first windows and apply the first batch. What is landed is what
+    an undisturbed capture lands."""
+    undisturbed, another = testbed.new_copy(), testbed.new_copy()
+    undisturbed.succeed(begin_first_snapshot, undisturbed.name)
+    kills.run(redolake, "snapshot")
+    later_points = KillSequence(another, kills.killed_at, kills.between, kills.turns, kills.points)
+    later_points.run(begin_first_snapshot, another.name)
+    kills.run_in_rounds(testbed.source.work, capture_all, kills.copy.name)
+    for copy in (undisturbed, kills.copy):
+        copy.succeed(capture_all, copy.name)
+        copy.check_landing()
+    start = kills.copy.windows.after()[0].start
+    landed = kills.copy.landed_from(start)
+    assert landed == undisturbed.landed_from(start)
+    assert landed.total() > 100
+    kills.run(*CATCH_UP)
+
+
+def ddl(testbed: KillTestbed, kills: KillSequence) -> None:
+    """Apply a batch while columns are dropped and added, one of them with a default."""
+    testbed.source.changing = ONE
+    kills.kill_again_at("merge")
+    testbed.source.work(ddl=True)
+    kills.run(*CATCH_UP)
+
+
+def re_snapshot(testbed: KillTestbed, kills: KillSequence) -> None:
+    """Replace a live table's snapshot; batches have passed the snapshot's SCN before it is loaded."""
+    testbed.source.changing = ONE
+    scn = kills.copy.folder / "scn"
+    testbed.source.work()
+    kills.run(read_snapshot_again, kills.copy.name, "SHOP.PARTS", str(scn))
+    testbed.source.more()
+    kills.run(*CATCH_UP)
+    kills.kill_again_at(
+        "prepare_snapshot_load", "snapshot", "write_snapshot_result", "ledger.move_table", "ledger.record_complete_to"
+    )
+    kills.run(load, kills.copy.name, "SHOP.PARTS", int(scn.read_text()))
+
+
+def held_table(testbed: KillTestbed, kills: KillSequence) -> None:
+    """Hold a table because its Delta table is missing; put that back, resume the table and catch up."""
+    target, aside = kills.copy.folder / "lake" / "shop" / "bins", kills.copy.folder / "aside"
+    testbed.source.work()
+    target.rename(aside)
+    kills.run(*CATCH_UP, codes=(3,))
+    aside.rename(target)
+    kills.kill_again_at("merge", "prepare_batch")
+    for _ in range(3):  # that it was released is nowhere but in the ledger, and so is lost with it
+        kills.run(redolake, "resume", "SHOP.BINS", codes=NOTHING_LEFT)
+        if kills.run(*CATCH_UP, codes=(0, 3)) == 0:
+            break
+
+
+def dropped_transaction(testbed: KillTestbed, kills: KillSequence) -> None:
+    """Drop an open transaction; it commits, and a new snapshot repairs its table."""
+    testbed.source.changing = ONE
+    testbed.source.work()
+    kills.run(*CATCH_UP)
+    (still_open,) = steps.list_transactions(kills.copy.pipeline).open
+    assert still_open.rows == 2
+    kills.kill_again_at("ledger.record_decision")
+    kills.run(redolake, "tx", "drop", still_open.xid, "--reason", "test", "--yes", codes=NOTHING_LEFT)
+    testbed.source.finish()
+    kills.run(*CATCH_UP)
+    (drop,) = steps.list_transactions(kills.copy.pipeline).dropped
+    assert (drop.state, drop.lacking) == ("committed", ("SHOP.PARTS",))
+    kills.run(redolake, "snapshot", "--replace", "SHOP.PARTS")
+
+
+def restored_logs(testbed: KillTestbed, kills: KillSequence) -> None:
+    """Remove logs, so that capture stops; restore them, and it goes on."""
+    testbed.source.changing = ONE
+    testbed.source.work()
+    testbed.source.shop.oracle.faults.purge_logs()
+    testbed.source.more()
+    kills.run(*CATCH_UP, codes=(1,))
+    testbed.source.shop.oracle.faults.restore_logs()
+    kills.run(*CATCH_UP)
+
+
+def redo_loss(testbed: KillTestbed, kills: KillSequence) -> None:
+    """Lose redo, and take new snapshots of the tables after it."""
+    lose_redo(testbed, kills)
+    kills.run(redolake, "recover", "--snapshot", "--yes", codes=NOTHING_LEFT)
+    kills.run(redolake, "snapshot", "--replace", *TABLES)
+
+
+def declared_gap(testbed: KillTestbed, kills: KillSequence) -> None:
+    """Lose redo, declare a gap, and take new snapshots later."""
+    lose_redo(testbed, kills)
+    kills.kill_again_at("ledger.record_gap", "declare", "finish")
+    kills.run(redolake, "recover", "--declare-gap", "--reason", "the tapes are gone", "--yes", codes=NOTHING_LEFT)
+    kills.run(*CATCH_UP)
+    kills.run(redolake, "snapshot", "--replace", *TABLES)
+
+
+def lose_redo(testbed: KillTestbed, kills: KillSequence) -> None:
+    """Lose redo that contains the commit of a transaction open before it."""
+    testbed.source.changing = ONE
+    testbed.source.work()
+    kills.run(*CATCH_UP)
+    testbed.source.finish()
+    testbed.source.shop.oracle.faults.purge_logs()
+    testbed.source.more()
+    kills.kill_again_at("ledger.record_loss")
+    kills.run(*CATCH_UP, codes=(1,))
+
+
+def backfill_and_verify(testbed: KillTestbed, kills: KillSequence) -> None:
+    """Backfill the last batch's range into shadow tables, mine again and verify: these commands write too, but to no table."""
+    testbed.source.changing = ONE
+    testbed.source.work()
+    kills.copy.catch_up()  # a range can only begin after the snapshot
+    before = steps.list_windows(kills.copy.pipeline)[-1]
+    kills.run(redolake, "remine", before.name, codes=NOTHING_LEFT)  # 1: a lost ledger has no plan of the window
+    testbed.source.work()
+    kills.run(*CATCH_UP)
+    last = steps.list_windows(kills.copy.pipeline)[-1]
+    kills.kill_again_at("merge")
+    scns = ("--from", str(before.end), "--to", str(last.end))
+    kills.run(redolake, "backfill", "SHOP.PARTS", *scns, "--execute")
+    shadow = kills.copy.folder / "lake" / "_shadow" / f"{before.end}-{last.end}" / "shop" / "parts"
+    live = kills.copy.rows_at(kills.copy.pipeline.target(TableId("SHOP", "PARTS")))
+    brought = kills.copy.rows_at(str(shadow))
+    assert len(brought) > 5
+    assert all(row in live for row in brought)
+    kills.run(redolake, "verify", "SHOP.PARTS")
+
+
+WORKFLOWS = (
+    first_run,
+    ddl,
+    re_snapshot,
+    held_table,
+    dropped_transaction,
+    restored_logs,
+    redo_loss,
+    declared_gap,
+    backfill_and_verify,
+)
+
+
+def run_workflow(
+    testbed: KillTestbed, workflow: Workflow, between: str, killed_at: Path, points: frozenset[str] | None = None
+) -> None:
+    """Run the workflow with a kill at each of these points, by default at all, and check what must hold."""
+    copy = testbed.new_copy() if workflow is first_run else testbed.usable_copy()
+    testbed.source.changing = BOTH
+    workflow(testbed, KillSequence(copy, killed_at, between, testbed.turns, points))
+    testbed.done.add((workflow.__name__, between))
+
+    copy.catch_up()
+    testbed.check(copy)
