@@ -33,7 +33,6 @@ GROUPS = {
         "tests/unit/airflow/",
     ),
     "local Spark": (
-        "tests/e2e/test_kills.py",
         "tests/e2e/test_two_hosts.py",
         "tests/e2e/test_compose_services.py",
         "tests/integration/spark/",

@@ -1,6 +1,7 @@
 """Two hosts run one pipeline by turns: ledger in PostgreSQL, landing and lake on S3, and only `redolake` commands.
 
-A host is a process with its own working folder; it shares nothing with the other but the pipeline file.
+A host is a process with its own working folder; it shares nothing with the other but the pipeline file. One is killed with
+kill -9, with the Spark of its own that it has started, between two tables.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from tests.fix_spark import QUIET
 
 pytestmark = pytest.mark.spark
 
-PARTS = "SHOP.PARTS"
+PARTS, BINS = "SHOP.PARTS", "SHOP.BINS"
 
 
 @dataclass(slots=True)
@@ -51,19 +52,25 @@ class Setup:
 
     def change(self, number: int) -> None:
         self.shop.run_sql(
-            f"INSERT INTO parts VALUES ({number}, 'shelf', {number})",
-            f"UPDATE parts SET quantity = quantity + {number} WHERE id = 1",
+            *(f"INSERT INTO {table} VALUES ({number}, 'shelf', {number})" for table in ("parts", "bins")),
+            *(f"UPDATE {table} SET quantity = quantity + {number} WHERE id = 1" for table in ("parts", "bins")),
         )
         self.shop.switch_logs()
+
+    def commits(self, s3: S3) -> list[int]:
+        """Return the number of commits of each Delta table."""
+        keys = [key for key in s3.keys(self.bucket) if key.endswith(".json")]
+        return [sum(f"/{table}/_delta_log/" in key for key in keys) for table in ("parts", "bins")]
 
 
 @pytest.fixture
 def two_hosts(shop: Shop, s3: S3, bucket: str, postgres_url: str, tmp_path: Path) -> Setup:
-    shop.run_sql(
-        "CREATE TABLE parts (id NUMBER(9) PRIMARY KEY, place VARCHAR2(20), quantity NUMBER(9))",
-        "ALTER TABLE parts ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
-        "INSERT INTO parts VALUES (1, 'floor', 1)",
-    )
+    for table in ("parts", "bins"):
+        shop.run_sql(
+            f"CREATE TABLE {table} (id NUMBER(9) PRIMARY KEY, place VARCHAR2(20), quantity NUMBER(9))",
+            f"ALTER TABLE {table} ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
+            f"INSERT INTO {table} VALUES (1, 'floor', 1)",
+        )
     user = shop.oracle.capture_user
     file = tmp_path / "pipelines.yml"
     pipeline = {
@@ -72,7 +79,7 @@ def two_hosts(shop: Shop, s3: S3, bucket: str, postgres_url: str, tmp_path: Path
         "lake": f"s3://{bucket}/lake",
         "ledger": {"url": postgres_url},
         "spark": {"conf": dict(QUIET)},
-        "tables": [PARTS],
+        "tables": [PARTS, BINS],
     }
     file.write_text(yaml.safe_dump({"pipelines": {"shop": pipeline}}))
     oracle = {"conn_type": "oracle", "login": user, "password": shop.oracle.passwords[user], "extra": {}}
@@ -97,12 +104,14 @@ def test_snapshot_windows_a_kill_verify_and_a_backfill_on_two_hosts(two_hosts: S
         connection.commit()
     two_hosts.change(4)
 
+    before = two_hosts.commits(s3)
     killed = there.start("run", "--until-caught-up", **{VARIABLE: "merge"})
     assert killed.returncode == -signal.SIGKILL, killed.stderr[-4000:]
+    assert sorted(now - then for now, then in zip(two_hosts.commits(s3), before, strict=True)) == [0, 1]
     here.run("run", "--until-caught-up")
 
     verified = there.run("verify")
-    assert [(t["source_rows"], t["delta_rows"], t["differing_cells"]) for t in verified["tables"]] == [(5, 5, 0)]
+    assert [(t["source_rows"], t["delta_rows"], t["differing_cells"]) for t in verified["tables"]] == [(5, 5, 0), (4, 4, 0)]
     begins, ends = first["tables"][0]["complete_to"] + 1, there.run("windows")[-1]["end"]
     filled = here.run("backfill", "--from", str(begins), "--to", str(ends), "--execute", PARTS)
     assert [(t["inserted"], t["updated"], t["deleted"]) for t in filled["tables"]] == [(4, 0, 0)]  # into an empty shadow
