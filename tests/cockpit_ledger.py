@@ -10,6 +10,7 @@ from pipelines.config import Pipeline
 from pipelines.ledger import Ledger, open_ledger
 from pipelines.ledger.facts import Changes
 from pipelines.records.codec import to_body
+from pipelines.records.declared_gap import DeclaredGap
 from pipelines.records.facts import (
     ChoiceFact,
     ChoicesFact,
@@ -177,3 +178,13 @@ class CockpitLedger:
             for n in range(number)
         )  # fmt: skip
         self.ledger.replace_open_transactions("batch", opened)
+
+    def decide(self) -> None:
+        """Record a gap that two tables still lack, a dropped transaction, and a rejected choice."""
+        start, end = (Position(7, INCARNATION, Scn(FIRST_SCN + n)) for n in (200, 400))
+        at = (self.now - timedelta(hours=3)).isoformat()
+        lacking = {str(table): FIRST_SCN for table in self.tables[1:3]}
+        gap = DeclaredGap("gap", start, end, "the tape is gone", "ann", at, "log 98 of redo thread 2", lacking)
+        self.ledger.record_gap(gap.name, to_body(gap))
+        self.ledger.record_decision("drop", {"xid": "9.2.11", "start_scn": 2000100, "reason": "abandoned session"}, "bob")
+        self.ledger.record_decision("rejected", {"choice": "gap", "reason": "the tapes are there"}, "ann, asked by bob")

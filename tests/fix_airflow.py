@@ -8,17 +8,24 @@ from __future__ import annotations
 import atexit
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.error import URLError
+from urllib.request import urlopen
 
 import pytest
 import yaml
 
 from pipelines.config import Pipeline, load_pipeline
+from pipelines.runtime import environment
+from tests.fix_postgres import free_port
 from tests.fix_shop import Shop
+from tests.waiting import wait_until
 
 REPOSITORY = Path(__file__).parents[1]
 
@@ -79,3 +86,48 @@ def run_dag(pipeline: Pipeline, part: str, conf: dict[str, Any] | None = None) -
     build = {build.__name__: build for build in factory.BUILDERS}[f"{part}_dag"]
     ran = build(pipeline).test(run_conf=conf)
     return str(ran.state), {t.task_id: str(t.state) for t in ran.get_task_instances()}
+
+
+def write_dags() -> None:
+    """Store the DAGs as a DAG processor does."""
+    from airflow.dag_processing.dagbag import DagBag, sync_bag_to_db
+    from airflow.models.dagbundle import DagBundleModel
+    from airflow.utils.session import create_session
+
+    with create_session() as session:
+        if session.get(DagBundleModel, "dags-folder") is None:
+            session.add(DagBundleModel(name="dags-folder"))
+    found = DagBag(REPOSITORY / "dags")
+    assert found.import_errors == {}
+    sync_bag_to_db(found, "dags-folder", None)
+
+
+@contextmanager
+def open_server(patch: pytest.MonkeyPatch, log: Path) -> Iterator[str]:
+    """Start Airflow's API server, whose every visitor is an administrator."""
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    patch.setenv("AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_ALL_ADMINS", "True")
+    patch.setenv("AIRFLOW__API__BASE_URL", url)
+    command = [str(Path(sys.executable).with_name("airflow")), "api-server", "--host", "127.0.0.1", "--port", str(port)]
+    with log.open("wb") as out:
+        server = subprocess.Popen([*command, "--workers", "1"], env=environment(), stdout=out, stderr=out)
+    try:
+        wait_until(lambda: server.poll() is not None or answers(url), 90)
+        assert server.poll() is None, log.read_text()[-3000:]
+        yield url
+    finally:
+        server.terminate()
+        try:
+            server.wait(30)
+        except subprocess.TimeoutExpired:  # it waits for the connections that a browser keeps
+            server.kill()
+            server.wait(30)
+
+
+def answers(url: str) -> bool:
+    try:
+        with urlopen(f"{url}/api/v2/monitor/health", timeout=5):
+            return True
+    except URLError:
+        return False

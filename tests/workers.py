@@ -30,6 +30,7 @@ GROUPS = {
         "tests/e2e/test_submit_and_connect.py",
         "tests/e2e/test_submit_failure.py",
         "tests/e2e/test_forms_in_browser.py",
+        "tests/e2e/test_page_in_airflow.py",
         "tests/unit/airflow/",
     ),
     "local Spark": (

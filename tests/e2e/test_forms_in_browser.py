@@ -8,27 +8,19 @@ this process, with the run's own settings.
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.error import URLError
-from urllib.request import urlopen
 
 import pytest
 import yaml
 
 from pipelines import steps
 from pipelines.config import Pipeline, load_configuration
-from pipelines.runtime import environment
-from tests.fix_airflow import REPOSITORY, airflow_db, configure, run_dag
+from tests.fix_airflow import airflow_db, configure, open_server, run_dag, write_dags
 from tests.fix_browser import browser
-from tests.fix_postgres import free_port
 from tests.fix_shop import open_shop
-from tests.waiting import wait_until
 
 __all__ = ["airflow_db", "browser"]
 
@@ -58,47 +50,6 @@ def site(tmp_path_factory: pytest.TempPathFactory, airflow_db: None) -> Iterator
         write_dags()
         with open_server(patch, folder / "log") as url:
             yield Site(url, pipelines)
-
-
-def write_dags() -> None:
-    """Store the DAGs as a DAG processor does."""
-    from airflow.dag_processing.dagbag import DagBag, sync_bag_to_db
-    from airflow.models.dagbundle import DagBundleModel
-    from airflow.utils.session import create_session
-
-    with create_session() as session:
-        if session.get(DagBundleModel, "dags-folder") is None:
-            session.add(DagBundleModel(name="dags-folder"))
-    found = DagBag(REPOSITORY / "dags")
-    assert found.import_errors == {}
-    sync_bag_to_db(found, "dags-folder", None)
-
-
-@contextmanager
-def open_server(patch: pytest.MonkeyPatch, log: Path) -> Iterator[str]:
-    """Start Airflow's API server, whose every visitor is an administrator."""
-    port = free_port()
-    url = f"http://127.0.0.1:{port}"
-    patch.setenv("AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_ALL_ADMINS", "True")
-    patch.setenv("AIRFLOW__API__BASE_URL", url)
-    command = [str(Path(sys.executable).with_name("airflow")), "api-server", "--host", "127.0.0.1", "--port", str(port)]
-    with log.open("wb") as out:
-        server = subprocess.Popen([*command, "--workers", "1"], env=environment(), stdout=out, stderr=out)
-    try:
-        wait_until(lambda: server.poll() is not None or answers(url), 90)
-        assert server.poll() is None, log.read_text()[-3000:]
-        yield url
-    finally:
-        server.terminate()
-        server.wait(30)
-
-
-def answers(url: str) -> bool:
-    try:
-        with urlopen(f"{url}/api/v2/monitor/health", timeout=5):
-            return True
-    except URLError:
-        return False
 
 
 @dataclass(slots=True)
