@@ -5,6 +5,7 @@ its DAGs. What a button starts goes through Airflow's own API, with the user's o
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -60,7 +61,7 @@ def page_app() -> FastAPI:
     def facts(user: GetUserDep, name: str, search: str = "", before: str | None = None) -> dict[str, Any]:
         found = Readable(user)
         try:
-            return asdict(found.overview(known(found, name), search, before))
+            return asdict(found.overview(known(found, name), search, checked_place(before)))
         except RedolakeError as error:
             raise HTTPException(503, error.as_dict()) from error
 
@@ -91,7 +92,7 @@ def show(request: Request, found: Readable, name: str, search: str, before: str 
 
 def checked_place(before: str | None) -> str | None:
     """Raise a 400 for a place that is not `incarnation-SCN`."""
-    if before is not None and not all(part.isdecimal() for part in before.split("-", 1)):
+    if before is not None and not re.fullmatch(r"\d+-\d+", before, re.ASCII):
         raise HTTPException(400, "before: not the place of a window")
     return before
 

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -112,7 +113,8 @@ def test_the_page_forbids_scripts_of_others_and_carries_none_of_its_own_inline(c
 def test_wrong_places_and_names_are_refused(client: Any) -> None:
     user = login(client, "admin")
 
-    assert client.get("/redolake/pipelines/shop?before=1;drop", headers=user).status_code == 400
+    for path, place in product(("pipelines", "api/pipelines"), ("1;drop", "12", "-", "1-", "1-2-3")):
+        assert client.get(f"/redolake/{path}/shop?before={place}", headers=user).status_code == 400
     assert client.get("/redolake/static/..%2Frender.py", headers=user).status_code == 404
     assert client.post("/redolake/pipelines/shop", headers=user).status_code == 405
 
