@@ -78,7 +78,7 @@ def two_hosts(shop: Shop, s3: S3, bucket: str, postgres_url: str, tmp_path: Path
         "landing": f"s3://{bucket}/landing",
         "lake": f"s3://{bucket}/lake",
         "ledger": {"url": postgres_url},
-        "spark": {"conf": dict(QUIET)},
+        "spark": {"conf": dict(QUIET), "tables_at_once": 1},  # it is killed between two of them
         "tables": [PARTS, BINS],
     }
     file.write_text(yaml.safe_dump({"pipelines": {"shop": pipeline}}))
