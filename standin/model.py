@@ -167,6 +167,7 @@ class TableDef:
     compress: str = ""  # COMPRESS_FOR
     logging: bool = True
     row_movement: bool = False
+    lobs: dict[str, frozenset[str]] = field(default_factory=dict)  # the words of each LOB's storage parameters, by column
     comments: dict[str, str] = field(default_factory=dict)  # by column name, the table's own under ""
     is_object_table: bool = False  # CREATE TABLE .. OF a type
     nested: dict[str, str] = field(default_factory=dict)  # the tables that store nested tables, by column

@@ -23,10 +23,12 @@ def run(connection: Any, sql: str, binds: tuple[Any, ...] = ()) -> None:
 
 @dataclass(slots=True)
 class LobLife:
-    """`rows` maps each id to whether its body is not NULL; a call of DBMS_LOB needs that."""
+    """`rows` maps each id to whether its body is not NULL; a call of DBMS_LOB needs that. With `undoes_alone`, what a savepoint
+    takes back is a transaction of its own."""
 
     shop: Shop
     seed: int
+    undoes_alone: bool = False
     rows: dict[int, bool] = field(default_factory=dict)
     last_id: int = 100
     calls: int = 0
@@ -40,7 +42,15 @@ class LobLife:
             for _ in range(transactions):
                 before = dict(self.rows)
                 for _ in range(self.random.randint(1, 4)):
-                    self.random.choice(self.steps())(connection)
+                    step = self.random.choice(self.steps())
+                    undoes = self.undoes_alone and step in (self.insert_and_undo, self.rename_and_undo)
+                    if undoes:
+                        connection.commit()
+                        before = dict(self.rows)
+                    step(connection)
+                    if undoes:
+                        connection.commit()
+                        before = dict(self.rows)
                 if self.random.random() < 0.2:
                     connection.rollback()
                     self.rows = before
@@ -103,9 +113,13 @@ class LobLife:
 
     def call(self, connection: Any) -> None:
         row, at = self.random.choice([row for row, has_body in self.rows.items() if has_body]), self.random.randint(1, 40)
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT body FROM papers WHERE id = :1", (row,))
+            ((body,),) = cursor.fetchall()
+            length = len(body.read())
         done = self.random.choice(
-            ["WRITE(loc, 4, {at}, 'abcd')", "WRITEAPPEND(loc, 3, 'xyz')", "TRIM(loc, {at})", "ERASE(loc, 2, 1)"]
-        ).format(at=at)
+            ["WRITE(loc, 4, {at}, 'abcd')", "WRITEAPPEND(loc, 3, 'xyz')", "TRIM(loc, {shorter})", "ERASE(loc, 2, 1)"]
+        ).format(at=at, shorter=min(at, length))
         select = f"SELECT body INTO loc FROM papers WHERE id = {row} FOR UPDATE"
         run(connection, f"DECLARE loc CLOB; BEGIN {select}; DBMS_LOB.{done}; END;")
         self.calls += 1

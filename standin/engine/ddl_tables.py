@@ -52,6 +52,7 @@ def create_table(session: EngineSession, cursor: Cursor) -> None:
         owner, name, session.container, object_id, object_id, 1,
         [archive_state(1)] if found.archival else [], created=now, last_ddl=now, temporary=temporary,
         compress=found.storage.compress, logging=found.storage.logging, row_movement=found.storage.row_movement,
+        lobs=found.storage.lobs,
     )  # fmt: skip
     for column in columns:
         table.columns.append(column_of(session, table, column))

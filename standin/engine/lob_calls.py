@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from standin.engine.block_expressions import Binds, expression, unknown, with_binds
-from standin.engine.lob_redo import LobCall
+from standin.engine.lob_redo import LobCall, as_text, as_units
 from standin.engine.session import EngineSession
 from standin.engine.tokens import Cursor
 from standin.engine.transaction import Transaction
@@ -69,19 +69,24 @@ def _write(session: EngineSession, tx: Transaction, locator: Locator, name: str,
     (old,) = _rows(session, f"SELECT {locator.column} FROM {locator.table} WHERE ROWID = :1", None, locator.rowid)
     if old is None:
         raise OraError(22275, "invalid LOB locator specified")
+    by_code_unit = session.database.options.lob_counts == "code units"
+    content: Any = as_units(old, by_code_unit=by_code_unit)
     blank: Content = b"\0" if isinstance(old, bytes) else " "
     if name == "TRIM":
-        made, call = old[: int(arguments[0])], LobCall(Op.LOB_TRIM, int(arguments[0]))
+        if int(arguments[0]) > len(content):
+            raise OraError(22926, "specified trim length is greater than current LOB value's length")
+        made, call = content[: int(arguments[0])], LobCall(Op.LOB_TRIM, int(arguments[0]))
     elif name == "ERASE":
-        amount, start = min(int(arguments[0]), len(old) - int(arguments[1]) + 1), int(arguments[1])
-        made = old[: start - 1] + blank * amount + old[start - 1 + amount :]
+        amount, start = min(int(arguments[0]), len(content) - int(arguments[1]) + 1), int(arguments[1])
+        made = content[: start - 1] + blank * amount + content[start - 1 + amount :]
         call = LobCall(Op.LOB_ERASE, start, amount)
     else:
-        offset = len(old) + 1 if name == "WRITEAPPEND" else int(arguments[1])
-        piece = arguments[-1][: int(arguments[0])]
-        padded = old + blank * (offset - 1 - len(old))
+        offset = len(content) + 1 if name == "WRITEAPPEND" else int(arguments[1])
+        piece: Any = as_units(arguments[-1], by_code_unit=by_code_unit)[: int(arguments[0])]
+        padded = content + blank * (offset - 1 - len(content))
         made = padded[: offset - 1] + piece + padded[offset - 1 + len(piece) :]
         call = LobCall(Op.LOB_WRITE, offset, len(piece))
+    made = as_text(made) if isinstance(made, str) else made
     tx.lob_call = call
     try:
         session.execute(f"UPDATE {locator.table} SET {locator.column} = :1 WHERE ROWID = :2", [[made, locator.rowid]])

@@ -21,7 +21,8 @@ Image = dict[int, bytes | None]
 
 @dataclass(frozen=True, slots=True)
 class LobRow:
-    """One redo row; `named` tells whether it has the ROWID. `sql` is the offset of a piece, or the length of a trim."""
+    """One redo row; `named` tells whether it has the ROWID. `sql` has the arguments of the call: amount and offset, or the
+    length of a trim."""
 
     op: Op
     before: Image
@@ -39,11 +40,23 @@ class LobCall:
     amount: int = 0
 
 
+def as_units(content: str | bytes, *, by_code_unit: bool) -> str | bytes:
+    """Return the content so that its elements are what Oracle counts: with `by_code_unit`, halves of surrogate pairs."""
+    if isinstance(content, bytes) or not by_code_unit:
+        return content
+    octets = content.encode("utf-16-le")
+    return "".join(chr(octets[i] | octets[i + 1] << 8) for i in range(0, len(octets), 2))
+
+
+def as_text(units: str) -> str:
+    return units.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
+
+
 def is_outside(content: bytes | None) -> bool:
     return content is not None and len(content) > INLINE
 
 
-def of_insert(layout: RowLayout, values: Row, *, by_statement: bool) -> Iterator[LobRow]:
+def of_insert(layout: RowLayout, values: Row, *, by_statement: bool, by_code_unit: bool) -> Iterator[LobRow]:
     after = layout.encode(values, range(len(values)))
     logged = _logged(layout, values)
     contents = {layout.segment_ids[i]: after[layout.segment_ids[i]] for i in sorted(layout.lobs) if i < len(values)}
@@ -52,15 +65,17 @@ def of_insert(layout: RowLayout, values: Row, *, by_statement: bool) -> Iterator
     if not by_statement:
         for number in empty:
             if contents[number]:
-                yield from _of_object(layout, number, contents[number], logged, replaces=False)
+                yield from _of_object(layout, number, contents[number], logged, replaces=False, by_code_unit=by_code_unit)
         return
     for number, content in contents.items():
         if is_outside(content):
-            yield from _pieces(layout, number, content or b"", logged, replaces=False, named=False)
+            yield from _pieces(layout, number, content or b"", logged, replaces=False, named=False, by_code_unit=by_code_unit)
     yield _last({number: c for number, c in contents.items() if not is_outside(c) and c != b""}, logged)
 
 
-def of_update(layout: RowLayout, old: Row, new: Row, changed: Set[int], *, by_statement: bool) -> Iterator[LobRow]:
+def of_update(
+    layout: RowLayout, old: Row, new: Row, changed: Set[int], *, by_statement: bool, by_code_unit: bool
+) -> Iterator[LobRow]:
     plain = changed - layout.lobs
     logged = _logged(layout, new)
     before = layout.encode(old, tuple(sorted(layout.logged(changed))))
@@ -70,26 +85,30 @@ def of_update(layout: RowLayout, old: Row, new: Row, changed: Set[int], *, by_st
         if plain:
             yield LobRow(Op.UPDATE, before, own)
         for number, content in contents.items():
-            yield from _of_object(layout, number, content, logged, replaces=True)
+            yield from _of_object(layout, number, content, logged, replaces=True, by_code_unit=by_code_unit)
         return
     inside = {number: content for number, content in contents.items() if not is_outside(content)}
     if plain or len(inside) == len(contents):
         begun = {number: None if content is None else b"" for number, content in inside.items()}
         yield LobRow(Op.UPDATE, before, {**own, **begun}, named=False)
     for number in contents.keys() - inside.keys():
-        yield from _pieces(layout, number, contents[number] or b"", logged, replaces=True, named=False)
+        yield from _pieces(
+            layout, number, contents[number] or b"", logged, replaces=True, named=False, by_code_unit=by_code_unit
+        )
     yield _last({number: content for number, content in inside.items() if content != b""}, logged)
 
 
-def of_call(layout: RowLayout, new: Row, position: int, call: LobCall, *, by_statement: bool) -> Iterator[LobRow]:
+def of_call(
+    layout: RowLayout, new: Row, position: int, call: LobCall, *, by_statement: bool, by_code_unit: bool
+) -> Iterator[LobRow]:
     """Yield the redo rows of a DBMS_LOB call. Where a statement has one ROWID, a call has it on all rows but LOB_TRIM."""
     number, logged = layout.segment_ids[position], _logged(layout, new)
     yield LobRow(Op.LOB_LOCATOR, logged, {number: b""})
     if call.op is Op.LOB_WRITE:
         content, charset = layout.encode(new, (position,))[number] or b"", layout.charsets[number]
-        units = content if charset is None else content.decode(charset)
-        for start, data in _cut(units[call.at - 1 : call.at - 1 + call.amount], charset):
-            yield LobRow(Op.LOB_WRITE, logged, {number: data}, str(call.at + start))
+        units = as_units(content if charset is None else content.decode(charset), by_code_unit=by_code_unit)
+        for start, amount, data in _cut(units[call.at - 1 : call.at - 1 + call.amount], charset):
+            yield LobRow(Op.LOB_WRITE, logged, {number: data}, f"{amount}, {call.at + start}")
     elif call.op is Op.LOB_TRIM:
         yield LobRow(Op.LOB_TRIM, logged, {number: b""}, str(call.at), named=not by_statement)
     else:
@@ -98,12 +117,16 @@ def of_call(layout: RowLayout, new: Row, position: int, call: LobCall, *, by_sta
         yield LobRow(Op.INTERNAL, {}, {})
 
 
-def _cut(units: str | bytes, charset: str | None) -> Iterator[tuple[int, bytes]]:
-    """Yield the pieces of an object as redo records have them, each with its offset from 0."""
-    step = _PIECE * 4 if charset is None else _PIECE
-    for start in range(0, len(units), step):
+def _cut(units: str | bytes, charset: str | None) -> Iterator[tuple[int, int, bytes]]:
+    """Yield the pieces of an object as redo records have them, each with its offset from 0 and its length. A character is not
+    cut."""
+    start, step = 0, _PIECE * 4 if charset is None else _PIECE
+    while start < len(units):
         piece = units[start : start + step]
-        yield start, piece if isinstance(piece, bytes) else piece.encode(charset or "")
+        if isinstance(piece, str) and "\ud800" <= piece[-1] <= "\udbff":
+            piece = piece[:-1]
+        yield start, len(piece), piece if isinstance(piece, bytes) else as_text(piece).encode(charset or "")
+        start += len(piece)
 
 
 def _last(inside: Image, logged: Image) -> LobRow:
@@ -114,19 +137,23 @@ def _logged(layout: RowLayout, values: Row) -> Image:
     return layout.encode(values, tuple(sorted(layout.always_logged)))
 
 
-def _of_object(layout: RowLayout, number: int, content: bytes | None, logged: Image, *, replaces: bool) -> Iterator[LobRow]:
+def _of_object(
+    layout: RowLayout, number: int, content: bytes | None, logged: Image, *, replaces: bool, by_code_unit: bool
+) -> Iterator[LobRow]:
     if is_outside(content):
-        yield from _pieces(layout, number, content or b"", logged, replaces=replaces, named=True)
+        yield from _pieces(layout, number, content or b"", logged, replaces=replaces, named=True, by_code_unit=by_code_unit)
     else:
         yield LobRow(Op.UPDATE, logged, {number: content})
 
 
-def _pieces(layout: RowLayout, number: int, content: bytes, logged: Image, *, replaces: bool, named: bool) -> Iterator[LobRow]:
+def _pieces(
+    layout: RowLayout, number: int, content: bytes, logged: Image, *, replaces: bool, named: bool, by_code_unit: bool
+) -> Iterator[LobRow]:
     """Yield a locator, the pieces of a new value, and the trim that ends it where there was another value before."""
     charset = layout.charsets[number]
     yield LobRow(Op.LOB_LOCATOR, logged, {number: b""}, named=named)
-    units = content if charset is None else content.decode(charset)
-    for start, data in _cut(units, charset):
-        yield LobRow(Op.LOB_WRITE, logged, {number: data}, str(start + 1), named)
+    units = as_units(content if charset is None else content.decode(charset), by_code_unit=by_code_unit)
+    for start, amount, data in _cut(units, charset):
+        yield LobRow(Op.LOB_WRITE, logged, {number: data}, f"{amount}, {start + 1}", named)
     if replaces:
         yield LobRow(Op.LOB_TRIM, logged, {number: b""}, str(len(units)), named)

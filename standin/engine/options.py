@@ -68,6 +68,7 @@ class DatabaseOptions:
     # takes all of them back, as measured on 26ai
     lob_rows: str = "rows"
     lob_locators_have_text: bool = False  # SELECT_LOB_LOCATOR has its name and a text, as before 23ai; False: INTERNAL, no text
+    lob_counts: str = "characters"  # what offsets and lengths in a CLOB count: characters, or code units of UTF-16
     extended_strings: bool = False  # MAX_STRING_SIZE = EXTENDED
     shows_interval_ddl: bool = False  # LogMiner shows an INTERNAL DDL where Oracle creates a partition for a row
     # FLASHBACK TABLE .. TO BEFORE DROP: the name in its redo row, user (the table's own) or bin; rename: an INTERNAL DDL that

@@ -36,13 +36,17 @@ class RowChanges:
         if not layout.lobs:
             self._write(tx, store, row, Op.INSERT, after=layout.encode(values, range(len(values))))
             return row
-        for one in of_insert(layout, values, by_statement=self._by_statement):
+        for one in of_insert(layout, values, **self._reading):
             self._write(tx, store, row, one.op, before=one.before, after=one.after, sql=one.sql, named=one.named)
         return row
 
     @property
     def _by_statement(self) -> bool:
         return self._options.lob_rows == "statement"
+
+    @property
+    def _reading(self) -> dict[str, bool]:
+        return {"by_statement": self._by_statement, "by_code_unit": self._options.lob_counts == "code units"}
 
     def _new_row(self, tx: Transaction, store: TableStore, values: Row) -> tuple[int, Version, bool]:
         row = store.take_freed(tx) if self._options.reuses_rowids and not store.definition.partitioning else None
@@ -70,10 +74,10 @@ class RowChanges:
             before = layout.encode(old, tuple(sorted(layout.logged(changed))))
             self._write(tx, store, row, Op.UPDATE, before=before, after=layout.encode(new, tuple(sorted(changed))))
             return
-        rows = of_update(layout, old, new, changed, by_statement=self._by_statement)
+        rows = of_update(layout, old, new, changed, **self._reading)
         if tx.lob_call is not None:
             (position,) = changed
-            rows = of_call(layout, new, position, tx.lob_call, by_statement=self._by_statement)
+            rows = of_call(layout, new, position, tx.lob_call, **self._reading)
         for one in rows:
             self._write(tx, store, row, one.op, before=one.before, after=one.after, sql=one.sql, named=one.named)
 

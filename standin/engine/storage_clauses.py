@@ -6,7 +6,8 @@ What a view shows of them is kept: compression, logging and row movement. Clause
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, field
 
 from standin.engine.tokens import Cursor
 
@@ -29,6 +30,7 @@ class Storage:
     compress: str = ""
     logging: bool = True
     row_movement: bool = False
+    lobs: dict[str, frozenset[str]] = field(default_factory=dict)  # the words of each LOB's parameters, by column
 
 
 def skip_storage(cursor: Cursor) -> None:
@@ -40,11 +42,11 @@ def read_storage(cursor: Cursor, storage: Storage) -> bool:
     """Read one clause, and return whether there was one."""
     if cursor.next.kind != "word":
         return False
-    return _segment(cursor) or _kept(cursor, storage)
+    return _segment(cursor, storage) or _kept(cursor, storage)
 
 
-def _segment(cursor: Cursor) -> bool:
-    """Read a clause that no view shows here."""
+def _segment(cursor: Cursor, storage: Storage) -> bool:
+    """Read a clause about segments; views show only that of LOBs."""
     if cursor.next.value in _WITH_VALUE:
         cursor.take()
         cursor.take()
@@ -55,7 +57,7 @@ def _segment(cursor: Cursor) -> bool:
     elif cursor.accept("PARALLEL"):
         _parallel(cursor)
     elif cursor.next.value == "LOB" and cursor.ahead(1).value == "(":
-        _lob_storage(cursor)
+        _lob_storage(cursor, storage)
     elif cursor.next.value in ("VARRAY", "XMLTYPE", "COLUMN") and cursor.ahead(1).value != "STORE":
         _column_storage(cursor)
     else:
@@ -120,15 +122,16 @@ def _columnar(cursor: Cursor) -> str:
     return f"{level} {cursor.take().value}" if cursor.next.value in ("LOW", "HIGH") else f"{level} HIGH"
 
 
-def _lob_storage(cursor: Cursor) -> None:
+def _lob_storage(cursor: Cursor, storage: Storage) -> None:
     """Read LOB (columns) STORE AS [SECUREFILE | BASICFILE] [segment] [(parameters)]."""
     cursor.expect("LOB")
-    cursor.names()
+    columns, words = cursor.names(), []
     cursor.expect("STORE", "AS")
     while cursor.next.kind in ("word", "quoted") and cursor.next.value not in ("LOB", "PARTITION", "TABLESPACE", "PCTFREE"):
-        cursor.take()
+        words.append(cursor.take().value)
     if cursor.is_next("("):
-        cursor.parenthesised()
+        words += re.findall(r"\w+", cursor.parenthesised().upper())
+    storage.lobs |= dict.fromkeys(columns, frozenset(words))
 
 
 def _column_storage(cursor: Cursor) -> None:

@@ -93,9 +93,7 @@ class TableText:
         letter = {"BLOB": "b", "NCLOB": "nc"}.get(column.type, "c")
         buffer, locator = f"buf_{letter}", f"loc_{letter}"
         chosen = f' select "{self._names[number]}" into {locator} from {self._target}{self._where(before, "")} for update;\n'
-        charset = {"b": None, "nc": "utf-16-be"}.get(letter, "utf-8")
-        length = len(piece) if charset is None else len(piece.decode(charset))
-        write = f"dbms_lob.write({locator}, {length}, {position}, {buffer});"
+        write = f"dbms_lob.write({locator}, {position}, {buffer});"
         done = {
             Op.LOB_LOCATOR: "",
             Op.LOB_WRITE: f" {buffer} := {column.literal(piece)}; \n  {write}",

@@ -157,6 +157,24 @@ def _object(
     return ViewRow(table.con_id, table.owner, table, values)
 
 
+def lobs(database: Database) -> Iterator[ViewRow]:
+    for t in database.state.tables.values():
+        for column in t.columns:
+            if column.type.name in ("CLOB", "NCLOB", "BLOB"):
+                words = t.lobs.get(column.name, frozenset[str]())
+                is_basic = "BASICFILE" in words
+                off = "NONE" if is_basic else "NO"
+                yield ViewRow(
+                    t.con_id, t.owner, t,
+                    (
+                        t.owner, t.name, column.name, yes_no("CACHE" in words), yes_no("NOLOGGING" not in words),
+                        "YES" if "ENCRYPT" in words else off, "MEDIUM" if "COMPRESS" in words else off,
+                        "LOB" if "DEDUPLICATE" in words else off, yes_no("DISABLE" not in words),
+                        yes_no(t.partitioning is not None), yes_no(not is_basic),
+                    ),
+                )  # fmt: skip
+
+
 def types(database: Database) -> Iterator[ViewRow]:
     """Yield the types of users. Those of MDSYS are in every container, for everybody."""
     for con_id, owner, kind in _types(database):
@@ -254,6 +272,13 @@ def register() -> None:
         HIGH_VALUE LONG, SUBPARTITION_POSITION NUMBER, LOGGING VARCHAR2(3), COMPRESSION VARCHAR2(8),
         COMPRESS_FOR VARCHAR2(30), INTERVAL VARCHAR2(3)""",
         subpartitions,
+    )
+    dictionary_views(
+        "LOBS",
+        """OWNER VARCHAR2(128), TABLE_NAME VARCHAR2(128), COLUMN_NAME VARCHAR2(4000), CACHE VARCHAR2(10), LOGGING VARCHAR2(7),
+        ENCRYPT VARCHAR2(4), COMPRESSION VARCHAR2(6), DEDUPLICATION VARCHAR2(15), IN_ROW VARCHAR2(3), PARTITIONED VARCHAR2(3),
+        SECUREFILE VARCHAR2(3)""",
+        lobs,
     )
     dictionary_views(
         "TYPES",
