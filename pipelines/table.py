@@ -17,7 +17,7 @@ Rules = Mapping[int, TypeRule]  # by column id
 LeftOut = Literal["excluded", "unsupported"]
 IgnoredKind = Literal["guard", "unused", "archive", "system", "virtual"] | LeftOut
 LEFT_OUT: tuple[LeftOut, ...] = ("excluded", "unsupported")
-LargeObjects = Literal["refuse", "reread", "exclude"]
+LargeObjects = Literal["refuse", "reread", "redo", "exclude"]
 IGNORED_NAMES: dict[IgnoredKind, re.Pattern[str]] = {
     "guard": re.compile(r"SYS_NC\d+\$"),
     "unused": re.compile(r"SYS_C\d+_.+\$"),
@@ -25,7 +25,7 @@ IGNORED_NAMES: dict[IgnoredKind, re.Pattern[str]] = {
     "system": re.compile(r"M_ROW\$\$|ORABCTAB_\w+\$?"),
 }
 LARGE_TYPES = frozenset({"CLOB", "NCLOB", "BLOB", "XMLTYPE", "JSON", "LONG", "LONG RAW"})
-LARGE_OBJECTS = frozenset({"CLOB", "NCLOB", "BLOB"})  # their values are read again after each change
+LARGE_OBJECTS = frozenset({"CLOB", "NCLOB", "BLOB"})  # LogMiner shows their changes in rows of their own
 # LogMiner shows a change of a table with such a column without values, or without those of the column.
 USER_TYPES = frozenset({"OBJECT", "VARRAY", "NESTED TABLE", "REF"})  # kinds of users' types; SDO_GEOMETRY is an object type
 UNSHOWN = frozenset({"BOOLEAN", "JSON", "VECTOR", "XMLTYPE", "LONG", "LONG RAW", *USER_TYPES})
@@ -183,6 +183,11 @@ class ColumnChoice:
         """Return whether `exclude` names the column."""
         return any(fnmatchcase(name, pattern) for pattern in self.exclude)
 
+    @property
+    def assembles(self) -> bool:
+        """Return whether large objects are assembled from the redo."""
+        return self.large_objects == "redo"
+
     def leaves_out(self, type_: OracleType) -> bool:
         """Return whether a column of this type is left out if it is not supported."""
         return self.unsupported == "exclude" or (self.large_objects == "exclude" and type_.name in LARGE_OBJECTS)
@@ -276,6 +281,15 @@ class TableVersion:
     @property
     def reread(self) -> tuple[Column, ...]:
         """The columns whose values are not decoded from the redo, but read again."""
+        return () if self.choice.assembles else self._large_objects
+
+    @property
+    def assembled(self) -> tuple[Column, ...]:
+        """The columns whose values are assembled from all their changes in the redo."""
+        return self._large_objects if self.choice.assembles else ()
+
+    @property
+    def _large_objects(self) -> tuple[Column, ...]:
         return () if self.rereads_rows else tuple(c for c in self.columns if c.type.name in LARGE_OBJECTS)
 
     @property

@@ -24,6 +24,7 @@ from pipelines.redo import CHANGE_ORDER, Operation
 from pipelines.table import ROWID_COLUMN, Rules, TableVersion
 
 REDO = ("row_id", "scn", "xid", "operation_code", "rollback", "status", "info", "seg_owner", "table_name", "sql_redo")
+PIECE = ("piece_kind", "piece_column", "piece_at", "piece_amount", "piece_counts", "piece_text", "piece_octets")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,7 @@ class Target:
     computed: frozenset[int] = frozenset()
     filled: frozenset[int] = frozenset()
     has_null_keys: bool = False  # the values before are kept too, by which rows with a NULL in their key are known
+    has_pieces: bool = False  # the rows are about large objects, and PIECE is wanted too
 
 
 def decode(
@@ -74,7 +76,8 @@ def decode(
     for version, names, mine in by_names(versions, mined_names):
         rows = changes.filter(mine).select(*CHANGE_ORDER, *dict.fromkeys((*REDO, *target.also)))
         wanted = {*key, *version.key, *target.defaulted, *(types if target.has_null_keys else ())}
-        decoded = with_rowid(translation.decode(rows, version, rules, names, wanted))
+        decode_rows = translation.decode_pieces if target.has_pieces else translation.decode
+        decoded = with_rowid(decode_rows(rows, version, rules, names, wanted))
         parts.append(
             decoded.select(
                 *CHANGE_ORDER,
@@ -83,6 +86,7 @@ def decode(
                 "operation_code",
                 *([_touches_objects(version).alias("touched")] if target.has_objects else []),
                 *target.also,
+                *(PIECE if target.has_pieces else ()),
                 F.coalesce(
                     finding(version, key, known_from, lacks_values(version, target) if target.has_null_keys else None),
                     _of_unfilled(version, target),

@@ -7,6 +7,7 @@ such rows. No row is dropped or reordered.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +16,7 @@ import pyarrow.compute as pc
 from pipelines.decode.datatypes import target_type
 from pipelines.decode.forms import Verb
 from pipelines.decode.images import Image, Reading, image_of
+from pipelines.decode.lob_pieces import FIELDS, pieces_of
 from pipelines.decode.lob_sql import read_as_deletes
 from pipelines.decode.redo_sql import Bools
 from pipelines.decode.resolve import ResolvedRedo, resolve
@@ -110,7 +112,14 @@ def readings_of(version: TableVersion, types: Types, encoding: Encoding, before:
     """Return how the values of each column are read."""
     targets = target_types(version, types)
     return [
-        Reading(column, targets[column.id], _rule(types, column.id), encoding, is_in(before, column.id))
+        Reading(
+            column,
+            targets[column.id],
+            _rule(types, column.id),
+            encoding,
+            is_in(before, column.id),
+            column in version.assembled,
+        )
         for column in version.columns
     ]
 
@@ -166,3 +175,21 @@ def _id_lists(ids: np.ndarray[tuple[int], np.dtype[np.int32]], flags: Sequence[B
     offsets = np.append(0, np.cumsum(counts)).astype(np.int32)
     chosen = pa.array(ids[np.nonzero(table)[1]], pa.int32())
     return pa.ListArray.from_arrays(pa.array(offsets), chosen, mask=pa.array(counts == 0))
+
+
+def pieces_schema(redo: pa.Schema, version: TableVersion, types: Types, before: Collection[int] | None = None) -> pa.Schema:
+    """Return the schema of decode_pieces for batches of the schema `redo`."""
+    return pa.schema([*changes_schema(redo, version, types, before), *FIELDS])
+
+
+def decode_pieces(
+    batch: pa.RecordBatch, version: TableVersion, types: Types, *, names: Mapping[str, int] | None = None, **options: Any
+) -> pa.RecordBatch:
+    """Return what decode_changes returns for rows about large objects, and what each does to one (lob_pieces.FIELDS). A text
+    that selects no row is no error where it is understood as such: the locator's row before it names the row."""
+    decoded = decode_changes(batch, version, types, names=names, **options)
+    columns, errors, named = pieces_of(batch, version, names)
+    both = zip(decoded.column("error").to_pylist(), errors, named, strict=True)
+    error = pa.array([own or (shown if is_named else None) for shown, own, is_named in both], pa.string())
+    decoded = decoded.set_column(decoded.schema.get_field_index("error"), decoded.schema.field("error"), error)
+    return pa.RecordBatch.from_arrays([*decoded.columns, *columns], schema=pa.schema([*decoded.schema, *FIELDS]))

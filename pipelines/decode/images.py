@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from pipelines.decode.datatypes import Cast, Family, character, family_of, raw
+from pipelines.decode.datatypes import Cast, Family, character, family_of, large_object, raw
 from pipelines.decode.forms import Clause, Form, Verb
 from pipelines.decode.redo_sql import Bools, Ints
 from pipelines.decode.resolve import ResolvedRedo
@@ -57,6 +57,11 @@ class Reading:
     rule: TypeRule
     encoding: Encoding
     is_before_wanted: bool = True
+    is_assembled: bool = False  # a large object, whose values in INSERT and UPDATE count
+
+    @property
+    def family(self) -> Family:
+        return large_object.assembled(self.column.type) if self.is_assembled else family_of(self.column.type)
 
 
 def image_of(redo: ResolvedRedo, reading: Reading, bounds: tuple[int, int, int], errors: dict[int, str]) -> Image:
@@ -72,11 +77,11 @@ def image_of(redo: ResolvedRedo, reading: Reading, bounds: tuple[int, int, int],
     for twice in np.flatnonzero(indexes[clauses, row] != own).tolist():
         errors.setdefault(int(row[twice]), f"column {reading.column.name} occurs twice in {Clause(clauses[twice]).name}")
 
-    family, source = family_of(reading.column.type), own
+    family, source = reading.family, own
     index = _read(redo, reading, family, bounds, indexes[Clause.SET], errors)
     if not family.is_decoded:
         values = pa.nulls(end - start, reading.target)
-    elif family.cast is character.cast and internal == end:  # the literals are the values: no copy of them is made
+    elif family.cast is character.cast and internal == end and not reading.is_assembled:  # the literals are the values: no copy of them is made
         values, source = redo.values, index
     elif internal < end:
         literals = _cast(redo, reading, index[: internal - start], row, errors, is_internal=False)
@@ -84,6 +89,8 @@ def image_of(redo: ResolvedRedo, reading: Reading, bounds: tuple[int, int, int],
         values = pa.concat_arrays([literals, internals])
     else:
         values = _cast(redo, reading, index, row, errors, is_internal=False)
+    if reading.is_assembled:
+        values = large_object.with_empty(values, redo.assignments.form[start:end] == Form.EMPTY_LOB)
     return Image(values, source, *indexes)
 
 
@@ -91,7 +98,7 @@ def _cast(
     redo: ResolvedRedo, reading: Reading, index: Ints, row: Ints, errors: dict[int, str], *, is_internal: bool
 ) -> pa.Array:
     """Cast the values with these indexes: literals, or internal bytes."""
-    column, family, absent = reading.column, family_of(reading.column.type), index < 0
+    column, family, absent = reading.column, reading.family, index < 0
     texts = redo.values.take(pa.array(index, mask=absent if absent.any() else None))
     cast = _cast_internal(family, texts, reading) if is_internal else family.cast(texts, reading.target, reading.rule)
     for i, reason in cast.refused.items():

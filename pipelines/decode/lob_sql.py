@@ -1,4 +1,5 @@
-"""Rows about large objects: PL/SQL that selects a locator, and writes through it. Only the row that it selects is read."""
+"""Rows about large objects: PL/SQL that selects a locator, and writes through it. Here only the row that it selects is read;
+lob_pieces reads the rest."""
 
 from __future__ import annotations
 
@@ -11,8 +12,9 @@ import pyarrow.compute as pc
 from pipelines.redo import LARGE_OBJECT_CHANGES, Operation
 
 # The text begins with the declarations, so a value that looks like a SELECT is not taken for one.
-_SELECT = re.compile(
-    r"""\s*DECLARE\s[^'"]*?BEGIN\s+select\s+"[^"]+"\s+into\s+\w+\s+(from\s+"[^"]+"\."[^"]+"(?:[^']|'[^']*')*?)\s+for\s+update;""",
+SELECT = re.compile(
+    r"""\s*DECLARE\s[^'"]*?BEGIN\s+select\s+"(?P<column>[^"]+)"\s+into\s+loc_(?P<letter>c|b|nc)\s+"""
+    r"""(?P<row>from\s+"[^"]+"\."[^"]+"(?:[^']|'[^']*')*?)\s+for\s+update;""",
     re.S,
 )
 
@@ -26,8 +28,8 @@ def read_as_deletes(batch: pa.RecordBatch) -> pa.RecordBatch:
         return batch
     texts = batch.column("sql_redo").to_pylist()
     for number in numbers:
-        found = _SELECT.match(texts[number] or "")
-        texts[number] = f"delete {found[1]}" if found else texts[number]
+        found = SELECT.match(texts[number] or "")
+        texts[number] = f"delete {found['row']}" if found else texts[number]
     rewritten = {
         "sql_redo": pa.array(texts, batch.schema.field("sql_redo").type),
         "operation_code": pc.if_else(is_object, pa.scalar(int(Operation.DELETE), pa.int32()), batch.column("operation_code")),

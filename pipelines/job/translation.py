@@ -12,7 +12,7 @@ from pyspark.sql.functions import arrow_udf
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
 from pipelines.apply.translation import Translation
-from pipelines.decode.changes import changes_schema
+from pipelines.decode.changes import changes_schema, decode_changes, decode_pieces, pieces_schema
 from pipelines.decode.choice import decoder
 from pipelines.decode.datatypes import family_of, spark_ddl_type, target_type
 from pipelines.redo import Encoding
@@ -22,7 +22,13 @@ from pipelines.table import OracleType, Rules, TableVersion, TypeRule
 
 def translation(encoding: Encoding, *, show_row_data: bool, single_quotes: bool = False) -> Translation:
     decode = partial(decode_frame, encoding=encoding, show_row_data=show_row_data, single_quotes=single_quotes)
-    return Translation(decode=decode, spark_type=spark_ddl_type, literal=spark_literal, cast_text=cast_text)
+    return Translation(
+        decode=decode,
+        decode_pieces=partial(decode, pieces=True),
+        spark_type=spark_ddl_type,
+        literal=spark_literal,
+        cast_text=cast_text,
+    )
 
 
 def decode_frame(
@@ -35,13 +41,18 @@ def decode_frame(
     encoding: Encoding,
     show_row_data: bool,
     single_quotes: bool,
+    pieces: bool = False,
 ) -> DataFrame:
     types = {column.id: rules.get(column.id) for column in version.columns}
-    arrow = changes_schema(to_arrow_schema(frame.schema), version, types, before)
+    schema_of = pieces_schema if pieces else changes_schema
+    arrow = schema_of(to_arrow_schema(frame.schema), version, types, before)
+    # The compiled loops read no large objects.
+    plain = decode_pieces if pieces else decode_changes if version.assembled else None
 
     def decode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            yield decoder(batch.column("sql_redo").nbytes)(
+            decode_batch = plain or decoder(batch.column("sql_redo").nbytes)
+            yield decode_batch(
                 batch,
                 version,
                 types,

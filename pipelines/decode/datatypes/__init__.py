@@ -88,8 +88,8 @@ def target_type(oracle_type: OracleType, rule: TypeRule = None) -> pa.DataType:
 
 def why_refused(oracle_type: OracleType, rule: TypeRule = None, choice: ColumnChoice = ALL_COLUMNS) -> str | None:
     """Return why a column of that type cannot be captured, or None. `choice` is that of the table."""
-    if oracle_type.name in large_object.FAMILY.names and choice.large_objects != "reread":
-        return "large objects are captured with `large_objects: reread` only"
+    if oracle_type.name in large_object.FAMILY.names and choice.large_objects not in ("reread", "redo"):
+        return "large objects are captured with `large_objects: reread`, or `redo`, only"
     if oracle_type.name in unshown.NAMES and choice.unsupported != "reread":
         return "its changes are captured with `unsupported_columns: reread` only"
     try:

@@ -1,16 +1,21 @@
-"""CLOB, NCLOB and BLOB: their values are not decoded from redo, which may contain parts of them only, but read again by key.
+"""CLOB, NCLOB and BLOB: read again by key, or assembled from the redo.
 
-Decoding says that a change names the column, and gives no value.
+Where they are read again, decoding says that a change names the column, and gives no value: the redo may contain a part only.
+Where they are assembled, INSERT and UPDATE give the value from which the pieces in other rows continue.
 """
 
 from __future__ import annotations
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from pipelines.decode.datatypes import character, raw
 from pipelines.decode.datatypes.family import Cast, Family
 from pipelines.decode.forms import Form
 from pipelines.errors import ConfigurationError, Finding
-from pipelines.table import OracleType, TypeRule
+from pipelines.table import LARGE_OBJECTS, OracleType, TypeRule
 
 
 def target(oracle_type: OracleType, rule: TypeRule) -> pa.DataType:
@@ -23,4 +28,24 @@ def no_values(values: pa.Array, target_type: pa.DataType, *_: object) -> Cast:
     return Cast(pa.nulls(len(values), target_type))
 
 
-FAMILY = Family(frozenset({"CLOB", "NCLOB", "BLOB"}), frozenset(Form), target, no_values, no_values, is_decoded=False)
+def locators(values: pa.Array, target_type: pa.DataType, *_: object) -> Cast:
+    """Refuse internal bytes: they begin with a locator, and may be nothing else."""
+    refused = dict.fromkeys(np.flatnonzero(values.is_valid()).tolist(), "is in internal bytes, which show a locator")
+    return Cast(pa.nulls(len(values), target_type), refused)
+
+
+def with_empty(values: pa.Array, is_empty: npt.NDArray[np.bool_]) -> pa.Array:
+    """Return the values with EMPTY_CLOB() and EMPTY_BLOB() as what they are: neither NULL nor a literal."""
+    if not is_empty.any():
+        return values
+    return pc.if_else(pa.array(is_empty), pa.scalar(b"" if pa.types.is_binary(values.type) else "", values.type), values)
+
+
+def assembled(oracle_type: OracleType) -> Family:
+    """Return the family of a large object whose values in INSERT and UPDATE count."""
+    return _BYTES if oracle_type.name == "BLOB" else _TEXT
+
+
+FAMILY = Family(LARGE_OBJECTS, frozenset(Form), target, no_values, no_values, is_decoded=False)
+_TEXT = Family(LARGE_OBJECTS - {"BLOB"}, character.FORMS | {Form.EMPTY_LOB}, target, character.cast, locators)
+_BYTES = Family(frozenset({"BLOB"}), frozenset({Form.HEX, Form.EMPTY_LOB}), target, raw.cast, locators)

@@ -16,6 +16,9 @@ TYPES = {
     "DATE": OracleType("DATE", 7),
     "TIMESTAMP": OracleType("TIMESTAMP", 11, None, 6),
     "RAW": OracleType("RAW", 16),
+    "CLOB": OracleType("CLOB"),
+    "NCLOB": OracleType("NCLOB"),
+    "BLOB": OracleType("BLOB"),
 }
 
 

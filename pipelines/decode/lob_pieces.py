@@ -1,0 +1,181 @@
+"""The changes of large objects in PL/SQL texts: which column is written, trimmed or erased, where, and with what.
+
+A text that is not understood to its end, or whose value has not the declared length, is an error: a part of a value is never
+taken.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from pipelines.decode.literals import decode_unistr
+from pipelines.decode.lob_sql import SELECT
+from pipelines.redo import Operation
+from pipelines.table import TableVersion
+
+LEFT_OUT = -1  # instead of a column id: the column is not captured
+CHARACTERS, CODE_UNITS = "characters", "code units"  # how LogMiner counts text: a character beyond the BMP is 1 or 2
+FIELDS = (
+    pa.field("piece_kind", pa.string()),
+    pa.field("piece_column", pa.int32()),
+    pa.field("piece_at", pa.int64()),
+    pa.field("piece_amount", pa.int64()),
+    pa.field("piece_counts", pa.string()),
+    pa.field("piece_text", pa.string()),
+    pa.field("piece_octets", pa.binary()),
+)
+_VERBS = {
+    Operation.LOB_WRITE: "write",
+    Operation.LOB_TRIM: "trim",
+    Operation.LOB_ERASE: "erase",
+    Operation.LOB_ERASE_AS_DOCUMENTED: "erase",
+}
+_END = r"\s*(?:END;\s*)?"
+_WRITE = re.compile(
+    r"\s*buf_(c|b|nc)\s*:=\s*(.*?)\s*;\s*dbms_lob\.write\(loc_(\w+),\s*(\d+),\s*(\d+),\s*buf_(\w+)\);" + _END, re.S
+)
+_TRIM = re.compile(r"\s*dbms_lob\.trim\(loc_(c|b|nc),\s*(\d+)\);" + _END)
+_ERASE = re.compile(r"\s*dbms_lob\.erase\(loc_(c|b|nc),\s*(\d+),\s*(\d+)\);" + _END)
+_HEX = re.compile(r"HEXTORAW\('([0-9A-Fa-f]*)'\)")
+_UNISTR = re.compile(r"UNISTR\('((?:[^']|'')*)'\)(?:\s*\|\|\s*|$)")
+_LETTERS = {"c": "CLOB", "b": "BLOB", "nc": "NCLOB"}
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A change through a locator. `kind` is write, trim, erase, or locator, which changes nothing. `column` is None where the
+    text names none: then it is that of the locator's row before it. A write has `text` or `octets`."""
+
+    kind: str
+    column: str | None = None
+    letter: str = ""
+    at: int | None = None
+    amount: int | None = None
+    counts: str | None = None
+    text: str | None = None
+    octets: bytes | None = None
+
+
+def parse_piece(code: int, sql: str | None) -> Piece:
+    """Parse the text of a row about a large object. Raise ValueError if it is not understood."""
+    if code == Operation.SELECT_LOB_LOCATOR and sql is None:
+        return Piece("locator")
+    if code != Operation.SELECT_LOB_LOCATOR and code not in _VERBS:
+        raise ValueError(f"operation {code} is not assembled from the redo")
+    if sql is None:
+        raise ValueError("a change of a large object has no text")
+    selected = SELECT.match(sql)
+    column, letter, body = None, "", sql
+    if selected is not None:
+        column, letter, body = selected["column"], selected["letter"], sql[selected.end() :]
+    if code == Operation.SELECT_LOB_LOCATOR:
+        if column is None:
+            raise ValueError("the text of a locator selects no large object")
+        return Piece("locator", column, letter)
+    found = _PARSERS[_VERBS[Operation(code)]](body)
+    if letter not in ("", found.letter):
+        raise ValueError("the text writes through another locator than the one it selects")
+    return Piece(found.kind, column, found.letter, found.at, found.amount, found.counts, found.text, found.octets)
+
+
+def _write(body: str) -> Piece:
+    found = _WRITE.fullmatch(body)
+    if found is None or not found[1] == found[3] == found[6]:
+        raise ValueError("the text of a write is not understood")
+    letter, literal, amount, at = found[1], found[2], int(found[4]), int(found[5])
+    if letter == "b":
+        octets = _octets(literal)
+        if len(octets) != amount:
+            raise ValueError(f"a write declares {amount} bytes and has {len(octets)}")
+        return Piece("write", None, letter, at, amount, octets=octets)
+    for text in _texts(literal):
+        lengths = {CHARACTERS: len(text), CODE_UNITS: len(text.encode("utf-16-le")) // 2}
+        counts = [name for name, length in lengths.items() if length == amount]
+        if counts:
+            return Piece("write", None, letter, at, amount, counts[0] if len(counts) == 1 else None, text)
+    raise ValueError(f"a write declares {amount} characters and has another number of them")
+
+
+def _octets(literal: str) -> bytes:
+    found = _HEX.fullmatch(literal)
+    if found is None or len(found[1]) % 2:
+        raise ValueError("a value of bytes is not in hexadecimal digits")
+    return bytes.fromhex(found[1])
+
+
+def _texts(literal: str) -> list[str]:
+    """Return the readings of a literal: quotes doubled, and quotes left single, as some releases do. The declared length
+    decides between them."""
+    if literal.startswith("UNISTR("):
+        parts = [part[1].replace("''", "'") for part in _UNISTR.finditer(literal)]
+        if "".join(part[0] for part in _UNISTR.finditer(literal)) != literal:
+            raise ValueError("a value is not a UNISTR text")
+        (text,) = decode_unistr(["".join(parts)])
+        if text is None:
+            raise ValueError("a value is not a UNISTR text")
+        return [text]
+    if len(literal) < 2 or literal[0] != "'" or literal[-1] != "'":
+        raise ValueError("a value is not a literal")
+    inside = literal[1:-1]
+    return [*([inside.replace("''", "'")] if "'" not in inside.replace("''", "") else []), inside]
+
+
+def _trim(body: str) -> Piece:
+    found = _TRIM.fullmatch(body)
+    if found is None:
+        raise ValueError("the text of a trim is not understood")
+    return Piece("trim", None, found[1], at=int(found[2]))
+
+
+def _erase(body: str) -> Piece:
+    found = _ERASE.fullmatch(body)
+    if found is None:
+        raise ValueError("the text of an erase is not understood")
+    return Piece("erase", None, found[1], at=int(found[3]), amount=int(found[2]))
+
+
+_PARSERS: Mapping[str, Callable[[str], Piece]] = {"write": _write, "trim": _trim, "erase": _erase}
+
+
+def column_id(piece: Piece, version: TableVersion, names: Mapping[str, int] | None) -> int | None:
+    """Return the id of the piece's column, LEFT_OUT, or None without one. Raise ValueError for an unknown column, or one of
+    another type."""
+    if piece.column is None:
+        return None
+    known = {column.name: column.id for column in version.columns} if names is None else names
+    column = next((c for c in version.columns if c.id == known.get(piece.column)), None)
+    if column is None:
+        if version.ignores(piece.column):
+            return LEFT_OUT
+        raise ValueError(f"the text selects {piece.column}, which is no column of the table")
+    if column.type.name != _LETTERS[piece.letter]:
+        raise ValueError(f"the text writes {piece.column} as {_LETTERS[piece.letter]}, and it is {column.type}")
+    return column.id
+
+
+def pieces_of(
+    batch: pa.RecordBatch, version: TableVersion, names: Mapping[str, int] | None
+) -> tuple[list[pa.Array], list[str | None], list[bool]]:
+    """Return the columns of FIELDS, the error of each row, and whether its text names its row and column."""
+    found: list[tuple[object, ...]] = []
+    errors: list[str | None] = []
+    named: list[bool] = []
+    rows = zip(*(batch.column(name).to_pylist() for name in ("operation_code", "sql_redo", "rollback")), strict=True)
+    for code, sql, rollback in rows:
+        piece, column, error = Piece(""), None, None
+        try:
+            if rollback:
+                raise ValueError("an undo row about a large object does not say what it takes back")
+            piece = parse_piece(code, sql)
+            column = column_id(piece, version, names)
+        except ValueError as refused:
+            error = str(refused)
+        found.append((piece.kind, column, piece.at, piece.amount, piece.counts, piece.text, piece.octets))
+        errors.append(error)
+        named.append(piece.column is not None)
+    columns = list(zip(*found, strict=True)) if found else [()] * len(FIELDS)
+    return [pa.array(list(c), field.type) for c, field in zip(columns, FIELDS, strict=True)], errors, named
