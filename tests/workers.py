@@ -40,6 +40,7 @@ GROUPS = {
         "tests/oracle/test_selftest.py",
         "tests/integration/test_histories.py",
         "tests/integration/test_pipeline.py",
+        "tests/integration/test_objects_from_redo.py",
         "tests/integration/test_recover_in_delta.py",
         "tests/integration/test_transactions.py",
         "tests/integration/test_key_logging.py",

@@ -28,7 +28,8 @@ NOTHING = "N"  # the op of changes that leave as many rows as there were
 
 def may_be_null(version: TableVersion) -> bool:
     """Return whether a column of the key may be NULL, and rows with a NULL there are known by all their columns."""
-    whole = version.key_kind == "columns" and version.organization != "index" and not (version.reread or version.rereads_rows)
+    by_row = not (version.reread or version.assembled or version.rereads_rows)
+    whole = version.key_kind == "columns" and version.organization != "index" and by_row
     return whole and any(version.column(i).nullable for i in version.key if i != ROWID_COLUMN)
 
 

@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from pipelines import crash
+from pipelines.apply.assembled_objects import assembled, of_rows, with_assembled, with_pieces, without_pieces
 from pipelines.apply.check_changes import check_all, check_finding, count_changes, count_net_changes
 from pipelines.apply.commit_ranges import CommitRange, plan_commit_ranges
 from pipelines.apply.context import ApplyContext
@@ -188,13 +189,16 @@ def prepare_range(
     nulls = may_be_null(version) and commit_range.whole is None
     decoded = decode_range(context, table, task, commit_range, committed, has_null_keys=nulls)
     nulls = nulls and knows_by_whole_row(task, decoded)
-    if version.key and version.hides_rowids:
+    expected, objects = committed.count, None
+    if version.assembled:
+        decoded, objects, expected = assemble_objects(context, table, task, commit_range, committed, decoded)
+    elif version.key and version.hides_rowids:
         decoded = with_row_ids(decoded, version.key)
     if version.key_kind == "append":
-        check_all(task, count_changes(decoded), committed.count)
+        check_all(task, count_changes(decoded), expected)
         return PreparedRange(commit_range, decoded.filter(F.col("operation_code") == Operation.INSERT))
-    has_reread, expected = bool(version.reread), committed.count
-    other = {*version.key, *(column.id for column in version.reread)}
+    has_reread = bool(version.reread)
+    other = {*version.key, *(column.id for column in (*version.reread, *version.assembled))}
     outside_key = [column for column in columns.values() if column.id not in other]
     missing = find_missing(decoded, outside_key, version.key)
     present = decoded.drop(*(f"u{i}" for i in columns if i not in missing.ids))
@@ -209,6 +213,9 @@ def prepare_range(
         net = net.withColumn("is_whole", F.lit(False)).unionByName(rows, allowMissingColumns=True)
     if has_reread:
         net, expected = read_objects(context, table, task, commit_range, committed, decoded, net)
+    if objects is not None:
+        large = large_columns(table, version)
+        net, missing = with_assembled(net, objects, version.key, large), replace(missing, columns=(*missing.columns, *large))
     net = kept(net)
     check_all(task, count_net_changes(net), expected)
     if commit_range.whole is not None:
@@ -261,7 +268,8 @@ def merge_net_change(table: DeltaTable, task: TableTask, prepared: PreparedRange
     """Raise RedoNotUnderstood, with nothing merged, where a change keeps values of a row that the target does not have."""
     version, missing = prepared.commit_range.version, prepared.missing
     present = prepared.changes.columns
-    objects = tuple(column.id for column in version.reread if "is_read" in present)
+    read = version.reread if "is_read" in present else ()
+    objects = tuple(column.id for column in (*read, *version.assembled))
     has = NetColumns(version.key, objects, missing.ids, prepared.commit_range.filled, "is_whole" in present)
     try:
         return merge(table, prepared.changes, has, tag, task.options)
@@ -272,6 +280,29 @@ def merge_net_change(table: DeltaTable, task: TableTask, prepared: PreparedRange
             lacking = not_in_target(prepared.changes, live(table.rows, task.options), missing, key)
             check_finding(task, lacking.agg(F.min("finding")).collect()[0][0])
         raise
+
+
+def large_columns(table: DeltaTable, version: TableVersion) -> tuple[TargetColumn, ...]:
+    return tuple(table.columns[column.id] for column in version.assembled)
+
+
+def assemble_objects(
+    context: ApplyContext,
+    table: DeltaTable,
+    task: TableTask,
+    commit_range: CommitRange,
+    committed: CommittedChanges,
+    decoded: DataFrame,
+) -> tuple[DataFrame, DataFrame, int]:
+    """Return the changes without large objects, the objects, and the number of changes without those of large objects."""
+    version, changed = commit_range.version, of_objects(committed.frame)
+    count, large = changed.count(), large_columns(table, version)
+    pieces = kept(of_rows(decode_objects(context, table, task, commit_range, changed, has_pieces=True), version.key))
+    check_all(task, count_changes(pieces), count)
+    both = kept(with_pieces(decoded, pieces, version.key))
+    key, rows = [table.columns[i] for i in version.key], live(table.rows, task.options)
+    objects = assembled(both, rows, key, large, committed.count)
+    return without_pieces(both, large), objects, committed.count - count
 
 
 def read_objects(
@@ -302,13 +333,19 @@ def read_objects(
 
 
 def decode_objects(
-    context: ApplyContext, table: DeltaTable, task: TableTask, commit_range: CommitRange, changed: DataFrame
+    context: ApplyContext,
+    table: DeltaTable,
+    task: TableTask,
+    commit_range: CommitRange,
+    changed: DataFrame,
+    *,
+    has_pieces: bool = False,
 ) -> DataFrame:
     """Return the changes of large objects with the key that their text shows (b<id>). Without a ROWID they have the
-    placeholder."""
+    placeholder. With `has_pieces`, what they do is wanted too."""
     version = commit_range.version
     columns = tuple(table.columns[i] for i in version.key)
-    target = Target(columns, version.key, frozenset(), also=OF_OBJECT)
+    target = Target(columns, version.key, frozenset(), also=OF_OBJECT, has_pieces=has_pieces)
     decoded = decode(changed, known_versions(task, commit_range), task.rules, target, context.translation, task.mined_names)
     return decoded if version.organization != "index" else decoded.withColumn("row_id", F.lit(NO_ROWID))
 
@@ -339,7 +376,8 @@ def decode_range(
         has_null_keys=has_null_keys,
     )
     known = known_versions(task, commit_range)
-    changes = without_objects(committed.frame) if commit_range.version.reread else committed.frame
+    apart = commit_range.version.reread or commit_range.version.assembled
+    changes = without_objects(committed.frame) if apart else committed.frame
     decoded = decode(changes, known, task.rules, target, context.translation, task.mined_names, task.known_from)
     return kept(decoded)
 

@@ -111,6 +111,7 @@ def changes_of(compared: DataFrame, commit_range: CommitRange, net: DataFrame, f
     is_left, is_changed = F.coalesce("is_left", F.lit(False)), F.coalesce("changed", F.lit(False))
     differs = any_of(~F.col(f"t{c.id}").eqNullSafe(F.col(f"f{c.id}")) for c in filled) if filled else F.lit(False)
     needed = F.when(is_left, is_changed | differs & F.col("is_there")).otherwise(is_changed | F.col("is_there"))
+    stays = {f"u{column.id}" for column in commit_range.version.assembled}  # large objects, where the row did not change
     op = F.when(~is_left, F.lit(REMOVE)).when(is_changed, F.col("op")).otherwise(F.lit(OBJECTS))
     code = F.when(is_left, F.lit(int(Operation.UPDATE))).otherwise(F.lit(int(Operation.DELETE)))
     values = {
@@ -118,7 +119,7 @@ def changes_of(compared: DataFrame, commit_range: CommitRange, net: DataFrame, f
         "operation_code": F.coalesce("operation_code", code),
         "commit_scn": F.coalesce("commit_scn", F.lit(commit_range.start)),
         **{f"a{c.id}": F.col(f"f{c.id}") for c in filled},
-        **{name: F.coalesce(name, F.lit(False)) for name in net.columns if is_flag(name, [c.id for c in filled])},
+        **{name: F.coalesce(name, F.lit(name in stays)) for name in net.columns if is_flag(name, [c.id for c in filled])},
         **{f"u{c.id}": F.lit(False) for c in filled if f"u{c.id}" in net.columns},
     }
     return compared.filter(F.coalesce(needed, F.lit(False))).withColumns(values).select(*net.columns)

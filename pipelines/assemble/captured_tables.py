@@ -27,7 +27,8 @@ class CapturedTable:
     position: int  # the target contains all commits up to this SCN; -1 for none
     stop_scn: int
     ddl_scns: tuple[int, ...] = ()
-    rereads: bool = False  # capture reads its large objects again after each change
+    rereads: bool = False  # its large objects have values from elsewhere: capture reads them again, or apply assembles them
+    assembles: bool = False  # apply assembles its large objects from all their changes
     rereads_rows: bool = False  # capture reads its changed rows again whole: a change only names its row
     no_large_objects: bool = False  # no version has a column that redo of a large object can concern
     plain_columns: tuple[str, ...] = ()  # columns that hold no large object in any version
@@ -39,7 +40,7 @@ def add_table_numbers(rows: DataFrame, tables: Sequence[CapturedTable], containe
     """Add `table_number`, NULL for control rows and objects that are not captured, and `unknown_object`.
 
     `left_out` marks a change of a large object in a table all of whose large objects are left out, `is_reread` one in a table
-    whose large objects are read again, and each change of a table whose rows are read again.
+    whose large objects are read again or assembled, and each change of a table whose rows are read again.
 
     `unknown_object` marks a row that has the table's name and an OBJECT_ID that the table never had. The id decides: LogMiner
     takes names from the dictionary at mining time, so after a RENAME or a redefinition another object's redo can have them.

@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 from pipelines.assemble.captured_tables import CapturedTable
 from pipelines.assemble.cases import first_case
 from pipelines.assemble.parallel_dml import NO_XID, deciding_xid, join_own_ends
-from pipelines.assemble.undo import match_statements, match_undo
+from pipelines.assemble.undo import match_statements, match_undo, stop_taken_back
 from pipelines.assemble.unknown_xid import has_unknown_sequence
 from pipelines.redo import CHANGES, LARGE_OBJECT_CHANGES, TRANSACTION_ENDS, Operation
 
@@ -174,7 +174,12 @@ def cancel_undone(changes: DataFrame, objects: Sequence[CapturedTable] = ()) -> 
     if not objects:
         return clean.unionByName(match_undo(touched))
     apart = F.col("left_out") | F.col("is_reread")
-    return clean.unionByName(match_statements(touched.withColumn("sets_plain", sets_plain(objects)), apart))
+    matched = match_statements(touched.withColumn("sets_plain", sets_plain(objects)), apart)
+    if any(table.assembles for table in objects):
+        is_piece = F.col("operation_code").isin(*LARGE_OBJECT_CHANGES)
+        is_assembled = F.col("table_number").isin([table.number for table in objects if table.assembles])
+        matched = stop_taken_back(matched, F.coalesce(is_piece & is_assembled, F.lit(False)))
+    return clean.unionByName(matched)
 
 
 def sets_plain(tables: Sequence[CapturedTable]) -> Expression:

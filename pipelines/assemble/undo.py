@@ -117,6 +117,20 @@ def stop_doubtful(matched: DataFrame) -> DataFrame:
     return matched.withColumn("problem", F.coalesce("problem", F.when(is_doubtful, F.concat(what, _where()))))
 
 
+def stop_taken_back(matched: DataFrame, is_piece: Expression) -> DataFrame:
+    """Add a `problem` to a change of a large object that an undo row of its transaction follows: where LogMiner has no undo row
+    for such a change, the savepoint may have been before it."""
+    after = Window.partitionBy("con_id", "xid").orderBy(*(F.col(name).desc() for name in ROW_KEY))
+    is_followed = F.coalesce(F.max(F.col("rollback")).over(after.rowsBetween(Window.unboundedPreceding, -1)), F.lit(False))
+    what = (
+        "a part of the transaction is rolled back after a change of a large object, and LogMiner may not show whether that "
+        "change is undone (`large_objects: reread` does not need to know)"
+    )
+    doubtful = F.concat(F.lit(what), _where())
+    is_doubtful = is_piece & ~F.col("undone") & is_followed
+    return matched.withColumn("problem", F.coalesce("problem", F.when(is_doubtful, doubtful)))
+
+
 def undo_with_row(matched: DataFrame, apart: Expression) -> DataFrame:
     """Set `undone` on the rows `apart`, which name their row by ROWID, if its INSERT was undone."""
     before = Window.partitionBy(*ROW).orderBy(*ROW_KEY).rowsBetween(Window.unboundedPreceding, -1)

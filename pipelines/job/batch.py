@@ -84,7 +84,8 @@ def captured_table(spec: BatchSpec, number: int, table: DeltaTable) -> CapturedT
         ddl_scns=ddl_scns(task, spec.scns, position),
         no_large_objects=leaves_out_objects(task),
         plain_columns=plain_columns(task),
-        rereads=any(version.reread for version in task.versions),
+        rereads=any(version.reread or version.assembled for version in task.versions),
+        assembles=any(version.assembled for version in task.versions),
         rereads_rows=rereads_rows(task),
     )
 

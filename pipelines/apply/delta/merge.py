@@ -62,7 +62,7 @@ def marks_deleted(table: DeltaTable, readers: Readers) -> bool:
 def merge(table: DeltaTable, net: DataFrame, has: NetColumns, tag: Tag, options: TargetOptions = DEFAULT) -> Merged:
     columns, spark = tuple(table.columns.values()), table.spark
     names = ("op", *(f"k{i}" for i in has.key), *(f"a{c.id}" for c in columns), *(f"u{i}" for i in has.missing))
-    names = (*names, *(["is_read"] if has.objects else []), *(["is_whole"] if has.has_whole else []))
+    names = (*names, *(["is_read"] if set(has.objects) - set(has.missing) else []), *(["is_whole"] if has.has_whole else []))
     view = f"redolake_{uuid.uuid4().hex}"  # tables are merged at the same time
     net.select(*names, *of_change(options)).createOrReplaceTempView(view)
     marks = marks_deleted(table, options.readers)
