@@ -123,8 +123,8 @@ TYPES = (
 )
 REREAD = "with `unsupported_columns: reread`"
 NOTES = {
-    "CLOB": "with `large_objects: reread`, NCLOB too",
-    "BLOB": "with `large_objects: reread`",
+    "CLOB": "with `large_objects: reread` or `redo`, NCLOB too",
+    "BLOB": "with `large_objects: reread` or `redo`",
     "NUMBER": "or another scale, `integer`, `decimal(p,s)` or `string` per column",
     "CHAR(10)": "with its trailing blanks",
     "DATE": "with its time of day; year 1 to 9999, or `string` per column for all of Oracle's range",

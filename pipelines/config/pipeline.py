@@ -17,10 +17,10 @@ from pydantic import Field, field_validator, model_validator
 from pipelines.config.airflow_settings import AirflowSettings
 from pipelines.config.resnapshot import ResnapshotLimits
 from pipelines.config.tables import Match, OnDdl, Table, is_match
-from pipelines.config.values import Bytes, LargeObjectsSetting, Properties, Settings, UnsupportedColumns, quoted_on
+from pipelines.config.values import Bytes, Properties, Settings, UnsupportedColumns, quoted_on
 from pipelines.ddl_policies import DdlPolicies
 from pipelines.filesystem import CREATES_ONCE, protocol_of
-from pipelines.table import NOT_RENAMED, ColumnChoice, Renamed, TableId
+from pipelines.table import NOT_RENAMED, ColumnChoice, LargeObjects, Renamed, TableId
 from pipelines.target_options import Deletes, MetadataName, Names, Readers, TargetOptions
 
 
@@ -132,10 +132,10 @@ class Pipeline(Settings):
         "table, column mapping for a renamed or dropped column, type widening for a wider type); `widest`: none of these, so "
         "that delta-rs, Polars and others open the table, and such a change writes the table again",
     )
-    large_objects: LargeObjectsSetting = Field(
+    large_objects: LargeObjects = Field(
         "refuse",
         description="CLOB, NCLOB and BLOB columns: `refuse` their tables, `reread` their values from the table after each "
-        "change, or `exclude` the columns",
+        "change, assemble them from the `redo` alone, or `exclude` the columns",
     )
     names: Names = Field("as_is", description="column names in the lake: as in Oracle, or in lower case")
     metadata_columns: tuple[MetadataName, ...] = Field(
@@ -284,7 +284,8 @@ class Pipeline(Settings):
     def choice(self, table: TableId) -> ColumnChoice:
         """Return which of the table's columns are left out."""
         own = self.table(table)
-        large_objects = own.large_objects or (self.large_objects if own.key != "append" else "refuse")
+        has_no_key = own.key == "append" or (own.key == "rowid" and self.large_objects == "redo")
+        large_objects = own.large_objects or ("refuse" if has_no_key else self.large_objects)
         unsupported = self.unsupported_columns
         if own.key == "append" and unsupported == "reread":
             unsupported = "refuse"

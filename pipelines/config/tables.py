@@ -12,14 +12,13 @@ from pipelines.config.values import (
     ColumnNames,
     ColumnRule,
     Key,
-    LargeObjectsSetting,
     Patterns,
     Properties,
     Settings,
     UnsupportedColumns,
     quoted_on,
 )
-from pipelines.table import ColumnChoice, KeyPolicy, TableId
+from pipelines.table import ColumnChoice, KeyPolicy, LargeObjects, TableId
 from pipelines.table_pattern import TablePattern, is_pattern
 from pipelines.target_options import Deletes, MetadataName, Names, Readers
 
@@ -93,7 +92,7 @@ class TableSettings(Settings):
     )
     include: Patterns = Field((), description="the only columns to capture, beside the key; default: all")
     unsupported_columns: UnsupportedColumns | None = Field(None, description="the pipeline's setting, for this table")
-    large_objects: LargeObjectsSetting | None = Field(None, description="the pipeline's setting, for this table")
+    large_objects: LargeObjects | None = Field(None, description="the pipeline's setting, for this table")
 
     @field_validator("columns")
     @classmethod
@@ -117,6 +116,10 @@ class TableSettings(Settings):
         for name in ("large_objects", "unsupported_columns"):
             if getattr(self, name) == "reread" and self.key == "append":
                 raise ValueError(f"`{name}: reread` needs a key that finds a row again, and append is none")
+        if self.large_objects == "redo" and self.key in ("append", "rowid"):
+            raise ValueError(
+                f"`large_objects: redo` needs a key that the redo of a large object contains, and {self.key} is none"
+            )
         if gone:
             raise ValueError(f"`exclude` names {', '.join(gone)}, which is part of the `key`: rows need their key")
         return self

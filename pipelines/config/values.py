@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
-from pipelines.table import LargeObjects, upper_name
+from pipelines.table import upper_name
 
 UNITS = {"": 1, "B": 1, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 
@@ -44,16 +44,8 @@ def parse_patterns(value: object) -> object:
     return tuple(name[1:-1] if len(name) > 2 and name[0] == name[-1] == '"' else upper_name(name) for name in value)
 
 
-def parse_large_objects(value: object) -> object:
-    """Pass the value on, except `redo`, which is planned and not there yet."""
-    if value == "redo":
-        raise ValueError("large objects cannot be assembled from the redo yet: write reread, or exclude")
-    return value
-
-
 Patterns = Annotated[tuple[str, ...], BeforeValidator(parse_patterns)]
 UnsupportedColumns = Literal["refuse", "exclude", "reread"]
-LargeObjectsSetting = Annotated[LargeObjects, BeforeValidator(parse_large_objects)]
 
 
 def parse_rule(value: object) -> object:

@@ -40,15 +40,18 @@ def choice_conflict(pipeline: Pipeline, version: TableVersion) -> SchemaConflict
     kept = {version.column(i).name for i in version.key if i} if version.key_kind != "rowid" else set()
     out = [c.name for c in version.columns if c.name not in kept and choice.excludes(c.name)]
     missing = [name for name, kind in version.left_out.items() if kind == "excluded" and not choice.excludes(name)]
-    if choice.large_objects != "reread":
+    if choice.large_objects not in ("reread", "redo"):
         out += [c.name for c in version.columns if c.type.name in LARGE_OBJECTS and c.name not in out]
     if choice.unsupported != "reread" and version.rereads_rows:
         out += [c.name for c in version.columns if c.type.name in UNSHOWN and c.name not in out]
-    if not out and not missing:
+    how = {one.name: "redo" if one in version.assembled else "reread" for one in (*version.reread, *version.assembled)}
+    differs = [name for name, read in how.items() if name not in out and choice.large_objects != read]
+    if not out and not missing and not differs:
         return None
     what = " and ".join(
         text
         for text in (
+            f"has `large_objects: {choice.large_objects}`, and the table was read with `{how[differs[0]]}`" if differs else "",
             f"leaves out {', '.join(out)}, which the table was read with" if out else "",
             f"captures {', '.join(missing)}, which the table was read without" if missing else "",
         )

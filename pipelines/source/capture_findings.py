@@ -110,11 +110,8 @@ def choice_findings(table: DictionaryTable, wanted: ConfiguredTable) -> Iterator
             what = f"no column has a name like {pattern}, which `exclude` or `include` contains"
             yield Finding(name, what, "nothing, if a later column is meant; else correct the name", "warning")
     objects = [column.name for column in table.large_objects]
-    if choice.large_objects == "reread" and objects and table.iot:
-        what = (
-            f"large objects ({', '.join(objects)}) are read again by ROWID, which rows of an index-organized table do not have"
-        )
-        yield Finding(name, what, "leave them out: `large_objects: exclude` of the table")
+    if objects and choice.large_objects in ("reread", "redo"):
+        yield from object_findings(table, ", ".join(objects), choice)
     if table.rereads_rows:
         yield from reread_findings(table, wanted.key)
     for column in table.columns:
@@ -133,6 +130,20 @@ def choice_findings(table: DictionaryTable, wanted: ConfiguredTable) -> Iterator
             what = f"{kind}LogMiner may show each change of a row of such a table as UNSUPPORTED, also of its other columns"
             cure = f"if the table is held for that reason, `unsupported_columns: reread`, or remove {name} from `tables`"
             yield Finding(f"{name}.{column.name}", what, cure, "warning")
+
+
+def object_findings(table: DictionaryTable, objects: str, choice: ColumnChoice) -> Iterator[Finding]:
+    """Check that large objects can be captured as configured, and warn of what the redo may not show."""
+    if table.iot:
+        how = "not assembled from the redo" if choice.assembles else "read again by ROWID, which its rows do not have"
+        what = f"large objects ({objects}) of an index-organized table are {how}"
+        yield Finding(str(table.table), what, "leave them out: `large_objects: exclude` of the table")
+    elif choice.assembles:
+        what = (
+            f"large objects ({objects}) are assembled from the redo; on releases before 26ai LogMiner may not show that a "
+            "savepoint or a failed statement took back a write of one"
+        )
+        yield Finding(str(table.table), what, "compare with `redolake verify`, or use `large_objects: reread`", "warning")
 
 
 def ignored_finding(column: DictionaryColumn, name: str) -> Finding:

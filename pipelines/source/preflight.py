@@ -15,6 +15,7 @@ from pipelines.redo import LARGEST_LAG_SECONDS, ContainerFacts, Encoding, RedoFa
 from pipelines.source.capture_findings import ConfiguredTable, Supported, capture_findings
 from pipelines.source.facts import DatabaseFacts
 from pipelines.source.rds import RdsFacts
+from pipelines.source.stored_objects import StoredObject, stored_findings
 from pipelines.source.supplemental import DatabaseLogging, LoggedColumns, logging_findings, logging_note
 from pipelines.table import TableId
 
@@ -53,6 +54,7 @@ class ProbeResult:
     container_facts: ContainerFacts | None = None
     encoding: Encoding | None = None  # of the container
     policies: tuple[Finding, ...] = ()  # of tables, which change what this user reads
+    stored_objects: Mapping[TableId, tuple[StoredObject, ...]] = field(default_factory=dict)  # by the table's name in Oracle
     rds: RdsFacts | None = None
 
     @property
@@ -194,6 +196,9 @@ def table_findings(wanted: ConfiguredTable, probed: ProbeResult, supported: Supp
     yield from capture_findings(table, wanted, supported)
     if probed.database is not None and not table.logging and not probed.database.forces_logging:
         yield Finding(str(wanted.table), NOLOGGING, nologging_cure(table))
+    forces_logging = probed.database is not None and probed.database.forces_logging
+    stored = probed.stored_objects.get(table.in_oracle, ())
+    yield from stored_findings(table, wanted.choice, stored, forces_logging=forces_logging)
     yield from logging_findings(table, wanted.key, probed.database_logging)
 
 

@@ -28,6 +28,7 @@ from pipelines.source.policies import policy_findings
 from pipelines.source.preflight import READABLE, OpenedLog, ProbeResult
 from pipelines.source.quoting import quoted
 from pipelines.source.rds import read_rds
+from pipelines.source.stored_objects import read_stored_objects
 from pipelines.source.table_list import special_tables
 from pipelines.table import NOT_RENAMED, Renamed, TableId
 
@@ -128,6 +129,8 @@ def probe_tables(
             rows = attempt(table.owner, partial(source.query, "tables_of_owner", owner=table.owner))
             of_owner[table.owner] = tuple(row.table_name for row in rows or ())
     special = attempt("dictionary", partial(special_tables, source, {table.owner for table in tables})) or {}
+    with_objects = [one.in_oracle for one in found.values() if one.large_objects]
+    stored = attempt("large objects", partial(read_stored_objects, source, with_objects)) or {}
     encoding = attempt("character sets", partial(read_encoding, source, result.container))
     policies = attempt("policies", partial(policy_findings, source, names, result.container)) or ()
     source.use_container(None)
@@ -135,6 +138,7 @@ def probe_tables(
         result,
         encoding=encoding,
         policies=policies,
+        stored_objects=stored,
         special=special,
         tables=found,
         tables_of_owner=of_owner,

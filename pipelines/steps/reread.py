@@ -79,7 +79,7 @@ def reread_large_objects(
         found = chosen_columns(
             context.pipeline, read_tables(oracle, wanted, context.pipeline.source.container, context.pipeline.renamed)
         )
-        described = {table: one for table, one in found.items() if one.large_objects or one.rereads_rows}
+        described = {t: one for t, one in found.items() if one.rereads_rows or (one.large_objects and not choices[t].assembles)}
         if not described:
             return NOTHING_REREAD
         touched, ends = touched_rows(context, made, records, described)

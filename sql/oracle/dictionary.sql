@@ -131,6 +131,12 @@ SELECT table_name
   FROM all_tab_subpartitions
  WHERE table_owner = :owner AND table_name IN (:names) AND (compress_for LIKE 'QUERY%' OR compress_for LIKE 'ARCHIVE%')
 
+-- name: table_lobs
+-- How large objects are stored, for doctor: what is not logged, or not as it is, cannot be assembled from the redo.
+SELECT table_name, column_name, securefile, logging, compression, deduplication, encrypt
+  FROM all_lobs
+ WHERE owner = :owner AND table_name IN (:names)
+
 -- name: table_comments
 SELECT table_name, comments FROM all_tab_comments WHERE owner = :owner AND table_name IN (:names) AND comments IS NOT NULL
 

@@ -121,3 +121,22 @@ def test_doctor_measures_numbers_of_no_declared_scale_and_proposes_rules(shop: S
     assert findings({}) == [("warning", proposed)]  # WIDE would stop the table
     assert findings({"WIDE": "string"}) == [("note", proposed.replace("WIDE: string, ", ""))]
     assert findings(dict.fromkeys(("ID", "PRICE", "WIDE", "RATIO", "WEIGHT"), "string")) == []
+
+
+def test_large_objects_that_the_redo_may_not_show_are_not_assembled(shop: Shop) -> None:
+    shop.run_sql(
+        "CREATE TABLE papers (id NUMBER(9) PRIMARY KEY, body CLOB, scan BLOB, old CLOB) "
+        "LOB (body) STORE AS SECUREFILE (COMPRESS HIGH DEDUPLICATE) "
+        "LOB (old) STORE AS BASICFILE (CACHE)",
+        "ALTER TABLE papers ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
+    )
+    assembled = shop.pipeline(tables=["SHOP.PAPERS"], large_objects="redo")
+    reported = steps.run_doctor(assembled, shop.params)
+    found = {f.subject: f for f in reported if f.subject.startswith("SHOP.PAPERS")}
+
+    assert [name for name, f in found.items() if f.severity == "error"] == ["SHOP.PAPERS.BODY"]
+    assert "compressed and deduplicated" in found["SHOP.PAPERS.BODY"].what
+    assert found["SHOP.PAPERS.SCAN"].what.endswith("of the SecureFile")
+    assert found["SHOP.PAPERS.OLD"].what.endswith("of the BasicFile")
+    assert any("took back a write" in f.what for f in reported if (f.subject, f.severity) == ("SHOP.PAPERS", "warning"))
+    assert errors(shop.pipeline(tables=["SHOP.PAPERS"], large_objects="reread"), shop) == []

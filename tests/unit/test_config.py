@@ -78,6 +78,13 @@ def test_each_kind_of_key_is_parsed(text: str, policy: KeyPolicy) -> None:
     assert pipeline.tables[1].key_policy == policy
 
 
+def test_large_objects_are_assembled_only_where_the_redo_contains_the_key() -> None:
+    text = GOOD.replace("target: mixed", "target: mixed, key: rowid").replace("tables:", "large_objects: redo\n    tables:", 1)
+    pipeline = parse_configuration(text, {"ROOT": "/data"}).pipelines["shop"]
+
+    assert [pipeline.choice(table.id).large_objects for table in pipeline.tables[:2]] == ["redo", "refuse"]
+
+
 @pytest.mark.parametrize("names", [("CODE", "DAY"), ("Mixed Case", "NO"), ("it's", "[x]", "A#"), ("Ü",)], ids=str)
 def test_the_key_text_of_a_finding_can_be_pasted_into_the_file(names: tuple[str, ...]) -> None:
     wanted = KeyPolicy("columns", names)
@@ -91,6 +98,10 @@ WRONG = {
     "a key column that is left out": (
         GOOD.replace("target: mixed", "target: mixed, key: [CODE], exclude: [c*]"),
         "`exclude` names CODE",
+    ),
+    "large objects of the redo, which names rows by their key, in a table keyed by ROWID": (
+        GOOD.replace("target: mixed", "target: mixed, key: rowid, large_objects: redo"),
+        "`large_objects: redo` needs a key",
     ),
     "columns left out that are no list": (
         GOOD.replace("target: mixed", "target: mixed, exclude: PHOTO"),

@@ -12,11 +12,12 @@ from pipelines.config import Pipeline
 from pipelines.dictionary_table import DictionaryColumn, DictionaryTable
 from pipelines.land.dictionary import Readings
 from pipelines.land.landing import Landing
+from pipelines.reconcile.chosen_columns import choice_conflict
 from pipelines.reconcile.table_versions import rules
 from pipelines.reconcile.version_conflicts import dictionary_conflict, key_lost, key_policy_conflict
 from pipelines.schema import Derived, baseline
 from pipelines.scn import Scn
-from pipelines.table import Column, KeyPolicy, OracleType, TableId, UniqueIndex
+from pipelines.table import Column, ColumnChoice, KeyPolicy, OracleType, TableId, UniqueIndex
 
 ORDERS = TableId("SHOP", "ORDERS")
 ID = DictionaryColumn("ID", OracleType("NUMBER", precision=9, scale=0), 1, 1, False)
@@ -134,3 +135,15 @@ def test_a_rule_stays_with_its_column_when_names_change() -> None:
     context = cast(Any, SimpleNamespace(pipeline=pipeline))
 
     assert rules(context, ORDERS, (first, later)) == {1: 2, 3: "string", 5: "string", 4: 4}
+
+
+@pytest.mark.parametrize(
+    ("configured", "said"), [("reread", "`large_objects: reread`, and the table was read with `redo`"), ("redo", None)]
+)
+def test_another_way_to_capture_large_objects_needs_a_snapshot(configured, said):
+    read_with = ColumnChoice(large_objects="redo")
+    version = baseline(replace(TABLE, columns=(ID, DictionaryColumn("BODY", OracleType("CLOB"), 2, 2, True))), Scn(100))
+    pipeline = SimpleNamespace(choice=lambda _: ColumnChoice(large_objects=configured))
+    conflict = choice_conflict(cast("Pipeline", pipeline), replace(version, choice=read_with))
+
+    assert (conflict is None) if said is None else (conflict is not None and said in conflict.what)

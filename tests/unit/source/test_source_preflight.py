@@ -14,6 +14,7 @@ from pipelines.scn import Scn
 from pipelines.source.capture_findings import ConfiguredTable
 from pipelines.source.facts import DatabaseFacts
 from pipelines.source.preflight import OpenedLog, ProbeResult, preflight_findings, preflight_notes
+from pipelines.source.stored_objects import StoredObject
 from pipelines.source.supplemental import LoggedColumns
 from pipelines.table import PRIMARY, ColumnChoice, KeyPolicy, OracleType, Part, TableId, UniqueIndex
 
@@ -344,3 +345,37 @@ def test_a_left_out_column_that_may_hide_all_changes_is_warned_of(type_):
     found = findings(probed, ConfiguredTable(ORDERS, choice=ColumnChoice(("IS_ON",))))
 
     assert [f.severity for f in found if "LogMiner ignores" in f.what] == ["warning"]
+
+
+BODY = DictionaryColumn("BODY", OracleType("CLOB"), 2, 2, True)
+ASSEMBLED = ConfiguredTable(ORDERS, choice=ColumnChoice(large_objects="redo"))
+STORED = {
+    "logged": (StoredObject("BODY", True, True), "NO", "note", "each write, trim and erase of the SecureFile"),
+    "not logged": (StoredObject("BODY", False, False), "NO", "error", "large objects are stored NOLOGGING, "),
+    "not logged, but the database forces it": (StoredObject("BODY", False, False), "YES", "note", "of the BasicFile"),
+    "fragments": (StoredObject("BODY", True, True, ("compressed", "encrypted")), "NO", "error", "compressed and encrypted, "),
+}
+
+
+def any_type(kind, rule, choice):
+    return None
+
+
+@pytest.mark.parametrize("case", STORED)
+def test_how_large_objects_are_stored_decides_whether_the_redo_has_them(case):
+    stored, force_logging, severity, what = STORED[case]
+    probed = replace(with_table(columns=(*TABLE.columns, BODY)), stored_objects={ORDERS: (stored,)})
+    probed = replace(probed, database=replace(DATABASE, force_logging=force_logging))
+    found = preflight_findings(probed, (ASSEMBLED,), any_type)
+
+    (of_object,) = [one for one in found if one.subject == "SHOP.ORDERS.BODY"]
+    assert of_object.severity == severity
+    assert what in of_object.what
+    assert any("a savepoint or a failed statement took back" in one.what for one in found if one.severity == "warning")
+
+
+def test_large_objects_of_an_index_organized_table_are_not_assembled():
+    probed = with_table(columns=(*TABLE.columns, BODY), iot=True, parts=(Part(8),))
+    found = preflight_findings(probed, (ASSEMBLED,), any_type)
+
+    assert ["not assembled from the redo" in one.what for one in found if one.severity == "error"] == [True]
