@@ -27,7 +27,7 @@ from pipelines.apply.delta.features import check_readers
 from pipelines.apply.delta.merge import Merged, NetColumns, append, merge
 from pipelines.apply.delta.own_columns import live, needed
 from pipelines.apply.delta.plain_types import write_plain_types
-from pipelines.apply.delta.schema import check_columns, named
+from pipelines.apply.delta.schema import TargetColumn, check_columns, named
 from pipelines.apply.delta.settings import check_layout, settle
 from pipelines.apply.delta.table import DeltaTable
 from pipelines.apply.failures import check_session, unexpected
