@@ -124,8 +124,8 @@ def test_the_position_is_read_from_commits_and_from_checkpoints(spark, tmp_path:
     seen: list[Any] = []
     for scn in range(60, 67):
         app = mine.app_id if scn % 2 == 0 else "another"
-        with tagged(spark, Tag(app, scn, {})):
-            spark.sql(f"UPDATE delta.`{mine.target}` SET V = '{scn}' WHERE ID = 1")
+        with tagged(spark, Tag(app, scn, {})) as session:
+            session.sql(f"UPDATE delta.`{mine.target}` SET V = '{scn}' WHERE ID = 1")
         seen.append((last_txn(mine.target, mine.app_id), last_txn(mine.target, "another")))
     log = Path(mine.target) / "_delta_log"
     checkpoint = max(int(file.name[:20]) for file in log.glob("*.checkpoint*.parquet"))
