@@ -163,8 +163,9 @@ def test_partial_updates_of_all_kinds_keep_the_columns_they_do_not_contain(spark
 def test_a_partial_update_of_a_row_missing_from_the_target_holds_the_table(spark: Any, source: Shop) -> None:
     source.run_sql(OF_TABLE.format("ADD"))
     pipeline = pipeline_with_snapshot(source, spark)
-    with tagged(spark, Tag(f"{pipeline.name}/SHOP.PARTS/test", 1, {})):  # any other commit would hold the table at once
-        spark.sql(f"UPDATE delta.`{source.folder}/lake/shop/parts` SET ID = 500 WHERE ID = 5")
+    tag = Tag(f"{pipeline.name}/SHOP.PARTS/test", 1, {})
+    with tagged(spark, tag) as session:  # any other commit would hold the table at once
+        session.sql(f"UPDATE delta.`{source.folder}/lake/shop/parts` SET ID = 500 WHERE ID = 5")
     source.run_sql("UPDATE parts SET quantity = 50 WHERE id = 5")
     held = caught_up(source, pipeline, spark)
 
