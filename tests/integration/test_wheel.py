@@ -126,8 +126,9 @@ def test_the_wheel_brings_the_page_and_airflow_finds_its_plugin(wheel: Path) -> 
         names = set(opened.namelist())
         entry_points = opened.read("redolake-0.1.0.dist-info/entry_points.txt").decode()
 
-    shipped = {path.name for path in (ROOT / "pipelines/cockpit/page").iterdir()}
-    assert {"page.css", "page.js", "pipeline.html"} <= shipped
+    page = ROOT / "pipelines/cockpit/page"
+    shipped = {str(path.relative_to(page)) for path in page.rglob("*") if path.is_file()}
+    assert {"page.css", "page.js", "pipeline.html", "uplot/LICENSE"} <= shipped
     assert {f"pipelines/cockpit/page/{name}" for name in shipped} <= names
     assert "[airflow.plugins]\nredolake = pipelines.airflow.plugin:RedolakePlugin" in entry_points
 
