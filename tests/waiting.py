@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable
 
 
-def wait_until(reached: Callable[[], object], seconds: float = 30.0, every: float = 0.005) -> None:
+def wait_until(reached: Callable[[], object], seconds: float = 30.0, every: float = 0.005, what: str = "it") -> None:
     deadline = time.monotonic() + seconds
     while not reached():
-        assert time.monotonic() < deadline, f"it does not come to that within {seconds} s"
+        assert time.monotonic() < deadline, f"{what} does not come to that within {seconds} s"
         time.sleep(every)

@@ -165,7 +165,7 @@ def start_everything(machine: Machine, s3: S3, stack: ExitStack) -> None:
         for name in names:
             machine.start(name, stack)
         for name in names:
-            wait_until(lambda name=name: machine.is_healthy(name), 120, every=0.5)
+            wait_until(lambda name=name: machine.is_healthy(name), 120, every=0.5, what=name)
     assert json.loads((machine.home / "passwords.json").read_text()) == {"admin": "word"}
 
 
