@@ -8,6 +8,8 @@ from enum import IntEnum
 
 from pipelines.scn import ChainPosition, Scn, ScnRange
 
+CHARACTERS, CODE_UNITS = "characters", "code units"  # what LogMiner counts in text: one beyond the BMP is 1, or 2 of UTF-16
+
 
 @dataclass(frozen=True, slots=True)
 class Encoding:

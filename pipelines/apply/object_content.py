@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-CHARACTERS, CODE_UNITS, OCTETS = "characters", "code units", "octets"
+from pipelines.redo import CHARACTERS, CODE_UNITS
+
+OCTETS = "octets"
 CODECS = {CHARACTERS: "utf-32-le", CODE_UNITS: "utf-16-le"}
 WIDTHS = {CHARACTERS: 4, CODE_UNITS: 2, OCTETS: 1}  # bytes of what is counted
 

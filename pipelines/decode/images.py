@@ -81,10 +81,8 @@ def image_of(redo: ResolvedRedo, reading: Reading, bounds: tuple[int, int, int],
     index = _read(redo, reading, family, bounds, indexes[Clause.SET], errors)
     if not family.is_decoded:
         values = pa.nulls(end - start, reading.target)
-    elif (
-        family.cast is character.cast and internal == end and not reading.is_assembled
-    ):  # the literals are the values: no copy of them is made
-        values, source = redo.values, index
+    elif family.cast is character.cast and internal == end and not reading.is_assembled:
+        values, source = redo.values, index  # the literals are the values: no copy of them is made
     elif internal < end:
         literals = _cast(redo, reading, index[: internal - start], row, errors, is_internal=False)
         internals = _cast(redo, reading, index[internal - start :], row[internal - start :], errors, is_internal=True)

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
 from pipelines.decode.literals import decode_unistr
 from pipelines.decode.lob_sql import SELECT
-from pipelines.redo import Operation
-from pipelines.table import TableVersion
+from pipelines.decode.resolve import ids_by_name
+from pipelines.redo import CHARACTERS, CODE_UNITS, Operation
+from pipelines.table import Column, TableVersion
 
 LEFT_OUT = -1  # instead of a column id: the column is not captured
-CHARACTERS, CODE_UNITS = "characters", "code units"  # how LogMiner counts text: a character beyond the BMP is 1 or 2
 FIELDS = (
     pa.field("piece_kind", pa.string()),
     pa.field("piece_column", pa.int32()),
@@ -79,7 +79,7 @@ def parse_piece(code: int, sql: str | None) -> Piece:
     found = _PARSERS[_VERBS[Operation(code)]](body)
     if letter not in ("", found.letter):
         raise ValueError("the text writes through another locator than the one it selects")
-    return Piece(found.kind, column, found.letter, found.at, found.amount, found.counts, found.text, found.octets)
+    return replace(found, column=column)
 
 
 def _write(body: str) -> Piece:
@@ -111,11 +111,9 @@ def _texts(literal: str) -> list[str]:
     """Return the readings of a literal: quotes doubled, and quotes left single, as some releases do. The declared length
     decides between them."""
     if literal.startswith("UNISTR("):
-        parts = [part[1].replace("''", "'") for part in _UNISTR.finditer(literal)]
-        if "".join(part[0] for part in _UNISTR.finditer(literal)) != literal:
-            raise ValueError("a value is not a UNISTR text")
-        (text,) = decode_unistr(["".join(parts)])
-        if text is None:
+        parts = list(_UNISTR.finditer(literal))
+        (text,) = decode_unistr(["".join(part[1].replace("''", "'") for part in parts)])
+        if text is None or "".join(part[0] for part in parts) != literal:
             raise ValueError("a value is not a UNISTR text")
         return [text]
     if len(literal) < 2 or literal[0] != "'" or literal[-1] != "'":
@@ -141,13 +139,17 @@ def _erase(body: str) -> Piece:
 _PARSERS: Mapping[str, Callable[[str], Piece]] = {"write": _write, "trim": _trim, "erase": _erase}
 
 
-def column_id(piece: Piece, version: TableVersion, names: Mapping[str, int] | None) -> int | None:
+def columns_by_name(version: TableVersion, names: Mapping[str, int] | None) -> dict[str, Column]:
+    by_id = {column.id: column for column in version.columns}
+    return {name: by_id[id_] for name, id_ in ids_by_name(version, names).items() if id_ in by_id}
+
+
+def column_id(piece: Piece, version: TableVersion, columns: Mapping[str, Column]) -> int | None:
     """Return the id of the piece's column, LEFT_OUT, or None without one. Raise ValueError for an unknown column, or one of
     another type."""
     if piece.column is None:
         return None
-    known = {column.name: column.id for column in version.columns} if names is None else names
-    column = next((c for c in version.columns if c.id == known.get(piece.column)), None)
+    column = columns.get(piece.column)
     if column is None:
         if version.ignores(piece.column):
             return LEFT_OUT
@@ -164,6 +166,7 @@ def pieces_of(
     found: list[tuple[object, ...]] = []
     errors: list[str | None] = []
     named: list[bool] = []
+    by_name = columns_by_name(version, names)
     rows = zip(*(batch.column(name).to_pylist() for name in ("operation_code", "sql_redo", "rollback")), strict=True)
     for code, sql, rollback in rows:
         piece, column, error = Piece(""), None, None
@@ -171,7 +174,7 @@ def pieces_of(
             if rollback:
                 raise ValueError("an undo row about a large object does not say what it takes back")
             piece = parse_piece(code, sql)
-            column = column_id(piece, version, names)
+            column = column_id(piece, version, by_name)
         except ValueError as refused:
             error = str(refused)
         found.append((piece.kind, column, piece.at, piece.amount, piece.counts, piece.text, piece.octets))

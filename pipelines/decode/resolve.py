@@ -103,10 +103,15 @@ def _column_indexes(
     return np.where(is_internal, numbered[given.name], named[given.name]), is_internal
 
 
+def ids_by_name(version: TableVersion, names: Mapping[str, int] | None) -> Mapping[str, int]:
+    """Return the id of each column by the name that redo has for it: the version's, unless `names` has others."""
+    return {column.name: column.id for column in version.columns} if names is None else names
+
+
 def columns_of(shown: Sequence[str], version: TableVersion, names: Mapping[str, int] | None) -> tuple[Ints, Ints, Bools]:
     """Return per name in redo the index of its column, that of the column whose number a COL n has, and whether it is COL n."""
     by_id = {column.id: index for index, column in enumerate(version.columns)}
-    ids = {column.name: column.id for column in version.columns} if names is None else names
+    ids = ids_by_name(version, names)
     by_segment = {column.segment_id: index for index, column in enumerate(version.columns)}
     by_segment |= {column.segment_id: IGNORED for column in version.ignored if column.segment_id}
     numbers = [int(m[1]) if (m := _COL_N.fullmatch(name)) else None for name in shown]

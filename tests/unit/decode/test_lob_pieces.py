@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from pipelines.decode.changes import decode_pieces
-from pipelines.decode.lob_pieces import CHARACTERS, CODE_UNITS, LEFT_OUT
-from pipelines.redo import Operation
+from pipelines.decode.lob_pieces import LEFT_OUT
+from pipelines.redo import CHARACTERS, CODE_UNITS, Operation
 from pipelines.table import IgnoredColumn
 from tests.unit.decode.redo_text import redo_batch, table
 from tests.unit.decode.test_lob_sql import DECLARED
