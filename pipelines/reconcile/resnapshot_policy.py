@@ -36,9 +36,7 @@ def obstacle(
     `earlier` are all attempts for the table, oldest first; `rows_refused` is the limit at which the last one ended.
     """
     if rows_refused is not None and rows_refused >= limits.max_rows:
-        return Obstacle(
-            f"it has more than {limits.max_rows} rows (`resnapshot.max_rows`)", False, "raise `resnapshot.max_rows`"
-        )
+        return too_large(limits.max_rows)
     used = sum(one.at_scn == stopped_at for one in earlier)
     if used >= limits.attempts:
         return Obstacle(f"{used} attempts have failed (`resnapshot.attempts`)", False, "remove the cause that they report")

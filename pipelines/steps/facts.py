@@ -26,7 +26,7 @@ from pipelines.records.facts import (
 )
 from pipelines.redo import Position, RedoFacts, Window
 from pipelines.source import Source
-from pipelines.steps.scn_times import snapshot_time
+from pipelines.steps.scn_times import last_snapshot, snapshot_time
 from pipelines.steps.wait import AwaitedLog
 from pipelines.table import TableId
 from pipelines.window.redo_of_threads import LOGS_SHOWN, end_time, redo_of_threads
@@ -114,8 +114,8 @@ def expected_rows(context: PipelineContext, table: TableId) -> int | None:
     """Return how many rows the table had at its last comparison, or else at its last snapshot."""
     proofs = (context.ledger.fact("proofs", str(table)) or {}).get("proofs", [])
     compared: Iterator[int] = (proof["rows"] for proof in proofs if proof["rows"] is not None)
-    body = context.ledger.fact("snapshot", str(table))
-    return next(compared, None if body is None else from_body(SnapshotFact, body, f"the snapshot of {table}").rows)
+    snapshot = last_snapshot(context, table)
+    return next(compared, None if snapshot is None else snapshot.rows)
 
 
 def utc_end_time(window: Window, facts: RedoFacts, ahead: timedelta) -> datetime | None:

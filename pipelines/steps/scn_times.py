@@ -25,9 +25,13 @@ def written_by(context: PipelineContext, scn: int) -> str | None:
 
 def snapshot_time(context: PipelineContext, table: TableId, scn: int) -> str | None:
     """Return when the SCN was chosen, as the source's current one, for the table's last snapshot; None for another SCN."""
-    body = context.ledger.fact("snapshot", str(table))
-    found = None if body is None else from_body(SnapshotFact, body, f"the snapshot of {table}")
+    found = last_snapshot(context, table)
     return None if found is None or found.scn != scn else found.scn_at
+
+
+def last_snapshot(context: PipelineContext, table: TableId) -> SnapshotFact | None:
+    body = context.ledger.fact("snapshot", str(table))
+    return None if body is None else from_body(SnapshotFact, body, f"the snapshot of {table}")
 
 
 def contents_time(context: PipelineContext, entry: TableEntry) -> str | None:
