@@ -16,9 +16,11 @@ def base_path() -> str:
     return urlsplit(conf.get("api", "base_url", fallback="") or "").path.rstrip("/")
 
 
-def framed(place: str) -> str:
-    """Return the address of a pipeline's page inside Airflow's frame, which opens the path after the route."""
-    return f"{base_path()}/plugin/redolake{base_path()}/redolake/pipelines/{place}"
+def framed(dag_id: str, place: str) -> str:
+    """Return the address of a place on the page of the DAG's pipeline, inside Airflow's frame: it opens the path after the
+    route."""
+    name = dag_id.rpartition("_")[0]
+    return f"{base_path()}/plugin/redolake{base_path()}/redolake/pipelines/{name}{place}"
 
 
 class PageLink(BaseOperatorLink):
@@ -34,7 +36,7 @@ class RecoverLink(BaseOperatorLink):
     name = "Recover"
 
     def get_link(self, operator: Any, *, ti_key: Any) -> str:
-        return framed(f"{ti_key.dag_id.rpartition('_')[0]}#recover")
+        return framed(ti_key.dag_id, "#recover")
 
 
 class WindowLink(BaseOperatorLink):
@@ -47,7 +49,7 @@ class WindowLink(BaseOperatorLink):
         if window is None:
             return ""
         incarnation, _, end = (int(part) for part in window.split("-"))
-        return framed(f"{ti_key.dag_id.rpartition('_')[0]}?before={incarnation}-{end}")
+        return framed(ti_key.dag_id, f"?before={incarnation}-{end}")
 
 
 PAGE_LINKS = (PageLink(), RecoverLink())

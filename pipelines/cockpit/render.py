@@ -46,9 +46,8 @@ def static_file(name: str) -> tuple[bytes, str] | None:
 @cache
 def version() -> str:
     """Return a token that changes with the files, so that browsers keep none of an older version."""
-    return hashlib.sha256(b"".join((folder / name).read_bytes() for name, (folder, _) in sorted(STATIC.items()))).hexdigest()[
-        :10
-    ]
+    contents = b"".join((folder / name).read_bytes() for name, (folder, _) in sorted(STATIC.items()))
+    return hashlib.sha256(contents).hexdigest()[:10]
 
 
 @cache

@@ -28,7 +28,7 @@ def timeline_of(windows: Sequence[WindowLine], account: Callable[[WindowLine], s
         "ends": [window.ends_at.timestamp() for window in shown if window.ends_at is not None],
         "rows": rows,
         "latency": [window.age_seconds for window in shown],
-        "ids": [f"w{window.resetlogs_id}-{window.start_scn}" for window in shown],
+        "ids": [window.anchor for window in shown],
         "accounts": [account(window) for window in shown],
     }
 

@@ -124,6 +124,11 @@ class WindowLine:
     parts: tuple[AccountPart, ...] = ()
     difference: int = 0
 
+    @property
+    def anchor(self) -> str:
+        """The id of the window's details on the page."""
+        return f"w{self.resetlogs_id}-{self.start_scn}"
+
 
 @dataclass(frozen=True, slots=True)
 class Proof:
