@@ -21,7 +21,8 @@ from tests.assemble_reference import NO_XID, UNKNOWN_SQN
 from tests.delta_table import delta_rows
 from tests.fix_shop import Shop
 from tests.histories import TABLES, Apply, Capture, Clients, History, abreast, drawn, histories, opened, play
-from tests.reference_copy import IDS, Killed
+from tests.killed import Killed
+from tests.reference_copy import IDS
 
 ABREAST = int(os.environ.get("REDOLAKE_ABREAST", 3))
 PIECE = 4000  # bytes of a statement that LogMiner shows in one row

@@ -13,6 +13,10 @@ FIRST_ROWS: Statements = [("INSERT INTO papers VALUES (:1, 'a', :2, :3)", (n, "t
 
 MOVED: tuple[str, tuple[Any, ...]] = ("UPDATE papers SET id = 40, body = :1 WHERE id = 4", (BIG,))
 
+APPEND_TO_OPEN = (
+    "DECLARE l CLOB; BEGIN SELECT body INTO l FROM papers WHERE id = 99 FOR UPDATE; DBMS_LOB.WRITEAPPEND(l, 3, 'end'); END;"
+)
+
 PARTLY_ROLLED_BACK: Statements = [
     ("INSERT INTO papers VALUES (21, 'kept', 'a', NULL)", ()),
     ("SAVEPOINT one", ()),

@@ -37,13 +37,10 @@ from pipelines.table import TableId
 from pipelines.window import NothingNew, Sealed, plan_window
 from tests.assemble_reference import DisposedRow, Row, assemble, fold
 from tests.histories import TABLES, Apply, Capture, Clients, History, opened, play
+from tests.killed import Killed
 
 PDB = "FREEPDB1"
 IDS = tuple(TableId("SHOP", name) for name in TABLES)
-
-
-class Killed(BaseException):
-    """Stand for the end of a process: only the test catches it."""
 
 
 @dataclass

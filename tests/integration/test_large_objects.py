@@ -8,14 +8,15 @@ from typing import Any
 
 import pytest
 
-from pipelines import crash, steps
+from pipelines import steps
 from pipelines.context import open_context
 from pipelines.steps.run import capture
 from standin.serve import standin
 from tests.fix_shop import Shop
 from tests.integration.test_pipeline import caught_up, differences
+from tests.killed import killed_at
 from tests.lob_life import LobLife
-from tests.papers import BIG, FIRST_ROWS, PARTLY_ROLLED_BACK, change, changes
+from tests.papers import APPEND_TO_OPEN, BIG, FIRST_ROWS, PARTLY_ROLLED_BACK, change, changes
 from tests.plain_lake import PlainLake
 
 TABLE = (
@@ -76,10 +77,7 @@ def test_a_generated_life_of_large_objects_equals_the_source_after_each_window(s
         cursor.execute("INSERT INTO papers VALUES (99, 'open', :1, NULL)", (BIG,))
         for _ in range(3):
             life.play(12)
-            cursor.execute(
-                "DECLARE l CLOB; BEGIN SELECT body INTO l FROM papers WHERE id = 99 FOR UPDATE; "
-                "DBMS_LOB.WRITEAPPEND(l, 3, 'end'); END;"
-            )
+            cursor.execute(APPEND_TO_OPEN)
             caught_up(shop, pipeline, no_spark)
             assert differences(shop, pipeline) == {}
         connection.commit()
@@ -134,25 +132,13 @@ def test_objects_that_undo_no_longer_shows_are_read_later_and_made_right_by_the_
     assert differences(shop, pipeline) == {}
 
 
-def test_a_landing_killed_after_the_objects_were_read_lands_again(
-    shop: Shop, no_spark: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_landing_killed_after_the_objects_were_read_lands_again(shop: Shop, no_spark: str) -> None:
     pipeline = papers(shop)
     steps.take_snapshot(pipeline, source=shop.params, spark=no_spark)
     change(shop, CHANGES)
     shop.switch_logs()
-
-    class Killed(BaseException):
-        pass
-
-    def kill(name: str) -> None:
-        if name == "reread":
-            raise Killed
-
-    with monkeypatch.context() as killing:
-        killing.setattr(crash, "point", kill)
-        with pytest.raises(Killed):
-            capture(pipeline, shop.params)
+    with killed_at("reread"):
+        capture(pipeline, shop.params)
     caught_up(shop, pipeline, no_spark)
 
     assert differences(shop, pipeline) == {}

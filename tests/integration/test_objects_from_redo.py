@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
-from pipelines import crash, steps
+from pipelines import steps
 from tests.fix_shop import Shop, open_shop
 from tests.integration.test_large_objects import READINGS
 from tests.integration.test_pipeline import caught_up, differences
+from tests.killed import killed_at
 from tests.lob_life import LobLife
-from tests.papers import BIG, FIRST_ROWS, PARTLY_ROLLED_BACK, Statements, change, changes, in_table
+from tests.papers import APPEND_TO_OPEN, BIG, FIRST_ROWS, PARTLY_ROLLED_BACK, Statements, change, changes, in_table
 
 pytestmark = pytest.mark.spark
 
@@ -49,10 +50,7 @@ def test_the_lake_equals_the_source_after_any_life(tmp_path: Path, spark: Any, n
             for statements in ([*changes(", name = 'c'", moves="lob_rows" not in reading)], PARTLY_ROLLED_BACK):
                 change(shop, statements)
                 life.play(12)
-                cursor.execute(
-                    "DECLARE l CLOB; BEGIN SELECT body INTO l FROM papers WHERE id = 99 FOR UPDATE; "
-                    "DBMS_LOB.WRITEAPPEND(l, 3, 'end'); END;"
-                )
+                cursor.execute(APPEND_TO_OPEN)
                 caught_up(shop, pipeline, spark)
                 assert differences(shop, pipeline) == {}
             connection.commit()
@@ -62,13 +60,7 @@ def test_the_lake_equals_the_source_after_any_life(tmp_path: Path, spark: Any, n
         assert life.calls > 5
 
 
-class Killed(BaseException):
-    pass
-
-
-def test_characters_beyond_the_bmp_count_twice_where_oracle_counts_code_units(
-    tmp_path: Path, spark: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_characters_beyond_the_bmp_count_twice_where_oracle_counts_code_units(tmp_path: Path, spark: Any) -> None:
     """The batch is killed before its manifest, and runs again."""
     with open_shop(tmp_path, lob_counts="code units") as shop:
         shop.run_sql(*TABLE)
@@ -79,14 +71,8 @@ def test_characters_beyond_the_bmp_count_twice_where_oracle_counts_code_units(
         change(shop, [("UPDATE papers SET body = :1 WHERE id = 2", ("😀" * 3_000,))])
         shop.switch_logs()
 
-        def kill(name: str) -> None:
-            if name == "before manifest":
-                raise Killed
-
-        with monkeypatch.context() as killing:
-            killing.setattr(crash, "point", kill)
-            with pytest.raises(Killed):
-                steps.run_pipeline(pipeline, until_caught_up=True, source=shop.params, spark=spark)
+        with killed_at("before manifest"):
+            steps.run_pipeline(pipeline, until_caught_up=True, source=shop.params, spark=spark)
         caught_up(shop, pipeline, spark)
 
         assert differences(shop, pipeline) == {}

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from pipelines import crash, steps
+from pipelines import steps
 from pipelines.context import open_context
 from pipelines.steps.run import apply, capture, spark_when_needed
 from tests.fix_shop import Shop, open_shop
 from tests.integration.test_pipeline import caught_up, differences
+from tests.killed import killed_at
 from tests.plain_lake import PlainLake
 
 FOLLOWED = {"drop_partition": "follow", "computed_default": "follow"}
@@ -198,24 +199,12 @@ def test_a_table_that_was_not_read_again_is_snapshotted_again_by_itself(shop: Sh
     assert differences(shop, pipeline) == {}
 
 
-def test_a_landing_killed_after_the_rows_were_read_lands_again(
-    shop: Shop, lake: PlainLake, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_landing_killed_after_the_rows_were_read_lands_again(shop: Shop, lake: PlainLake) -> None:
     pipeline = begun(shop)
     shop.run_sql("ALTER TABLE parts DROP PARTITION old", "ALTER TABLE parts ADD (seen DATE DEFAULT SYSDATE)", *DML)
     shop.switch_logs()
-
-    class Killed(BaseException):
-        pass
-
-    def kill(name: str) -> None:
-        if name == "whole":
-            raise Killed
-
-    with monkeypatch.context() as killing:
-        killing.setattr(crash, "point", kill)
-        with pytest.raises(Killed):
-            capture(pipeline, shop.params)
+    with killed_at("whole"):
+        capture(pipeline, shop.params)
     caught_up(shop, pipeline, "no Spark")
 
     assert differences(shop, pipeline) == {}

@@ -46,6 +46,7 @@ from tests.integration.spark.specs import (
     version,
     with_sql,
 )
+from tests.killed import Killed
 from tests.redo_history import History
 
 pytestmark = pytest.mark.spark
@@ -68,10 +69,6 @@ def move(key: int, to: int, value: str) -> str:
 
 def delete(key: int, value: str) -> str:
     return f"""delete from "SHOP"."T" where "ID" = '{key}' and "V" = '{value}';"""
-
-
-class Killed(BaseException):
-    """Stands for SIGKILL: no code catches it."""
 
 
 def kill_at(monkeypatch: pytest.MonkeyPatch, wanted: str) -> None:

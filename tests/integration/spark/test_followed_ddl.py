@@ -24,7 +24,7 @@ from pipelines.records.batch_spec import ChangeKind, ColumnChange, TableTask
 from pipelines.scn import Scn, ScnRange
 from pipelines.table import Column, OracleType, TableId, TableVersion
 from pipelines.target_options import Readers, TargetOptions
-from tests.integration.spark.test_batch import Killed
+from tests.killed import Killed
 
 pytestmark = pytest.mark.spark
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from pipelines import crash, steps
+from pipelines import steps
 from pipelines.apply.delta.log import read_log
 from tests.fix_shop import Shop, open_shop
-from tests.integration.spark.test_batch import Killed
 from tests.integration.test_pipeline import caught_up
+from tests.killed import killed_at
 
 pytestmark = pytest.mark.spark
 
@@ -59,7 +59,7 @@ def shop(tmp_path: Path) -> Iterator[Shop]:
         yield opened
 
 
-def test_one_commit_has_what_the_ddl_changed_also_after_kills(shop: Shop, spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_commit_has_what_the_ddl_changed_also_after_kills(shop: Shop, spark: Any) -> None:
     marked = {"table": "SHOP.PARTS", "deletes": "mark", "metadata_columns": ["_commit_scn", "_op"]}
     pipeline = shop.pipeline(
         tables=[marked, {"table": "SHOP.MARKS", "key": "rowid"}, {"table": "SHOP.NOTES", "large_objects": "reread"}],
@@ -68,10 +68,8 @@ def test_one_commit_has_what_the_ddl_changed_also_after_kills(shop: Shop, spark:
     steps.take_snapshot(pipeline, source=shop.params, spark=spark)
     shop.run_sql(*CHANGED)
     for point in ("evolve", "merge"):
-        with monkeypatch.context() as killing:
-            killing.setattr(crash, "point", kill_at(point))
-            with pytest.raises(Killed):
-                caught_up(shop, pipeline, spark)
+        with killed_at(point):
+            caught_up(shop, pipeline, spark)
     caught_up(shop, pipeline, spark)
 
     assert verified(shop, pipeline, spark) == {}
@@ -117,14 +115,6 @@ def verified(shop: Shop, pipeline: Any, spark: Any) -> dict[str, Any]:
     """Return the tables that differ from the source, without rows that are marked as deleted."""
     found = steps.verify_tables(pipeline, source=shop.params, spark=spark)
     return {t.table: t for t in found.tables if t.differing_cells or t.source_rows != t.delta_rows}
-
-
-def kill_at(point: str) -> Any:
-    def kill(name: str) -> None:
-        if name == point:
-            raise Killed
-
-    return kill
 
 
 def by_position(spark: Any, path: str) -> list[set[tuple[int, str]]]:

@@ -47,14 +47,11 @@ from pipelines.steps.apply import prepare_batch, record_batch, resume_tables
 from pipelines.steps.snapshot import prepare_snapshot_load, record_snapshot_load
 from pipelines.steps.spark_jobs import run_spark_job
 from pipelines.table import TableId
+from tests.killed import Killed
 from tests.unit.records.samples import TABLE
 
 DBID, RESETLOGS_ID = 7, 11
 TABLES = (TableId("SHOP", "PARTS"), TableId("SHOP", "BINS"))
-
-
-class Killed(BaseException):
-    """Stand for SIGKILL: no step catches it, and none writes while it propagates."""
 
 
 @dataclass(slots=True)
