@@ -1,7 +1,7 @@
-"""Two hosts run one pipeline by turns: ledger in PostgreSQL, landing and lake on S3, and only `redolake` commands.
+"""Two Airflow workers run the DAGs of one pipeline by turns: ledger in PostgreSQL, landing and lake on S3, Spark on a server.
 
-A host is a process with its own working folder; it shares nothing with the other but the pipeline file. One is killed with
-kill -9, with the Spark of its own that it has started, between two tables.
+A host is a process with its own working folder; it shares nothing with the other but the pipeline file and these servers. One
+is killed with kill -9 between two tables. At last a terminal there compares, with a Spark of its own.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ import json
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,30 +19,59 @@ from typing import Any
 import pytest
 import yaml
 
+from demo.walkthrough import listens
 from pipelines.crash import VARIABLE
 from pipelines.runtime import environment
+from tests.fix_postgres import Postgres, free_port
 from tests.fix_s3 import S3
 from tests.fix_shop import Shop
 from tests.fix_spark import QUIET
+from tests.waiting import wait_until
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.airflow]
 
 PARTS, BINS = "SHOP.PARTS", "SHOP.BINS"
+ROOT = Path(__file__).parents[2]
+SECONDS = 240.0
 
 
 @dataclass(slots=True)
 class Host:
+    """A working folder with a worker of Airflow, and a terminal."""
+
     folder: Path
     settings: dict[str, str]
+    worker: subprocess.Popen[str]
+    asked: int = 0
 
-    def start(self, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
-        command = [str(Path(sys.executable).with_name("redolake")), *arguments, "--output", "json"]
+    def run_dag(self, part: str, **conf: Any) -> None:
+        """Run the DAG to its end; it must succeed."""
+        answer = self.ask(part, **conf)
+        wait_until(lambda: answer.exists() or self.worker.poll() is not None, SECONDS, what=f"{part} on {self.folder.name}")
+        assert answer.exists(), self.log()
+        state, tasks = json.loads(answer.read_text())
+        assert state == "success", f"{part}: {tasks}\n{self.log()}"
+
+    def ask(self, part: str, **conf: Any) -> Path:
+        """Let the worker begin to run a DAG; return the file that will hold its answer."""
+        self.asked += 1
+        answer = self.folder.with_name(f"{self.folder.name}-{self.asked}.json")
+        self.tell({"dag": part, "conf": conf, "answer": str(answer)})
+        return answer
+
+    def tell(self, value: dict[str, Any]) -> None:
+        assert self.worker.stdin is not None
+        self.worker.stdin.write(json.dumps(value) + "\n")
+        self.worker.stdin.flush()
+
+    def log(self) -> str:
+        return self.folder.with_suffix(".log").read_text()[-6000:]
+
+    def redolake(self, *words: str, **more: str) -> Any:
+        command = [str(Path(sys.executable).with_name("redolake")), *words, "--output", "json"]
         env = {**environment(), **self.settings, **more}
-        return subprocess.run(command, cwd=self.folder, env=env, capture_output=True, text=True, timeout=300, check=False)
-
-    def run(self, *arguments: str) -> Any:
-        done = self.start(*arguments)
-        assert done.returncode == 0, f"{arguments}: {done.stdout[-1000:]}{done.stderr[-4000:]}"
+        done = subprocess.run(command, cwd=self.folder, env=env, capture_output=True, text=True, timeout=SECONDS, check=False)
+        assert done.returncode == 0, f"{words}: {done.stdout[-1000:]}{done.stderr[-4000:]}"
         return json.loads(done.stdout)
 
 
@@ -49,6 +80,7 @@ class Setup:
     shop: Shop
     bucket: str
     hosts: tuple[Host, Host]
+    with_own_spark: Path  # another pipelines.yml, for the same pipeline
 
     def change(self, number: int) -> None:
         self.shop.run_sql(
@@ -64,57 +96,98 @@ class Setup:
 
 
 @pytest.fixture
-def two_hosts(shop: Shop, s3: S3, bucket: str, postgres_url: str, tmp_path: Path) -> Setup:
+def spark_server(s3: S3, tmp_path: Path) -> Iterator[int]:
+    """Start a Connect server that reads and writes S3; yield its port."""
+    port = free_port()
+    command = [sys.executable, "-m", "pipelines.job.connect_server", "--port", str(port), "--s3"]
+    command += [f"--conf={key}={value}" for key, value in QUIET.items()]
+    with (tmp_path / "spark.log").open("wb") as log:
+        server = subprocess.Popen(command, cwd=tmp_path, env=environment(), stdout=log, stderr=log)
+    try:
+        wait_until(lambda: listens(port) or server.poll() is not None, SECONDS, every=0.1, what="the Connect server")
+        assert server.poll() is None, (tmp_path / "spark.log").read_text()[-3000:]
+        yield port
+    finally:
+        server.terminate()
+        server.wait(30)
+
+
+@pytest.fixture
+def two_hosts(shop: Shop, s3: S3, bucket: str, postgres: Postgres, spark_server: int, tmp_path: Path) -> Iterator[Setup]:
     for table in ("parts", "bins"):
         shop.run_sql(
             f"CREATE TABLE {table} (id NUMBER(9) PRIMARY KEY, place VARCHAR2(20), quantity NUMBER(9))",
             f"ALTER TABLE {table} ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
             f"INSERT INTO {table} VALUES (1, 'floor', 1)",
         )
-    user = shop.oracle.capture_user
-    file = tmp_path / "pipelines.yml"
-    pipeline = {
+    pipeline: dict[str, Any] = {
         "source": {"connection": "oracle_shop", "container": "FREEPDB1"},
         "landing": f"s3://{bucket}/landing",
         "lake": f"s3://{bucket}/lake",
-        "ledger": {"url": postgres_url},
-        "spark": {"conf": dict(QUIET), "tables_at_once": 1},  # it is killed between two of them
+        "ledger": {"url": postgres.new_database()},
+        "schedule": None,
         "tables": [PARTS, BINS],
     }
-    file.write_text(yaml.safe_dump({"pipelines": {"shop": pipeline}}))
-    oracle = {"conn_type": "oracle", "login": user, "password": shop.oracle.passwords[user], "extra": {}}
-    oracle["extra"] = {"dsn": shop.params.dsn}
-    settings = {"REDOLAKE_CONFIG": str(file), "AIRFLOW_CONN_ORACLE_SHOP": json.dumps(oracle), **s3.environment}
-    hosts = []
-    for name in ("here", "there"):
-        (tmp_path / name).mkdir()
-        hosts.append(Host(tmp_path / name, settings))
-    return Setup(shop, bucket, (hosts[0], hosts[1]))
+    tables_in_order = {"conf": dict(QUIET), "tables_at_once": 1}  # a worker is killed between two of them
+    on_server = {**pipeline, "spark": {**tables_in_order, "mode": "connect", "connection": "spark"}}
+    files = tmp_path / "pipelines.yml", tmp_path / "own-spark.yml"
+    for file, one in zip(files, (on_server, {**pipeline, "spark": tables_in_order}), strict=True):
+        file.write_text(yaml.safe_dump({"pipelines": {"shop": one}}))
+    user = shop.oracle.capture_user
+    oracle = {"conn_type": "oracle", "login": user, "password": shop.oracle.passwords[user], "extra": {"dsn": shop.params.dsn}}
+    settings = {
+        "REDOLAKE_CONFIG": str(files[0]),
+        "AIRFLOW_CONN_ORACLE_SHOP": json.dumps(oracle),
+        "AIRFLOW_CONN_SPARK": f"spark-connect://127.0.0.1:{spark_server}",
+        **s3.environment,
+    }
+    database = postgres.new_database().replace("postgresql", "postgresql+psycopg", 1)
+    airflow = {f"AIRFLOW__DATABASE__SQL_ALCHEMY_CONN{kind}": database for kind in ("", "_ASYNC")}
+    with ExitStack() as stack:
+        here = start_host(tmp_path / "here", settings, airflow, stack)
+        there = start_host(tmp_path / "there", settings, {**airflow, VARIABLE: "merge"}, stack)
+        yield Setup(shop, bucket, (here, there), files[1])
 
 
-def test_snapshot_windows_a_kill_verify_and_a_backfill_on_two_hosts(two_hosts: Setup, s3: S3) -> None:
+def start_host(folder: Path, settings: dict[str, str], variables: dict[str, str], stack: ExitStack) -> Host:
+    folder.mkdir()
+    log = stack.enter_context(folder.with_suffix(".log").open("w"))
+    command = [sys.executable, "-m", "tests.e2e.dag_worker"]
+    env = {**environment(), "PYTHONPATH": str(ROOT)}
+    worker = subprocess.Popen(command, cwd=folder, env=env, stdin=subprocess.PIPE, stdout=log, stderr=log, text=True)
+    stack.callback(worker.wait)
+    stack.callback(worker.kill)
+    host = Host(folder, settings, worker)
+    host.tell({**settings, **variables})
+    return host
+
+
+def test_snapshot_windows_a_kill_a_backfill_and_verify_on_two_hosts(two_hosts: Setup, s3: S3) -> None:
     here, there = two_hosts.hosts
-    here.run("doctor")
+    here.redolake("doctor")
     with two_hosts.shop.oracle.connect("SHOP") as connection:
         connection.cursor().execute("INSERT INTO parts VALUES (100, 'long', 100)")
         two_hosts.change(2)
-        first = here.run("run", "--until-caught-up")  # the snapshot, then a window in which the transaction stays open
-        assert (first["windows"], first["batches"]) == (1, 1)
+        here.run_dag("snapshot")
+        there.run_dag("capture")  # the transaction stays open in this window
+        here.run_dag("apply")
+        begin = there.redolake("tables")[0]["complete_to"] + 1
         two_hosts.change(3)
         connection.commit()
     two_hosts.change(4)
 
     before = two_hosts.commits(s3)
-    killed = there.start("run", "--until-caught-up", **{VARIABLE: "merge"})
-    assert killed.returncode == -signal.SIGKILL, killed.stderr[-4000:]
+    there.run_dag("capture")
+    there.ask("apply")
+    assert there.worker.wait(SECONDS) == -signal.SIGKILL, there.log()
     assert sorted(now - then for now, then in zip(two_hosts.commits(s3), before, strict=True)) == [0, 1]
-    here.run("run", "--until-caught-up")
+    here.run_dag("apply")
 
-    verified = there.run("verify")
+    here.run_dag("verify")
+    end = there.redolake("windows")[-1]["end"]
+    here.run_dag("backfill", from_scn=begin, to_scn=end, tables=[PARTS], dry_run=False)
+    verified = there.redolake("verify", REDOLAKE_CONFIG=str(two_hosts.with_own_spark))
     assert [(t["source_rows"], t["delta_rows"], t["differing_cells"]) for t in verified["tables"]] == [(5, 5, 0), (4, 4, 0)]
-    begins, ends = first["tables"][0]["complete_to"] + 1, there.run("windows")[-1]["end"]
-    filled = here.run("backfill", "--from", str(begins), "--to", str(ends), "--execute", PARTS)
-    assert [(t["inserted"], t["updated"], t["deleted"]) for t in filled["tables"]] == [(4, 0, 0)]  # into an empty shadow
     keys = s3.keys(two_hosts.bucket)
     assert any(key.startswith("lake/_shadow/") for key in keys)
     assert any("carry-" in key for key in keys)
