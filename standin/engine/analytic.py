@@ -7,10 +7,12 @@ Oracle's SQL is translated to DuckDB's and runs over Arrow tables of the same sn
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from functools import cache, lru_cache
+from types import NoneType
 from typing import Any
 
 import duckdb
@@ -20,7 +22,7 @@ from sqlglot.transforms import eliminate_join_marks
 
 from standin.engine import datatypes
 from standin.engine.access import conjuncts, is_rownum_limit
-from standin.engine.catalog import ViewSource
+from standin.engine.catalog import ViewRows
 from standin.engine.environment import context
 from standin.engine.frame import Frame
 from standin.engine.inference import UNKNOWN, Sources, infer_columns
@@ -33,6 +35,9 @@ from standin.interface import ColumnInfo, OraError
 
 _CONTEXT_COLUMNS = frozenset({"USER", "UID", "CURRENT_SCHEMA"})
 _BOUND = (exp.Placeholder, exp.CurrentTimestamp, exp.Systimestamp, exp.CurrentDate, exp.Localtimestamp)
+_FEW_ROWS, _KEPT_RESULTS = 200, 1000
+# Equal values of these types are shown alike; with time zones that is not so.
+_ONE_TEXT = frozenset({NoneType, str, int, Decimal, bytes, datetime})
 _MARK = re.compile(r"redolake_bind_(\d+)_")
 _MACROS = (
     "CREATE MACRO ora_text(x) AS CASE WHEN contains(CAST(x AS VARCHAR), '.') AND typeof(x) LIKE 'DECIMAL%' "
@@ -41,94 +46,82 @@ _MACROS = (
 )
 
 
+Input = tuple[str, tuple[ColumnInfo, ...], tuple[tuple[Any, ...], ...]]  # a name, its columns, its rows
+
+
 class AnalyticQuery:
     """One query over DuckDB. Raises OraError for a name that cannot be resolved and for SQL that DuckDB does not know."""
 
     def __init__(self, session: EngineSession, text: str) -> None:
-        self._tree = _normalised(text).copy()
-        self._template: tuple[str, list[exp.Expression]] | None = None
-        if not isinstance(self._tree, exp.Query):
-            raise OraError(3001, f"unimplemented feature: {self._tree.key.upper()}")
-        self._relations: dict[str, Relation] = {}
-        self._referenced: dict[str, frozenset[str]] = {}
-        sources = self._resolve(session)
-        self.columns: tuple[ColumnInfo, ...] = infer_columns(self._tree, sources)
+        nodes = _relation_nodes(text)
+        self._relations = {f"r{number}": relation_of(session, node) for number, node in nodes}
+        shapes = tuple((tuple(r.scope.columns.items()), r.shown) for r in self._relations.values())
+        self._translated = _translation(text, shapes)
+        self.columns: tuple[ColumnInfo, ...] = self._translated.columns
         if not self.columns or any(c.type == UNKNOWN for c in self.columns):
             self.columns = with_known_types(self.columns, self._empty_result(session).schema)
 
     def _empty_result(self, session: EngineSession) -> pa.Table:
         """Run the query over no rows and NULL binds, to learn the result types from DuckDB."""
-        connection = _connection()
-        for name, relation in self._relations.items():
-            wanted = [(i, info) for i, info in relation.scope.columns.values() if info.name in self._referenced[name]]
-            connection.register(name, duck_table(wanted, []))
-        unbound = [None] * (1 + max((int(str(p.this)[1:]) for p in self._tree.find_all(exp.Placeholder)), default=-1))
-        return _run(connection, self._sql(session, Frame(session, unbound)), [])
+        unbound = [None] * (
+            1 + max((_number_of(p) for p in self._translated.bound if isinstance(p, exp.Placeholder)), default=-1)
+        )
+        inputs = tuple((name, tuple(info for _, info in self._wanted(name)), ()) for name in self._relations)
+        return _result(self._sql(Frame(session, unbound, datetime(2000, 1, 1))), inputs)
 
-    def _resolve(self, session: EngineSession) -> Sources:
-        """Give each table of the text a registered name, and note which of its columns the query refers to."""
-        common = {identifier(cte.args["alias"]) for cte in self._tree.find_all(exp.CTE)}
-        wanted = {identifier(c.this) for c in self._tree.find_all(exp.Column) if not isinstance(c.this, exp.Star)}
-        everything = any(not isinstance(star.parent, exp.Count) for star in self._tree.find_all(exp.Star))
-        sources: Sources = {}
-        for number, node in enumerate(list(self._tree.find_all(exp.Table))):
-            if identifier(node.this) in common and not node.args.get("db"):
-                continue
-            relation = relation_of(session, node)
-            name = f"r{number}"
-            self._relations[name] = relation
-            columns = relation.scope.columns
-            self._referenced[name] = frozenset(columns) if everything else frozenset(wanted & columns.keys())
-            sources[name] = tuple(info for _, info in relation.shown)
-            alias = identifier(node.args.get("alias")) or identifier(node.this)
-            node.replace(exp.table_(name, alias=exp.to_identifier(alias, quoted=True), quoted=True))
-        return sources
+    def _wanted(self, name: str) -> list[tuple[int, ColumnInfo]]:
+        """Return the columns of a relation that the query refers to, with their positions."""
+        names = self._translated.referenced[name]
+        return [(at, info) for at, info in self._relations[name].scope.columns.values() if info.name in names]
 
     def open(self, session: EngineSession, frame: Frame) -> Iterator[pa.RecordBatch]:
         """Run the query. All inputs are read before the first batch; a stream's own errors are raised unchanged."""
-        connection = _connection()
-        failures: list[OraError] = []
+        tables, streams = [], {}
         for name, relation in self._relations.items():
-            connection.register(name, self._input(session, frame, name, relation, failures))
-        result = _run(connection, self._sql(session, frame), failures)
-        return oracle_batches(result, self.columns)
+            found = self._input(session, frame, name, relation)
+            if isinstance(found, Sequence):
+                tables.append((name, *self._projected(name, found)))
+            else:
+                streams[name] = found
+        if streams:
+            return self._over_streams(frame, tables, streams)
+        return oracle_batches(_result(self._sql(frame), tuple(tables)), self.columns)
 
-    def _input(
-        self, session: EngineSession, frame: Frame, name: str, relation: Relation, failures: list[OraError]
-    ) -> pa.Table | pa.RecordBatchReader:
-        wanted = [(i, info) for i, info in relation.scope.columns.values() if info.name in self._referenced[name]]
+    def _over_streams(
+        self, frame: Frame, tables: Sequence[Input], streams: Mapping[str, Iterator[pa.RecordBatch]]
+    ) -> Iterator[pa.RecordBatch]:
+        connection, failures = _connection(tables), list[OraError]()
+        for name, stream in streams.items():
+            connection.register(name, _reader(stream, self._wanted(name), failures))
+        return oracle_batches(_run(connection, self._sql(frame), failures), self.columns)
+
+    def _projected(self, name: str, rows: Sequence[Any]) -> tuple[tuple[ColumnInfo, ...], tuple[tuple[Any, ...], ...]]:
+        wanted = self._wanted(name)
+        places = [at for at, _ in wanted]
+        return tuple(info for _, info in wanted), tuple([tuple([row[at] for at in places]) for row in rows])
+
+    def _input(self, session: EngineSession, frame: Frame, name: str, relation: Relation) -> ViewRows:
         if relation.view is not None:
-            rows = relation.view.rows(session, self._referenced[name])
-            if not isinstance(rows, Sequence):
-                return _reader(rows, wanted, failures)
-            return duck_table(wanted, rows)
+            return relation.view.rows(session, self._translated.referenced[name])
         if relation.store is None:
-            return pa.table({"DUMMY": ["X"]})
+            return [("X",)]
         own = session.transaction if relation.version is None else None
         scn = snapshot_scn(session, relation, frame)
         seen = unarchived(session, relation.store, relation.store.visible(scn, own))
-        return duck_table(wanted, [values for _, values in as_seen(session, relation.store, seen, frame)])
+        return [values for _, values in as_seen(session, relation.store, seen, frame)]
 
-    def open_stream(
-        self, session: EngineSession, frame: Frame, view: ViewSource, stream: Iterator[pa.RecordBatch]
-    ) -> Iterator[pa.RecordBatch]:
+    def open_stream(self, session: EngineSession, frame: Frame, stream: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Run the query over a stream that is already open."""
-        limit = _stream_limit(self._tree, frame)
+        (name,) = self._relations
+        limit = self._stream_limit(frame)
         if limit is None:
-            connection, failures = _connection(), list[OraError]()
-            (name,) = self._relations
-            wanted = [(i, c) for i, c in enumerate(view.columns) if c.name in self._referenced[name]]
-            connection.register(name, _reader(stream, wanted, failures))
-            result = _run(connection, self._sql(session, frame), failures)
-            return oracle_batches(result, self.columns)
-        return self._batch_by_batch(session, frame, view, stream, limit)
+            return self._over_streams(frame, (), {name: stream})
+        return self._batch_by_batch(session, name, self._sql(frame), stream, limit)
 
     def _batch_by_batch(
-        self, session: EngineSession, frame: Frame, view: ViewSource, stream: Iterator[pa.RecordBatch], limit: int
+        self, session: EngineSession, name: str, sql: str, stream: Iterator[pa.RecordBatch], limit: int
     ) -> Iterator[pa.RecordBatch]:
-        connection, sql = _connection(), self._sql(session, frame)
-        ((name, wanted_names),) = self._referenced.items()
-        wanted = [(i, c) for i, c in enumerate(view.columns) if c.name in wanted_names]
+        connection, wanted = _connection(), self._wanted(name)
         for batch in stream:
             session.check_cancelled()
             if limit <= 0:
@@ -138,17 +131,70 @@ class AnalyticQuery:
             limit -= result.num_rows
             yield from oracle_batches(result, self.columns)
 
-    def _sql(self, session: EngineSession, frame: Frame) -> str:
-        """Return DuckDB's SQL. Most of it is the same each time: writing a large tree takes longer than running it."""
-        if self._template is None:
-            self._template = _template(self._tree.copy())
-        sql, nodes = self._template
-        return _MARK.sub(lambda mark: str(_bound(nodes[int(mark[1])], session, frame).sql("duckdb", copy=False)), sql)
+    def _stream_limit(self, frame: Frame) -> int | None:
+        """Return the row limit of a query that can run batch by batch; None when it needs all rows at once."""
+        count = self._translated.stream_limit
+        if isinstance(count, exp.Placeholder):
+            count = exp.Literal.number(_value(count, frame))
+        return int(count.name) if isinstance(count, exp.Literal) else None
+
+    def _sql(self, frame: Frame) -> str:
+        """Return DuckDB's SQL with the values of this execution."""
+        return _MARK.sub(lambda mark: _literal(_value(self._translated.bound[int(mark[1])], frame)), self._translated.sql)
 
 
-def _connection() -> duckdb.DuckDBPyConnection:
-    """Return a new connection, with names of its own: a result in use blocks its connection."""
-    return _database().cursor()
+@dataclass(frozen=True, slots=True)
+class _Translation:
+    """A text over relations with certain columns: the part of a query that is the same in every session and database."""
+
+    sql: str  # with a numbered mark for each of `bound`
+    bound: tuple[exp.Expression, ...]  # binds, times and context values
+    columns: tuple[ColumnInfo, ...]
+    referenced: Mapping[str, frozenset[str]]  # the columns of each relation that the query refers to
+    stream_limit: exp.Expression | None
+
+
+Columns = tuple[tuple[str, tuple[int, ColumnInfo]], ...]
+Shape = tuple[Columns, tuple[tuple[int, ColumnInfo], ...]]  # the columns of a relation, and those of *
+
+
+@lru_cache(KEPT_TREES)
+def _relation_nodes(text: str) -> list[tuple[int, exp.Table]]:
+    """Return the tables of a query that are none of its common table expressions, numbered. Nobody may change them."""
+    tree = _normalised(text)
+    if not isinstance(tree, exp.Query):
+        raise OraError(3001, f"unimplemented feature: {tree.key.upper()}")
+    common = {identifier(cte.args["alias"]) for cte in tree.find_all(exp.CTE)}
+    tables = enumerate(tree.find_all(exp.Table))
+    return [(number, node) for number, node in tables if identifier(node.this) not in common or node.args.get("db")]
+
+
+@lru_cache(KEPT_TREES)
+def _translation(text: str, shapes: tuple[Shape, ...]) -> _Translation:
+    """Give each table of the text a registered name, and note which of its columns the query refers to."""
+    tree = _normalised(text).copy()
+    numbers = [number for number, _ in _relation_nodes(text)]
+    nodes = list(tree.find_all(exp.Table))
+    wanted = {identifier(c.this) for c in tree.find_all(exp.Column) if not isinstance(c.this, exp.Star)}
+    everything = any(not isinstance(star.parent, exp.Count) for star in tree.find_all(exp.Star))
+    referenced: dict[str, frozenset[str]] = {}
+    sources: Sources = {}
+    for number, (columns, shown) in zip(numbers, shapes, strict=True):
+        node, name, names = nodes[number], f"r{number}", frozenset(column for column, _ in columns)
+        referenced[name] = names if everything else names & wanted
+        sources[name] = tuple(info for _, info in shown)
+        alias = identifier(node.args.get("alias")) or identifier(node.this)
+        node.replace(exp.table_(name, alias=exp.to_identifier(alias, quoted=True), quoted=True))
+    columns_of_result, limit = infer_columns(tree, sources), _stream_limit(tree)
+    return _Translation(*_template(tree), columns_of_result, referenced, limit)
+
+
+def _connection(tables: Sequence[Input] = ()) -> duckdb.DuckDBPyConnection:
+    """Return a new connection, with names of its own, over these tables: a result in use blocks its connection."""
+    connection = _database().cursor()
+    for name, columns, rows in tables:
+        connection.register(name, duck_table(list(enumerate(columns)), rows))
+    return connection
 
 
 @cache
@@ -160,9 +206,25 @@ def _database() -> duckdb.DuckDBPyConnection:
     return database
 
 
+def _result(sql: str, inputs: tuple[Input, ...]) -> pa.Table:
+    """Compute a query over rows. Clients ask for the dictionary again and again: small results are kept."""
+    tables = [rows for _, _, rows in inputs]
+    is_small = sum(map(len, tables)) <= _FEW_ROWS
+    if is_small and all(value.__class__ in _ONE_TEXT for rows in tables for row in rows for value in row):
+        return _kept_result(sql, inputs)
+    return _computed(sql, inputs)
+
+
+def _computed(sql: str, inputs: tuple[Input, ...]) -> pa.Table:
+    return _run(_connection(inputs), sql, [])
+
+
+_kept_result = lru_cache(_KEPT_RESULTS)(_computed)
+
+
 def _run(connection: duckdb.DuckDBPyConnection, sql: str, failures: list[OraError]) -> pa.Table:
     try:
-        return connection.sql(sql).to_arrow_table()
+        return connection.execute(sql).to_arrow_table()
     except duckdb.Error as error:
         if failures:
             raise failures[0] from None
@@ -208,7 +270,7 @@ def _complete(batch: pa.RecordBatch, wanted: Sequence[tuple[int, ColumnInfo]]) -
     return pa.RecordBatch.from_pydict(arrays or {"ONE": pa.nulls(batch.num_rows)})
 
 
-def _stream_limit(tree: exp.Expression, frame: Frame) -> int | None:
+def _stream_limit(tree: exp.Expression) -> exp.Expression | None:
     """Return the row limit of a query that can run batch by batch; None when it needs all rows at once."""
     parts = ("joins", "group", "having", "order", "distinct", "offset", "with_")
     if (
@@ -221,9 +283,8 @@ def _stream_limit(tree: exp.Expression, frame: Frame) -> int | None:
         return None
     limit = tree.args.get("limit")
     if limit is None:
-        return 2**62
-    count = _bound(limit.expression.copy(), frame.session, frame) if isinstance(limit, exp.Limit) else None
-    return int(count.name) if isinstance(count, exp.Literal) else None
+        return exp.Literal.number(2**62)
+    return limit.expression.copy() if isinstance(limit, exp.Limit) else None
 
 
 @lru_cache(KEPT_TREES)
@@ -288,7 +349,7 @@ def _translated(node: exp.Expression) -> exp.Expression:
     return node
 
 
-def _template(tree: exp.Expression) -> tuple[str, list[exp.Expression]]:
+def _template(tree: exp.Expression) -> tuple[str, tuple[exp.Expression, ...]]:
     """Return the SQL with a numbered mark in place of each bind, time or context value, and their nodes."""
     nodes: list[exp.Expression] = []
 
@@ -298,7 +359,7 @@ def _template(tree: exp.Expression) -> tuple[str, list[exp.Expression]]:
         nodes.append(node)
         return exp.Var(this=f"redolake_bind_{len(nodes) - 1}_")
 
-    return str(_rewritten(tree, marked).sql("duckdb", copy=False)), nodes
+    return str(_rewritten(tree, marked).sql("duckdb", copy=False)), tuple(nodes)
 
 
 def _is_bound(node: exp.Expression) -> bool:
@@ -309,27 +370,32 @@ def _is_bound(node: exp.Expression) -> bool:
     return isinstance(node, _BOUND)
 
 
-def _bound(node: exp.Expression, session: EngineSession, frame: Frame) -> exp.Expression:
-    """Replace a bind, the current time or a context value by a literal."""
+def _number_of(bind: exp.Placeholder) -> int:
+    return int(str(bind.this)[1:])
+
+
+def _value(node: exp.Expression, frame: Frame) -> Any:
+    """Return the value of a bind, the current time or a context value."""
     if isinstance(node, exp.Placeholder):
-        return _literal(frame.binds[int(str(node.this)[1:])])
+        return frame.binds[_number_of(node)]
     if isinstance(node, _BOUND):
-        return _literal(frame.now.replace(microsecond=0) if node.args.get("sysdate") else frame.now)
-    if isinstance(node, exp.Anonymous) and _is_bound(node):
+        return frame.now.replace(microsecond=0) if node.args.get("sysdate") else frame.now
+    if isinstance(node, exp.Anonymous):
         space, key = (e.name for e in node.expressions[:2])
-        return _literal(context(session, space, key))
-    if isinstance(node, exp.Column) and _is_bound(node):
-        return _literal(session.user if identifier(node.this) == "USER" else None)
-    return node
+        return context(frame.session, space, key)
+    return frame.session.user if identifier(node.this) == "USER" else None
 
 
-def _literal(value: Any) -> exp.Expression:
+def _literal(value: Any) -> str:
+    """Return DuckDB's text of a value."""
     if value is None or value == "":
-        return exp.Null()
+        return "NULL"
     if isinstance(value, bool | int | Decimal | float):
-        return exp.Literal.number(int(value) if isinstance(value, bool) else value)
+        number = str(int(value) if isinstance(value, bool) else value)
+        return f"({number})" if number.startswith("-") else number
     if isinstance(value, datetime):
-        return exp.Cast(this=exp.Literal.string(value.isoformat(" ")), to=exp.DataType.build("TIMESTAMP"))
+        return f"CAST('{value.isoformat(' ')}' AS TIMESTAMP)"
     if isinstance(value, bytes):
-        return exp.Anonymous(this="unhex", expressions=[exp.Literal.string(value.hex())])
-    return exp.Literal.string(str(value))
+        return f"unhex('{value.hex()}')"
+    text = str(value).replace("'", "''")
+    return f"'{text}'"

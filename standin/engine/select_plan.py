@@ -49,7 +49,7 @@ class SelectPlan:
         if view is not None:
             rows = view.rows(session, self.referenced)
             if not isinstance(rows, Sequence):
-                return AnalyticQuery(session, self.text).open_stream(session, frame, view, rows)
+                return AnalyticQuery(session, self.text).open_stream(session, frame, rows)
             return self._batches(session, self._result(frame, self._from_view(rows, frame)))
         return self._batches(session, self.tuples(session, frame))
 

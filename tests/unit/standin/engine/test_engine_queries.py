@@ -260,3 +260,21 @@ def test_a_view_shows_numbers_beyond_int64_exactly(shop, stream):
     assert run(shop, "SELECT n FROM v$big") == [(2**64 - 1,), (5,)]
     assert run(shop, "SELECT a.n, COUNT(*) FROM v$big a GROUP BY a.n ORDER BY 1") == [(5, 1), (2**64 - 1, 1)]
     assert run(shop, "SELECT n FROM sys.gv_$big WHERE n > 10") == [(2**64 - 1,)]
+
+
+@pytest.mark.usefixtures("orders")
+def test_a_repeated_query_has_the_rows_of_its_own_time(shop):
+    run(shop, "CREATE TABLE z (id NUMBER(9), at TIMESTAMP WITH TIME ZONE)")
+    run(shop, "INSERT INTO z VALUES (1, TIMESTAMP '2026-02-03 12:00:00 +00:00')")
+    queries = (
+        "SELECT o.id, p.town FROM o JOIN p ON p.who = o.who WHERE o.id > :1 ORDER BY o.id",
+        "SELECT MIN(z.at), COUNT(*) FROM z JOIN z y ON y.id = z.id",
+    )
+    before = [run(shop, queries[0], 3), run(shop, queries[1])]
+
+    run(shop, "UPDATE p SET town = 'Bonn'")
+    run(shop, "UPDATE z SET at = TIMESTAMP '2026-02-03 13:00:00 +01:00'")  # the same instant
+
+    assert before[0] == [(4, "Ulm")] != run(shop, queries[0], 3) == [(4, "Bonn")]
+    assert run(shop, queries[0], 2) == [(4, "Bonn")]
+    assert run(shop, queries[1]) != before[1]
