@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from standin.interface import Session
 from standin.wire.packets import PacketStream
 
-_CHECK_SECONDS = 0.05  # also the time before the first check of a call
+_CHECK_SECONDS = 0.05
+_IDLE_CHECKS = 40  # without a call, after which the thread sleeps: waking it costs every call more than these checks
 
 
 @dataclass(slots=True)
@@ -23,12 +24,13 @@ class RunningCall:
 
 
 class CallWatch:
-    """One thread for all sessions of a listener; it sleeps while no call runs."""
+    """One thread for all sessions of a listener; it sleeps while no call comes."""
 
     def __init__(self) -> None:
         self._calls: dict[PacketStream, RunningCall] = {}
         self._changed = threading.Condition()
-        self._closed = False
+        self._closed = threading.Event()
+        self._is_asleep = False
         self._thread = threading.Thread(target=self._run, name="standin-watch", daemon=True)
 
     def start(self) -> None:
@@ -40,7 +42,7 @@ class CallWatch:
 
     def close(self, deadline_seconds: float) -> None:
         with self._changed:
-            self._closed = True
+            self._closed.set()
             self._changed.notify()
         self._thread.join(deadline_seconds)
 
@@ -49,7 +51,8 @@ class CallWatch:
         call = RunningCall(session)
         with self._changed:
             self._calls[stream] = call
-            self._changed.notify()
+            if self._is_asleep:
+                self._changed.notify()
         try:
             yield call
         finally:
@@ -57,12 +60,14 @@ class CallWatch:
                 self._calls.pop(stream, None)
 
     def _run(self) -> None:
-        while True:
+        idle = 0
+        while not self._closed.wait(_CHECK_SECONDS):
             with self._changed:
-                self._changed.wait_for(lambda: self._closed or self._calls)
-                if self._closed:
-                    return
-                self._changed.wait(_CHECK_SECONDS)
+                idle = 0 if self._calls else idle + 1
+                if idle > _IDLE_CHECKS:
+                    self._is_asleep = True
+                    self._changed.wait_for(lambda: self._closed.is_set() or self._calls)
+                    self._is_asleep = False
                 for stream, call in self._calls.items():
                     if not call.interrupted and stream.is_interrupted():
                         call.interrupted = True
