@@ -107,7 +107,7 @@ def start_standin(
         capture_user = "C##REDOLAKE" if options.is_cdb else "REDOLAKE"
         if capture_user not in database.state.users:
             _create_users(database, password)
-        listener = Listener(database, host, port)
+        listener = Listener(database, host, port, options.verifier_rounds)
         listener.start()
     except BaseException:
         database.close()
@@ -140,8 +140,10 @@ def _create_users(database: Instance, password: str) -> None:
 
 @contextmanager
 def standin(*, host: str = "127.0.0.1", port: int = 0, password: str = "oracle", **options: Any) -> Iterator[StandIn]:
-    """Run a stand-in for a `with` block. `options` are those of DatabaseOptions. Its tables look a minute old."""
+    """Run a stand-in for a `with` block. `options` are those of DatabaseOptions. Its tables look a minute old,
+    and a logon costs little."""
     options.setdefault("ddl_age", 60)
+    options.setdefault("verifier_rounds", 16)
     options.setdefault("supplemental", frozenset({"MIN"}))
     options.setdefault("passwords", (("SYS", password), ("SYSTEM", password)))
     with start_standin(DatabaseOptions(**options), host=host, port=port, password=password) as running:

@@ -79,6 +79,7 @@ class DatabaseOptions:
     # ROW_ID of an index-organized table's rows, which have no physical ROWID: none (NULL), zero (AAA..), or block: of the
     # leaf block, which many rows share
     iot_row_ids: str = "none"
+    verifier_rounds: int = 4096  # of PBKDF2 on both sides of a logon
     background: bool = True  # the ticker thread: SCN heartbeat and switches by time
 
     def oldest_scn(self, current_scn: int) -> int:

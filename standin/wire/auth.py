@@ -9,6 +9,7 @@ import hashlib
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
@@ -16,7 +17,7 @@ from standin.wire.reader import Reader, RequestNotUnderstood
 from standin.wire.requests import Dialect
 
 VERIFIER_12C = 18453
-_VERIFIER_ROUNDS, _SESSION_ROUNDS = 4096, 3
+_SESSION_ROUNDS = 3
 _BLOCK = 16
 
 
@@ -50,21 +51,35 @@ def user_name(typed: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class _Verifier:
+    salt: bytes
+    key: bytes
+
+
+@lru_cache(100)
+def _stored_verifier(password: str, rounds: int) -> _Verifier:
+    """Return the verifier of a password. Like Oracle, keep it with its salt: deriving it is meant to be slow."""
+    salt = secrets.token_bytes(16)
+    key = hashlib.pbkdf2_hmac("sha512", password.encode(), salt + b"AUTH_PBKDF2_SPEEDY_KEY", rounds, 64)
+    return _Verifier(salt, hashlib.sha512(key + salt).digest()[:32])
+
+
+@dataclass(frozen=True, slots=True)
 class Handshake:
     """The server's side of one logon. `password` is None for an unknown user."""
 
     password: str | None
-    salt: bytes = field(default_factory=lambda: secrets.token_bytes(16))
+    rounds: int
     session_salt: bytes = field(default_factory=lambda: secrets.token_bytes(16))
     server_half: bytes = field(default_factory=lambda: secrets.token_bytes(32))
-    unknown_user_key: bytes = field(default_factory=lambda: secrets.token_bytes(32))
+    unknown_user: _Verifier = field(default_factory=lambda: _Verifier(secrets.token_bytes(16), secrets.token_bytes(32)))
 
     def challenge(self) -> tuple[dict[str, str], dict[str, int]]:
         pairs = {
-            "AUTH_SESSKEY": _hex(_encrypt(self._verifier(), self.server_half)),
-            "AUTH_VFR_DATA": _hex(self.salt),
+            "AUTH_SESSKEY": _hex(_encrypt(self._verifier.key, self.server_half)),
+            "AUTH_VFR_DATA": _hex(self._verifier.salt),
             "AUTH_PBKDF2_CSK_SALT": _hex(self.session_salt),
-            "AUTH_PBKDF2_VGEN_COUNT": str(_VERIFIER_ROUNDS),
+            "AUTH_PBKDF2_VGEN_COUNT": str(self.rounds),
             "AUTH_PBKDF2_SDER_COUNT": str(_SESSION_ROUNDS),
         }
         return pairs, {"AUTH_VFR_DATA": VERIFIER_12C}
@@ -72,7 +87,7 @@ class Handshake:
     def accepts(self, answer: Mapping[str, str]) -> bytes | None:
         """Return the proof for the client (AUTH_SVR_RESPONSE), None for a wrong password."""
         try:
-            client_half = _decrypt(self._verifier(), bytes.fromhex(answer["AUTH_SESSKEY"]))[:32]
+            client_half = _decrypt(self._verifier.key, bytes.fromhex(answer["AUTH_SESSKEY"]))[:32]
             key = self._session_key(client_half)
             given = _decrypt(key, bytes.fromhex(answer["AUTH_PASSWORD"]))
         except (KeyError, ValueError) as error:
@@ -83,12 +98,9 @@ class Handshake:
         # JDBC also checks the padding; python-oracledb accepts both forms.
         return _encrypt(key, secrets.token_bytes(_BLOCK) + b"SERVER_TO_CLIENT" + bytes((_BLOCK,)) * _BLOCK)
 
-    def _verifier(self) -> bytes:
-        if self.password is None:
-            return self.unknown_user_key
-        salt = self.salt + b"AUTH_PBKDF2_SPEEDY_KEY"
-        key = hashlib.pbkdf2_hmac("sha512", self.password.encode(), salt, _VERIFIER_ROUNDS, 64)
-        return hashlib.sha512(key + self.salt).digest()[:32]
+    @property
+    def _verifier(self) -> _Verifier:
+        return self.unknown_user if self.password is None else _stored_verifier(self.password, self.rounds)
 
     def _session_key(self, client_half: bytes) -> bytes:
         halves = _hex(client_half + self.server_half).encode()  # the client's half first, and as hex text

@@ -19,26 +19,37 @@ class Reader:
         self._data, self._at, self._more = data, 0, more
 
     def raw(self, size: int) -> bytes:
-        if self._at + size > len(self._data):
-            pieces = [self._data[self._at :]]
-            have = len(pieces[0])
-            while have < size:
-                if self._more is None:
-                    raise RequestNotUnderstood(f"{size - have} bytes are missing")
-                pieces.append(self._more())
-                have += len(pieces[-1])
-            self._data, self._at = b"".join(pieces), 0
-        self._at += size
-        return self._data[self._at - size : self._at]
+        at = self._at
+        end = self._at = at + size
+        if end > len(self._data):
+            at, end = self._refill(at, size)
+        return self._data[at:end]
+
+    def _refill(self, at: int, size: int) -> tuple[int, int]:
+        """Fetch packets until `size` bytes from `at` on are there, and return where they are now."""
+        pieces = [self._data[at:]]
+        have = len(pieces[0])
+        while have < size:
+            if self._more is None:
+                raise RequestNotUnderstood(f"{size - have} bytes are missing")
+            pieces.append(self._more())
+            have += len(pieces[-1])
+        self._data, self._at = b"".join(pieces), size
+        return 0, size
 
     def skip(self, size: int) -> None:
         self.raw(size)
 
     def u8(self) -> int:
-        return self.raw(1)[0]
+        at = self._at
+        self._at = at + 1
+        if at >= len(self._data):
+            at, _ = self._refill(at, 1)
+        return self._data[at]
 
     def u16(self) -> int:
-        return int.from_bytes(self.raw(2), "big")
+        high, low = self.raw(2)
+        return high << 8 | low
 
     def ub(self) -> int:
         """Read a variable-length integer. The sign bit counts, so this also reads sb fields."""

@@ -21,11 +21,12 @@ log = logging.getLogger(__name__)
 
 
 class Listener:
-    def __init__(self, instance: Instance, host: str = "127.0.0.1", port: int = 0) -> None:
+    def __init__(self, instance: Instance, host: str = "127.0.0.1", port: int = 0, verifier_rounds: int = 4096) -> None:
         self.network_faults = NetworkFaults()
         self._instance = instance
         self._socket = socket.create_server((host, port), backlog=128)
         self.host, self.port = self._socket.getsockname()[:2]
+        self._verifier_rounds = verifier_rounds
         self._watch = CallWatch()
         self._accepting = self._acceptor()
         self._sessions: dict[threading.Thread, ClientSession] = {}
@@ -101,7 +102,7 @@ class Listener:
             except OSError:  # closed
                 return
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            session = ClientSession(self._instance, connection, self._watch, self.network_faults)
+            session = ClientSession(self._instance, connection, self._watch, self.network_faults, self._verifier_rounds)
             thread = threading.Thread(target=self._serve, args=(session,), name=f"standin-session-{client[1]}", daemon=True)
             with self._lock:
                 self._sessions[thread] = session

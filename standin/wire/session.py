@@ -32,10 +32,13 @@ class _LoggedOn:
 
 
 class ClientSession:
-    def __init__(self, instance: Instance, connection: socket.socket, watch: CallWatch, network_faults: NetworkFaults) -> None:
+    def __init__(
+        self, instance: Instance, connection: socket.socket, watch: CallWatch, network_faults: NetworkFaults, rounds: int
+    ) -> None:
         self._instance, self._watch, self._network_faults = instance, watch, network_faults
         self._stream = PacketStream(connection)
         self._session: Session | None = None
+        self._rounds = rounds
         self._sequence = 0
 
     def run(self) -> None:
@@ -84,7 +87,7 @@ class ClientSession:
     def _authenticated(self, connect: handshake.ConnectData, dialect: Dialect) -> Session:
         typed = read_auth_request(self._logon_request(Function.AUTH_PHASE_ONE), dialect).user
         user = user_name(typed)
-        logon = Handshake(self._instance.password_of(user, connect.service))
+        logon = Handshake(self._instance.password_of(user, connect.service), self._rounds)
         self._stream.send_data(messages.return_parameters(*logon.challenge()) + messages.status(self._context()))
         answer = read_auth_request(self._logon_request(Function.AUTH_PHASE_TWO), dialect)
         proof = logon.accepts(answer.pairs)
