@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from standin.interface import ColumnInfo, OraError
+from standin.wire.cells import FEW_ROWS
 from tests.integration.standin.wire_fake import FakeInstance, batch, number, rows, text
 
 SQL = "select * from t"
@@ -85,8 +86,10 @@ COLUMNS = {
 }
 
 
+@pytest.mark.parametrize("times", [1, FEW_ROWS], ids=["few rows", "many rows"])
 @pytest.mark.parametrize(("column", "array", "expected"), COLUMNS.values(), ids=COLUMNS)
-def test_a_column_arrives_unchanged(connection, instance, column, array, expected):
+def test_a_column_arrives_unchanged(connection, instance, column, array, expected, times):
+    array, expected = pa.concat_arrays([array] * times), expected * times
     shows(instance, [column, number("AFTER")], array, pa.array(range(len(array))))
     cursor = connection.cursor()
     if column.type == "NUMBER":
