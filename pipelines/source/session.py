@@ -7,6 +7,7 @@ from collections import namedtuple
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
+from functools import cache
 from threading import Thread
 from typing import Any
 
@@ -79,6 +80,12 @@ def _log_in(options: Mapping[str, Any], seconds: float) -> Any:
         ) from error
 
 
+@cache
+def _row_type(names: tuple[str, ...]) -> Any:
+    """Return the type of a statement's rows. Making it takes longer than most statements."""
+    return namedtuple("row", names)  # type: ignore[misc]
+
+
 def _driver_error(error: oracledb.Error) -> DriverError:
     details = error.args[0]
     return DriverError(getattr(details, "code", 0) or 0, getattr(details, "full_code", "") or "", str(details))
@@ -148,8 +155,7 @@ class OracleSession:
         with self._translated(name, sql), self._connection.cursor() as cursor:
             cursor.arraysize = cursor.prefetchrows = 1000
             cursor.execute(sql, dict(binds))
-            row = namedtuple("row", [column[0].lower() for column in cursor.description])  # type: ignore[misc]
-            return [row(*values) for values in cursor]
+            return list(map(_row_type(tuple(column[0].lower() for column in cursor.description))._make, cursor))
 
     def arrow(self, sql: str, binds: Mapping[str, object], rows: int, *, name: str) -> Iterator[Any]:
         """Yield the result as objects with the Arrow PyCapsule stream, `rows` rows each, NUMBER(p, s) exact.
