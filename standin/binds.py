@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
+
+KEPT_TEXTS = 1000
 
 _FIRST_WORD = re.compile(r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/|<<[^>]*>>|\()*([A-Za-z]+)", re.S)
 
@@ -53,6 +56,7 @@ def statement_kind(sql: str) -> str:
     return _KIND_OF_WORD.get(match[1].upper(), "other") if match else "other"
 
 
+@lru_cache(KEPT_TEXTS)
 def scan_binds(sql: str) -> BoundSql:
     """Number the binds of `sql`, outside literals, quoted names and comments."""
     kind = statement_kind(sql)

@@ -74,6 +74,9 @@ class AnalyticQuery:
         names = self._translated.referenced[name]
         return [(at, info) for at, info in self._relations[name].scope.columns.values() if info.name in names]
 
+    def stands(self, session: EngineSession) -> bool:
+        return all(relation.stands(session) for relation in self._relations.values())
+
     def open(self, session: EngineSession, frame: Frame) -> Iterator[pa.RecordBatch]:
         """Run the query. All inputs are read before the first batch; a stream's own errors are raised unchanged."""
         tables, streams = [], {}

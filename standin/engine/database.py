@@ -6,19 +6,16 @@ Everything that changes it happens under `lock`; `changed` is notified when a tr
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from datetime import datetime, timedelta
-from functools import lru_cache
 from pathlib import Path
 
-from standin.binds import BoundSql, scan_binds
 from standin.engine.archived_logs import ArchivedLogs
 from standin.engine.archiver import Archiver
 from standin.engine.clock import Clock
 from standin.engine.keys import Keys
 from standin.engine.locks import Locks
 from standin.engine.options import DatabaseOptions
-from standin.engine.plans import MAX_PLANS, Plans
+from standin.engine.plans import Plans
 from standin.engine.redo_writer import RedoWriter
 from standin.engine.rollback import Rollback
 from standin.engine.row_changes import RowChanges
@@ -57,7 +54,6 @@ class Database:
         self.rows = RowChanges(options, state, self.redo, self.transactions)
         self.rollback = Rollback(self.rows, self.transactions)
         self.keys = Keys(self.tables, self.locks)
-        self.bound: Callable[[str], BoundSql] = lru_cache(maxsize=MAX_PLANS)(scan_binds)
         self.refuses_set_container: int | None = None  # the ORA- code, of SET_CONTAINER_REFUSALS
         self.recovered_to: int | None = None  # the last SCN that an incomplete recovery kept
         self.pdb_flashed_back: tuple[int, int] | None = None  # to this SCN, at that one; OPEN RESETLOGS must follow

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from standin.binds import scan_binds
 from standin.engine.block_expressions import Binds, expression, unknown, with_binds
 from standin.engine.lob_redo import LobCall, as_text, as_units
 from standin.engine.session import EngineSession
@@ -98,7 +99,7 @@ def _rows(session: EngineSession, sql: str, binds: Binds | None, *values: Any) -
     """Return the one column of a query."""
     given: list[Any] = list(values)
     if binds is not None:
-        given = [binds.get(name) for name in session.database.bound(sql).names]
+        given = [binds.get(name) for name in scan_binds(sql).names]
     result = session.execute(sql, [given] if given else ())
     assert isinstance(result, Rows)
     return [value for batch in result.batches for value in batch.columns[0].to_pylist()]

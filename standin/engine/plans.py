@@ -1,4 +1,4 @@
-"""The cache of compiled statements. DDL empties it."""
+"""The cache of compiled statements. DDL ends them, but for queries of views that still have their names."""
 
 from __future__ import annotations
 
@@ -15,17 +15,22 @@ Plan = TypeVar("Plan")
 
 class Plans:
     def __init__(self) -> None:
-        self._plans: OrderedDict[tuple[Any, ...], Any] = OrderedDict()
+        self._plans: OrderedDict[tuple[Any, ...], tuple[int, Any]] = OrderedDict()
+        self._ddls = 0
 
-    def of(self, session: SessionState, text: str, compile_: Callable[[], Plan]) -> Plan:
-        """Return the compiled form of a text for this user, schema and container."""
+    def of(
+        self, session: SessionState, text: str, compile_: Callable[[], Plan], stands: Callable[[Plan], bool] = lambda _: False
+    ) -> Plan:
+        """Return the compiled form of a text for this user, schema and container; after a DDL, an old one if it `stands`."""
         key = (text, session.container, session.schema, session.user)
-        found: Plan | None = self._plans.get(key)
-        if found is None:
-            found = self._plans[key] = compile_()
+        at, plan = self._plans.get(key, (None, None))
+        if plan is None or (at != self._ddls and not stands(plan)):
+            plan = compile_()
+        if at != self._ddls:
+            self._plans[key] = (self._ddls, plan)
             if len(self._plans) > MAX_PLANS:
                 self._plans.popitem(last=False)
-        return found
+        return plan
 
     def forget(self) -> None:
-        self._plans.clear()
+        self._ddls += 1

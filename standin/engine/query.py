@@ -28,6 +28,9 @@ class QueryPlan(Protocol):
 
     def open(self, session: EngineSession, frame: Frame) -> Iterator[pa.RecordBatch]: ...
 
+    def stands(self, session: EngineSession) -> bool:
+        """Return whether a DDL has left the plan as it was."""
+
 
 def compile_query(session: EngineSession, text: str) -> QueryPlan:
     tree = parse_as_written(text)
@@ -92,7 +95,7 @@ def compile_select(session: EngineSession, tree: exp.Select, text: str) -> Selec
     return SelectPlan(
         text, relation, tuple(names), tuple(values), tuple(aggregates), condition_run, tuple(limits), _fetch(tree, compiler),
         order, distinct, target, _wait_of(locks), compiler.row_address or bool(target and target.row_address),
-        _referenced(tree, relation),
+        _referenced(tree, relation), len(list(tree.find_all(exp.Select))) > 1,
     )  # fmt: skip
 
 

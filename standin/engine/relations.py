@@ -33,6 +33,14 @@ class Relation:
     view: ViewSource | None = None
     version: Fn | None = None
     alias: str | None = None
+    named: tuple[str | None, str] = (None, "")  # owner and name, as written
+
+    def stands(self, session: EngineSession) -> bool:
+        """Return whether its name still means the same view to the session, after a DDL."""
+        try:
+            return self.store is None and resolve(session, *self.named) is self.view
+        except OraError:
+            return False
 
 
 def relation_of(session: EngineSession, node: exp.Table) -> Relation:
@@ -48,10 +56,12 @@ def relation_of(session: EngineSession, node: exp.Table) -> Relation:
             require_on(session.account, "FLASHBACK", found.definition)
         scope = table_scope(found, alias)
         shown = tuple(scope.columns[c.name] for c in found.definition.shown)
-        return Relation(scope, shown, store=found, version=version, alias=alias)
+        return Relation(scope, shown, store=found, version=version, alias=alias, named=(owner, name))
     columns = found.columns if found is not None else DUAL
     numbered = {info.name: (i, info) for i, info in enumerate(columns)}
-    return Relation(Scope(numbered, frozenset({alias or name})), tuple(numbered.values()), view=found, alias=alias)
+    return Relation(
+        Scope(numbered, frozenset({alias or name})), tuple(numbered.values()), view=found, alias=alias, named=(owner, name)
+    )
 
 
 def _version(node: exp.Table) -> Fn | None:

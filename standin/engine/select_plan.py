@@ -43,6 +43,10 @@ class SelectPlan:
     lock_wait: float | bool | None
     row_address: bool
     referenced: frozenset[str]
+    has_subquery: bool
+
+    def stands(self, session: EngineSession) -> bool:
+        return not self.has_subquery and self.relation.stands(session)
 
     def open(self, session: EngineSession, frame: Frame) -> Iterator[pa.RecordBatch]:
         view = self.relation.view

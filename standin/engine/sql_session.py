@@ -36,9 +36,9 @@ class SqlSession(EngineSession):
     def _run(self, sql: str, rows: Sequence[Sequence[Any]], batch_errors: bool, describe_only: bool) -> Rows | Done | Called:
         kind = statement_kind(sql)
         if kind == "query":
-            return self._query(self.database.bound(sql), rows[0] if rows else (), describe_only)
+            return self._query(scan_binds(sql), rows[0] if rows else (), describe_only)
         if kind == "dml":
-            return Done() if describe_only else self._dml(self.database.bound(sql), rows, batch_errors)
+            return Done() if describe_only else self._dml(scan_binds(sql), rows, batch_errors)
         if describe_only:
             return Done()
         if kind == "plsql":
@@ -59,7 +59,9 @@ class SqlSession(EngineSession):
             try:
                 with self.database.lock:
                     self.database.redo.stop_sharing_scn()
-                    plan = self.database.plans.of(self, bound.text, lambda: compile_query(self, bound.text))
+                    plan = self.database.plans.of(
+                        self, bound.text, lambda: compile_query(self, bound.text), lambda found: found.stands(self)
+                    )
                     batches = iter(()) if describe_only else plan.open(self, Frame(self, binds))
                     return Rows(plan.columns, self._with_oracle_errors(batches))
             except Stale:

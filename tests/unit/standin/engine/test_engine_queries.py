@@ -11,7 +11,7 @@ import pytest
 from standin.engine import catalog
 from standin.engine.catalog import register_view
 from standin.interface import ColumnInfo, OraError
-from tests.unit.standin.engine.engine_database import error_code, run
+from tests.unit.standin.engine.engine_database import error_code, logon, run
 
 # The value of each expression over the row (1, 'Anna', 1.5, 2026-02-03 04:05:06, NULL).
 EXPRESSIONS = {
@@ -278,3 +278,26 @@ def test_a_repeated_query_has_the_rows_of_its_own_time(shop):
     assert before[0] == [(4, "Ulm")] != run(shop, queries[0], 3) == [(4, "Bonn")]
     assert run(shop, queries[0], 2) == [(4, "Bonn")]
     assert run(shop, queries[1]) != before[1]
+
+
+def test_a_repeated_query_of_a_view_follows_ddl(database, shop, monkeypatch):
+    monkeypatch.setattr(catalog, "VIEWS", dict(catalog.VIEWS))
+    register_view("V$TESTED", [ColumnInfo("N", "NUMBER")], lambda session, _: [(1,)])
+    register_view("ALL_TESTED", [ColumnInfo("N", "NUMBER")], lambda session, _: [(2,)], public=True)
+    sys = logon(database, "SYS", "FREEPDB1")
+    queries = (
+        "SELECT n FROM v$tested",
+        "SELECT MAX(n) FROM v$tested a",
+        "SELECT n FROM all_tested",
+        "SELECT n n FROM all_tested",
+    )
+
+    run(sys, "GRANT SELECT ON v_$tested TO shop")
+    assert [run(shop, query) for query in queries] == [[(1,)], [(1,)], [(2,)], [(2,)]]
+    run(sys, "REVOKE SELECT ON v_$tested FROM shop")
+    assert [error_code(shop, query) for query in queries[:2]] == [942, 942]
+
+    run(shop, "CREATE TABLE all_tested (n NUMBER)")
+    assert [run(shop, query) for query in queries[2:]] == [[], []]
+    run(shop, "DROP TABLE all_tested PURGE")
+    assert [run(shop, query) for query in queries[2:]] == [[(2,)], [(2,)]]
