@@ -68,7 +68,8 @@ def test_a_table_whose_scn_is_out_of_reach_is_read_again_without_the_others(
     pipeline = shop.pipeline(tables=TWO_TABLES)
     shop.work(10)
     fail_reads(shop, code, 2, wrapped_in)
-    loaded = {t.table: t.scn for t in steps.take_snapshot(pipeline, source=shop.params, spark=no_spark).tables}
+    taken = steps.take_snapshot(pipeline, source=shop.params, spark=no_spark, report=lambda _: shop.oracle.database.tick())
+    loaded = {table.table: table.scn for table in taken.tables}
     shop.work(30, seed=3)
     for file in (shop.folder / "landing").glob("redolake-ledger.db*"):
         file.unlink()  # the rebuilt ledger knows each table's own SCN
