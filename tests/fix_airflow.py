@@ -65,6 +65,7 @@ def configure(
         "landing": str(shop.folder / "landing"),
         "lake": str(shop.folder / "lake"),
         "schedule": None,
+        "wait_looks_every_seconds": 0.05,
         "spark": {"connection": "e2e_spark", **spark},
         "window": {"slice_bytes": "100KiB"},
         "tables": list(tables),

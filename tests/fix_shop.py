@@ -57,6 +57,7 @@ class Shop:
             "landing": str(self.folder / "landing"),
             "lake": str(self.folder / "lake"),
             "retry": {"attempts": 2, "first_seconds": 0.1, "most_seconds": 0.1},
+            "wait_looks_every_seconds": 0.05,
             **settings,
         }
         return Pipeline.model_validate(body)

@@ -233,7 +233,9 @@ def write_pipeline(folder: Path) -> Pipeline:
         "source": {"connection": "scenario", "container": "FREEPDB1"},
         "landing": str(folder / "landing"),
         "lake": str(folder / "lake"),
-        "retry": {"attempts": 5, "first_seconds": 0.5, "most_seconds": 2},
+        # Together longer than the 2 s for which a listener refuses clients, and an error that stays is reported soon.
+        "retry": {"attempts": 4, "first_seconds": 0.1, "most_seconds": 0.4},
+        "wait_looks_every_seconds": 0.1,
         "spark": {"conf": QUICK_SPARK},
         "tables": tables,
     }

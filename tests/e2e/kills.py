@@ -47,7 +47,19 @@ SECONDS = 600.0  # of a machine that has much else to do
 
 processes = multiprocessing.get_context("forkserver")
 processes.set_forkserver_preload(
-    ["pipelines.cli", "pipelines.steps", "pipelines.job.job", "pyspark.sql.connect.session", __name__]
+    [
+        "tests.e2e.kill_server",
+        __name__,
+        # What steps, libraries and patches import when they need it.
+        "pipelines.job.comparison",
+        "pipelines.job.job",
+        "pyarrow.dataset",
+        "pydantic.dataclasses",
+        "pyspark.sql.connect.session",
+        "sqlglot.generators.duckdb",
+        "tests.source_comparison",
+        "typer._adapters",
+    ]
 )
 
 
@@ -88,9 +100,9 @@ def killed_only_at(points: frozenset[str]) -> Iterator[None]:
 
 
 def redolake(*arguments: str) -> None:
-    from pipelines.cli import app
+    from tests.e2e.kill_server import COMMAND
 
-    app(list(arguments))
+    COMMAND(list(arguments))
 
 
 def capture_all(name: str) -> None:
@@ -255,7 +267,7 @@ class PipelineCopy:
             spark={"mode": "connect"},
             window={"max_bytes": window_bytes, "slice_bytes": "24KiB" if window_bytes == "48KiB" else window_bytes},
         )
-        body = {"pipelines": {self.name: settings.model_dump(exclude={"name"})}}
+        body = {"pipelines": {self.name: settings.model_dump(exclude={"name"}, exclude_unset=True)}}
         self.settings.write_text(yaml.safe_dump(body))
 
     @property
