@@ -134,8 +134,9 @@ LEFT_OUT = {"crash.py", "runtime.py"}  # the points themselves, Java for Spark
 
 
 @cache
-def functions() -> tuple[tuple[Path, ast.FunctionDef], ...]:
-    files = [f for f in PIPELINES.rglob("*.py") if f.name not in LEFT_OUT]
+def functions(*rooms: str) -> tuple[tuple[Path, ast.FunctionDef], ...]:
+    """Return the functions in these rooms of the product; of all of it where none is named."""
+    files = [f for room in rooms or ("",) for f in (PIPELINES / room).rglob("*.py") if f.name not in LEFT_OUT]
     nodes = ((file, node) for file in files for node in ast.walk(ast.parse(file.read_text())))
     return tuple((file, node) for file, node in nodes if isinstance(node, ast.FunctionDef))
 
@@ -168,9 +169,9 @@ def spark_points() -> set[str]:
     """Return the points after writes of Spark, which are killed in tests/integration/spark/ too."""
     return {
         str(call.args[0].value)
-        for file, function in functions()
+        for _, function in functions("apply", "job")
         for name, call in calls(function)
-        if name == "crash.point" and file.relative_to(PIPELINES).parts[0] in ("apply", "job")
+        if name == "crash.point"
         if isinstance(call.args[0], ast.Constant)
     }
 
