@@ -21,13 +21,18 @@ QUIET = {
     "spark.default.parallelism": "2",
     "spark.databricks.delta.snapshotPartitions": "1",
     "spark.python.worker.reuse": "true",
-    # Short-lived: the first compiler is enough.
-    "spark.driver.extraJavaOptions": QUICK_JAVA,
+    # Short-lived: the first compiler is enough. Most objects live as long as a query's plan, so a large young generation.
+    "spark.driver.extraJavaOptions": f"{QUICK_JAVA} -Xmn512m",
     "spark.driver.memory": "2g",
     # Nearly all the time of these tests went into planning and compiling queries over a few rows.
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.adaptive.enabled": "false",
+    # VACUUM lists the files of a table in this many tasks, by default 10,000.
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "2",
+    # One Java alone writes these lakes. Without these two, Hadoop starts up to ten processes (chmod, readlink) for each commit.
+    "spark.delta.logStore.file.impl": "io.delta.storage.LocalLogStore",
+    "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
 }
 
 
