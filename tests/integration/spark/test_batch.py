@@ -19,13 +19,11 @@ from hypothesis import strategies as st
 
 from pipelines import crash
 from pipelines.apply.delta import merge
-from pipelines.apply.delta.create import create_table
 from pipelines.apply.delta.log import last_txn
 from pipelines.apply.delta.plain_types import COLLATED
 from pipelines.errors import InvariantBroken, LandingConflict, LeaseHeld
 from pipelines.job.batch import run_batch
 from pipelines.job.snapshot import run_snapshot
-from pipelines.job.translation import TRANSLATION
 from pipelines.records.batch_result import BatchResult, RowAccount
 from pipelines.records.batch_spec import ColumnChange, HoldAt
 from pipelines.records.codec import decode, encode
@@ -41,6 +39,8 @@ from tests.integration.spark.specs import (
     committed,
     contents,
     control,
+    created,
+    loaded,
     snapshot_spec,
     task,
     version,
@@ -126,7 +126,7 @@ def test_keys_may_be_swapped_chained_and_reused(spark, tmp_path: Path, caplog: p
     caplog.set_level(logging.INFO, logger="pipelines")
     mine = task(tmp_path)
     start = [{"ID": n, "V": f"v{n}"} for n in range(1, 9)]
-    run_snapshot(spark, snapshot_spec(tmp_path, mine, 5, start))
+    loaded(spark, tmp_path, mine, rows=start)
     rows = [
         *committed(0, 20, (3, move(1, 2, "v1"), "R1"), (3, move(2, 1, "v2"), "R2")),
         *committed(10, 22, (3, move(3, 4, "v3"), "R3"), (3, move(4, 9, "v4"), "R4")),
@@ -146,21 +146,26 @@ def test_keys_may_be_swapped_chained_and_reused(spark, tmp_path: Path, caplog: p
     assert "SHOP.T: applied to SCN 99, +1 ~5 -2" in logged
 
 
-@pytest.mark.parametrize(("rows", "marked"), [(9, 0), (15_000, 1)], ids=["small", "large"])
-def test_only_a_larger_table_gets_deletion_vectors(spark, tmp_path: Path, rows: int, marked: int) -> None:
+def test_only_a_larger_table_gets_deletion_vectors(spark, tmp_path: Path) -> None:
     """A deletion vector keeps the file; the files of a small table are rewritten and stay few."""
-    mine, random = task(tmp_path), Random(1)
-    there = {n: random.randbytes(45).hex() for n in range(1, rows + 1)}
-    run_snapshot(spark, snapshot_spec(tmp_path, mine, 5, [{"ID": key, "V": value} for key, value in there.items()]))
-    redo = committed(0, 20, (2, delete(1, there[1])), (3, update(2, there[2], "new")), (1, insert(rows + 1, "more")))
+    random, redo = Random(1), []
+    tables = {TableId("SHOP", "SMALL"): (201, 9, 0), TableId("SHOP", "LARGE"): (202, 15_000, 1)}  # the marked rows of each
+    tasks = [task(tmp_path, table, object_id) for table, (object_id, _, _) in tables.items()]
+    expected = []
+    for number, (mine, (object_id, rows, _)) in enumerate(zip(tasks, tables.values(), strict=True)):
+        there = {n: random.randbytes(45).hex() for n in range(1, rows + 1)}
+        loaded(spark, tmp_path, mine, rows=[{"ID": key, "V": value} for key, value in there.items()])
+        changes = (2, delete(1, there.pop(1))), (3, update(2, there[2], "new")), (1, insert(rows + 1, "more"))
+        redo += of_table(committed(10 * number, 20, *changes), mine.table.name, object_id)
+        expected.append({**there, 2: "new", rows + 1: "more"})
 
-    run_batch(spark, batch_spec(tmp_path, [land(tmp_path / "w", 10, 100, redo)], [mine]))
+    run_batch(spark, batch_spec(tmp_path, [land(tmp_path / "w", 10, 100, redo)], tasks))
 
-    del there[1]
-    read = spark.read.format("delta").load(mine.target).collect()
-    assert {int(row["ID"]): row["V"] for row in read} == {**there, 2: "new", rows + 1: "more"}
-    last = Path(mine.target, "_delta_log", f"{latest_version(mine.target):020d}.json").read_text()
-    assert sum("deletionVector" in json.loads(line).get("add", {}) for line in last.splitlines()) == marked
+    for mine, rows, (_, _, marked) in zip(tasks, expected, tables.values(), strict=True):
+        read = spark.read.format("delta").load(mine.target).collect()
+        assert {int(row["ID"]): row["V"] for row in read} == rows
+        last = Path(mine.target, "_delta_log", f"{latest_version(mine.target):020d}.json").read_text()
+        assert sum("deletionVector" in json.loads(line).get("add", {}) for line in last.splitlines()) == marked
 
 
 W = Column(3, "W", OracleType("VARCHAR2", length=100), 3)
@@ -175,7 +180,7 @@ def partial(key: int, sets: str, **before: str) -> str:
 def test_a_partial_update_writes_only_what_it_sets(spark, tmp_path: Path) -> None:
     """With supplemental logging of the primary key alone an absent column is unknown, not NULL."""
     mine = task(tmp_path, versions=(version(columns=(ID, V, W)),))
-    create_table(spark, mine.target, mine.versions[0], {}, TRANSLATION)
+    created(spark, mine)
     values = ", ".join(f"({n}, 'v{n}', 'w{n}', 5)" for n in range(1, 12))
     spark.sql(f"INSERT INTO delta.`{mine.target}` VALUES {values}")
     full_insert = """insert into "SHOP"."T"("ID","V","W") values ('{}','{}','{}');"""
@@ -260,8 +265,7 @@ def of_table(rows: list[dict[str, Any]], name: str, object_id: int) -> list[dict
 def test_a_change_that_is_not_understood_holds_its_table_and_no_other(spark, tmp_path: Path) -> None:
     stopped = [task(tmp_path, TableId("SHOP", name), 201 + n) for n, name in enumerate(NOT_UNDERSTOOD)]
     fine = task(tmp_path, TableId("SHOP", "T"), 300)
-    for each in (*stopped, fine):
-        create_table(spark, each.target, each.versions[0], each.rules, TRANSLATION)
+    created(spark, *stopped, fine)
     rows = [row for n, (name, (mine, _)) in enumerate(NOT_UNDERSTOOD.items()) for row in of_table(mine, name, 201 + n)]
     rows += committed(900, 20, (1, insert(2, "b")), object_id=300)
 
@@ -281,8 +285,7 @@ def test_a_change_that_is_not_understood_holds_its_table_and_no_other(spark, tmp
 
 def test_a_writer_that_lost_its_lease_commits_nothing_more(spark, tmp_path: Path) -> None:
     first, second = task(tmp_path), task(tmp_path, TableId("SHOP", "LATER"), 300)
-    for each in (first, second):
-        create_table(spark, each.target, each.versions[0], each.rules, TRANSLATION)
+    created(spark, first, second)
     rows = committed(900, 20, (1, insert(2, "b"))) + of_table(committed(901, 30, (1, insert(3, "c"))), "LATER", 300)
     batch = batch_spec(tmp_path, [land(tmp_path / "w", 10, 100, rows)], [first, second], tables_at_once=1)
 
@@ -299,7 +302,7 @@ def test_a_writer_that_lost_its_lease_commits_nothing_more(spark, tmp_path: Path
 
 def test_a_held_table_is_applied_up_to_its_hold_and_continues_there(spark, tmp_path: Path) -> None:
     mine = task(tmp_path)
-    run_snapshot(spark, snapshot_spec(tmp_path, mine, 5))
+    loaded(spark, tmp_path, mine)
     rows = [*committed(0, 20, (1, insert(1, "a"))), *committed(10, 40, (1, insert(2, "b")))]
     window = land(tmp_path / "w", 10, 100, rows)
     error = {"code": "SchemaConflict", "what": "TRUNCATE", "where": {}, "cure": "snapshot"}
@@ -318,10 +321,10 @@ def test_a_held_table_is_applied_up_to_its_hold_and_continues_there(spark, tmp_p
 
 def test_a_table_restored_to_an_older_version_is_held(spark, tmp_path: Path) -> None:
     mine = task(tmp_path)
-    run_snapshot(spark, snapshot_spec(tmp_path, mine, 5))
+    loaded(spark, tmp_path, mine, rows=[{"ID": 9, "V": "first"}])
     window = land(tmp_path / "w", 10, 100, committed(0, 20, (1, insert(1, "a"))))
     run_batch(spark, batch_spec(tmp_path / "1", [window], [mine]))
-    spark.sql(f"OPTIMIZE delta.`{mine.target}` ZORDER BY (V)").collect()
+    spark.sql(f"OPTIMIZE delta.`{mine.target}`").collect()  # moves the rows of both files to one
     next_window = land(tmp_path / "x", 100, 200, committed(0, 120, (1, insert(2, "b"))))
     assert run_batch(spark, batch_spec(tmp_path / "2", [next_window], [mine])).tables[0].error is None
     spark.sql(f"RESTORE TABLE delta.`{mine.target}` TO VERSION AS OF 0").collect()
@@ -331,12 +334,12 @@ def test_a_table_restored_to_an_older_version_is_held(spark, tmp_path: Path) -> 
     result = run_batch(spark, batch_spec(tmp_path / "3", [later], [mine])).tables[0]
 
     assert (result.state, result.error["code"]) == ("held", "TableSetBack")
-    assert contents(mine) == {}
+    assert contents(mine) == {9: "first"}
 
 
 def test_a_followed_ddl_does_not_count_as_another_writer(spark, tmp_path: Path) -> None:
     mine = task(tmp_path, versions=(version(), version(scn=40, columns=(ID, V, W))), ddl=(ColumnChange(40, "add_column", W),))
-    run_snapshot(spark, snapshot_spec(tmp_path, mine, 5))
+    loaded(spark, tmp_path, mine)
     first = run_batch(spark, batch_spec(tmp_path / "1", [land(tmp_path / "w", 10, 100, [control(0, 20, 7)])], [mine]))
     later = land(tmp_path / "x", 100, 200, committed(0, 120, (1, insert(2, "b"))))
 
@@ -346,7 +349,7 @@ def test_a_followed_ddl_does_not_count_as_another_writer(spark, tmp_path: Path) 
 
 def test_an_unreadable_landed_file_stops_the_batch_also_when_spark_ignores_corrupt_files(spark, tmp_path: Path) -> None:
     mine = task(tmp_path)
-    run_snapshot(spark, snapshot_spec(tmp_path, mine, 5))
+    loaded(spark, tmp_path, mine)
     window = land(tmp_path / "w", 10, 100, committed(0, 20, (1, insert(1, "a"))))
     Path(window.files[0]).write_bytes(b"PAR1 damaged")
     spark.conf.set("spark.sql.files.ignoreCorruptFiles", "true")
@@ -360,7 +363,7 @@ def test_an_unreadable_landed_file_stops_the_batch_also_when_spark_ignores_corru
 
 def test_a_batch_without_changes_commits_nothing(spark, tmp_path: Path) -> None:
     mine = task(tmp_path)
-    run_snapshot(spark, snapshot_spec(tmp_path, mine, 5))
+    loaded(spark, tmp_path, mine)
 
     result = run_batch(spark, batch_spec(tmp_path, [land(tmp_path / "w", 10, 100, [control(0, 20, 7)])], [mine]))
 
@@ -388,7 +391,7 @@ def as_connect_wrote_it(there: Path, target: Path) -> None:
 def test_text_columns_of_an_older_lake_become_plain_strings_in_one_commit(spark, tmp_path: Path, monkeypatch) -> None:
     mine = task(tmp_path)
     first = task(tmp_path / "first")
-    run_snapshot(spark, snapshot_spec(tmp_path, first, 5, [{"ID": 1, "V": "a"}]))
+    loaded(spark, tmp_path, first, rows=[{"ID": 1, "V": "a"}])
     as_connect_wrote_it(Path(first.target), Path(mine.target))
     windows = [land(tmp_path / str(start), start, start + 90, [control(0, start + 10, 7)]) for start in (10, 100)]
     with pytest.raises(KeyError, match="collate"):
@@ -441,7 +444,7 @@ AFTER_DDL = {(1, "2.0", None, 71), (2, "7.5", None, 46), (3, "1.5", None, 46), (
 
 def test_ddl_between_changes_is_followed_and_continues_after_a_kill(spark, tmp_path: Path, monkeypatch) -> None:
     mine = with_ddl(tmp_path)
-    run_snapshot(spark, snapshot_spec(tmp_path, mine, 5))
+    loaded(spark, tmp_path, mine)
     spec = batch_spec(tmp_path, [land(tmp_path / "w", 10, 100, ddl_rows())], [mine])
 
     for point in ("merge", "evolve", "evolve#2", "fill", "merge", "evolve"):
@@ -465,7 +468,7 @@ def test_a_table_replaced_from_before_an_added_default_gets_the_default_again(sp
     )
     rows = [{"ID": 1, "V": "a"}]
     window = land(tmp_path / "w", 10, 100, [control(0, 20, 7)])
-    run_snapshot(spark, snapshot_spec(tmp_path, mine, 5, rows))
+    loaded(spark, tmp_path, mine, rows=rows)
     run_batch(spark, batch_spec(tmp_path / "1", [window], [mine]))
 
     run_snapshot(spark, snapshot_spec(tmp_path, mine, 20, rows, replace=True))
@@ -478,7 +481,7 @@ def test_a_table_replaced_from_before_an_added_default_gets_the_default_again(sp
 def test_an_update_without_a_defaulted_column_keeps_its_value(spark, tmp_path: Path) -> None:
     """Oracle does not rewrite rows for ADD COLUMN .. DEFAULT: their redo shows NULL, or nothing, where SELECT shows 7.5."""
     mine = replace(task(tmp_path, versions=(version(columns=(ID, V, N)),)), defaulted=(3,))
-    create_table(spark, mine.target, mine.versions[0], {}, TRANSLATION)
+    created(spark, mine)
     path = f"delta.`{mine.target}`"
     spark.sql(
         f"INSERT INTO {path} VALUES (1, 'a', 7.5, 5), (2, 'b', 7.5, 5), (3, 'c', 7.5, 5), (4, 'd', 7.5, 5), (6, 'f', 3, 5)"
@@ -516,7 +519,7 @@ def test_the_delta_log_is_listed_once_more_per_commit_and_a_table_without_change
         task(tmp_path, TableId("SHOP", "Q"), 300),
     )
     for each in (ddl, merged, quiet):
-        run_snapshot(spark, snapshot_spec(tmp_path, each, 5))
+        loaded(spark, tmp_path, each)
     rows = [*ddl_rows(), *of_table(committed(80, 20, (1, insert(2, "b"))), "U", 200)]
     listed: list[str] = []
     ls = LocalFileSystem.ls
@@ -539,7 +542,7 @@ def test_two_tables_are_merged_side_by_side_each_at_its_own_position(spark, tmp_
     """Each merge waits, within the session that names its position to Delta, for the other one to get there."""
     mine, other = task(tmp_path), task(tmp_path, TableId("SHOP", "U"), 200)
     for each in (mine, other):
-        run_snapshot(spark, snapshot_spec(tmp_path, each, 5))
+        loaded(spark, tmp_path, each)
     rows = [*committed(0, 20, (1, insert(1, "a"))), *of_table(committed(50, 30, (1, insert(2, "b"))), "U", 200)]
     both_there, merge_sql = threading.Barrier(2), merge.merge_sql
 
@@ -567,7 +570,7 @@ def test_a_batch_that_is_killed_after_each_write_is_finished_by_a_repeat(spark, 
     monkeypatch.setattr(merge, "REWRITTEN_BYTES", 0)  # as in a large table
     mine, other = task(tmp_path), task(tmp_path, TableId("SHOP", "U"), 200)
     for each in (mine, other):
-        run_snapshot(spark, snapshot_spec(tmp_path, each, 5, [{"ID": 1, "V": "old"}]))
+        loaded(spark, tmp_path, each, rows=[{"ID": 1, "V": "old"}])
     rows = [
         *committed(0, 20, (3, update(1, "old", "new"), "R1")),
         *of_table(committed(50, 20, (1, insert(2, "b"))), "U", 200),
@@ -599,7 +602,7 @@ def test_a_batch_that_is_killed_after_each_write_is_finished_by_a_repeat(spark, 
 )
 def test_a_duplicate_redo_row_stops_the_batch_before_any_merge(spark, tmp_path: Path, twice: slice, message: str) -> None:
     mine = task(tmp_path)
-    run_snapshot(spark, snapshot_spec(tmp_path, mine, 5))
+    loaded(spark, tmp_path, mine)
     rows = committed(0, 20, (1, insert(1, "a")))
     again = [{**row, "ordinal": row["ordinal"] + (7 if twice.start else 0)} for row in rows[twice]]
 

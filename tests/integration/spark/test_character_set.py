@@ -7,17 +7,16 @@ from pathlib import Path
 import pytest
 
 from pipelines.job.batch import run_batch
-from pipelines.job.snapshot import run_snapshot
 from pipelines.redo import Encoding
 from tests.integration.spark.landing import land
-from tests.integration.spark.specs import batch_spec, committed, contents, snapshot_spec, task
+from tests.integration.spark.specs import batch_spec, committed, contents, loaded, task
 
 pytestmark = pytest.mark.spark
 
 
 def test_internal_text_is_decoded_in_the_character_set_of_the_spec(spark, tmp_path: Path) -> None:
     mine = task(tmp_path)
-    run_snapshot(spark, snapshot_spec(tmp_path, mine, 5))
+    loaded(spark, tmp_path, mine)
     # C3 A9 are two letters in WE8MSWIN1252; in AL32UTF8 they would be one, and nobody would notice.
     sql = """insert into "SHOP"."T"("COL 1","COL 2") values (HEXTORAW('c102'),HEXTORAW('c3a9'));"""
     unresolved = {"status": 2, "info": "Dictionary Version Mismatch"}
