@@ -153,8 +153,10 @@ def _on_sqlite_connect(connection: SqliteConnection, _record: object) -> None:
 
 
 def _on_sqlite_begin(connection: Connection) -> None:
-    writing = connection.get_execution_options().get(WRITING)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
+    if connection.get_execution_options().get(WRITING):
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+    else:  # it asks for no lock, so it cannot fail, and there are many
+        connection.connection.driver_connection.execute("BEGIN")  # type: ignore[union-attr]
 
 
 def _prepare(engine: Engine) -> None:
