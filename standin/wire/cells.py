@@ -8,7 +8,6 @@ A few rows are encoded value by value.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -83,9 +82,11 @@ def _blocks(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
 
 def _encode_block(batch: pa.RecordBatch, cells: tuple[Cell, ...], locator: Callable[[str | bytes], bytes]) -> EncodedRows:
     parts: list[Part] = [pa.scalar(ROW, pa.binary())]
-    for number, cell in zip(range(batch.num_columns), cells, strict=True):
-        with _named_errors(batch, number, cell):
-            parts += _column_parts(batch.column(number), cell, locator)
+    for name, column, cell in zip(batch.schema.names, batch.columns, cells, strict=True):
+        try:
+            parts += _column_parts(column, cell, locator)
+        except _UNSENDABLE as error:
+            raise _unsendable(name, column, cell, error) from error
     if all(isinstance(part, pa.Scalar) for part in parts):
         parts[0] = pa.array([ROW] * batch.num_rows, pa.binary())
     joined = _joined(parts)
@@ -96,18 +97,21 @@ def _encode_block(batch: pa.RecordBatch, cells: tuple[Cell, ...], locator: Calla
 def _encode_few(batch: pa.RecordBatch, cells: tuple[Cell, ...], locator: Callable[[str | bytes], bytes]) -> EncodedRows:
     """Encode value by value: Arrow's and numpy's fixed costs per column are those of a hundred rows."""
     columns: list[list[bytes]] = [[ROW] * batch.num_rows]
-    for number, cell in zip(range(batch.num_columns), cells, strict=True):
-        column = batch.column(number)
-        with _named_errors(batch, number, cell):
-            encode = _value_encoder(column.type, cell)
-            if encode is not None:
-                columns.append([b"\0" if value is None else encode(value) for value in column.to_pylist()])
-            else:
-                columns.append(
-                    _joined([pa.nulls(batch.num_rows, pa.binary()), *_column_parts(column, cell, locator)]).to_pylist()
-                )
+    for name, column, cell in zip(batch.schema.names, batch.columns, cells, strict=True):
+        try:
+            columns.append(_column_cells(column, cell, locator))
+        except _UNSENDABLE as error:
+            raise _unsendable(name, column, cell, error) from error
     rows = [b"".join(parts) for parts in zip(*columns, strict=True)]
     return EncodedRows(memoryview(b"".join(rows)), np.cumsum([0, *map(len, rows)], dtype=np.int32))
+
+
+def _column_cells(column: pa.Array, cell: Cell, locator: Callable[[str | bytes], bytes]) -> list[bytes]:
+    encode = _value_encoder(column.type, cell)
+    if encode is not None:
+        return [b"\0" if value is None else encode(value) for value in column.to_pylist()]
+    cells: list[bytes] = _joined([pa.nulls(len(column), pa.binary()), *_column_parts(column, cell, locator)]).to_pylist()
+    return cells
 
 
 def _value_encoder(kind: pa.DataType, cell: Cell) -> Callable[[Any], bytes] | None:
@@ -129,13 +133,11 @@ def _joined(parts: Sequence[Part]) -> pa.Array:
     return pc.binary_join_element_wise(*parts, pa.scalar(b"", pa.binary()), null_handling="replace", null_replacement=b"")
 
 
-@contextmanager
-def _named_errors(batch: pa.RecordBatch, number: int, cell: Cell) -> Iterator[None]:
-    try:
-        yield
-    except (TypeError, ValueError, ArithmeticError, pa.ArrowException) as error:
-        column = f"column {batch.schema.names[number]} ({batch.schema.types[number]})"
-        raise ValueError(f"{column} cannot be sent as type {cell.type}: {error}") from error
+_UNSENDABLE = (TypeError, ValueError, ArithmeticError, pa.ArrowException)
+
+
+def _unsendable(name: str, column: pa.Array, cell: Cell, error: Exception) -> ValueError:
+    return ValueError(f"column {name} ({column.type}) cannot be sent as type {cell.type}: {error}")
 
 
 def _column_parts(column: pa.Array, cell: Cell, locator: Callable[[str | bytes], bytes]) -> list[Part]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from standin.interface import ColumnInfo, OraError
 from standin.wire.primitives import clr, dalc, sb, ub
@@ -69,7 +70,8 @@ def _batch_errors(failures: Sequence[tuple[int, OraError]]) -> bytes:
     return number + mark + codes + number + mark + rows + number + mark + texts
 
 
-def describe(columns: Sequence[ColumnInfo], *, wide_scale: bool) -> bytes:
+@lru_cache(1000)
+def describe(columns: tuple[ColumnInfo, ...], *, wide_scale: bool) -> bytes:
     parts = [b"\x10", clr(b"\x01"), ub(1000), ub(len(columns)), b"\x01" if columns else b""]
     for position, column in enumerate(columns, 1):
         kind = column_type(column)

@@ -54,6 +54,10 @@ class Reader:
     def ub(self) -> int:
         """Read a variable-length integer. The sign bit counts, so this also reads sb fields."""
         length = self.u8()
+        if length == 0:
+            return 0
+        if length == 1:
+            return self.u8()
         if length & 0x7F > 8:
             raise RequestNotUnderstood(f"an integer of {length & 0x7F} bytes")
         value = int.from_bytes(self.raw(length & 0x7F), "big")
@@ -62,10 +66,9 @@ class Reader:
     def skip_fields(self, pattern: str) -> None:
         """Skip fields: "b" is a byte, "u" a variable-length integer."""
         for kind in pattern:
-            if kind == "b":
-                self.raw(1)
-            else:
-                self.ub()
+            first = self.u8()
+            if first and kind == "u":
+                self.skip(first & 0x7F)
 
     def clr(self) -> bytes | None:
         length = self.u8()
