@@ -14,6 +14,7 @@ from typing import Any
 from unittest import mock
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pipelines import steps
@@ -21,6 +22,7 @@ from pipelines.apply.comparison import CompareTask, Comparison
 from pipelines.apply.delta.log import read_log
 from pipelines.steps.verify import Verification
 from pipelines.table import ROWID_COLUMN, ROWID_NAME
+from pipelines.target_options import DELETED
 from tests.delta_table import read_delta
 
 Row = tuple[Any, ...]
@@ -48,6 +50,8 @@ def compare(task: CompareTask) -> Comparison:
     assert log is not None
     delta_version = log.last_version_with(task.delta_version)
     delta = read_delta(task.target, delta_version)
+    if task.options.deletes == "mark":
+        delta = delta.filter(pc.invert(pc.fill_null(delta[DELETED], False)))
     commits = [scn for scn in delta["_commit_scn"].to_pylist() if scn is not None]
     assert max(commits, default=0) <= task.complete_to, "the table has commits beyond the SCN it is compared at"
     numbers = {column.name for column in task.version.columns if column.type.name == "NUMBER"}

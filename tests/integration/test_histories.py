@@ -26,7 +26,7 @@ def played() -> list[Played]:
     totals: Counter[str] = Counter()
     kept: list[Played] = []
 
-    @examples(4)
+    @examples(2)
     @given(history=histories(ReferenceCopy.KILLED))
     def check(history: History) -> None:
         with play_into_reference(history) as copy:

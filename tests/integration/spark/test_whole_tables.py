@@ -10,9 +10,11 @@ import pytest
 
 from pipelines import steps
 from pipelines.apply.delta.log import read_log
+from tests.delta_table import read_delta
 from tests.fix_shop import Shop, open_shop
 from tests.integration.test_pipeline import caught_up
 from tests.killed import killed_at
+from tests.source_comparison import compare_with_source
 
 pytestmark = pytest.mark.spark
 
@@ -72,8 +74,8 @@ def test_one_commit_has_what_the_ddl_changed_also_after_kills(shop: Shop, spark:
             caught_up(shop, pipeline, spark)
     caught_up(shop, pipeline, spark)
 
-    assert verified(shop, pipeline, spark) == {}
-    states = by_position(spark, f"{pipeline.lake}/shop/parts")
+    assert differing(shop, pipeline) == {}
+    states = by_position(f"{pipeline.lake}/shop/parts")
     assert len(states) == 3, "the snapshot, the changes before the DDL, and those from it to the window's end"
     first, before, after = states
     assert first == {(n, "first") for n in DAYS}
@@ -82,7 +84,7 @@ def test_one_commit_has_what_the_ddl_changed_also_after_kills(shop: Shop, spark:
 
     shop.run_sql("UPDATE parts SET what = 'end'", "UPDATE notes SET day = 1", "DELETE FROM marks WHERE day = 26")
     caught_up(shop, pipeline, spark)
-    assert verified(shop, pipeline, spark) == {}
+    assert differing(shop, pipeline) == {}
 
 
 def test_changes_of_transactions_that_were_open_at_the_ddl(tmp_path: Path, spark: Any) -> None:
@@ -101,31 +103,29 @@ def test_changes_of_transactions_that_were_open_at_the_ddl(tmp_path: Path, spark
             cursor.execute("INSERT INTO inserted VALUES (2, 'open')")
             shop.run_sql(*(f"ALTER TABLE {table} ADD seen DATE DEFAULT SYSDATE" for table in ("changed", "inserted")))
             caught_up(shop, pipeline, spark)
-            assert verified(shop, pipeline, spark) == {}
+            assert differing(shop, pipeline) == {}
             connection.commit()
         caught_up(shop, pipeline, spark)
 
         held = {t.table: t.error for t in steps.read_status(pipeline).tables if t.error}
         assert list(held) == ["SHOP.INSERTED"]
         assert "a row is older than the DDL that added SEEN" in str(held["SHOP.INSERTED"])
-        assert verified(shop, pipeline, spark) == {}
+        assert differing(shop, pipeline) == {}
 
 
-def verified(shop: Shop, pipeline: Any, spark: Any) -> dict[str, Any]:
+def differing(shop: Shop, pipeline: Any) -> dict[str, Any]:
     """Return the tables that differ from the source, without rows that are marked as deleted."""
-    found = steps.verify_tables(pipeline, source=shop.params, spark=spark)
-    return {t.table: t for t in found.tables if t.differing_cells or t.source_rows != t.delta_rows}
+    return {t.table: t for t in compare_with_source(pipeline, shop.params).tables if not t.equal}
 
 
-def by_position(spark: Any, path: str) -> list[set[tuple[int, str]]]:
+def by_position(path: str) -> list[set[tuple[int, str]]]:
     """Return the rows that each position of the table shows, in all Delta versions that have it."""
     log = read_log(path)
     assert log is not None
     found: list[set[tuple[int, str]]] = []
     for version in range(log.version + 1):
-        frame = spark.read.format("delta").option("versionAsOf", version).load(path)
-        shown = frame.filter("NOT coalesce(_deleted, false)") if "_deleted" in frame.columns else frame
-        rows = {(int(row["ID"]), row["WHAT"]) for row in shown.select("ID", "WHAT").collect()}
+        shown = [row for row in read_delta(path, version).to_pylist() if not row.get("_deleted")]
+        rows = {(int(row["ID"]), row["WHAT"]) for row in shown}
         if rows not in found:
             found.append(rows)
     return found
