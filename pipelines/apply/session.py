@@ -12,7 +12,7 @@ from typing import Literal
 
 from pyspark.sql import SparkSession
 
-from pipelines.runtime import prepare_this_process, spark_jars
+from pipelines.runtime import class_archive, prepare_this_process, spark_jars
 
 DELTA = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
@@ -34,6 +34,7 @@ SESSION = {
 }
 # One spelling of the URL for Python and Spark. Delta's own choice for S3 is kept: a log that one driver at a time may write.
 S3 = {"spark.hadoop.fs.s3.impl": "org.apache.hadoop.fs.s3a.S3AFileSystem"}
+JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 LOGGING = Path(__file__).with_name("log4j2.properties")
 SERVER = {
     "spark.ui.enabled": "false",
@@ -47,7 +48,17 @@ SERVER = {
 
 def spark_conf(extra: Mapping[str, str] | None = None) -> dict[str, str]:
     """Return the settings to start Spark with (spark-submit, Connect server, local session); `extra` wins."""
-    return {**DELTA, **S3, **s3_endpoint(os.environ), **SERVER, **SESSION, **(extra or {})}
+    settings = {**DELTA, **S3, **s3_endpoint(os.environ), **SERVER, **SESSION, **(extra or {})}
+    if (archive := class_archive()).is_file():
+        settings[JAVA_OPTIONS] = java_options(settings.get(JAVA_OPTIONS, ""), archive)
+    return settings
+
+
+def java_options(given: str, archive: Path) -> str:
+    """Return Java's options with the archive of Spark's classes; a warning that it does not fit would be part of the output."""
+    if "-XX:SharedArchiveFile" in given or "-XX:ArchiveClassesAtExit" in given:
+        return given
+    return f"{given} -XX:SharedArchiveFile={archive} -Xlog:cds=error -Xlog:cds+dynamic=error".strip()
 
 
 def s3_endpoint(environ: Mapping[str, str]) -> dict[str, str]:
@@ -76,12 +87,13 @@ def open_session(
             session.conf.set(key, value)
         return session
     builder = SparkSession.builder.appName("redolake")
+    if mode == "local":
+        conf = {JAVA_OPTIONS: f"-Dlog4j2.configurationFile={LOGGING.as_uri()}", **(conf or {})}
     settings = spark_conf(conf)
     if mode == "local":
         prepare_this_process()
         builder = builder.master(master_or_remote or "local[2]")
         settings.setdefault("spark.jars", ",".join(spark_jars(*places)))
-        settings.setdefault("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={LOGGING.as_uri()}")
     for key, value in settings.items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
