@@ -1,7 +1,7 @@
 """`python -m pipelines.job.class_archive`: let Java keep the classes that Spark and Delta load for a batch in an archive.
 
-With it Spark starts with two thirds of the CPU time, since Java does not read and check some 20,000 classes again (JEP 350). Its
-220 MB are worth it where Spark is started for each batch. Write it again after an upgrade of Java or Spark.
+With it Spark starts with two thirds of the CPU time, since Java does not read and check some 20,000 classes again (JEP 350).
+Its 220 MB are worth it where Spark is started for each batch. Write it again after an upgrade of Java or Spark.
 
 Spark runs as a Connect server here, which loads all that a session without a server needs, too.
 """
