@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import struct
 from dataclasses import dataclass
+from functools import lru_cache
 
 from standin.wire.packets import Disconnected, PacketStream, PacketType
 from standin.wire.primitives import clr
@@ -94,12 +95,35 @@ def negotiate(stream: PacketStream) -> Dialect:
     reader.skip(5)
     reader.clr()
     reader.clr()
-    while reader.u16():  # type, then its conversion; an entry without conversion ends here
-        if reader.u16():
-            reader.skip(4)
+    _skip_types(reader)
     reader.finish()
     stream.send_data(bytes((_DATA_TYPES, 0, 0)))
     return dialect
+
+
+def _skip_types(reader: Reader) -> None:
+    length = _length_of_types(reader.rest)
+    if length is None:
+        _read_types(reader)
+    else:
+        reader.skip(length)
+
+
+def _read_types(reader: Reader) -> None:
+    while reader.u16():  # type, then its conversion; an entry without conversion ends here
+        if reader.u16():
+            reader.skip(4)
+
+
+@lru_cache(10)
+def _length_of_types(data: bytes) -> int | None:
+    """Return the length of the list, which is hundreds of entries and the same at each logon; None if `data` ends before."""
+    reader = Reader(data)
+    try:
+        _read_types(reader)
+    except RequestNotUnderstood:
+        return None
+    return len(data) - reader.left
 
 
 def _message(stream: PacketStream, wanted: int) -> Reader:

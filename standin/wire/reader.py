@@ -92,6 +92,11 @@ class Reader:
         return bytes(text)
 
     @property
+    def rest(self) -> bytes:
+        """The bytes of the packets fetched so far that are not read yet."""
+        return self._data[self._at :]
+
+    @property
     def left(self) -> int:
         return len(self._data) - self._at
 
