@@ -1,11 +1,19 @@
-"""Load the fixture modules, and remove what one test's Airflow run would leave to the next."""
+"""Load the fixture modules, make garbage collections cheap, and remove what one test's Airflow run would leave to the next."""
 
+import gc
 import os
 from collections.abc import Iterator
 
 import pytest
 
 pytest_plugins = ["tests.workers", "tests.fix_disk", "tests.fix_postgres", "tests.fix_s3", "tests.fix_spark", "tests.fix_shop"]
+
+
+def pytest_collection_finish() -> None:
+    """Leave what is imported by now out of garbage collections, and collect less often: they took a tenth of the time."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
 
 
 @pytest.fixture(autouse=True)
