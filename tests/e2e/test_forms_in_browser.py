@@ -19,7 +19,7 @@ import yaml
 from pipelines import steps
 from pipelines.config import Pipeline, load_configuration
 from tests.fix_airflow import airflow_db, configure, open_server, run_dag, write_dags
-from tests.fix_browser import browser
+from tests.fix_browser import browser, follow
 from tests.fix_shop import open_shop
 
 __all__ = ["airflow_db", "browser"]
@@ -78,32 +78,43 @@ class Form:
     def button(self) -> Any:
         return self.dialog.get_by_role("button", name="Trigger").last
 
+    def close(self) -> None:
+        self.dialog.get_by_role("button", name="Close").click()
+        self.dialog.wait_for(state="detached")
+
     def send(self) -> tuple[int, dict[str, Any]]:
         """Press the button; return what Airflow's API answers."""
         with self.page.expect_response(lambda r: r.request.method == "POST" and r.url.endswith("/dagRuns")) as answer:
             self.button.click()
+        if answer.value.ok:
+            self.dialog.wait_for(state="detached")
         return answer.value.status, answer.value.json()
 
 
 @pytest.fixture(scope="module")
-def page(browser: Any) -> Iterator[Any]:
-    context = browser.new_context(viewport={"width": 1280, "height": 1600})
-    yield context.new_page()
+def page(browser: Any, site: Site) -> Iterator[Any]:
+    context = browser.new_context(viewport={"width": 1280, "height": 1600}, reduced_motion="reduce")
+    page = context.new_page()
+    page.goto(site.url)
+    yield page
     context.close()
 
 
 @pytest.fixture
-def open_form(page: Any, site: Site) -> Callable[..., Form]:
-    """Return a function that opens a DAG's form."""
+def open_form(page: Any) -> Iterator[Callable[..., Form]]:
+    """Yield a function that opens a DAG's form; close what is open in the end."""
+    form = Form(page, page.locator("[role=dialog][data-state=open]").last)
 
     def opened(part: str, pipeline: str = NAMED) -> Form:
-        page.goto(f"{site.url}/dags/{pipeline}_{part}")
+        follow(page, f"/dags/{pipeline}_{part}")
+        page.get_by_role("heading", name=f"{pipeline}_{part}", exact=True).wait_for()
         page.get_by_role("button", name="Trigger").first.click()
-        dialog = page.locator("[role=dialog][data-state=open]").last
-        dialog.get_by_text("Advanced Options").wait_for()
-        return Form(page, dialog)
+        form.dialog.get_by_text("Advanced Options").wait_for()
+        return form
 
-    return opened
+    yield opened
+    if form.dialog.count():
+        form.close()
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import yaml
 
 from tests.cockpit_ledger import FIRST_SCN, INCARNATION, SCNS, CockpitLedger
 from tests.fix_airflow import airflow_db, open_server, write_dags
-from tests.fix_browser import browser
+from tests.fix_browser import browser, follow
 
 __all__ = ["airflow_db", "browser"]
 
@@ -27,8 +27,8 @@ VIEWS = {
     "phone, light": (PHONE, "light"),
     "phone, dark": (PHONE, "dark"),
 }
-in_every_view = pytest.mark.parametrize("shown", VIEWS, indirect=True)
-in_two_views = pytest.mark.parametrize("shown", ["desktop, light", "phone, dark"], indirect=True)
+in_every_view = pytest.mark.parametrize("view", VIEWS, indirect=True)
+in_two_views = pytest.mark.parametrize("view", ["desktop, light", "phone, dark"], indirect=True)
 
 
 @pytest.fixture(scope="module")
@@ -55,30 +55,40 @@ def url(tmp_path_factory: pytest.TempPathFactory, airflow_db: None) -> Iterator[
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """Airflow's page, and ours in its frame."""
+    """Airflow's page, and ours in its frame; `said` are the errors on the console."""
 
-    url: str
     page: Any
     frame: Any
+    said: list[str]
 
     def open(self, path: str) -> None:
-        self.page.goto(f"{self.url}{path}")
+        follow(self.page, "/")
+        follow(self.page, path)
 
     def inside(self, script: str) -> Any:
         return self.frame.locator("main").evaluate(f"() => {script}")
 
 
-@pytest.fixture
-def shown(request: pytest.FixtureRequest, browser: Any, url: str) -> Iterator[Shown]:
-    """Open Airflow in a size and theme. An error on the console, of the page or of Airflow around it, fails the test."""
+@pytest.fixture(scope="module")
+def view(request: pytest.FixtureRequest, browser: Any, url: str) -> Iterator[Shown]:
+    """Open Airflow in a size and theme, once for all tests of them."""
     size, theme = VIEWS[request.param]
-    context = browser.new_context(viewport=size, color_scheme=theme)
+    context = browser.new_context(viewport=size, color_scheme=theme, reduced_motion="reduce")
     context.add_init_script(f"localStorage.setItem('theme', '{theme}')")
-    page, said = context.new_page(), []
+    page, said = context.new_page(), list[str]()
     page.on("console", lambda message: said.append(message.text) if message.type == "error" else None)
     page.on("pageerror", lambda error: said.append(str(error)))
-    yield Shown(url, page, page.frame_locator("iframe[title=Redolake]"))
+    page.goto(url)
+    yield Shown(page, page.frame_locator("iframe[title=Redolake]"), said)
     context.close()
+
+
+@pytest.fixture
+def shown(view: Shown) -> Iterator[Shown]:
+    """An error on the console, of the page or of Airflow around it, fails the test."""
+    yield view
+    said = view.said[:]
+    view.said.clear()
     assert said == []
 
 
