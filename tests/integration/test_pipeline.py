@@ -172,9 +172,17 @@ def test_a_table_replaced_by_an_older_copy_is_held_until_a_new_snapshot(shop: Sh
     assert differences(shop, pipeline) == {}
 
 
-def test_added_and_dropped_columns_reach_delta_with_the_rows_from_before(shop: Shop, spark: Any) -> None:
-    pipeline = parts_pipeline(shop)
-    shop.run_sql("INSERT INTO parts (id, place, quantity) VALUES (900001, 'W1', 1)")
+def test_added_and_dropped_columns_and_quoted_names_reach_delta_with_the_rows_from_before(shop: Shop, spark: Any) -> None:
+    parts_pipeline(shop)
+    shop.run_sql(
+        "INSERT INTO parts (id, place, quantity) VALUES (900001, 'W1', 1)",
+        'CREATE TABLE "Order Parts" ("Part No" NUMBER(9) PRIMARY KEY, "place" VARCHAR2(20), "select" NUMBER(9))',
+        'ALTER TABLE "Order Parts" ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS',
+        """INSERT INTO "Order Parts" VALUES (1, 'shelf, "left"', 5)""",
+        "CREATE TABLE plain (id NUMBER(9) PRIMARY KEY)",
+        "ALTER TABLE plain ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
+    )
+    pipeline = shop.pipeline(tables=["SHOP.PARTS", 'SHOP."Order Parts"', "SHOP.PLAIN"])
     steps.take_snapshot(pipeline, source=shop.params, spark=spark)
     shop.run_sql(
         "INSERT INTO parts (id, place, quantity) VALUES (900002, 'W2', 2)",
@@ -195,10 +203,17 @@ def test_added_and_dropped_columns_reach_delta_with_the_rows_from_before(shop: S
         "UPDATE parts SET ora_archive_state = '1', quantity = 31 WHERE id = 900003",
         "UPDATE parts SET ora_archive_state = '1' WHERE id = 900001",
     )
+    shop.run_sql(
+        """INSERT INTO "Order Parts" VALUES (2, 'it''s here', 7)""",
+        """UPDATE "Order Parts" SET "select" = 6, "place" = NULL WHERE "Part No" = 1""",
+        'ALTER TABLE plain ADD ("net weight" NUMBER(5))',
+        "INSERT INTO plain VALUES (1, 5)",
+    )
     caught_up(shop, pipeline, spark)
 
     assert differences(shop, pipeline) == {}
-    assert read_overview(pipeline, ledger_url(pipeline), datetime.now(UTC)).ddl == {"add_column": 3, "drop_column": 2}
+    assert read_overview(pipeline, ledger_url(pipeline), datetime.now(UTC)).ddl == {"add_column": 4, "drop_column": 2}
+    assert {t.table for t in steps.read_status(pipeline).tables} == {"SHOP.PARTS", 'SHOP."Order Parts"', "SHOP.PLAIN"}
 
 
 def test_a_table_created_again_is_replaced_by_itself_in_one_commit(shop: Shop, spark: Any) -> None:
@@ -255,28 +270,6 @@ def test_a_better_parser_reads_a_row_again_from_the_landing(shop: Shop, spark: A
     assert """insert into "SHOP"."PARTS"("ID","PLACE","QUANTITY") values ('900001','it''s there','1')""" in str(held.error)
     assert {file: file.stat().st_mtime_ns for file in (shop.folder / "landing").glob("**/windows/*/*")} == landed
     assert differences(shop, pipeline) == {}
-
-
-def test_quoted_names_reach_delta(shop: Shop, spark: Any) -> None:
-    shop.run_sql(
-        'CREATE TABLE "Order Parts" ("Part No" NUMBER(9) PRIMARY KEY, "place" VARCHAR2(20), "select" NUMBER(9))',
-        'ALTER TABLE "Order Parts" ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS',
-        """INSERT INTO "Order Parts" VALUES (1, 'shelf, "left"', 5)""",
-        "CREATE TABLE plain (id NUMBER(9) PRIMARY KEY)",
-        "ALTER TABLE plain ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
-    )
-    pipeline = shop.pipeline(tables=['SHOP."Order Parts"', "SHOP.PLAIN"])
-    steps.take_snapshot(pipeline, source=shop.params, spark=spark)
-    shop.run_sql(
-        """INSERT INTO "Order Parts" VALUES (2, 'it''s here', 7)""",
-        """UPDATE "Order Parts" SET "select" = 6, "place" = NULL WHERE "Part No" = 1""",
-        'ALTER TABLE plain ADD ("net weight" NUMBER(5))',
-        "INSERT INTO plain VALUES (1, 5)",
-    )
-    caught_up(shop, pipeline, spark)
-
-    assert differences(shop, pipeline) == {}
-    assert [t.table for t in steps.read_status(pipeline).tables] == ['SHOP."Order Parts"', "SHOP.PLAIN"]
 
 
 def test_a_generated_life_of_tables_in_delta(tmp_path: Path, spark: Any) -> None:
