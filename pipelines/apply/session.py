@@ -107,15 +107,15 @@ def session_like(spark: SparkSession) -> Iterator[SparkSession]:
         try:
             yield copy
         finally:
-            end_copy(copy)
+            end_connect(copy)
     else:
         yield SparkSession(spark.sparkContext, spark._jsparkSession.cloneSession())
 
 
-def end_copy(copy: SparkSession) -> None:
+def end_connect(session: SparkSession) -> None:
     """End a Connect session, and leave nothing of it in this process: a client is kept until the process ends unless that is
     undone, and the server logs an error for each answer that is released after its session."""
-    client = copy.client
+    client = session.client
     wait(client._release_futures, timeout=10)
     client.release_session()
     client.close()

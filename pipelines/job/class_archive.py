@@ -19,7 +19,7 @@ from typing import Any
 
 from rich.console import Console
 
-from pipelines.apply.session import JAVA_OPTIONS, end_copy, open_session
+from pipelines.apply.session import JAVA_OPTIONS, end_connect, open_session
 from pipelines.job.connect_server import server_command
 from pipelines.runtime import class_archive, environment
 
@@ -28,10 +28,8 @@ SECONDS = 300.0
 
 def write_archive(file: Path) -> None:
     """Write the archive. Raises OSError where the server does not come up, or where this Java writes none."""
-    with tempfile.TemporaryDirectory(prefix="redolake-classes-") as name, socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = int(probe.getsockname()[1])
-        probe.close()
+    port = free_port()
+    with tempfile.TemporaryDirectory(prefix="redolake-classes-") as name:
         folder = Path(name)
         options = f"{JAVA_OPTIONS}=-XX:ArchiveClassesAtExit={file} -XX:TieredStopAtLevel=1 -Xlog:disable"
         conf = [options, f"spark.sql.warehouse.dir={folder}"]
@@ -46,6 +44,12 @@ def write_archive(file: Path) -> None:
             server.wait(SECONDS)
         if not file.is_file():
             raise OSError(f"Java wrote no archive of Spark's classes: {(folder / 'log').read_text()[-500:]}")
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 def wait_for(port: int, server: subprocess.Popen[bytes]) -> None:
@@ -68,7 +72,7 @@ def run_batch(remote: str, folder: Path) -> None:
             spark.conf.set("spark.sql.codegen.wholeStage", compiled)
             run_queries(spark, folder / compiled)
     finally:
-        end_copy(spark)  # a client whose server has gone delays the exit of its process by minutes
+        end_connect(spark)  # a client whose server has gone delays the exit of its process by minutes
 
 
 def run_queries(spark: Any, folder: Path) -> None:
