@@ -30,7 +30,9 @@ QUIET = {
     "spark.sql.adaptive.enabled": "false",
     # VACUUM lists the files of a table in this many tasks, by default 10,000.
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "2",
-    # One Java alone writes these lakes. Without these two, Hadoop starts up to ten processes (chmod, readlink) for each commit.
+}
+# For lakes on disk that one Java alone writes. By default Hadoop starts up to ten processes (chmod, readlink) for each commit.
+ONE_JAVA_ON_DISK = {
     "spark.delta.logStore.file.impl": "io.delta.storage.LocalLogStore",
     "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
 }
@@ -40,7 +42,7 @@ class WorkerSession:
     """The local session of one test process; opening it again after a Connect module costs less than one per module."""
 
     def __init__(self, warehouse: Path) -> None:
-        self.settings = {**QUIET, "spark.sql.warehouse.dir": str(warehouse)}
+        self.settings = {**QUIET, **ONE_JAVA_ON_DISK, "spark.sql.warehouse.dir": str(warehouse)}
         self.session: SparkSession | None = None
 
     def open(self) -> SparkSession:

@@ -62,7 +62,9 @@ class Shown:
     said: list[str]
 
     def open(self, path: str) -> None:
+        """Go to an address of Airflow. The frame of the test before has gone by then."""
         follow(self.page, "/")
+        self.page.locator("iframe[title=Redolake]").wait_for(state="detached")
         follow(self.page, path)
 
     def inside(self, script: str) -> Any:
