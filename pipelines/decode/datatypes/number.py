@@ -8,7 +8,7 @@ checked: a double must have the Oracle value as its shortest text.
 from __future__ import annotations
 
 import re
-from decimal import Context, Decimal
+from decimal import Context, Decimal, InvalidOperation, Overflow, Underflow
 
 import numpy as np
 import pyarrow as pa
@@ -33,7 +33,8 @@ _WHOLE = r"^-?[0-9]+$"
 _SHORT = rf"^-?(?:[0-9]{{1,{DOUBLE_DIGITS}}}|[0-9]{{0,7}}\.[0-9]{{1,7}})$"
 _CANONICAL = r"^(?:0|-?[1-9][0-9]*|-?(?:[1-9][0-9]*)?\.[0-9]*[1-9])$"
 _MOST_BYTES = 21  # of an internal NUMBER that has no end byte: the exponent and 20 pairs of digits
-_EXACT = Context(prec=400)  # Oracle's 1E+125 and 1E-130 with 40 digits; the default of 28 would round
+# Oracle's 1E+125 and 1E-130 with 40 digits, and doubles; the default of 28 digits would round. What lies beyond is no number.
+_EXACT = Context(prec=400, Emin=-999, Emax=999, traps=[InvalidOperation, Overflow, Underflow])
 
 
 def target(oracle_type: OracleType, rule: TypeRule) -> pa.DataType:
@@ -149,7 +150,10 @@ def _fitting(text: str, target: pa.DataType) -> Decimal:
 def _decimal(text: str) -> Decimal:
     if not _LITERAL.fullmatch(text):
         raise ValueError("is not a number")
-    return Decimal(text).normalize(_EXACT)
+    try:
+        return Decimal(text).normalize(_EXACT)
+    except ArithmeticError:
+        raise ValueError("is a number beyond all that Oracle has") from None
 
 
 def _as_text(texts: pa.StringArray) -> Cast:
