@@ -171,6 +171,7 @@ class TableDef:
     comments: dict[str, str] = field(default_factory=dict)  # by column name, the table's own under ""
     is_object_table: bool = False  # CREATE TABLE .. OF a type
     nested: dict[str, str] = field(default_factory=dict)  # the tables that store nested tables, by column
+    counted_rows: int | None = None  # NUM_ROWS, once statistics were gathered
 
     @property
     def object_ids(self) -> list[int]:

@@ -26,7 +26,7 @@ from pipelines.source.preflight import ProbeResult, preflight_findings, prefligh
 from pipelines.source.probe import probe
 from pipelines.source.rds import rds_findings
 from pipelines.source.reread import Wanted, read_again
-from pipelines.source.snapshot import read_snapshot
+from pipelines.source.snapshot import counted_rows, read_snapshot
 from pipelines.source.supplemental import DatabaseLogging, has_needed_logging, logging_cure
 from pipelines.source.table_list import ListedTable, list_tables
 
@@ -44,6 +44,7 @@ __all__ = [
     "connect_params",
     "connection_from_json",
     "connection_from_uri",
+    "counted_rows",
     "first_window_start",
     "has_needed_logging",
     "is_connection_set",

@@ -14,7 +14,7 @@ from pipelines.dictionary_table import DictionaryColumn, DictionaryTable
 from pipelines.scn import Scn
 from pipelines.source.oracle import Source
 from pipelines.source.quoting import quoted
-from pipelines.table import ROWID_NAME, OracleType
+from pipelines.table import ROWID_NAME, OracleType, TableId
 
 DATES = frozenset({"DATE", "TIMESTAMP"})
 NUMBER_TEXT = "TO_CHAR({0}, 'TM9', 'NLS_NUMERIC_CHARACTERS=''.,''')"
@@ -106,6 +106,13 @@ def read_snapshot(
         fetch_rows = min(fetch_rows, LARGE_OBJECT_ROWS)
     sql = snapshot_sql(table, ordered=ordered, rowid=rowid, dates_as_text=dates_as_text)
     yield from source.arrow(sql, {"scn": int(scn)}, fetch_rows, name=f"snapshot of {table.table}")
+
+
+def counted_rows(source: Source, table: TableId, container: str | None) -> int | None:
+    """Return how many rows the table had when its statistics were gathered; None if they never were."""
+    source.use_container(container)
+    found = source.query("counted_rows", owner=table.owner, table_name=table.name)
+    return None if not found or found[0].num_rows is None else int(found[0].num_rows)
 
 
 def show_all_rows(source: Source, table: DictionaryTable, container: str | None) -> None:

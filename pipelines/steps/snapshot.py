@@ -52,6 +52,7 @@ from pipelines.source import (
     ConnectParams,
     Handover,
     Source,
+    counted_rows,
     first_window_start,
     read_container,
     read_encoding,
@@ -261,6 +262,8 @@ def read_table_as_of(
             expected = expected_rows(context, wanted)  # before this snapshot is recorded in place of the last one
             record_snapshot(context, [wanted], SnapshotFact("reading", scn))
             with open_pipeline_source(pipeline, source, pipeline.source.container) as oracle:
+                if expected is None:
+                    expected = counted_rows(oracle, wanted, pipeline.source.container)
                 by_rowid, token = pipeline.table(wanted).key == "rowid", uuid.uuid4().hex
 
                 def write(answers: Iterator[Any]) -> SnapshotFile:

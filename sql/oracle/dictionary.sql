@@ -153,6 +153,10 @@ SELECT table_name FROM all_tables WHERE owner = :owner
 -- Without Oracle's own, for patterns of owners.
 SELECT username FROM all_users WHERE oracle_maintained = 'N'
 
+-- name: counted_rows
+-- What the optimizer's statistics say, which were gathered at some time: an estimate for a progress bar.
+SELECT num_rows FROM all_tables WHERE owner = :owner AND table_name = :table_name
+
 -- name: tables_of_owners
 -- For patterns: all tables, with what tells plain ones from others. Object tables have a view of their own and are not here.
 SELECT owner, table_name, temporary, external, nested, secondary, dropped, iot_type

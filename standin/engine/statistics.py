@@ -1,6 +1,6 @@
-"""DBMS_STATS.GATHER_TABLE_STATS, as far as others see it: FOR COLUMNS (A, B) adds a hidden virtual column.
+"""DBMS_STATS.GATHER_TABLE_STATS, as far as others see it: NUM_ROWS, and FOR COLUMNS (A, B) adds a hidden virtual column.
 
-Statistics themselves are not kept.
+Other statistics are not kept, and those of a schema not at all.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ def gather_table_stats(session: EngineSession, ownname: Any, tabname: Any, partn
     with session.database.lock:
         store = table_named(session, str(ownname), str(tabname))
         table = store.definition
+        table.counted_rows = sum(1 for _ in store.visible(session.database.clock.scn, None))
         for group in _GROUPS.findall(str(method_opt or "")):
             names = [name.strip().upper() for name in group.split(",")]
             if any(table.column(name) is None for name in names):

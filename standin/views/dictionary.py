@@ -50,10 +50,11 @@ def _table(t: TableDef, name: str, iot_name: str | None, iot_type: str | None, *
     parted = t.partitioning is not None and iot_type != "IOT_OVERFLOW"
     logging = None if parted else "YES" if t.logging and not t.temporary else "NO"
     compression = None if parted else "ENABLED" if t.compress else "DISABLED"
+    counted = None if nested or iot_type == "IOT_OVERFLOW" else t.counted_rows
     return ViewRow(
         t.con_id, t.owner, t,
         (
-            t.owner, name, "USERS", t.cluster, iot_name, "VALID", logging, None, iot_type, yes_no(parted),
+            t.owner, name, "USERS", t.cluster, iot_name, "VALID", logging, counted, iot_type, yes_no(parted),
             "Y" if t.temporary else "N", "N", yes_no(nested), "ENABLED" if t.row_movement else "DISABLED", "NO", "NO",
             yes_no(any(c.identity for c in t.columns)), "NO", "ENABLED" if t.logical_replication else "DISABLED",
             compression, None if parted else t.compress or None,

@@ -8,6 +8,7 @@ from pipelines import steps
 from pipelines.context import open_context
 from pipelines.dictionary_table import DictionaryTable
 from pipelines.errors import ConfigurationError, SnapshotTooEarly, SourceBusy
+from pipelines.progress import Progress
 from pipelines.reconcile.next_batch import encoding
 from pipelines.source import handover
 from pipelines.steps.run import capture
@@ -187,3 +188,17 @@ def test_no_snapshot_is_taken_before_capture_has_followed_a_resetlogs(shop: Shop
     while capture(pipeline, shop.params).outcome == "window":
         pass
     assert steps.begin_snapshot(pipeline, shop.params).tables == ("SHOP.PARTS",)
+
+
+@pytest.mark.parametrize(("gathered", "totals"), [(False, [None, 3]), (True, [5, 3])])
+def test_a_first_snapshot_expects_the_rows_of_the_statistics(shop: Shop, gathered: bool, totals: list[int | None]) -> None:
+    shop.run_sql(*PARTS, *(f"INSERT INTO parts (id, place) VALUES ({number}, 'A')" for number in range(5)))
+    if gathered:
+        shop.run_sql("BEGIN DBMS_STATS.GATHER_TABLE_STATS('SHOP', 'PARTS'); END;")
+    shop.run_sql("DELETE FROM parts WHERE id > 2")
+    pipeline, lines = shop.pipeline(tables=["SHOP.PARTS"]), list[str]()
+
+    begun = steps.begin_snapshot(pipeline, shop.params)
+    steps.read_snapshot_table(pipeline, shop.params, begun.scn, "SHOP.PARTS", lines.append)
+
+    assert [line.total for line in lines if isinstance(line, Progress)] == totals, "the last one is exact"
