@@ -15,7 +15,6 @@ from pathlib import Path
 from urllib.parse import quote
 
 from pipelines.config import CONFIG_VARIABLE
-from pipelines.runtime import delta_jars
 from pipelines.runtime import environment as spark_environment
 
 PIPELINE = "shop"
@@ -28,7 +27,6 @@ QUICK_JAVA = (
     "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC "
     "-XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
 )
-CONNECT_SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 REPOSITORY = Path(__file__).resolve().parents[1]
 
 PIPELINE_FILE = """\
@@ -148,11 +146,7 @@ class Services:
         return [*command, "--seconds", str(seconds), "--rate", str(rate), "--sessions", "3"]
 
     def spark_command(self) -> list[str]:
-        from pipelines.apply.session import spark_conf
-
         settings = {
-            "spark.connect.grpc.binding.address": "127.0.0.1",
-            "spark.connect.grpc.binding.port": str(self.spark_port),
             "spark.log.level": "WARN",
             "spark.sql.warehouse.dir": str(self.folder / "spark-warehouse"),
             # The server runs for minutes over thousands of rows: compiling costs more than it saves.
@@ -162,11 +156,8 @@ class Services:
             "spark.sql.codegen.factoryMode": "NO_CODEGEN",
             "spark.sql.adaptive.enabled": "false",
         }
-        command = ["spark-submit", "--class", CONNECT_SERVER, "--name", "redolake-demo", "--master", "local[2]"]
-        command += ["--driver-memory", "1g", "--jars", ",".join(delta_jars())]
-        for key, value in spark_conf(settings).items():
-            command += ["--conf", f"{key}={value}"]
-        return command
+        command = [sys.executable, "-m", "pipelines.job.connect_server", "--port", str(self.spark_port), "--memory", "1g"]
+        return [*command, *(f"--conf={key}={value}" for key, value in settings.items())]
 
     def warm_up_command(self) -> list[str]:
         return [sys.executable, "-m", "demo.warm_up", self.spark_remote, str(self.folder / "warm-up")]

@@ -1,9 +1,8 @@
-"""An S3 server (moto) in its own process. Its address is in the environment, as a user of an S3-compatible store exports it."""
+"""An S3 server (moto) in its own process. Tests have its address in the environment, as a user of such a store exports it."""
 
 from __future__ import annotations
 
 import itertools
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -77,17 +76,18 @@ def open_s3(log: Path) -> Iterator[S3]:
 
 
 @pytest.fixture(scope="session")
-def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3]:
-    """Start the server; its address and credentials are in the environment until the end of the session."""
+def s3_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3]:
     pytest.importorskip("moto", reason="the S3 server of the tests is not installed: make setup")
-    before = dict(os.environ)
     with open_s3(tmp_path_factory.mktemp("s3") / "log") as found:
-        os.environ |= found.environment
         yield found
-    for name in found.environment:
-        os.environ.pop(name)
-        if name in before:
-            os.environ[name] = before[name]
+
+
+@pytest.fixture
+def s3(s3_server: S3, monkeypatch: pytest.MonkeyPatch) -> S3:
+    """The server; its address and credentials are in the environment of the test."""
+    for name, value in s3_server.environment.items():
+        monkeypatch.setenv(name, value)
+    return s3_server
 
 
 @pytest.fixture

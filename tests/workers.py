@@ -23,6 +23,7 @@ STARTED_BY = {
 GROUPS = {
     "connect server, Airflow": (
         "tests/e2e/test_kills_everywhere.py",
+        "tests/e2e/test_two_hosts.py",
         "tests/e2e/test_backfill.py",
         "tests/e2e/test_dags_end_to_end.py",
         "tests/e2e/test_recover_dag.py",
@@ -31,10 +32,10 @@ GROUPS = {
         "tests/e2e/test_submit_failure.py",
         "tests/e2e/test_forms_in_browser.py",
         "tests/e2e/test_page_in_airflow.py",
+        "tests/integration/test_object_store.py",  # the S3 server runs already
         "tests/unit/airflow/",
     ),
     "local Spark": (
-        "tests/e2e/test_two_hosts.py",
         "tests/e2e/test_compose_services.py",
         "tests/integration/spark/",
         "tests/oracle/test_selftest.py",
@@ -81,7 +82,6 @@ SLOW = (
     "tests/integration/test_type_values.py",
     "tests/integration/test_lost_logging.py",
     "tests/integration/test_approvals.py",
-    "tests/integration/test_object_store.py",
     "tests/integration/test_init.py",
     "tests/integration/test_doctor.py",
     "tests/integration/test_redo_dictionary.py",

@@ -14,6 +14,7 @@ from demo.processes import DemoProcesses
 from demo.services import new_services
 from demo.walkthrough import listens
 from tests.fix_airflow import airflow_db
+from tests.fix_s3 import S3
 from tests.fix_spark import WorkerSession
 
 __all__ = ["airflow_db"]
@@ -23,12 +24,13 @@ SESSION = str(uuid.uuid4())
 
 
 @pytest.fixture(scope="session")
-def connect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Start the Spark Connect server that `spark.mode: connect` uses; yield its Airflow connection URI."""
+def connect_server(tmp_path_factory: pytest.TempPathFactory, s3_server: S3) -> Iterator[str]:
+    """Start the Spark Connect server that `spark.mode: connect` uses, on disk and on S3; yield its Airflow connection URI."""
     services = new_services(tmp_path_factory.mktemp("connect"))
     processes = DemoProcesses(services.process_record, services.folder / "logs")
     try:
-        processes.start("spark", services.spark_command(), services.environment(), services.folder)
+        env = {**services.environment(), **s3_server.environment}
+        processes.start("spark", [*services.spark_command(), "--s3"], env, services.folder)
         deadline = time.monotonic() + DEADLINE_SECONDS
         while not listens(services.spark_port):
             processes.check()

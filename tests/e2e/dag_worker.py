@@ -1,8 +1,9 @@
-"""Run DAGs in this process, one after the other, as a worker of Airflow on a host of its own.
+"""Run DAGs as the Airflow workers of several hosts, each a process with a working folder of its own.
 
-`python -m tests.e2e.dag_worker` in the host's working folder reads one line of JSON after the other: first the variables of
-its environment, then requests `{"dag": .., "conf": .., "answer": file}`. It writes the states of the run and of its tasks into
-the file.
+`python -m tests.e2e.dag_worker` reads one line of JSON: the variables of all hosts, and the hosts. It imports Airflow,
+creates its database, then forks the hosts. A host runs one DAG after the other: it reads lines of JSON
+`{"dag": .., "conf": .., "config": file, "answer": file}` and writes the states of the run and of its tasks into the file
+`answer`. When a host has ended, the file `ended` has its exit code, negative if a signal killed it.
 """
 
 from __future__ import annotations
@@ -11,24 +12,55 @@ import json
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 from tests.fix_airflow import run_dag  # removes what points to another Airflow
 
 
 def main() -> None:
-    os.environ |= json.loads(sys.stdin.readline())
+    order = json.loads(sys.stdin.readline())
+    os.environ |= order["variables"]
+    import airflow.api_fastapi.execution_api.app  # noqa: F401  Airflow imports it for the first run
+    from airflow.settings import engine
     from airflow.utils.db import initdb
 
+    initdb()
+    engine.dispose()
+    hosts = {fork(host): host for host in order["hosts"]}
+    for _ in order["hosts"]:
+        pid, status = os.wait()
+        write(Path(hosts[pid]["ended"]), os.waitstatus_to_exitcode(status))
+
+
+def fork(host: dict[str, Any]) -> int:
+    """Return the process that runs the DAGs of the host."""
+    if pid := os.fork():
+        os.close(host["requests"])
+        return pid
+    os.chdir(host["folder"])
+    os.environ |= host["variables"]
+    log = os.open(host["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    os.dup2(log, 1)
+    os.dup2(log, 2)
+    with os.fdopen(host["requests"]) as requests:
+        for line in requests:
+            run(json.loads(line))
+    sys.exit()
+
+
+def run(request: dict[str, Any]) -> None:
     from pipelines.config import load_configuration
 
-    initdb()
-    (pipeline,) = load_configuration(Path(os.environ["REDOLAKE_CONFIG"])).pipelines.values()
-    for line in sys.stdin:
-        request = json.loads(line)
-        answer = Path(request["answer"])
-        unfinished = answer.with_suffix(".unfinished")
-        unfinished.write_text(json.dumps(run_dag(pipeline, request["dag"], request["conf"])))
-        unfinished.rename(answer)
+    os.environ["REDOLAKE_CONFIG"] = request["config"]
+    os.environ.pop("SPARK_CONNECT_MODE_ENABLED", None)  # pyspark notes it in the process, where Airflow's workers run one task
+    (pipeline,) = load_configuration(Path(request["config"])).pipelines.values()
+    write(Path(request["answer"]), run_dag(pipeline, request["dag"], request["conf"]))
+
+
+def write(file: Path, value: Any) -> None:
+    unfinished = file.with_suffix(".unfinished")
+    unfinished.write_text(json.dumps(value))
+    unfinished.rename(file)
 
 
 if __name__ == "__main__":

@@ -1,13 +1,16 @@
-"""The DAGs as Airflow runs them, against the stand-in: what committed in Oracle is in Delta, and nothing else."""
+"""The DAGs as Airflow runs them, against the stand-in: what committed in Oracle is in the tables, and nothing else.
+
+The shop, on two redo threads, with transactions that span windows. A plain fold stands in for Spark. With Spark, on a Connect
+server and by spark-submit: tests/e2e/test_two_hosts.py.
+"""
 
 from __future__ import annotations
 
-import os
 import re
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
+from unittest import mock
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -24,49 +27,13 @@ from pipelines.steps.transactions import OpenTransactionReport
 from pipelines.steps.verify import Verification
 from tests.fix_airflow import configure, run_dag
 from tests.fix_shop import TABLES, Shop, open_shop
-from tests.fix_spark import QUIET
+from tests.plain_lake import PlainLake
 from tests.source_comparison import compare_with_source
 
-pytestmark = [pytest.mark.airflow, pytest.mark.spark]
+pytestmark = pytest.mark.airflow
 
 FIRST = 990_000_000_001  # customers that the workload does not touch
 SET_KEY = re.compile(r'set .*"ID" = .* where', re.IGNORECASE | re.DOTALL)
-
-
-# --- Through spark-submit: one table --------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def parts(shop: Shop, monkeypatch: pytest.MonkeyPatch, airflow_db: None, connect: str) -> Pipeline:
-    """A pipeline whose jobs run by spark-submit; its snapshot is loaded through the Connect server, which runs already."""
-    shop.run_sql(
-        "CREATE TABLE parts (id NUMBER(9) PRIMARY KEY, place VARCHAR2(20), quantity NUMBER(9,2))",
-        "ALTER TABLE parts ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
-    )
-    shop.run_sql("INSERT INTO parts VALUES (1, 'shelf', 1.5)", "INSERT INTO parts VALUES (2, 'floor', 2)")
-    assert run_dag(configure(shop, monkeypatch, ["SHOP.PARTS"], {"mode": "connect"}, connect), "snapshot")[0] == "success"
-    for name in ("JAVA_HOME", "PATH", "PYTHONSAFEPATH"):  # the task sets them, in this process here
-        monkeypatch.setenv(name, os.environ.get(name, ""))
-    monkeypatch.delenv("SPARK_CONNECT_MODE_ENABLED", raising=False)  # pyspark has noted it in this process
-    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
-    return configure(shop, monkeypatch, ["SHOP.PARTS"], {"conf": QUIET}, '{"conn_type": "spark", "host": "local[2]"}')
-
-
-def test_rows_changed_after_a_snapshot_reach_delta_through_spark_submit(shop: Shop, parts: Pipeline) -> None:
-    shop.run_sql("UPDATE parts SET place = 'it''s here' WHERE id = 1", "DELETE FROM parts WHERE id = 2")
-    shop.run_sql("INSERT INTO parts VALUES (3, NULL, -0.25)")
-    shop.switch_logs()
-
-    assert run_dag(parts, "capture")[0] == "success"
-    assert run_dag(parts, "apply")[0] == "success"
-
-    (found,) = compare_with_source(parts).tables
-    assert (found.source_rows, found.delta_rows, found.differing_cells) == (2, 2, 0)
-    state, tasks = run_dag(parts, "apply")
-    assert (state, tasks["spark"]) == ("success", "skipped")
-
-
-# --- Through a Connect server: the shop, on two redo threads, with transactions that span windows -------------------
 
 
 NOTHING_COMPARED = Verification(equal=False, tables=(), declared_gaps=(), dropped=())
@@ -96,9 +63,12 @@ class Replication:
 
 
 @pytest.fixture(scope="module")
-def replication(tmp_path_factory: pytest.TempPathFactory, airflow_db: None, connect: str) -> Iterator[Replication]:
+def replication(tmp_path_factory: pytest.TempPathFactory, airflow_db: None) -> Iterator[Replication]:
+    session = mock.patch("pipelines.apply.session.open_session", return_value=mock.Mock())
     with pytest.MonkeyPatch.context() as patch, open_shop(tmp_path_factory.mktemp("replication")) as shop:
-        yield replicate(shop, configure(shop, patch, TABLES, {"mode": "connect"}, connect))
+        pipeline = configure(shop, patch, TABLES, {"mode": "connect"}, "spark-connect://127.0.0.1:1")
+        with PlainLake().in_place_of_spark(), session:
+            yield replicate(shop, pipeline)
 
 
 def replicate(shop: Shop, pipeline: Pipeline) -> Replication:

@@ -1,6 +1,6 @@
 """A spec file through Spark Connect: with a DDL, and with more windows than a short plan has.
 
-Through spark-submit: tests/e2e/test_dags_end_to_end.py.
+Through spark-submit: tests/e2e/test_two_hosts.py.
 """
 
 from __future__ import annotations

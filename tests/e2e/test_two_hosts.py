@@ -1,16 +1,17 @@
-"""Two Airflow workers run the DAGs of one pipeline by turns: ledger in PostgreSQL, landing and lake on S3, Spark on a server.
+"""Two Airflow workers run the DAGs of one pipeline by turns: ledger in PostgreSQL, landing and lake on S3.
 
-A host is a process with its own working folder; it shares nothing with the other but the pipeline file and these servers. One
-is killed with kill -9 between two tables. At last a terminal there compares, with a Spark of its own.
+Spark runs on a Connect server, and once by spark-submit. A host is a process with its own working folder; it shares nothing
+with the other but the pipeline file and these servers. One is killed with kill -9 between two tables.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,11 +20,12 @@ from typing import Any
 import pytest
 import yaml
 from deltalake import DeltaTable
+from typer.testing import CliRunner
 
-from demo.walkthrough import listens
+from pipelines.cli import app
 from pipelines.crash import VARIABLE
 from pipelines.runtime import environment
-from tests.fix_postgres import Postgres, free_port
+from tests.fix_postgres import Postgres
 from tests.fix_s3 import S3
 from tests.fix_shop import Shop
 from tests.fix_spark import QUIET
@@ -34,46 +36,44 @@ pytestmark = [pytest.mark.spark, pytest.mark.airflow]
 PARTS, BINS = "SHOP.PARTS", "SHOP.BINS"
 ROOT = Path(__file__).parents[2]
 SECONDS = 240.0
+DONE = {"prepare": "success", "spark": "success", "record": "success"}
 
 
 @dataclass(slots=True)
 class Host:
-    """A working folder with a worker of Airflow, and a terminal."""
+    """A working folder, and the pipe to a worker of Airflow there."""
 
     folder: Path
-    settings: dict[str, str]
-    worker: subprocess.Popen[str]
+    requests: int
     asked: int = 0
 
-    def run_dag(self, part: str, **conf: Any) -> None:
-        """Run the DAG to its end; it must succeed."""
-        answer = self.ask(part, **conf)
-        wait_until(lambda: answer.exists() or self.worker.poll() is not None, SECONDS, what=f"{part} on {self.folder.name}")
-        assert answer.exists(), self.log()
+    def run_dag(self, part: str, file: Path, **conf: Any) -> dict[str, str]:
+        """Run the DAG to its end; it must succeed. Return the states of its tasks."""
+        answer = self.ask(part, file, **conf)
+        wait_until(lambda: answer.exists() or self.ended.exists(), SECONDS, 0.05, f"{part} on {self.folder.name}")
+        assert answer.exists(), self.said()
         state, tasks = json.loads(answer.read_text())
-        assert state == "success", f"{part}: {tasks}\n{self.log()}"
+        assert state == "success", f"{part}: {tasks}\n{self.said()}"
+        return dict(tasks)
 
-    def ask(self, part: str, **conf: Any) -> Path:
+    def ask(self, part: str, file: Path, **conf: Any) -> Path:
         """Let the worker begin to run a DAG; return the file that will hold its answer."""
         self.asked += 1
         answer = self.folder.with_name(f"{self.folder.name}-{self.asked}.json")
-        self.tell({"dag": part, "conf": conf, "answer": str(answer)})
+        request = {"dag": part, "conf": conf, "config": str(file), "answer": str(answer)}
+        os.write(self.requests, f"{json.dumps(request)}\n".encode())
         return answer
 
-    def tell(self, value: dict[str, Any]) -> None:
-        assert self.worker.stdin is not None
-        self.worker.stdin.write(json.dumps(value) + "\n")
-        self.worker.stdin.flush()
+    @property
+    def ended(self) -> Path:
+        return self.folder.with_suffix(".ended")
 
-    def log(self) -> str:
-        return self.folder.with_suffix(".log").read_text()[-6000:]
+    @property
+    def log(self) -> Path:
+        return self.folder.with_suffix(".log")
 
-    def redolake(self, *words: str, **more: str) -> Any:
-        command = [str(Path(sys.executable).with_name("redolake")), *words, "--output", "json"]
-        env = {**environment(), **self.settings, **more}
-        done = subprocess.run(command, cwd=self.folder, env=env, capture_output=True, text=True, timeout=SECONDS, check=False)
-        assert done.returncode == 0, f"{words}: {done.stdout[-1000:]}{done.stderr[-4000:]}"
-        return json.loads(done.stdout)
+    def said(self) -> str:
+        return "".join(file.read_text()[-6000:] for file in (self.folder.with_name("workers.log"), self.log) if file.exists())
 
 
 @dataclass(slots=True)
@@ -81,7 +81,8 @@ class Setup:
     shop: Shop
     bucket: str
     hosts: tuple[Host, Host]
-    with_own_spark: Path  # another pipelines.yml, for the same pipeline
+    file: Path
+    by_submit: Path  # another pipelines.yml, for the same pipeline
 
     def change(self, number: int) -> None:
         self.shop.run_sql(
@@ -93,42 +94,30 @@ class Setup:
     def commits(self, s3: S3) -> list[int]:
         """Return the number of commits of each Delta table."""
         keys = [key for key in s3.keys(self.bucket) if key.endswith(".json")]
-        return [sum(f"/{table}/_delta_log/" in key for key in keys) for table in ("parts", "bins")]
+        return [sum(f"lake/shop/{table}/_delta_log/" in key for key in keys) for table in ("parts", "bins")]
 
-    def keys_in_shadow(self, s3: S3) -> list[int]:
-        """Return the keys of the rows in the only shadow table."""
+    def shadow(self, s3: S3) -> str:
         (shadow,) = {
             key.partition("/_delta_log/")[0]
             for key in s3.keys(self.bucket)
             if key.startswith("lake/_shadow/") and "_delta_log" in key
         }
+        return shadow
+
+    def keys_of(self, s3: S3, table: str) -> list[int]:
+        """Return the keys of the rows in a Delta table."""
         options = {**s3.environment, "AWS_ALLOW_HTTP": "true"}
-        rows = DeltaTable(f"s3://{self.bucket}/{shadow}", storage_options=options).to_pyarrow_table()
+        rows = DeltaTable(f"s3://{self.bucket}/{table}", storage_options=options).to_pyarrow_table(columns=["ID"])
         return sorted(map(int, rows["ID"].to_pylist()))
 
 
 @pytest.fixture
-def spark_server(s3: S3, tmp_path: Path) -> Iterator[int]:
-    """Start a Connect server that reads and writes S3; yield its port."""
-    port = free_port()
-    command = [sys.executable, "-m", "pipelines.job.connect_server", "--port", str(port), "--s3"]
-    command += [f"--conf={key}={value}" for key, value in QUIET.items()]
-    with (tmp_path / "spark.log").open("wb") as log:
-        server = subprocess.Popen(command, cwd=tmp_path, env=environment(), stdout=log, stderr=log)
-    try:
-        wait_until(lambda: listens(port) or server.poll() is not None, SECONDS, every=0.1, what="the Connect server")
-        assert server.poll() is None, (tmp_path / "spark.log").read_text()[-3000:]
-        yield port
-    finally:
-        server.terminate()
-        server.wait(30)
-
-
-@pytest.fixture
-def two_hosts(shop: Shop, s3: S3, bucket: str, postgres: Postgres, spark_server: int, tmp_path: Path) -> Iterator[Setup]:
+def two_hosts(
+    shop: Shop, s3: S3, bucket: str, postgres: Postgres, connect: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Setup]:
     for table in ("parts", "bins"):
         shop.run_sql(
-            f"CREATE TABLE {table} (id NUMBER(9) PRIMARY KEY, place VARCHAR2(20), quantity NUMBER(9))",
+            f"CREATE TABLE {table} (id NUMBER(9) PRIMARY KEY, place VARCHAR2(20), quantity NUMBER(9,2))",
             f"ALTER TABLE {table} ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
             f"INSERT INTO {table} VALUES (1, 'floor', 1)",
         )
@@ -140,66 +129,105 @@ def two_hosts(shop: Shop, s3: S3, bucket: str, postgres: Postgres, spark_server:
         "schedule": None,
         "tables": [PARTS, BINS],
     }
-    tables_in_order = {"conf": dict(QUIET), "tables_at_once": 1}  # a worker is killed between two of them
-    on_server = {**pipeline, "spark": {**tables_in_order, "mode": "connect", "connection": "spark"}}
-    files = tmp_path / "pipelines.yml", tmp_path / "own-spark.yml"
-    for file, one in zip(files, (on_server, {**pipeline, "spark": tables_in_order}), strict=True):
-        file.write_text(yaml.safe_dump({"pipelines": {"shop": one}}))
+    on_server = {"mode": "connect", "connection": "spark", "tables_at_once": 1}  # a worker is killed between two of them
+    by_submit = {"mode": "submit", "connection": "submit", "conf": dict(QUIET)}
+    files = tmp_path / "pipelines.yml", tmp_path / "by-submit.yml"
+    for file, spark in zip(files, (on_server, by_submit), strict=True):
+        file.write_text(yaml.safe_dump({"pipelines": {"shop": {**pipeline, "spark": spark}}}))
     user = shop.oracle.capture_user
     oracle = {"conn_type": "oracle", "login": user, "password": shop.oracle.passwords[user], "extra": {"dsn": shop.params.dsn}}
-    settings = {
-        "REDOLAKE_CONFIG": str(files[0]),
+    connections = {
         "AIRFLOW_CONN_ORACLE_SHOP": json.dumps(oracle),
-        "AIRFLOW_CONN_SPARK": f"spark-connect://127.0.0.1:{spark_server}",
-        **s3.environment,
+        "AIRFLOW_CONN_SPARK": connect,
+        "AIRFLOW_CONN_SUBMIT": json.dumps({"conn_type": "spark", "host": "local[2]"}),
+        "REDOLAKE_CONFIG": str(files[0]),
     }
+    for name, value in connections.items():
+        monkeypatch.setenv(name, value)
     database = postgres.new_database().replace("postgresql", "postgresql+psycopg", 1)
     airflow = {f"AIRFLOW__DATABASE__SQL_ALCHEMY_CONN{kind}": database for kind in ("", "_ASYNC")}
     with ExitStack() as stack:
-        here = start_host(tmp_path / "here", settings, airflow, stack)
-        there = start_host(tmp_path / "there", settings, {**airflow, VARIABLE: "merge"}, stack)
-        yield Setup(shop, bucket, (here, there), files[1])
+        hosts = start_hosts(tmp_path, {**connections, **s3.environment, **airflow}, stack)
+        yield Setup(shop, bucket, hosts, *files)
 
 
-def start_host(folder: Path, settings: dict[str, str], variables: dict[str, str], stack: ExitStack) -> Host:
-    folder.mkdir()
-    log = stack.enter_context(folder.with_suffix(".log").open("w"))
+def start_hosts(folder: Path, variables: dict[str, str], stack: ExitStack) -> tuple[Host, Host]:
+    """Start the workers `here` and `there`; `there` will be killed between two tables."""
+    hosts, orders, ends = [], [], []
+    for name, own in (("here", {}), ("there", {VARIABLE: "merge"})):
+        reads, writes = os.pipe()
+        host = Host(folder / name, writes)
+        host.folder.mkdir()
+        hosts.append(host)
+        ends.append(reads)
+        places = {"folder": str(host.folder), "log": str(host.log), "ended": str(host.ended)}
+        orders.append({**places, "requests": reads, "variables": own})
+    log = stack.enter_context((folder / "workers.log").open("w"))
     command = [sys.executable, "-m", "tests.e2e.dag_worker"]
     env = {**environment(), "PYTHONPATH": str(ROOT)}
-    worker = subprocess.Popen(command, cwd=folder, env=env, stdin=subprocess.PIPE, stdout=log, stderr=log, text=True)
-    stack.callback(worker.wait)
-    stack.callback(worker.kill)
-    host = Host(folder, settings, worker)
-    host.tell({**settings, **variables})
-    return host
+    workers = subprocess.Popen(
+        command, cwd=folder, env=env, stdin=subprocess.PIPE, stdout=log, stderr=log, pass_fds=ends, start_new_session=True
+    )
+    stack.callback(workers.wait)
+    stack.callback(os.killpg, workers.pid, signal.SIGKILL)
+    for host, end in zip(hosts, ends, strict=True):
+        stack.callback(os.close, host.requests)
+        os.close(end)
+    assert workers.stdin is not None
+    workers.stdin.write(json.dumps({"variables": variables, "hosts": orders}).encode() + b"\n")
+    workers.stdin.close()
+    return hosts[0], hosts[1]
 
 
-def test_snapshot_windows_a_kill_a_backfill_and_verify_on_two_hosts(two_hosts: Setup, s3: S3) -> None:
+def redolake(*words: str) -> Any:
+    """Run the command in this process, with the variables of a terminal on one of the hosts."""
+    done = CliRunner().invoke(app, [*words, "--output", "json"])
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout)
+
+
+def test_snapshot_windows_a_kill_a_backfill_and_verify_on_two_hosts(
+    two_hosts: Setup, s3: S3, monkeypatch: pytest.MonkeyPatch
+) -> None:
     here, there = two_hosts.hosts
-    here.redolake("doctor")
-    with two_hosts.shop.oracle.connect("SHOP") as connection:
+    file, shop = two_hosts.file, two_hosts.shop
+    monkeypatch.chdir(there.folder)
+    redolake("doctor")
+    with shop.oracle.connect("SHOP") as connection:
         connection.cursor().execute("INSERT INTO parts VALUES (100, 'long', 100)")
         two_hosts.change(2)
-        here.run_dag("snapshot")
-        there.run_dag("capture")  # the transaction stays open in this window
-        here.run_dag("apply")
-        begin = there.redolake("tables")[0]["complete_to"] + 1
+        here.run_dag("snapshot", file)
+        there.run_dag("capture", file)  # the transaction stays open in this window
+        here.run_dag("apply", file)
+        begin = redolake("tables")[0]["complete_to"] + 1
         two_hosts.change(3)
         connection.commit()
     two_hosts.change(4)
 
     before = two_hosts.commits(s3)
-    there.run_dag("capture")
-    there.ask("apply")
-    assert there.worker.wait(SECONDS) == -signal.SIGKILL, there.log()
+    there.run_dag("capture", file)
+    there.ask("apply", file)
+    wait_until(there.ended.exists, SECONDS, 0.05, "the kill")
+    assert json.loads(there.ended.read_text()) == -signal.SIGKILL, there.said()
     assert sorted(now - then for now, then in zip(two_hosts.commits(s3), before, strict=True)) == [0, 1]
-    here.run_dag("apply")
-
-    here.run_dag("verify")
-    end = there.redolake("windows")[-1]["end"]
-    here.run_dag("backfill", from_scn=begin, to_scn=end, tables=[PARTS], dry_run=False)
-    verified = there.redolake("verify", REDOLAKE_CONFIG=str(two_hosts.with_own_spark))
-    assert [(t["source_rows"], t["delta_rows"], t["differing_cells"]) for t in verified["tables"]] == [(5, 5, 0), (4, 4, 0)]
-    assert two_hosts.keys_in_shadow(s3) == [1, 3, 4, 100]  # those that changed since
+    here.run_dag("apply", file)
     assert any("carry-" in key for key in s3.keys(two_hosts.bucket))
+
+    end = redolake("windows")[-1]["end"]
+    here.run_dag("backfill", file, from_scn=begin, to_scn=end, tables=[PARTS], dry_run=False)
+    assert two_hosts.keys_of(s3, two_hosts.shadow(s3)) == [1, 3, 4, 100]  # those that changed since
+
+    shop.run_sql("UPDATE parts SET place = 'it''s here' WHERE id = 1", "DELETE FROM parts WHERE id = 2")
+    shop.run_sql("INSERT INTO parts VALUES (5, NULL, -0.25)")
+    shop.switch_logs()
+    here.run_dag("capture", two_hosts.by_submit)
+    assert here.run_dag("apply", two_hosts.by_submit).items() >= DONE.items()
+    assert here.run_dag("apply", two_hosts.by_submit)["spark"] == "skipped"
+
+    here.run_dag("verify", file)
+    assert rows_of(two_hosts, s3) == {"parts": [1, 3, 4, 5, 100], "bins": [1, 2, 3, 4]}
     assert [list(host.folder.rglob("*.parquet")) for host in two_hosts.hosts] == [[], []]
+
+
+def rows_of(setup: Setup, s3: S3, tables: Sequence[str] = ("parts", "bins")) -> dict[str, list[int]]:
+    return {table: setup.keys_of(s3, f"lake/shop/{table}") for table in tables}

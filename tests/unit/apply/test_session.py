@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from unittest import mock
+
 import pytest
 
 from pipelines.apply import session
 from pipelines.apply.session import JAVA_OPTIONS, spark_conf
+from pipelines.steps.spark_jobs import open_spark
 
 QUIET = "-Xlog:cds=error -Xlog:cds+dynamic=error"
 
@@ -32,3 +36,23 @@ def test_an_archive_in_the_settings_wins(archive, own):
     archive.write_bytes(b"classes")
 
     assert spark_conf({JAVA_OPTIONS: own})[JAVA_OPTIONS] == own
+
+
+def test_a_spark_of_the_process_itself_gets_the_jars_for_the_places_of_its_pipeline(monkeypatch):
+    builder = mock.Mock()
+    for name in ("appName", "master", "config"):
+        getattr(builder, name).return_value = builder
+    monkeypatch.setattr(session, "SparkSession", SimpleNamespace(builder=builder))
+    monkeypatch.setattr(session, "spark_jars", lambda *places: [f"jar of {place}" for place in places])
+    monkeypatch.setattr(session, "prepare_this_process", lambda: None)
+    spark = SimpleNamespace(mode="submit", master="local[1]", conf={"spark.log.level": "ERROR"})
+
+    open_spark(SimpleNamespace(spark=spark, landing="/landing", lake="s3://lake"))
+
+    settings = dict(call.args for call in builder.config.call_args_list)
+    assert settings["spark.jars"] == "jar of /landing,jar of s3://lake"
+    assert (settings["spark.log.level"], settings["spark.hadoop.fs.s3.impl"]) == (
+        "ERROR",
+        session.S3["spark.hadoop.fs.s3.impl"],
+    )
+    builder.master.assert_called_once_with("local[1]")
