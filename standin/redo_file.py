@@ -41,6 +41,9 @@ class Op(IntEnum):
     SELECT_FOR_UPDATE = 25
     LOB_ERASE = 29
     ROLLBACK = 36
+    XML_BEGIN = 68
+    XML_WRITE = 70
+    XML_END = 71
     UNSUPPORTED = 255
 
 

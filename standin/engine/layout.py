@@ -33,7 +33,8 @@ class RowLayout:
             c.segment_id: _CHARSETS.get(c.type.name) for c in columns if is_lob(c.type)
         }  # of their redo; None: bytes
         self.unlogged = frozenset(i for i, c in enumerate(columns) if is_unlogged(c.type))
-        self.has_large = bool(self.lobs) or any(c.type.name == "XMLTYPE" for c in columns)
+        self.documents = frozenset(i for i, c in enumerate(columns) if c.type.name == "XMLTYPE")
+        self.has_large = bool(self.lobs or self.documents)
         keys = {name for k in table.constraints if k.kind == "P" and k.enabled for name in k.columns}
         self.key = frozenset(self.position[name] for name in keys)
         self.not_null = tuple(i for i, c in enumerate(columns) if not c.nullable or c.name in keys)

@@ -56,8 +56,11 @@ def is_outside(content: bytes | None) -> bool:
     return content is not None and len(content) > INLINE
 
 
-def of_insert(layout: RowLayout, values: Row, *, by_statement: bool, by_code_unit: bool) -> Iterator[LobRow]:
-    after = layout.encode(values, range(len(values)))
+def of_insert(
+    layout: RowLayout, values: Row, *, by_statement: bool, by_code_unit: bool, omitted: Set[int] = frozenset()
+) -> Iterator[LobRow]:
+    """Yield the redo rows of an INSERT, which lacks the positions `omitted`."""
+    after = layout.encode(values, tuple(i for i in range(len(values)) if i not in omitted))
     logged = _logged(layout, values)
     contents = {layout.segment_ids[i]: after[layout.segment_ids[i]] for i in sorted(layout.lobs) if i < len(values)}
     empty = {number: b"" for number, content in contents.items() if content is not None}

@@ -69,6 +69,11 @@ class DatabaseOptions:
     lob_rows: str = "rows"
     lob_locators_have_text: bool = False  # SELECT_LOB_LOCATOR has its name and a text, as before 23ai; False: INTERNAL, no text
     lob_counts: str = "characters"  # what offsets and lengths in a CLOB count: characters, or code units of UTF-16
+    # The redo of an XMLTYPE value. values: XMLType(:1) in the statement, and nothing more; documents: XML DOC rows, and the
+    # statement lacks the column, as measured on 19.3; texts: XML DOC rows of a column stored as CLOB, XMLType(:1) in an INSERT
+    xml_rows: str = "values"
+    # ... of a NULL: statement, in the statement; document, XML_REDO := NULL; absent, nothing in an INSERT, else as statement
+    xml_nulls: str = "statement"
     extended_strings: bool = False  # MAX_STRING_SIZE = EXTENDED
     shows_interval_ddl: bool = False  # LogMiner shows an INTERNAL DDL where Oracle creates a partition for a row
     # FLASHBACK TABLE .. TO BEFORE DROP: the name in its redo row, user (the table's own) or bin; rename: an INTERNAL DDL that

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from standin.engine.layout import Row
-from standin.engine.lob_redo import is_outside, of_call, of_insert, of_update
+from collections.abc import Iterable
+
+from standin.engine.layout import Row, RowLayout
+from standin.engine.lob_redo import LobRow, is_outside, of_call, of_insert, of_update
 from standin.engine.options import DatabaseOptions
 from standin.engine.redo_writer import RedoWriter
 from standin.engine.rowids import rowid_text
 from standin.engine.storage import UNCOMMITTED, TableStore, Version
 from standin.engine.transaction import Transaction, Undo
 from standin.engine.transactions import Transactions
+from standin.engine.xml_redo import XmlForm, of_documents
 from standin.interface import OraError
 from standin.model import DatabaseState, Partition
 from standin.redo_file import Op, RedoRecord
@@ -23,6 +26,7 @@ class RowChanges:
     def __init__(self, options: DatabaseOptions, state: DatabaseState, redo: RedoWriter, transactions: Transactions) -> None:
         self._options, self._state, self._redo, self._transactions = options, state, redo, transactions
         self._change: Undo | None = None  # the change in progress
+        self._xml = XmlForm(options.xml_rows, options.xml_nulls)
 
     def insert(self, tx: Transaction, store: TableStore, values: Row, part: Partition | None = None) -> int:
         """Insert the row, into the partition `part` of a partitioned table."""
@@ -33,12 +37,27 @@ class RowChanges:
             index.add(values, row)
         self._record_undo(tx, Undo(store, row, Op.INSERT, None, version, is_new))
         layout = store.layout
-        if not layout.lobs:
+        if not self._objects(layout):
             self._write(tx, store, row, Op.INSERT, after=layout.encode(values, range(len(values))))
             return row
-        for one in of_insert(layout, values, **self._reading):
-            self._write(tx, store, row, one.op, before=one.before, after=one.after, sql=one.sql, named=one.named)
+        documents = self._xml.documents(layout, values, frozenset(range(len(values))))
+        omitted = self._xml.omitted(layout, values, documents)
+        rows = [*of_insert(layout, values, omitted=omitted, **self._reading)]
+        self._write_rows(tx, store, row, self._with_documents(layout, values, rows, documents))
         return row
+
+    def _objects(self, layout: RowLayout) -> frozenset[int]:
+        """Return the positions whose changes have redo rows of their own."""
+        return layout.lobs if self._xml.rows == "values" else layout.lobs | layout.documents
+
+    def _with_documents(self, layout: RowLayout, values: Row, rows: list[LobRow], documents: frozenset[int]) -> list[LobRow]:
+        """Add the rows of documents to those of a statement: before its last one, if only that has the ROWID."""
+        own = [*of_documents(layout, values, documents, self._xml, named=not self._by_statement)]
+        return [*rows[:-1], *own, *rows[-1:]] if self._by_statement else [*rows, *own]
+
+    def _write_rows(self, tx: Transaction, store: TableStore, row: int, rows: Iterable[LobRow]) -> None:
+        for one in rows:
+            self._write(tx, store, row, one.op, before=one.before, after=one.after, sql=one.sql, named=one.named)
 
     @property
     def _by_statement(self) -> bool:
@@ -70,16 +89,26 @@ class RowChanges:
             if not changed.isdisjoint(index.positions):
                 index.add(new, row)
         layout = store.layout
-        if changed.isdisjoint(layout.lobs):
-            before = layout.encode(old, tuple(sorted(layout.logged(changed))))
-            self._write(tx, store, row, Op.UPDATE, before=before, after=layout.encode(new, tuple(sorted(changed))))
+        documents = self._xml.documents(layout, new, changed)
+        if documents or not changed.isdisjoint(layout.lobs):
+            self._write_rows(tx, store, row, self._of_update(tx, layout, old, new, changed, documents))
             return
-        rows = of_update(layout, old, new, changed, **self._reading)
+        before = layout.encode(old, tuple(sorted(layout.logged(changed))))
+        self._write(tx, store, row, Op.UPDATE, before=before, after=layout.encode(new, tuple(sorted(changed))))
+
+    def _of_update(
+        self, tx: Transaction, layout: RowLayout, old: Row, new: Row, changed: frozenset[int], documents: frozenset[int]
+    ) -> list[LobRow]:
         if tx.lob_call is not None:
             (position,) = changed
-            rows = of_call(layout, new, position, tx.lob_call, **self._reading)
-        for one in rows:
-            self._write(tx, store, row, one.op, before=one.before, after=one.after, sql=one.sql, named=one.named)
+            return [*of_call(layout, new, position, tx.lob_call, **self._reading)]
+        rest = changed - documents
+        rows = [*of_update(layout, old, new, rest, **self._reading)] if rest else []
+        if documents and rest.isdisjoint(layout.lobs) and self._by_statement:
+            before, after = layout.encode(old, tuple(sorted(layout.logged(rest)))), layout.encode(new, tuple(sorted(rest)))
+            plain = [LobRow(Op.UPDATE, before, after, named=False)] if rest else []
+            rows = [*plain, LobRow(Op.INTERNAL, {}, {})]
+        return self._with_documents(layout, new, rows, documents)
 
     def delete(self, tx: Transaction, store: TableStore, row: int, old: Row) -> None:
         version, is_new = self._set_version(tx, store, row, None)
@@ -170,9 +199,10 @@ class RowChanges:
     def _take_back_update(self, tx: Transaction, undo: Undo, old: Row, new: Row) -> None:
         """Write an undo row for each redo row of the update, the last one first; or one for all of them."""
         store, layout = undo.store, undo.store.layout
-        if self._by_statement and not undo.changed.isdisjoint(layout.lobs):
-            plain = tuple(sorted(undo.changed - layout.lobs))
-            empty: dict[int, bytes | None] = {layout.segment_ids[i]: b"" for i in sorted(undo.changed & layout.lobs)}
+        objects = self._objects(layout)
+        if self._by_statement and not undo.changed.isdisjoint(objects):
+            plain = tuple(sorted(undo.changed - objects))
+            empty: dict[int, bytes | None] = {layout.segment_ids[i]: b"" for i in sorted(undo.changed & objects)}
             self._write(tx, store, undo.row, Op.UPDATE, rollback=True, after=layout.encode(old, plain) or empty)
             return
         if undo.by_call:

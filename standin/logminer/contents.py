@@ -57,9 +57,9 @@ OPERATIONS = {
     Op.LOB_ERASE: "LOB_ERASE",
     MISSING_SCN: "MISSING_SCN",
     Op.ROLLBACK: "ROLLBACK",
-    68: "XML DOC BEGIN",
-    70: "XML DOC WRITE",
-    71: "XML DOC END",
+    Op.XML_BEGIN: "XML DOC BEGIN",
+    Op.XML_WRITE: "XML DOC WRITE",
+    Op.XML_END: "XML DOC END",
     91: "32K_BEGIN",
     92: "32K_WRITE",
     93: "32K_END",
@@ -172,16 +172,18 @@ def _status(rows: RedoRows) -> pa.Array:
 
 
 def _info(rows: RedoRows) -> pa.Array:
-    def info(op: int, table: TableText | None, recorded: str, beyond: bool) -> str | None:
+    def info(op: int, table: TableText | None, recorded: str, beyond: bool, how: str) -> str | None:
         if recorded:
             return recorded
         if op in _LOB_WRITES:
             return _NOT_EXECUTABLE
+        if op in _XML_WRITES:
+            return _XML_AS_TEXT if how == "text" else _XML_NOT_EXECUTABLE
         if beyond:
             return MISMATCH
         return table.table.info if table is not None else USER_DDL if op == Op.DDL else None
 
-    each = zip(rows.ops, rows.tables, rows.values("info"), rows.beyond_definition, strict=True)
+    each = zip(rows.ops, rows.tables, rows.values("info"), rows.beyond_definition, rows.values("sql"), strict=True)
     return rows.mapped(pa.string(), [info(*one) for one in each])
 
 
@@ -219,8 +221,11 @@ def _recorded(name: str, kind: pa.DataType | None = None) -> Callable[[RedoRows]
 
 
 _LOB_WRITES = frozenset({Op.LOB_WRITE, Op.LOB_TRIM, Op.LOB_ERASE})
-_STATUS_2 = frozenset({Op.UNSUPPORTED, *_LOB_WRITES})
+_XML_WRITES = frozenset({Op.XML_BEGIN, Op.XML_WRITE})
+_STATUS_2 = frozenset({Op.UNSUPPORTED, *_LOB_WRITES, *_XML_WRITES})
 _NOT_EXECUTABLE = "LOB sql_redo not re-executable"
+_XML_NOT_EXECUTABLE = "XML sql_redo not re-executable"
+_XML_AS_TEXT = "XML sql_redo needs assembly"
 _TRANSACTION_OPS = frozenset({Op.START, Op.COMMIT, Op.ROLLBACK})
 _FROM_START = frozenset({"START_SCN", "USERNAME"})
 _INT = pa.int64()

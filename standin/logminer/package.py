@@ -134,6 +134,7 @@ def contents_rows(session: EngineSession, wanted: frozenset[str]) -> Iterator[pa
         "" if StartOption.NO_SQL_DELIMITER in mined.options else ";",
         StartOption.NO_ROWID_IN_STMT not in mined.options,
         options.quotes,
+        aliases=options.xml_rows != "values",
     )
     rendering = Rendering(
         catalog,

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from standin.logminer.dictionary import VERSION_MISMATCH, RedoDictionary, ResolvedTable
 from standin.logminer.pieces import cut
-from standin.logminer.statements import LOB_OPS, Layout, TableText
+from standin.logminer.statements import LOB_OPS, XML_OPS, Layout, TableText
 from standin.redo_file import DICTIONARY, Op, unpack
 
 MISSING_SCN = 34
@@ -216,7 +216,7 @@ class RedoRows:
         return pc.and_not(undone, pa.array(self.start_was_read, pa.bool_()))
 
 
-_TABLE_OPS = frozenset({Op.INSERT, Op.DELETE, Op.UPDATE, Op.SELECT_FOR_UPDATE, Op.UNSUPPORTED}) | LOB_OPS
+_TABLE_OPS = frozenset({Op.INSERT, Op.DELETE, Op.UPDATE, Op.SELECT_FOR_UPDATE, Op.UNSUPPORTED}) | LOB_OPS | XML_OPS
 
 
 @dataclass(slots=True)

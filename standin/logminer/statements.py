@@ -8,13 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from standin.logminer.dictionary import ResolvedTable
-from standin.logminer.literals import WHOLE_ROW_UNSUPPORTED, Literal, Nls, hexraw, literal_of
+from standin.logminer.literals import QUOTING, WHOLE_ROW_UNSUPPORTED, Literal, Nls, hexraw, literal_of
 from standin.redo_file import Op
 
 Values = dict[int, bytes | None]
 
 _LOBS = frozenset({"CLOB", "NCLOB", "BLOB", "LONG", "LONG RAW", "XMLTYPE"})
 LOB_OPS = frozenset({Op.LOB_LOCATOR, Op.LOB_WRITE, Op.LOB_TRIM, Op.LOB_ERASE})
+XML_OPS = frozenset({Op.XML_BEGIN, Op.XML_WRITE, Op.XML_END})
 _DECLARED = (
     "DECLARE \n loc_c CLOB; \n buf_c VARCHAR2(6174); \n loc_b BLOB; \n buf_b RAW(6174); \n loc_nc NCLOB; \n"
     " buf_nc NVARCHAR2(6174); \nBEGIN\n"
@@ -24,13 +25,14 @@ _DML = frozenset({Op.INSERT, Op.DELETE, Op.UPDATE})
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The form of the text: the options NO_SQL_DELIMITER and NO_ROWID_IN_STMT, the NLS settings, and how the quotes inside a
-    text are written (doubled, single or mixed)."""
+    """The form of the text: the options NO_SQL_DELIMITER and NO_ROWID_IN_STMT, the NLS settings, how the quotes inside a text
+    are written (doubled, single or mixed), and whether a table with an XMLTYPE column has the alias a."""
 
     nls: Nls
     delimiter: str = ";"
     rowid: bool = True
     quotes: str = "doubled"
+    aliases: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,8 @@ class TableText:
         self.table = table
         self._layout = layout
         self._target = f'"{table.owner}"."{table.name}"'
+        has_alias = layout.aliases and any(kind.name == "XMLTYPE" for _, kind in table.columns.values())
+        self._alias, self._prefix = (" a", "a.") if has_alias else ("", "")
         self._columns: dict[int, _Column] = {}
         self._names: dict[int, str] = {}
         self._shapes: dict[tuple[int, ...], _Shape] = {}
@@ -67,7 +71,7 @@ class TableText:
 
     def redo(
         self, op: int, before: Values, after: Values, row_id: str, *, rollback: bool, position: str = "", bare: bool = False
-    ) -> str:
+    ) -> str | None:
         end = self._layout.delimiter
         if op == Op.INSERT:
             return self._insert(after) + end
@@ -75,15 +79,17 @@ class TableText:
             if rollback:
                 # The undo of an INSERT names its row by ROWID alone, even with NO_ROWID_IN_STMT.
                 if self.table.is_iot:
-                    return f"delete from {self._target}{self._where(before, row_id)}{end}"
-                return f"delete from {self._target} where ROWID = '{row_id}'{end}"
-            return f"delete from {self._target}{self._where(before, row_id)}{end}"
+                    return f"delete from {self._target}{self._alias}{self._where(before, row_id)}{end}"
+                return f"delete from {self._target}{self._alias} where {self._prefix}ROWID = '{row_id}'{end}"
+            return f"delete from {self._target}{self._alias}{self._where(before, row_id)}{end}"
         if op == Op.UPDATE:
-            return f"update {self._target} set {self._set(after)}{self._where(before, row_id)}{end}"
+            return f"update {self._target}{self._alias} set {self._set(after)}{self._where(before, row_id)}{end}"
         if op == Op.SELECT_FOR_UPDATE:
-            return f"select * from {self._target}{self._where(before, row_id)} for update{end}"
+            return f"select * from {self._target}{self._alias}{self._where(before, row_id)} for update{end}"
         if op in LOB_OPS:
             return self._lob_change(op, before, after, position, bare)
+        if op in XML_OPS:
+            return self._document(op, before, after, position)
         raise ValueError(f"no statement for operation {op}")
 
     def _lob_change(self, op: int, before: Values, after: Values, position: str, bare: bool) -> str:
@@ -92,7 +98,8 @@ class TableText:
         piece, column = after[number] or b"", self._column(number)
         letter = {"BLOB": "b", "NCLOB": "nc"}.get(column.type, "c")
         buffer, locator = f"buf_{letter}", f"loc_{letter}"
-        chosen = f' select "{self._names[number]}" into {locator} from {self._target}{self._where(before, "")} for update;\n'
+        where = self._where(before, "", prefix="")
+        chosen = f' select "{self._names[number]}" into {locator} from {self._target}{where} for update;\n'
         write = f"dbms_lob.write({locator}, {position}, {buffer});"
         done = {
             Op.LOB_LOCATOR: "",
@@ -104,17 +111,37 @@ class TableText:
             return _DECLARED + chosen if op == Op.LOB_LOCATOR else done
         return f"{_DECLARED}{chosen}{done}\nEND;\n"
 
+    def _document(self, op: int, before: Values, after: Values, shown: str) -> str | None:
+        """Return the text of a row of a document. `shown` is how LogMiner shows a piece, or the document's pieces."""
+        if op == Op.XML_END:
+            return None
+        ((number, piece),) = after.items()
+        self._column(number)
+        name = self._names[number]
+        if op == Op.XML_BEGIN and shown == "text":
+            where = self._where(before, "", prefix="a.")
+            return f'update {self._target} a set a."{name}" = XMLType(:1) {where}{self._layout.delimiter}'
+        if op == Op.XML_BEGIN:
+            return f'XML DOC BEGIN:  select "{name}" from {self._target}{self._where(before, "", prefix="")}'
+        if piece is None:
+            return "XML_REDO := NULL"
+        if shown == "text":
+            return piece.decode()
+        if shown == "bytes":  # without the last quote
+            return f"XML_REDO := HEXTORAW('{piece.hex()}):{len(piece)}"
+        return f"XML_REDO := {QUOTING[self._layout.quotes](piece.decode())}\n amount: {len(piece.decode())}"
+
     def undo(self, op: int, before: Values, after: Values, row_id: str, *, rollback: bool) -> str | None:
         """Return SQL_UNDO; None (NULL) for rows of a rollback and for operations other than DML."""
         end = self._layout.delimiter
         if rollback or op not in _DML:
             return None
         if op == Op.INSERT:
-            return f"delete from {self._target}{self._where(after, row_id)}{end}"
+            return f"delete from {self._target}{self._alias}{self._where(after, row_id)}{end}"
         if op == Op.DELETE:
             return self._insert(before) + end
         old = {number: before.get(number) for number in after}
-        return f"update {self._target} set {self._set(old)}{self._where({**before, **after}, row_id)}{end}"
+        return f"update {self._target}{self._alias} set {self._set(old)}{self._where({**before, **after}, row_id)}{end}"
 
     def _insert(self, values: Values) -> str:
         shape, items = self._shaped(values)
@@ -123,18 +150,20 @@ class TableText:
 
     def _set(self, values: Values) -> str:
         shape, items = self._shaped(values)
-        parts = [c.equals + ("NULL" if v is None else c.literal(v)) for c, v in zip(shape.columns, items, strict=True)]
+        prefix = self._prefix
+        parts = [prefix + c.equals + ("NULL" if v is None else c.literal(v)) for c, v in zip(shape.columns, items, strict=True)]
         return ", ".join(parts)
 
-    def _where(self, values: Values, row_id: str) -> str:
+    def _where(self, values: Values, row_id: str, *, prefix: str | None = None) -> str:
         shape, items = self._shaped(values)
+        prefix = self._prefix if prefix is None else prefix
         parts = [
-            c.is_null if v is None else c.equals + c.literal(v)
+            prefix + (c.is_null if v is None else c.equals + c.literal(v))
             for c, v in zip(shape.columns, items, strict=True)
             if not c.is_lob  # no supplemental log group contains LOBs
         ]
         if self._layout.rowid and row_id and not self.table.is_iot:
-            parts.append(f"ROWID = '{row_id}'")
+            parts.append(f"{prefix}ROWID = '{row_id}'")
         return " where " + " and ".join(parts) if parts else ""
 
     def _shaped(self, values: Values) -> tuple[_Shape, list[bytes | None]]:
