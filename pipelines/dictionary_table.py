@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pipelines.scn import Scn
 from pipelines.table import (
+    DOCUMENTS,
     IGNORED_NAMES,
     LARGE_OBJECTS,
     ColumnChoice,
@@ -117,6 +118,10 @@ class DictionaryTable:
         return tuple(column for column in self.captured if column.type.name in LARGE_OBJECTS)
 
     @property
+    def documents(self) -> tuple[DictionaryColumn, ...]:
+        return tuple(column for column in self.captured if column.type.name in DOCUMENTS)
+
+    @property
     def unknown_storage(self) -> tuple[DictionaryColumn, ...]:
         """Stored columns of Oracle's own that are of no known kind, as those that store an XMLTYPE or object column."""
         own = (c for c in self.columns if c.stored and c.system and c.ignored_kind is None and c.left_out is None)
@@ -158,6 +163,9 @@ class DictionaryTable:
         """
         if choice.unsupported == "reread" and self.unshown and not self.rereads_rows:
             return replace(self.with_stored_types(), rereads_rows=True).chosen(choice, key, refused)
+        if choice.assembles and not self.rereads_rows:
+            documents = tuple(c for c in self.unshown if c.type.name in DOCUMENTS)
+            self = self.with_stored_types(documents)
         kept = {*(self.key if key.kind == "primary" else key.columns)}
         parents = {c.column_id for c in self.unknown_storage if c.column_id is not None}
         names: dict[str, LeftOut] = {}
@@ -170,10 +178,10 @@ class DictionaryTable:
                 names[c.name] = "unsupported"
         return self.leaving_out(names)
 
-    def with_stored_types(self) -> DictionaryTable:
-        """Return the table with each column of a type that hidden columns store as a stored one, and these as parts of it:
-        Oracle gives both the same COLUMN_ID."""
-        owners = {c.column_id: c.name for c in self.unshown if c.column_id is not None}
+    def with_stored_types(self, columns: Sequence[DictionaryColumn] | None = None) -> DictionaryTable:
+        """Return the table with each of the columns, by default those of a type that LogMiner does not show, as a stored one,
+        and the hidden ones that store them as parts of it: Oracle gives both the same COLUMN_ID."""
+        owners = {c.column_id: c.name for c in (self.unshown if columns is None else columns) if c.column_id is not None}
         # An attribute of type RAW looks like a guard column, which has no COLUMN_ID.
         own = (c for c in self.columns if c.stored and c.system and c.ignored_kind in (None, "guard") and c.left_out is None)
         parts = {c.name: owners[c.column_id] for c in own if c.column_id in owners}

@@ -72,6 +72,7 @@ LARGE_OBJECT_CHANGES = (
 
 
 NO_ROWID = "A" * 18  # LogMiner's placeholder for a row without a ROWID of its own, as in an INSERT with large objects
+IN_OTHER_ROWS = ""  # in place of a document that is not in its statement
 LARGEST_LAG_SECONDS = 1800  # of ARCHIVE_LAG_TARGET: a log that is open for longer belongs to an idle thread
 
 # Columns that order committed changes: assemble writes them, apply sorts by them.

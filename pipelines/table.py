@@ -26,6 +26,7 @@ IGNORED_NAMES: dict[IgnoredKind, re.Pattern[str]] = {
 }
 LARGE_TYPES = frozenset({"CLOB", "NCLOB", "BLOB", "XMLTYPE", "JSON", "LONG", "LONG RAW"})
 LARGE_OBJECTS = frozenset({"CLOB", "NCLOB", "BLOB"})  # LogMiner shows their changes in rows of their own
+DOCUMENTS = frozenset({"XMLTYPE"})  # LogMiner shows their values in rows of their own, always whole
 # LogMiner shows a change of a table with such a column without values, or without those of the column.
 USER_TYPES = frozenset({"OBJECT", "VARRAY", "NESTED TABLE", "REF"})  # kinds of users' types; SDO_GEOMETRY is an object type
 UNSHOWN = frozenset({"BOOLEAN", "JSON", "VECTOR", "XMLTYPE", "LONG", "LONG RAW", *USER_TYPES})
@@ -271,7 +272,14 @@ class TableVersion:
 
     def ignores(self, name: str) -> bool:
         """Return whether a name in redo is that of a column whose values are dropped."""
-        return any(column.is_called(name) for column in self.ignored)
+        return any(column.is_called(name) for column in self.unread)
+
+    @property
+    def unread(self) -> tuple[IgnoredColumn, ...]:
+        """The columns whose values are dropped. One that stores a document is none: its value says that LogMiner shows the
+        document in another way."""
+        documents = {self.column(i).name for i in self.documents}
+        return tuple(column for column in self.ignored if column.part_of not in documents) if documents else self.ignored
 
     @property
     def left_out(self) -> dict[str, LeftOut]:
@@ -286,7 +294,14 @@ class TableVersion:
     @property
     def assembled(self) -> tuple[Column, ...]:
         """The columns whose values are assembled from all their changes in the redo."""
-        return self._large_objects if self.choice.assembles else ()
+        if not self.choice.assembles or self.rereads_rows:
+            return ()
+        return tuple(c for c in self.columns if c.type.name in LARGE_OBJECTS | DOCUMENTS)
+
+    @property
+    def documents(self) -> frozenset[int]:
+        """The ids of the columns whose values are whole documents in rows of their own."""
+        return frozenset(column.id for column in self.assembled if column.type.name in DOCUMENTS)
 
     @property
     def _large_objects(self) -> tuple[Column, ...]:

@@ -139,7 +139,7 @@ NOTES = {
     "INTERVAL YEAR TO MONTH": "ISO 8601, `P1Y2M`; `months` per column for a `bigint`",
     "NCHAR(10)": "with its trailing blanks",
     "BOOLEAN": f"{REREAD}",
-    "XMLTYPE": f"{REREAD}, as XMLSERIALIZE writes it",
+    "XMLTYPE": f"{REREAD}, as XMLSERIALIZE writes it; or with `large_objects: redo`, as LogMiner does",
     "JSON": f"{REREAD}, as JSON_SERIALIZE writes it",
     "VECTOR": f"{REREAD}, as VECTOR_SERIALIZE writes it",
     "OBJECT": f"an object type, SDO_GEOMETRY too; {REREAD}: JSON of its attributes, as JSON_OBJECT writes it (19c and later)",

@@ -7,7 +7,7 @@ it. An object that no change concerns stays as the target has it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 
 from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame, Window
@@ -20,18 +20,21 @@ from pipelines.apply.keys import has_null
 from pipelines.apply.large_objects import OF_COMMIT, with_row_ids
 from pipelines.apply.missing_columns import MOST_KEYS_TO_BROADCAST
 from pipelines.apply.net import OBJECTS, REMOVE
-from pipelines.apply.object_fold import BEGIN, KEEP, SET, STEP, Columns, fold_steps, values_ddl
+from pipelines.apply.object_fold import BEGIN, EXPECT, KEEP, SET, STEP, Columns, Kind, fold_steps, values_ddl
 from pipelines.apply.shallow import any_of, united
-from pipelines.redo import CHANGE_ORDER, COMMIT_ORDER, NO_ROWID, Operation
+from pipelines.apply.xml_document import ReadText
+from pipelines.redo import CHANGE_ORDER, COMMIT_ORDER, IN_OTHER_ROWS, NO_ROWID, Operation
 
 CURE = "`large_objects: reread` reads such values from the table"
+CURE_WITH_DOCUMENTS = "`unsupported_columns: reread` reads changed rows of such a table from it"
+NAMING = ("locator", "document", "text document")  # kinds of rows that name the row and column of those that follow
 BEFORE, DURING = 0, 1  # the rank of a step: the value from before the batch, and the changes in it
 
 
 def of_rows(pieces: DataFrame, key: Sequence[int]) -> DataFrame:
     """Give a piece whose text names no row, as releases before 23ai write it, the row and column of the locator before it in
     its transaction. A piece of an unknown row gets a finding."""
-    is_locator, keys = F.col("piece_kind") == "locator", [f"b{i}" for i in key]
+    is_locator, keys = F.col("piece_kind").isin(*NAMING), [f"b{i}" for i in key]
     before = Window.partitionBy("con_id", "xid").orderBy(*CHANGE_ORDER).rowsBetween(Window.unboundedPreceding, -1)
     shown = F.struct("piece_column", "row_id", *keys)
     placed = (
@@ -45,7 +48,10 @@ def of_rows(pieces: DataFrame, key: Sequence[int]) -> DataFrame:
     row_id = F.when(F.col("is_bare"), F.coalesce("of_row", "row_id")).otherwise(F.col("row_id"))
     named = placed.withColumns({**own, "row_id": row_id})
     is_lost = F.col("piece_column").isNull() | has_null(key, "b") | (F.col("is_bare") & F.coalesce("is_other", F.lit(False)))
-    lost = F.when(~is_locator & is_lost, _finding(F.lit("a change of a large object names no row, or no column, of the table")))
+    lost = F.when(
+        (F.col("piece_kind") != "locator") & is_lost,
+        _finding(F.lit("a change of a large object names no row, or no column, of the table")),
+    )
     return named.withColumn("finding", F.coalesce("finding", lost)).drop("locator", "is_bare", "of_row", "is_other")
 
 
@@ -65,17 +71,23 @@ def without_pieces(both: DataFrame, columns: Iterable[TargetColumn]) -> DataFram
 
 
 def assembled(
-    both: DataFrame, target: DataFrame, key: Sequence[TargetColumn], columns: Sequence[TargetColumn], count: int
+    both: DataFrame,
+    target: DataFrame,
+    key: Sequence[TargetColumn],
+    columns: Sequence[TargetColumn],
+    count: int,
+    documents: Container[int],
+    read_text: ReadText,
 ) -> DataFrame:
     """Return for each row with a changed object, or another key: k<id>, v<id> and h<id> of each large object (its value, and
     whether it has one), `of_object` (the last transaction that changed a part), and `why` its changes cannot be followed."""
-    ids, types = [column.id for column in key], {column.id: column.type == "string" for column in columns}
+    ids, types = [column.id for column in key], {column.id: kind_of(column, documents) for column in columns}
     rows = _in_lives(both, ids).localCheckpoint(eager=False)
     lives = _lives(rows, ids, types).localCheckpoint(eager=False)
     needed = lives.filter(any_of(F.col(f"n{i}") for i in types))
     wanted = needed.select("life", *(F.col(f"first.b{i}").alias(f"first{i}") for i in ids), *(f"n{i}" for i in types))
-    steps = united([*_steps(rows, types), _kept(wanted, types), _before(wanted, target, key, columns, count)])
-    fold = fold_steps(types, {column.id: column.name for column in columns})
+    steps = united([*_steps(rows, types), _kept(wanted, types), _before(wanted, target, key, types, columns, count)])
+    fold = fold_steps(types, {column.id: column.name for column in columns}, read_text)
     ordered = steps.repartition("life").sortWithinPartitions("life", "column", "rank", *CHANGE_ORDER)
     values = ordered.select(*STEP).mapInArrow(fold, values_ddl(types))
     found = values.join(lives.select("life", "is_gone", "first", "last", "of_object"), "life")
@@ -124,8 +136,8 @@ def _steps(rows: DataFrame, columns: Columns) -> list[DataFrame]:
     code = F.col("operation_code")
     is_insert, is_update = code == Operation.INSERT, code == Operation.UPDATE
     sets = {i: is_insert | (is_update & ~F.col(f"u{i}")) for i in columns}
-    kind = {i: F.when(F.col("replaces") & (F.length(f"a{i}") == 0), F.lit(BEGIN)).otherwise(F.lit(SET)) for i in columns}
-    values = {i: _value(f"a{i}", is_text) for i, is_text in columns.items()}
+    kind = {i: _kind(f"a{i}", kind) for i, kind in columns.items()}
+    values = {i: _value(f"a{i}", kind) for i, kind in columns.items()}
     wholes = _exploded(rows.filter(F.col("piece_kind").isNull()), values, sets, kind)
     own = {"column": "piece_column", **{name: f"piece_{name}" for name in ("kind", "at", "amount", "counts", "text", "octets")}}
     pieces = rows.filter(F.col("piece_column").isin(list(columns))).select(
@@ -142,7 +154,12 @@ def _kept(wanted: DataFrame, columns: Columns) -> DataFrame:
 
 
 def _before(
-    wanted: DataFrame, target: DataFrame, key: Sequence[TargetColumn], columns: Sequence[TargetColumn], count: int
+    wanted: DataFrame,
+    target: DataFrame,
+    key: Sequence[TargetColumn],
+    types: Columns,
+    columns: Sequence[TargetColumn],
+    count: int,
 ) -> DataFrame:
     """Return a step for each value that the target has."""
     named = target.select(
@@ -150,14 +167,26 @@ def _before(
         *(F.col(quoted(column.name)).alias(f"t{column.id}") for column in columns),
     )
     there = named.join(F.broadcast(wanted) if count <= MOST_KEYS_TO_BROADCAST else wanted, [f"first{c.id}" for c in key])
-    values = {column.id: _value(f"t{column.id}", column.type == "string") for column in columns}
+    values = {column.id: _value(f"t{column.id}", types[column.id]) for column in columns}
     needs = {column.id: F.col(f"n{column.id}") for column in columns}
     return _exploded(there, values, needs, dict.fromkeys(values, F.lit(SET)), rank=BEFORE)
 
 
-def _value(name: str, is_text: bool) -> Expression:
-    text = F.col(name) if is_text else F.lit(None).cast("string")
-    octets = F.lit(None).cast("binary") if is_text else F.col(name)
+def kind_of(column: TargetColumn, documents: Container[int]) -> Kind:
+    return Kind.DOCUMENT if column.id in documents else Kind.TEXT if column.type == "string" else Kind.BYTES
+
+
+def _kind(name: str, kind: Kind) -> Expression:
+    """Return the kind of the step of an INSERT or UPDATE."""
+    if kind is Kind.DOCUMENT:
+        return F.when(F.col(name) == IN_OTHER_ROWS, F.lit(EXPECT)).otherwise(F.lit(SET))
+    return F.when(F.col("replaces") & (F.length(name) == 0), F.lit(BEGIN)).otherwise(F.lit(SET))
+
+
+def _value(name: str, kind: Kind) -> Expression:
+    has_bytes = kind is Kind.BYTES
+    text = F.lit(None).cast("string") if has_bytes else F.col(name)
+    octets = F.col(name) if has_bytes else F.lit(None).cast("binary")
     return F.struct(text.alias("text"), octets.alias("octets"))
 
 
@@ -195,7 +224,9 @@ def _exploded(
     )
 
 
-def with_assembled(net: DataFrame, objects: DataFrame, key: Sequence[int], columns: Sequence[TargetColumn]) -> DataFrame:
+def with_assembled(
+    net: DataFrame, objects: DataFrame, key: Sequence[int], columns: Sequence[TargetColumn], documents: Container[int]
+) -> DataFrame:
     """Return the net changes with a<id> of each large object and u<id>, whether the target's value stays. Adds a row with `op`
     O for each key whose objects alone changed."""
     both = net.join(objects, [f"k{i}" for i in key], "full_outer")
@@ -210,7 +241,8 @@ def with_assembled(net: DataFrame, objects: DataFrame, key: Sequence[int], colum
     }
     named = both.withColumns({**given, **commit})
     gone = F.when((F.col("op") == REMOVE) & any_of(F.col(f"h{c.id}") for c in columns), F.lit("its row is deleted"))
-    what = F.concat(F.lit("a large object cannot be assembled: "), F.coalesce("why", gone), F.lit(f"; {CURE}"))
+    cure = CURE_WITH_DOCUMENTS if any(c.id in documents for c in columns) else CURE
+    what = F.concat(F.lit("a large object cannot be assembled: "), F.coalesce("why", gone), F.lit(f"; {cure}"))
     finding = F.coalesce("finding", F.when(what.isNotNull(), _finding(what)))
     return named.withColumn("finding", finding).select(*net.columns, *(name for name in given if name != "op"))
 

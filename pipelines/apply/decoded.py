@@ -20,7 +20,7 @@ from pipelines.apply.keys import has_null
 from pipelines.apply.shallow import any_of, united
 from pipelines.apply.translation import Translation
 from pipelines.records.batch_spec import MinedNames
-from pipelines.redo import CHANGE_ORDER, Operation
+from pipelines.redo import CHANGE_ORDER, IN_OTHER_ROWS, Operation
 from pipelines.table import ROWID_COLUMN, Rules, TableVersion
 
 REDO = ("row_id", "scn", "xid", "operation_code", "rollback", "status", "info", "seg_owner", "table_name", "sql_redo")
@@ -70,7 +70,12 @@ def decode(
         return typed(F.col(f"o{column_id}"), column_id, version)
 
     def after(column: TargetColumn, version: TableVersion, side: str = "n") -> Expression:
-        return typed(_value(column, version, translation, side), column.id, version)
+        value = typed(_value(column, version, translation, side), column.id, version)
+        return (
+            F.when(_lacks_document(column.id), F.lit(IN_OTHER_ROWS)).otherwise(value)
+            if column.id in version.documents
+            else value
+        )
 
     parts = []
     for version, names, mine in by_names(versions, mined_names):
@@ -172,6 +177,12 @@ def by_names(
             yield version, names, mine & is_among
             own = own & ~is_among
         yield version, None, own
+
+
+def _lacks_document(column_id: int) -> Expression:
+    """Return whether an INSERT does not contain the column, not even as NULL."""
+    absent = F.coalesce(F.array_contains("missing", F.lit(column_id)), F.lit(False))
+    return (F.col("operation_code") == Operation.INSERT) & absent
 
 
 def _touches_objects(version: TableVersion) -> Expression:

@@ -5,16 +5,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from itertools import groupby
 from typing import Any
 
 import pyarrow as pa
 
 from pipelines.apply.object_content import Content, Unfollowable
+from pipelines.apply.xml_document import Document, ReadText
 
-Columns = Mapping[int, bool]  # the ids of the large objects, and whether they are text
-# Steps that are no piece: a whole value; an empty one where Oracle may have moved the row; the value from before the batch.
-SET, BEGIN, KEEP = "set", "begin", "keep"
+
+class Kind(StrEnum):
+    """What a large object contains."""
+
+    TEXT = "text"
+    BYTES = "bytes"
+    DOCUMENT = "document"
+
+
+Columns = Mapping[int, Kind]  # by column id
+# Steps that are no piece: a whole value; an empty one where Oracle may have moved the row; a document in other rows; the value
+# from before the batch.
+SET, BEGIN, EXPECT, KEEP = "set", "begin", "expect", "keep"
 STEP = ("life", "column", "commit_scn", "kind", "at", "amount", "counts", "text", "octets")
 _ROWS, _BYTES = 1_000, 16 << 20  # of a batch of results
 
@@ -32,8 +44,29 @@ def apply_step(content: Content, step: Mapping[str, Any]) -> None:
             content.trim(step["at"])
         case "erase":
             content.erase(step["at"], step["amount"])
-        case _:
+        case "keep":
             content.keep()
+        case kind:
+            raise Unfollowable(f"a row of kind {kind} is about a large object that is no document")
+
+
+def apply_to_document(document: Document, step: Mapping[str, Any]) -> None:
+    value = step["text"] if step["octets"] is None else step["octets"]
+    match step["kind"]:
+        case "set":
+            document.set(value)
+        case "expect":
+            document.expect()
+        case "keep":
+            document.keep()
+        case "document" | "text document" as kind:
+            document.begin(has_plain_parts=kind == "text document")
+        case "part" | "text" as kind:
+            document.add(value, is_plain=kind == "text")
+        case "end":
+            document.end()
+        case kind:
+            raise Unfollowable(f"a {kind} changes a part of a document")
 
 
 @dataclass(slots=True)
@@ -66,12 +99,14 @@ def values_ddl(columns: Columns) -> str:
 
 
 def _schema(columns: Columns) -> pa.Schema:
-    kinds = {i: pa.string() if is_text else pa.binary() for i, is_text in columns.items()}
+    kinds = {i: pa.binary() if kind is Kind.BYTES else pa.string() for i, kind in columns.items()}
     values = [pa.field(f"v{i}", kind) for i, kind in kinds.items()]
     return pa.schema([("life", pa.string()), ("why", pa.string()), *values, *((f"h{i}", pa.bool_()) for i in columns)])
 
 
-def fold_steps(columns: Columns, names: Mapping[int, str]) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def fold_steps(
+    columns: Columns, names: Mapping[int, str], read_text: ReadText
+) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """Return a function over the steps, ordered by life, column, rank and change. It yields v<id> and h<id> for each life: the
     value, and whether a step gave it; or `why` the changes cannot be followed."""
     schema = _schema(columns)
@@ -84,7 +119,7 @@ def fold_steps(columns: Columns, names: Mapping[int, str]) -> Callable[[Iterable
             why = None
             for column, of_column in groupby(of_life, lambda step: step["column"]):
                 try:
-                    found[column] = folded(of_column, is_text=columns[column])
+                    found[column] = folded(of_column, columns[column], read_text)
                 except Unfollowable as refused:
                     why = why or f"{names[column]}: {refused}"
             done.add(life, found, why)
@@ -95,8 +130,13 @@ def fold_steps(columns: Columns, names: Mapping[int, str]) -> Callable[[Iterable
     return fold
 
 
-def folded(steps: Iterable[Mapping[str, Any]], *, is_text: bool) -> str | bytes | None:
-    content = Content(is_text=is_text)
+def folded(steps: Iterable[Mapping[str, Any]], kind: Kind, read_text: ReadText) -> str | bytes | None:
+    if kind is Kind.DOCUMENT:
+        document = Document(read_text)
+        for step in steps:
+            apply_to_document(document, step)
+        return document.value()
+    content = Content(is_text=kind is Kind.TEXT)
     for step in steps:
         apply_step(content, step)
     return content.value()

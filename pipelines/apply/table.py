@@ -215,7 +215,8 @@ def prepare_range(
         net, expected = read_objects(context, table, task, commit_range, committed, decoded, net)
     if objects is not None:
         large = large_columns(table, version)
-        net, missing = with_assembled(net, objects, version.key, large), replace(missing, columns=(*missing.columns, *large))
+        net = with_assembled(net, objects, version.key, large, version.documents)
+        missing = replace(missing, columns=(*missing.columns, *large))
     net = kept(net)
     check_all(task, count_net_changes(net), expected)
     if commit_range.whole is not None:
@@ -301,7 +302,8 @@ def assemble_objects(
     check_all(task, count_changes(pieces), count)
     both = kept(with_pieces(decoded, pieces, version.key))
     key, rows = [table.columns[i] for i in version.key], live(table.rows, task.options)
-    objects = assembled(both, rows, key, large, committed.count)
+    read_text = context.translation.read_text
+    objects = assembled(both, rows, key, large, committed.count, version.documents, read_text)
     return without_pieces(both, large), objects, committed.count - count
 
 

@@ -135,7 +135,7 @@ class Pipeline(Settings):
     large_objects: LargeObjects = Field(
         "refuse",
         description="CLOB, NCLOB and BLOB columns: `refuse` their tables, `reread` their values from the table after each "
-        "change, assemble them from the `redo` alone, or `exclude` the columns",
+        "change, assemble them from the `redo` alone, XMLTYPE too, or `exclude` the columns",
     )
     names: Names = Field("as_is", description="column names in the lake: as in Oracle, or in lower case")
     metadata_columns: tuple[MetadataName, ...] = Field(

@@ -75,7 +75,7 @@ def decode_changes(
     error_sql  with `show_row_data`, the text of a row with an error
     unknown    names in the text that the version does not have, null = none
     missing    ids of the version's columns that are absent from a WHERE, or from the list of an INSERT (Oracle leaves
-               out trailing nulls: they are null here; any other absent column is an error); null = none
+               out trailing nulls: they are null here, as documents are; any other absent column is an error); null = none
     assigned   ids of the columns in the SET of an UPDATE; null = none
     o<id>      the value before: WHERE of an UPDATE or DELETE; only of the column ids `before`, if they are given
     n<id>      the value after: VALUES of an INSERT; SET of an UPDATE, else its WHERE
@@ -129,9 +129,12 @@ def is_in(ids: Collection[int] | None, column_id: int) -> bool:
 
 
 def _refuse_missing_values(redo: ResolvedRedo, version: TableVersion, images: Sequence[Image], errors: dict[int, str]) -> None:
-    """Add an error for each INSERT that lacks a column before the last one it has. Oracle leaves out trailing NULLs only."""
+    """Add an error for each INSERT that lacks a column before the last one it has. Oracle leaves out trailing NULLs only, and
+    documents, which are in other rows."""
     inserts = np.flatnonzero(redo.kind == Verb.INSERT)
-    segment = sorted(zip(version.columns, images, strict=True), key=lambda pair: pair[0].segment_id)
+    documents = version.documents
+    shown = [pair for pair in zip(version.columns, images, strict=True) if pair[0].id not in documents]
+    segment = sorted(shown, key=lambda pair: pair[0].segment_id)
     present = np.array([image.inserted[inserts] >= 0 for _, image in segment], np.bool_)
     if present.all():
         return
@@ -183,12 +186,19 @@ def pieces_schema(redo: pa.Schema, version: TableVersion, types: Types, before: 
 
 
 def decode_pieces(
-    batch: pa.RecordBatch, version: TableVersion, types: Types, *, names: Mapping[str, int] | None = None, **options: Any
+    batch: pa.RecordBatch,
+    version: TableVersion,
+    types: Types,
+    *,
+    names: Mapping[str, int] | None = None,
+    encoding: Encoding = DEFAULT_ENCODING,
+    single_quotes: bool = False,
+    **options: Any,
 ) -> pa.RecordBatch:
     """Return what decode_changes returns for rows about large objects, and what each does to one (lob_pieces.FIELDS). A text
     that selects no row is no error where it is understood as such: the locator's row before it names the row."""
-    decoded = decode_changes(batch, version, types, names=names, **options)
-    columns, errors, named = pieces_of(batch, version, names)
+    decoded = decode_changes(batch, version, types, names=names, encoding=encoding, single_quotes=single_quotes, **options)
+    columns, errors, named = pieces_of(batch, version, names, encoding, single_quotes=single_quotes)
     both = zip(decoded.column("error").to_pylist(), errors, named, strict=True)
     error = pa.array([own or (shown if is_named else None) for shown, own, is_named in both], pa.string())
     decoded = decoded.set_column(decoded.schema.get_field_index("error"), decoded.schema.field("error"), error)

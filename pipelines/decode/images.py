@@ -90,7 +90,8 @@ def image_of(redo: ResolvedRedo, reading: Reading, bounds: tuple[int, int, int],
     else:
         values = _cast(redo, reading, index, row, errors, is_internal=False)
     if reading.is_assembled:
-        values = large_object.with_empty(values, redo.assignments.form[start:end] == Form.EMPTY_LOB)
+        form = redo.assignments.form[start:end]
+        values = large_object.with_empty(values, (form == Form.EMPTY_LOB) | (form == Form.XML))
     return Image(values, source, *indexes)
 
 

@@ -12,13 +12,16 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
+from pipelines.decode.datatypes.character import CODECS
 from pipelines.decode.literals import decode_unistr
-from pipelines.decode.lob_sql import SELECT
+from pipelines.decode.lob_sql import DOCUMENT, SELECT, TEXT_DOCUMENT
 from pipelines.decode.resolve import ids_by_name
-from pipelines.redo import CHARACTERS, CODE_UNITS, Operation
+from pipelines.redo import CHARACTERS, CODE_UNITS, Encoding, Operation
 from pipelines.table import Column, TableVersion
 
 LEFT_OUT = -1  # instead of a column id: the column is not captured
+DEFAULT_ENCODING = Encoding()
+_DOCUMENT_CODES = (Operation.XML_DOC_BEGIN, Operation.XML_DOC_WRITE, Operation.XML_DOC_END)
 FIELDS = (
     pa.field("piece_kind", pa.string()),
     pa.field("piece_column", pa.int32()),
@@ -42,13 +45,21 @@ _TRIM = re.compile(r"\s*dbms_lob\.trim\(loc_(c|b|nc),\s*(\d+)\);" + _END)
 _ERASE = re.compile(r"\s*dbms_lob\.erase\(loc_(c|b|nc),\s*(\d+),\s*(\d+)\);" + _END)
 _HEX = re.compile(r"HEXTORAW\('([0-9A-Fa-f]*)'\)")
 _UNISTR = re.compile(r"UNISTR\('((?:[^']|'')*)'\)(?:\s*\|\|\s*|$)")
-_LETTERS = {"c": "CLOB", "b": "BLOB", "nc": "NCLOB"}
+_LETTERS = {"c": "CLOB", "b": "BLOB", "nc": "NCLOB", "x": "XMLTYPE"}
+# A part of a document. Oracle leaves out the last quote of some HEXTORAW; the length is written in two ways.
+_PART = re.compile(
+    r"XML_REDO := (?:HEXTORAW\('(?P<digits>[0-9A-Fa-f]*)'?\)|(?P<text>'.*'))(?::|\s+amount: )(?P<length>\d+)\s*", re.S
+)
+_NO_DOCUMENT = "XML_REDO := NULL"
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
     """A change through a locator. `kind` is write, trim, erase, or locator, which changes nothing. `column` is None where the
-    text names none: then it is that of the locator's row before it. A write has `text` or `octets`."""
+    text names none: then it is that of the locator's row before it. A write has `text` or `octets`.
+
+    A document is a row of kind document, or text document, then some of kind part, with `text` or `octets` or neither for NULL,
+    and one of kind end. The parts of a text document have kind text."""
 
     kind: str
     column: str | None = None
@@ -60,8 +71,11 @@ class Piece:
     octets: bytes | None = None
 
 
-def parse_piece(code: int, sql: str | None) -> Piece:
-    """Parse the text of a row about a large object. Raise ValueError if it is not understood."""
+def parse_piece(code: int, sql: str | None, encoding: Encoding = DEFAULT_ENCODING, *, single_quotes: bool = False) -> Piece:
+    """Parse the text of a row about a large object. Raise ValueError if it is not understood. `single_quotes` says that
+    LogMiner of this database leaves quotes inside values single, at least some of them."""
+    if code in _DOCUMENT_CODES:
+        return _piece_of_document(code, sql, encoding, single_quotes=single_quotes)
     if code == Operation.SELECT_LOB_LOCATOR and sql is None:
         return Piece("locator")
     if code != Operation.SELECT_LOB_LOCATOR and code not in _VERBS:
@@ -80,6 +94,49 @@ def parse_piece(code: int, sql: str | None) -> Piece:
     if letter not in ("", found.letter):
         raise ValueError("the text writes through another locator than the one it selects")
     return replace(found, column=column)
+
+
+def _piece_of_document(code: int, sql: str | None, encoding: Encoding, *, single_quotes: bool) -> Piece:
+    if code == Operation.XML_DOC_END:
+        if sql is not None:
+            raise ValueError("the end of a document has a text")
+        return Piece("end")
+    if sql is None:
+        raise ValueError("a row of a document has no text")
+    if code == Operation.XML_DOC_WRITE:
+        return _part(sql, encoding, single_quotes=single_quotes)
+    for kind, form in (("document", DOCUMENT), ("text document", TEXT_DOCUMENT)):
+        if found := form.fullmatch(sql):
+            return Piece(kind, found["column"], "x")
+    raise ValueError("the first row of a document is not understood")
+
+
+def _part(sql: str, encoding: Encoding, *, single_quotes: bool) -> Piece:
+    if not sql.startswith("XML_REDO := "):
+        return Piece("text", text=sql)
+    if sql == _NO_DOCUMENT:
+        return Piece("part")
+    found = _PART.fullmatch(sql)
+    if found is None:
+        raise ValueError("a part of a document is not understood")
+    length = int(found["length"])
+    if found["digits"] is not None:
+        if len(found["digits"]) != 2 * length:
+            raise ValueError(f"a part of a document declares {length} bytes and has {len(found['digits']) / 2:g}")
+        return Piece("part", octets=bytes.fromhex(found["digits"]))
+    # Which length is declared is not known: in characters, code units or bytes.
+    texts = [text for text in _texts(found["text"]) if length in _lengths(text, encoding)]
+    if not texts:
+        raise ValueError(f"a part of a document declares the length {length} and has another one")
+    if single_quotes and len({*texts}) > 1:
+        raise ValueError("a part of a document may have one quote or two where they stand side by side")
+    return Piece("part", text=texts[0])
+
+
+def _lengths(text: str, encoding: Encoding) -> set[int]:
+    codec = CODECS.get(encoding.text, "utf-8")
+    octets = text.encode("utf-8" if codec == "cesu-8" else codec, "replace")
+    return {len(text), len(text.encode("utf-16-le")) // 2, len(octets)}
 
 
 def _write(body: str) -> Piece:
@@ -160,7 +217,12 @@ def column_id(piece: Piece, version: TableVersion, columns: Mapping[str, Column]
 
 
 def pieces_of(
-    batch: pa.RecordBatch, version: TableVersion, names: Mapping[str, int] | None
+    batch: pa.RecordBatch,
+    version: TableVersion,
+    names: Mapping[str, int] | None,
+    encoding: Encoding = DEFAULT_ENCODING,
+    *,
+    single_quotes: bool = False,
 ) -> tuple[list[pa.Array], list[str | None], list[bool]]:
     """Return the columns of FIELDS, the error of each row, and whether its text names its row and column."""
     found: list[tuple[object, ...]] = []
@@ -173,7 +235,7 @@ def pieces_of(
         try:
             if rollback:
                 raise ValueError("an undo row about a large object does not say what it takes back")
-            piece = parse_piece(code, sql)
+            piece = parse_piece(code, sql, encoding, single_quotes=single_quotes)
             column = column_id(piece, version, by_name)
         except ValueError as refused:
             error = str(refused)

@@ -1,5 +1,6 @@
-"""Rows about large objects: PL/SQL that selects a locator, and writes through it. Here only the row that it selects is read;
-lob_pieces reads the rest."""
+"""Rows about large objects: PL/SQL that selects a locator, and writes through it; and the first row of a document.
+
+Here only the row that it selects is read; lob_pieces reads the rest."""
 
 from __future__ import annotations
 
@@ -18,18 +19,39 @@ SELECT = re.compile(
     re.S,
 )
 
+# Of a document stored in binary form, or as text.
+_ROW = r"""(?P<row>{table}(?: where (?:[^']|'[^']*')*)?)"""
+DOCUMENT = re.compile(r'XML DOC BEGIN:\s+select "(?P<column>[^"]+)" ' + _ROW.format(table=r'from "[^"]+"\."[^"]+"'), re.S)
+TEXT_DOCUMENT = re.compile(
+    r'update (?P<table>"[^"]+"\."[^"]+" a) set a\."(?P<column>[^"]+)" = XMLType\(:1\) ?' + _ROW.format(table=""),
+    re.S,
+)
+
+
+def row_of(code: int, sql: str | None) -> str | None:
+    """Return the table and the condition of the row that the text selects; None without one."""
+    if sql is None or code in (Operation.XML_DOC_WRITE, Operation.XML_DOC_END):
+        return None
+    if code != Operation.XML_DOC_BEGIN:
+        found = SELECT.match(sql)
+        return found["row"] if found else None
+    if found := DOCUMENT.fullmatch(sql):
+        return found["row"]
+    found = TEXT_DOCUMENT.fullmatch(sql)
+    return f"from {found['table']}{found['row']}" if found else None
+
 
 def read_as_deletes(batch: pa.RecordBatch) -> pa.RecordBatch:
     """Return the redo with each row about a large object as the DELETE of the row that it selects: WHERE is all that it has in
-    common with a statement. A text without a SELECT stays as it is, and cannot be parsed."""
+    common with a statement. A text without a SELECT is left out."""
     is_object = pc.is_in(batch.column("operation_code"), pa.array(LARGE_OBJECT_CHANGES, pa.int32()))
     numbers = np.flatnonzero(is_object.fill_null(False).to_numpy(zero_copy_only=False)).tolist()
     if not numbers:
         return batch
-    texts = batch.column("sql_redo").to_pylist()
+    texts, codes = (batch.column(name).to_pylist() for name in ("sql_redo", "operation_code"))
     for number in numbers:
-        found = SELECT.match(texts[number] or "")
-        texts[number] = f"delete {found['row']}" if found else texts[number]
+        row = row_of(codes[number], texts[number])
+        texts[number] = None if row is None else f"delete {row}"
     rewritten = {
         "sql_redo": pa.array(texts, batch.schema.field("sql_redo").type),
         "operation_code": pc.if_else(is_object, pa.scalar(int(Operation.DELETE), pa.int32()), batch.column("operation_code")),

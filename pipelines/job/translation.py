@@ -15,6 +15,7 @@ from pipelines.apply.translation import Translation
 from pipelines.decode.changes import changes_schema, decode_changes, decode_pieces, pieces_schema
 from pipelines.decode.choice import decoder
 from pipelines.decode.datatypes import family_of, spark_ddl_type, target_type
+from pipelines.decode.datatypes.character import CODECS, decode_text
 from pipelines.redo import Encoding
 from pipelines.schema.constant import spark_literal
 from pipelines.table import OracleType, Rules, TableVersion, TypeRule
@@ -28,7 +29,15 @@ def translation(encoding: Encoding, *, show_row_data: bool, single_quotes: bool 
         spark_type=spark_ddl_type,
         literal=spark_literal,
         cast_text=cast_text,
+        read_text=partial(read_text, encoding),
     )
+
+
+def read_text(encoding: Encoding, octets: bytes) -> str:
+    codec = CODECS.get(encoding.text)
+    if codec is None:
+        raise ValueError(f"character set {encoding.text} has no decoder")
+    return decode_text(octets, codec)
 
 
 def decode_frame(

@@ -109,7 +109,8 @@ def choice_findings(table: DictionaryTable, wanted: ConfiguredTable) -> Iterator
         if not any(ColumnChoice((pattern,)).names(column.name) for column in table.columns if not column.system):
             what = f"no column has a name like {pattern}, which `exclude` or `include` contains"
             yield Finding(name, what, "nothing, if a later column is meant; else correct the name", "warning")
-    objects = [column.name for column in table.large_objects]
+    documents = [column.name for column in table.documents] if choice.assembles else []
+    objects = [*(column.name for column in table.large_objects), *documents]
     if objects and choice.large_objects in ("reread", "redo"):
         yield from object_findings(table, ", ".join(objects), choice)
     if table.rereads_rows:
@@ -144,6 +145,17 @@ def object_findings(table: DictionaryTable, objects: str, choice: ColumnChoice) 
             "savepoint or a failed statement took back a write of one"
         )
         yield Finding(str(table.table), what, "compare with `redolake verify`, or use `large_objects: reread`", "warning")
+        if table.documents:
+            yield document_finding(table, ", ".join(column.name for column in table.documents))
+
+
+def document_finding(table: DictionaryTable, documents: str) -> Finding:
+    """Warn of what is not known of the rows in which LogMiner shows documents."""
+    what = (
+        f"documents ({documents}) are assembled from the redo; by its manual LogMiner shows XMLTYPE with COMMITTED_DATA_ONLY, "
+        "which Redolake does not use. An UPDATE of a document that LogMiner does not show at all would be missed"
+    )
+    return Finding(str(table.table), what, "compare with `redolake verify`, or use `unsupported_columns: reread`", "warning")
 
 
 def ignored_finding(column: DictionaryColumn, name: str) -> Finding:

@@ -102,7 +102,7 @@ def read_snapshot(
 
     Raise ValueDoesNotFit when the driver cannot convert a value; with all dates as text it can."""
     show_all_rows(source, table, container)
-    if table.large_objects or table.rereads_rows:
+    if table.large_objects or table.documents or table.rereads_rows:
         fetch_rows = min(fetch_rows, LARGE_OBJECT_ROWS)
     sql = snapshot_sql(table, ordered=ordered, rowid=rowid, dates_as_text=dates_as_text)
     yield from source.arrow(sql, {"scn": int(scn)}, fetch_rows, name=f"snapshot of {table.table}")

@@ -22,7 +22,7 @@ from pipelines.decode.datatypes import (
 )
 from pipelines.decode.datatypes.family import Cast, Family
 from pipelines.errors import RedolakeError, SchemaConflict
-from pipelines.table import ALL_COLUMNS, ColumnChoice, OracleType, TypeRule
+from pipelines.table import ALL_COLUMNS, DOCUMENTS, ColumnChoice, OracleType, TypeRule
 
 __all__ = ["FAMILIES", "Cast", "Family", "family_of", "spark_ddl_type", "spark_name", "target_type", "why_refused"]
 
@@ -90,8 +90,10 @@ def why_refused(oracle_type: OracleType, rule: TypeRule = None, choice: ColumnCh
     """Return why a column of that type cannot be captured, or None. `choice` is that of the table."""
     if oracle_type.name in large_object.FAMILY.names and choice.large_objects not in ("reread", "redo"):
         return "large objects are captured with `large_objects: reread`, or `redo`, only"
-    if oracle_type.name in unshown.NAMES and choice.unsupported != "reread":
-        return "its changes are captured with `unsupported_columns: reread` only"
+    is_assembled = choice.assembles and oracle_type.name in DOCUMENTS
+    if oracle_type.name in unshown.NAMES and choice.unsupported != "reread" and not is_assembled:
+        other = ", or `large_objects: redo`," if oracle_type.name in DOCUMENTS else ""
+        return f"its changes are captured with `unsupported_columns: reread`{other} only"
     try:
         target_type(oracle_type, rule)
     except RedolakeError as error:

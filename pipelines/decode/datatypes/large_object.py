@@ -1,7 +1,8 @@
-"""CLOB, NCLOB and BLOB: read again by key, or assembled from the redo.
+"""CLOB, NCLOB and BLOB: read again by key, or assembled from the redo, as XMLTYPE can be.
 
 Where they are read again, decoding says that a change names the column, and gives no value: the redo may contain a part only.
-Where they are assembled, INSERT and UPDATE give the value from which the pieces in other rows continue.
+Where they are assembled, INSERT and UPDATE give the value from which the pieces in other rows continue. Of an XMLTYPE they
+say at most that it is NULL.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from pipelines.decode.datatypes import character, raw
 from pipelines.decode.datatypes.family import Cast, Family
 from pipelines.decode.forms import Form
 from pipelines.errors import ConfigurationError, Finding
-from pipelines.table import LARGE_OBJECTS, OracleType, TypeRule
+from pipelines.table import DOCUMENTS, LARGE_OBJECTS, OracleType, TypeRule
 
 
 def target(oracle_type: OracleType, rule: TypeRule) -> pa.DataType:
@@ -35,7 +36,8 @@ def locators(values: pa.Array, target_type: pa.DataType, *_: object) -> Cast:
 
 
 def with_empty(values: pa.Array, is_empty: npt.NDArray[np.bool_]) -> pa.Array:
-    """Return the values with EMPTY_CLOB() and EMPTY_BLOB() as what they are: neither NULL nor a literal."""
+    """Return the values with EMPTY_CLOB() and EMPTY_BLOB() as what they are: neither NULL nor a literal. XMLType(:1), a
+    document in other rows, becomes IN_OTHER_ROWS."""
     if not is_empty.any():
         return values
     return pc.if_else(pa.array(is_empty), pa.scalar(b"" if pa.types.is_binary(values.type) else "", values.type), values)
@@ -43,9 +45,10 @@ def with_empty(values: pa.Array, is_empty: npt.NDArray[np.bool_]) -> pa.Array:
 
 def assembled(oracle_type: OracleType) -> Family:
     """Return the family of a large object whose values in INSERT and UPDATE count."""
-    return _BYTES if oracle_type.name == "BLOB" else _TEXT
+    return _DOCUMENT if oracle_type.name in DOCUMENTS else _BYTES if oracle_type.name == "BLOB" else _TEXT
 
 
 FAMILY = Family(LARGE_OBJECTS, frozenset(Form), target, no_values, no_values, is_decoded=False)
 _TEXT = Family(LARGE_OBJECTS - {"BLOB"}, character.FORMS | {Form.EMPTY_LOB}, target, character.cast, locators)
 _BYTES = Family(frozenset({"BLOB"}), frozenset({Form.HEX, Form.EMPTY_LOB}), target, raw.cast, locators)
+_DOCUMENT = Family(DOCUMENTS, frozenset({Form.XML}), target, no_values, locators)

@@ -52,7 +52,9 @@ def test_an_empty_object_of_a_row_that_replaces_one_must_be_filled_by_its_transa
     key, body = TargetColumn(KEY, "ID", "int"), TargetColumn(BODY, "BODY", "string")
     found = {
         row["k1"]: row["why"] or row["v2"]
-        for row in assembled(spark.createDataFrame(rows, SCHEMA), target, (key,), (body,), len(rows)).collect()
+        for row in assembled(
+            spark.createDataFrame(rows, SCHEMA), target, (key,), (body,), len(rows), (), bytes.decode
+        ).collect()
     }
 
     moved = "BODY: a row was deleted and inserted again in one transaction with an empty value, as when Oracle moves it"

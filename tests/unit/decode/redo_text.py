@@ -19,6 +19,7 @@ TYPES = {
     "CLOB": OracleType("CLOB"),
     "NCLOB": OracleType("NCLOB"),
     "BLOB": OracleType("BLOB"),
+    "XMLTYPE": OracleType("XMLTYPE"),
 }
 
 

@@ -7,14 +7,15 @@ from typing import Any
 
 import pytest
 
-from pipelines.decode.changes import decode_pieces
-from pipelines.decode.lob_pieces import LEFT_OUT
+from pipelines.decode.changes import decode_changes, decode_pieces
+from pipelines.decode.lob_pieces import LEFT_OUT, parse_piece
 from pipelines.redo import CHARACTERS, CODE_UNITS, Operation
-from pipelines.table import IgnoredColumn
+from pipelines.table import ColumnChoice, IgnoredColumn
 from tests.unit.decode.redo_text import redo_batch, table
 from tests.unit.decode.test_lob_sql import DECLARED
 
 PAPERS = table(ID="NUMBER(10,2)", BODY="CLOB", SCAN="BLOB", NOTE="NCLOB")  # ids 11 to 14
+LETTERS = replace(table(ID="NUMBER(10,2)", DOC="XMLTYPE", BODY="CLOB"), choice=ColumnChoice(large_objects="redo"))
 SELECT = ' select "{column}" into {loc} from "S"."T" where "ID" = \'7\' for update;\n'
 BODY = DECLARED + SELECT.format(column="BODY", loc="loc_c")
 SCAN = DECLARED + SELECT.format(column="SCAN", loc="loc_b")
@@ -95,12 +96,117 @@ def test_a_column_that_is_left_out_is_no_error() -> None:
         (Operation.LOB_TRIM, None, "no text"),
         (Operation.LOB_TRIM, BODY.replace("BODY", "OTHER") + " dbms_lob.trim(loc_c, 2);\nEND;\n", "no column of the table"),
         (Operation.LOB_TRIM, BODY.replace("BODY", "NOTE") + " dbms_lob.trim(loc_c, 2);\nEND;\n", "as CLOB, and it is NCLOB"),
-        (Operation.XML_DOC_WRITE, "XML_REDO := 'x':1", "operation 70 is not assembled"),
         (Operation.LONG_VALUE_WRITE, " buf_c := 'x'", "operation 92 is not assembled"),
     ],
 )
 def test_what_is_not_understood_is_an_error(code: int, text: str | None, why: str) -> None:
     assert why in piece(code, text)["error"]
+
+
+BEGINS = 'XML DOC BEGIN:  select "DOC" from "S"."T" where "ID" = \'7\''
+BEGINS_AS_TEXT = 'update "S"."T" a set a."DOC" = XMLType(:1)  where a."ID" = \'7\';'
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        (BEGINS, "document"),
+        (BEGINS.replace("'7'", "'7' and \"BODY\" IS NULL"), "document"),
+        (BEGINS_AS_TEXT, "text document"),
+        (BEGINS_AS_TEXT.replace("  where", " where"), "text document"),
+    ],
+)
+def test_a_document_begins_with_its_row_and_column(text: str, kind: str) -> None:
+    row = piece(Operation.XML_DOC_BEGIN, text, version=LETTERS)
+
+    assert "error" not in row
+    assert (row["kind"], row["column"], row["o11"]) == (kind, 12, 7)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("XML_REDO := '<a n=\"3\"> </a>'\n amount: 14", '<a n="3"> </a>'),  # as measured on 19.3
+        ("XML_REDO := '<a>it''s</a>':11", "<a>it's</a>"),
+        ("XML_REDO := '<a>it's</a>':11", "<a>it's</a>"),  # quotes left single
+        ("XML_REDO := '<a>':5 \n amount: 1</a>'\n amount: 22", "<a>':5 \n amount: 1</a>"),
+        ("XML_REDO := '<ä/>':5", "<ä/>"),  # bytes
+        ("XML_REDO := '<a>😀</a>':9", "<a>😀</a>"),  # code units
+        ("XML_REDO := HEXTORAW('3c612f3E'):4", b"<a/>"),
+        ("XML_REDO := HEXTORAW('3c612f3e):4", b"<a/>"),  # Oracle leaves out the quote
+        ("XML_REDO := NULL", None),
+    ],
+)
+def test_a_part_of_a_document_has_its_declared_length(text: str, expected: str | bytes | None) -> None:
+    row = piece(Operation.XML_DOC_WRITE, text, version=LETTERS)
+
+    assert "error" not in row
+    assert (row["kind"], row.get("text", row.get("octets"))) == ("part", expected)
+
+
+def test_a_document_stored_as_text_has_plain_parts() -> None:
+    row = piece(Operation.XML_DOC_WRITE, "update <x/> it's", version=LETTERS)
+
+    assert "error" not in row
+    assert (row["kind"], row["text"]) == ("text", "update <x/> it's")
+    assert piece(Operation.XML_DOC_END, None, version=LETTERS)["kind"] == "end"
+
+
+@pytest.mark.parametrize(
+    ("code", "text", "why"),
+    [
+        (Operation.XML_DOC_WRITE, "XML_REDO := '<a/>':5", "declares the length 5"),
+        (Operation.XML_DOC_WRITE, "XML_REDO := HEXTORAW('3c'):2", "declares 2 bytes and has 1"),
+        (Operation.XML_DOC_WRITE, "XML_REDO := '<a/>", "not understood"),
+        (Operation.XML_DOC_WRITE, "XML_REDO := '<a/>'", "not understood"),
+        (Operation.XML_DOC_WRITE, None, "no text"),
+        (Operation.XML_DOC_END, "<a/>", "the end of a document has a text"),
+        (Operation.XML_DOC_BEGIN, BEGINS.replace("DOC BEGIN", "DOC MODIFY"), "first row of a document is not understood"),
+        (Operation.XML_DOC_BEGIN, BEGINS.replace('"DOC"', '"OTHER"'), "no column of the table"),
+        (Operation.XML_DOC_BEGIN, BEGINS.replace('"DOC"', '"BODY"'), "as XMLTYPE, and it is CLOB"),
+        (Operation.XML_DOC_BEGIN, BEGINS.replace("'7'", "'it's'"), "not understood"),
+        (Operation.LOB_TRIM, BODY.replace("BODY", "DOC") + " dbms_lob.trim(loc_c, 2);\nEND;\n", "as CLOB, and it is XMLTYPE"),
+    ],
+)
+def test_a_row_of_a_document_that_is_not_understood_is_an_error(code: int, text: str | None, why: str) -> None:
+    assert why in piece(code, text, version=LETTERS)["error"]
+
+
+def test_the_quotes_of_a_part_are_doubled_unless_the_database_is_known_to_leave_them_single() -> None:
+    text = "XML_REDO := 'ä''b':4"  # 4 bytes where the quote is doubled, else 4 characters
+
+    assert parse_piece(Operation.XML_DOC_WRITE, text).text == "ä'b"
+    with pytest.raises(ValueError, match="one quote or two"):
+        parse_piece(Operation.XML_DOC_WRITE, text, single_quotes=True)
+
+
+def changed(text: str, *, code: int = Operation.INSERT, ignored: tuple[IgnoredColumn, ...] = ()) -> dict[str, Any]:
+    version = replace(LETTERS, ignored=ignored)
+    (row,) = decode_changes(redo_batch((code, text)), version, {}).to_pylist()
+    return row
+
+
+def test_a_statement_says_of_a_document_that_it_is_null_or_in_other_rows() -> None:
+    listed = 'insert into "S"."T"("ID",{doc}"BODY") values (\'7\',{value}EMPTY_CLOB());'
+    absent, null, there = (
+        changed(listed.format(doc=doc, value=value))
+        for doc, value in (("", ""), ('"DOC",', "NULL,"), ('"DOC",', "XMLType(:1),"))
+    )
+
+    assert [row["error"] for row in (absent, null, there)] == [None] * 3
+    assert (absent["missing"], absent["n12"], null["missing"], null["n12"], there["n12"]) == ([12], None, None, None, "")
+    update = changed('update "S"."T" a set a."DOC" = XMLType(:1) where a."ID" = \'7\';', code=Operation.UPDATE)
+    assert (update["error"], update["assigned"], update["n12"]) == (None, [12], "")
+    unsupported = changed(listed.format(doc='"DOC",', value="Unsupported Type,"))
+    assert "XMLTYPE written as UNSUPPORTED" in unsupported["error"]
+
+
+def test_a_value_of_the_hidden_column_that_stores_a_document_is_not_dropped() -> None:
+    hidden = (IgnoredColumn(4, "system", "SYS_NC00004$", part_of="DOC"),)
+    listed = 'insert into "S"."T"("ID","SYS_NC00004$") values (\'7\',\'x\');'
+
+    assert changed(listed, ignored=hidden)["unknown"] == ["SYS_NC00004$"]
+    assert changed(listed, ignored=(replace(hidden[0], part_of="OTHER"),))["unknown"] is None
 
 
 def test_an_undo_row_is_an_error() -> None:

@@ -311,6 +311,7 @@ XML = DictionaryColumn("DOC", OracleType("XMLTYPE"), None, 3, True, virtual=True
 XML_STORED = DictionaryColumn("SYS_NC00003$", OracleType("BLOB"), 3, 3, True, hidden=True, user_generated=False)
 SWITCH = DictionaryColumn("IS_ON", OracleType("BOOLEAN"), 4, 4, True)
 REREAD = ColumnChoice(unsupported="reread")
+REDO = ColumnChoice(large_objects="redo")
 UNSHOWN = {
     "an XMLTYPE, stored in a hidden column": (with_table(columns=(*TABLE.columns, XML, XML_STORED)), []),
     "a BOOLEAN, which makes whole rows UNSUPPORTED": (with_table(columns=(*TABLE.columns, SWITCH)), []),
@@ -329,10 +330,21 @@ def test_a_table_that_logminer_does_not_show_is_accepted_where_its_rows_are_read
     assert [f.severity for f in findings(probed) if f.severity == "error"], "without the setting it is refused"
 
 
-def test_the_storage_of_an_xmltype_is_a_part_of_it():
+def test_documents_can_be_assembled_with_a_warning_or_left_out():
+    probed = with_table(columns=(*TABLE.columns, XML, XML_STORED))
+    captured = findings(probed, ConfiguredTable(ORDERS, choice=REDO))
+    left_out = findings(probed, ConfiguredTable(ORDERS, choice=replace(REDO, exclude=("DOC",))))
+
+    assert [f.severity for f in captured if f.severity != "note"] == ["warning", "warning"]
+    assert any("COMMITTED_DATA_ONLY" in f.what for f in captured)
+    assert [(f.subject, f.severity) for f in left_out] == [("SHOP.ORDERS.DOC", "note")]
+
+
+@pytest.mark.parametrize("choice", [REREAD, REDO], ids=["read again", "assembled"])
+def test_the_storage_of_an_xmltype_is_a_part_of_it(choice):
     table = with_table(columns=(*TABLE.columns, XML, XML_STORED)).tables[ORDERS]
 
-    chosen = table.chosen(REREAD, PRIMARY, lambda column: False)
+    chosen = table.chosen(choice, PRIMARY, lambda column: False)
 
     assert [(c.name, c.segment_id) for c in chosen.captured if c.name == "DOC"] == [("DOC", 0)]
     assert [(c.segment_id, c.kind, c.part_of) for c in chosen.ignored] == [(3, "system", "DOC")]
