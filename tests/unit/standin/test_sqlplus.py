@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+
 import pytest
 
 from standin.interface import OraError
@@ -117,3 +119,102 @@ def test_text_after_the_semicolon_is_part_of_the_statement() -> None:
 
 def test_exit_leaves_the_rest_out() -> None:
     assert run("GRANT a TO u;\nEXIT\nGRANT b TO u;").statements == ["GRANT a TO u"]
+
+
+def with_files(main: str, *answers: str, **files: str) -> Transcript:
+    """Run a script beside others, whose names have __ for a slash and no .sql."""
+    paths = {name.replace("__", "/") + ".sql": text for name, text in files.items()}
+    return run_script(main, lambda sql: None, answers, read=paths.get)
+
+
+def test_a_script_is_looked_for_beside_the_installer_or_beside_the_script_that_calls_it() -> None:
+    files = {"parts__all": "@@one\n@one.sql\nSTART two\n", "parts__one": "in parts;\n", "one": "beside;\n", "two": "started;\n"}
+
+    assert with_files("@parts/all\nlast;\n", **files).statements == ["in parts", "beside", "started", "last"]
+
+
+def test_a_folder_that_a_script_names_counts_from_the_script_that_calls_it() -> None:
+    files = {"a__b__main": "@@../c/part\n", "a__c__part": "found;\n"}
+
+    assert with_files("@@a/b/main", **files).statements == ["found"]
+
+
+def test_arguments_of_a_script_are_its_numbered_variables() -> None:
+    called = "DEFINE tbs = &2\nCREATE USER &1 DEFAULT TABLESPACE &tbs..x;\n"
+
+    assert with_files("@make hr 'my users'", make=called).statements == ["CREATE USER hr DEFAULT TABLESPACE my users.x"]
+
+
+def test_an_argument_that_is_not_given_is_asked_for() -> None:
+    done = with_files("DEFINE pass = &1\nSELECT '&pass' FROM dual;", "secret")
+
+    assert (done.questions, done.statements) == (["Enter value for 1: "], ["SELECT 'secret' FROM dual"])
+
+
+def test_a_script_that_is_not_there_is_an_error_and_the_rest_runs() -> None:
+    done = with_files("@missing\nlast;")
+
+    assert (done.errors, done.statements) == (['SP2-0310: unable to open file "missing.sql"'], ["last"])
+
+
+def test_an_exit_in_a_called_script_ends_the_installer() -> None:
+    assert with_files("@part\nlast;", part="first;\nEXIT\nnever;").statements == ["first"]
+
+
+def test_what_a_called_script_leaves_unfinished_does_not_run() -> None:
+    assert with_files("@part\nlast;", part="SELECT 1\n").statements == ["last"]
+
+
+def test_a_default_answers_a_question_and_may_be_a_variable() -> None:
+    done = run("DEFINE d = users\nACCEPT tbs PROMPT 'Tablespace [&d]: ' DEFAULT '&d'\nSELECT '&tbs' FROM dual;", "")
+
+    assert (done.questions, done.statements) == (["Tablespace [users]: "], ["SELECT 'users' FROM dual"])
+
+
+def test_a_column_of_a_query_becomes_a_variable() -> None:
+    class Answer:
+        description = [("PROPERTY_VALUE", str)]
+
+        def __iter__(self) -> Iterator[tuple[str]]:
+            return iter([("USERS",)])
+
+    done = run_script("COLUMN property_value NEW_VALUE tbs NOPRINT\nSELECT p;\nSELECT '&tbs';", lambda sql: Answer())
+
+    assert done.statements[-1] == "SELECT 'USERS'"
+
+
+def test_connect_goes_on_as_another_user() -> None:
+    ran: list[tuple[str, str]] = []
+
+    def connect(user: str, password: str) -> Callable[[str], object]:
+        return lambda sql: ran.append((f"{user}/{password}", sql))
+
+    script = 'DEFINE at = db\none;\nCONNECT oe/"Se/cret"@&at\ntwo;\nconn sys/x@&at AS SYSDBA;\nthree;\n'
+    run_script(script, connect("pm", "p"), connect=connect)
+
+    assert ran == [("pm/p", "one"), ("oe/Se/cret", "two"), ("sys/x", "three")]
+
+
+@pytest.mark.parametrize(
+    "line", ["SPOOL made.log", "spool off", "HOST ls", "SHOW ERRORS", "show errors;", "CLEAR SCREEN", "SET SERVEROUTPUT ON"]
+)
+def test_a_command_for_the_screen_or_the_machine_is_no_statement(line: str) -> None:
+    assert run(f"{line}\nSELECT 1 FROM dual;").statements == ["SELECT 1 FROM dual"]
+
+
+@pytest.mark.parametrize("comment", ["/* a; */", "/* a\n   b;\n*/"])
+def test_a_comment_before_a_statement_is_no_statement(comment: str) -> None:
+    assert run(f"{comment}\nSELECT 1 FROM dual;").statements == ["SELECT 1 FROM dual"]
+
+
+def test_a_comment_without_a_blank_after_its_start_runs_the_last_statement_again() -> None:
+    assert run("one;\n/*****\n  a;\n*****/\ntwo;").statements == ["one", "one", "two"]
+
+
+def test_another_character_may_stand_for_the_ampersand() -> None:
+    assert run("SET DEFINE ^\nDEFINE a = 7\nSELECT '&a^a';").statements == ["SELECT '&a7'"]
+
+
+@pytest.mark.parametrize("head", ["CREATE OR REPLACE EDITIONABLE TRIGGER t", "CREATE NONEDITIONABLE PACKAGE p"])
+def test_a_unit_with_an_edition_ends_with_a_slash(head: str) -> None:
+    assert run(f"{head}\nBEGIN x; END;\n/\n").statements == [f"{head}\nBEGIN x; END;"]
