@@ -80,6 +80,7 @@ class Constraint:
     on_delete: str = "NO ACTION"
     validated: bool = True
     deferrable: bool = False
+    deferred: bool = False  # checked at the commit
 
 
 @dataclass(slots=True)
@@ -167,6 +168,7 @@ class TableDef:
     compress: str = ""  # COMPRESS_FOR
     logging: bool = True
     row_movement: bool = False
+    table_lock: bool = True  # False: no DDL
     lobs: dict[str, frozenset[str]] = field(default_factory=dict)  # the words of each LOB's storage parameters, by column
     comments: dict[str, str] = field(default_factory=dict)  # by column name, the table's own under ""
     is_object_table: bool = False  # CREATE TABLE .. OF a type

@@ -1,8 +1,8 @@
 """Runs a script as SQL*Plus does: replaces `&` in comments too, waits for answers, and passes over errors by default.
 
-Known are the commands of installers: ACCEPT, DEFINE, UNDEFINE, PROMPT, REMARK, SET, WHENEVER, EXECUTE, EXIT, CONNECT, COLUMN with
-NEW_VALUE, and @, @@, START for another script. What only changes the screen or the machine around it (SPOOL, HOST, SHOW) is passed
-over.
+Known are the commands of installers: ACCEPT, DEFINE, UNDEFINE, PROMPT, REMARK, SET, WHENEVER, EXECUTE, EXIT, CONNECT, COLUMN
+with NEW_VALUE, and @, @@, START for another script. What only changes the screen or the machine around it (SPOOL, HOST, SHOW) is
+passed over.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ class _SqlPlus:
             self._begin(line, bare)
 
     def _comment(self, bare: str) -> None:
-        """Pass over a comment before a statement. Without a blank after its start SQL*Plus takes the slash for its own command."""
+        """Pass over a comment before a statement. Without a blank after its start SQL*Plus runs the slash."""
         if self._last and not re.match(r"/\*(\s|$)", bare):
             self._run_statement(self._last)
         self._in_comment = "*/" not in bare

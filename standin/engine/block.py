@@ -32,6 +32,8 @@ _INTO = re.compile(r"\bINTO\s+([\w:.\s,]+?)\s+(?=FROM\b)", re.IGNORECASE)
 def run_block(session: EngineSession, text: str, names: Sequence[str], values: Sequence[Any]) -> Called:
     """Run a block or CALL. `names` are the distinct binds in order of first appearance."""
     binds = Binds(dict(zip(names, [*values, *[None] * (len(names) - len(values))], strict=False)))
+    version, release = session.database.state.release.split(".")[:2]
+    binds.variables |= {"DBMS_DB_VERSION.VERSION": int(version), "DBMS_DB_VERSION.RELEASE": int(release)}
     cursor = Cursor(text)
     if cursor.accept("CALL"):
         call(session, cursor, binds)

@@ -39,6 +39,11 @@ def alter_table(session: EngineSession, cursor: Cursor) -> None:
     owner, name = cursor.qualified()
     store = table_named(session, owner or session.schema, name)
     require_on(session.account, "ALTER", store.definition)
+    for word in ("ENABLE", "DISABLE"):
+        if cursor.accept(word, "TABLE", "LOCK"):
+            store.definition.table_lock = word == "ENABLE"
+            write_ddl(session, cursor.text, store.definition)
+            return
     if not (session.database.options.nonblocking_ddl and _does_not_block(cursor)):
         lock_exclusively(session, store)
     if cursor.accept("RENAME", "TO"):

@@ -33,7 +33,7 @@ def add_constraint(session: EngineSession, store: TableStore, clause: Constraint
         raise OraError(2260, "table can have only one primary key")
     constraint = Constraint(
         name, clause.kind, clause.columns, references=references, check=clause.check, on_delete=clause.on_delete,
-        deferrable=clause.deferrable,
+        deferrable=clause.deferrable, deferred=clause.deferred,
     )  # fmt: skip
     table.constraints.append(constraint)
     constraint.enabled = constraint.validated = False

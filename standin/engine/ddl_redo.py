@@ -38,7 +38,11 @@ def write_ddl(
 
 
 def lock_exclusively(session: EngineSession, store: TableStore) -> None:
-    """Wait until no other transaction holds a row of the table. Raise ORA-00054 after DDL_LOCK_TIMEOUT seconds."""
+    """Wait until no other transaction holds a row of the table. Raise ORA-00054 after DDL_LOCK_TIMEOUT seconds, and ORA-00069
+    at once after DISABLE TABLE LOCK.
+    """
+    if not store.definition.table_lock:
+        raise OraError(69, f"cannot acquire lock -- table locks disabled for {store.definition.name}")
     deadline = time.monotonic() + float(session.settings.get("DDL_LOCK_TIMEOUT", "0"))
     while (owner := _holder(session, store)) is not None:
         left = deadline - time.monotonic()

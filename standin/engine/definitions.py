@@ -36,6 +36,7 @@ class ConstraintClause:
     enabled: bool = True
     validated: bool = True
     deferrable: bool = False
+    deferred: bool = False
     index: str | None = None
     index_text: str | None = None
 
@@ -101,13 +102,15 @@ def _reference(cursor: Cursor, columns: list[str], name: str | None) -> Constrai
 
 
 def constraint_state(cursor: Cursor, clause: ConstraintClause) -> None:
-    """Read the state of a constraint. One that is only checked at the commit raises ORA-03001."""
+    """Read the state of a constraint. One that is only checked at the commit raises ORA-03001 unless it is a foreign key."""
     while True:
         if cursor.accept("NOT", "DEFERRABLE") or cursor.accept("INITIALLY", "IMMEDIATE"):
             continue
-        if cursor.is_next("INITIALLY", "DEFERRED"):
-            raise OraError(3001, "unimplemented feature: a constraint that is INITIALLY DEFERRED")
-        if cursor.accept("DEFERRABLE"):
+        if cursor.accept("INITIALLY", "DEFERRED"):
+            if clause.kind != "R":
+                raise OraError(3001, "unimplemented feature: a constraint that is INITIALLY DEFERRED")
+            clause.deferrable = clause.deferred = True
+        elif cursor.accept("DEFERRABLE"):
             clause.deferrable = True
         elif cursor.accept("DISABLE"):
             clause.enabled = clause.validated = False

@@ -58,10 +58,23 @@ class Keys:
             key = tuple(values[i] for i in positions)
             if None in key or (changed is not None and changed.isdisjoint(positions)):
                 continue
-            parent, index = self._parent_of(store, constraint)
-            if not self._exists(tx, parent, index, key):
-                owner, name = store.definition.owner, constraint.name
-                raise OraError(2291, f"integrity constraint ({owner}.{name}) violated - parent key not found")
+            if constraint.deferred:
+                tx.unchecked.add((store, constraint.name, key))
+            else:
+                self._require_parent(tx, store, constraint, key)
+
+    def _require_parent(self, tx: Transaction, store: TableStore, constraint: Constraint, key: Key) -> None:
+        parent, index = self._parent_of(store, constraint)
+        if not self._exists(tx, parent, index, key):
+            name = f"{store.definition.owner}.{constraint.name}"
+            raise OraError(2291, f"integrity constraint ({name}) violated - parent key not found")
+
+    def require_deferred(self, tx: Transaction) -> None:
+        """Check the deferred foreign keys that the transaction touched. Raise ORA-02291 for child rows without a parent row."""
+        for store, name, key in tx.unchecked:
+            constraint = next((c for c in store.definition.constraints if c.name == name and c.enabled), None)
+            if constraint is not None and self._exists(tx, store, self.index_of(store, name), key):
+                self._require_parent(tx, store, constraint, key)
 
     def require_no_children(self, tx: Transaction, store: TableStore, old: Row, new: Row | None) -> None:
         """Raise ORA-02292 when a key that the change removes still has child rows."""
@@ -72,6 +85,9 @@ class Keys:
                 continue
             if constraint.on_delete != "NO ACTION" and new is None:
                 continue  # the DELETE changes the child rows itself
+            if constraint.deferred:
+                tx.unchecked.add((child, constraint.name, key))
+                continue
             own = self.index_of(child, constraint.name)
             if self._exists(tx, child, own, key):
                 name = f"{child.definition.owner}.{constraint.name}"

@@ -9,6 +9,7 @@ from typing import Any
 from standin.engine.database import Database
 from standin.engine.nls import NLS_DEFAULTS, checked_nls
 from standin.engine.session_state import SessionState
+from standin.engine.transaction import Transaction
 from standin.interface import Called, Done, OraError, Rows
 from standin.model import User
 
@@ -33,7 +34,15 @@ class EngineSession(SessionState, ABC):
             self.savepoint_before_start.clear()
             if self.transaction is not None:
                 self.database.await_redo(self)
+                self._check_deferred(self.transaction)
                 self.database.transactions.commit(self.transaction)
+
+    def _check_deferred(self, tx: Transaction) -> None:
+        try:
+            self.database.keys.require_deferred(tx)
+        except OraError as error:
+            self.rollback()
+            raise OraError(2091, "transaction rolled back", more=(str(error),)) from error
 
     def rollback(self) -> None:
         with self.database.lock:

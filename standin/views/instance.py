@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from standin.model import PDB, ROOT, DatabaseState, RedoThreadState
-from standin.views.registration import Row, fixed_view
+from standin.views.registration import Row, ViewRow, dictionary_views, fixed_view
 
 if TYPE_CHECKING:
+    from standin.engine.database import Database
     from standin.engine.session import EngineSession
 
 _INSTANCE_COLUMNS = """INSTANCE_NUMBER NUMBER, INSTANCE_NAME VARCHAR2(16), HOST_NAME VARCHAR2(64), VERSION VARCHAR2(17),
@@ -170,7 +171,17 @@ def containers(session: EngineSession) -> Iterator[Row]:
 def database_properties(session: EngineSession) -> Iterator[Row]:
     if session.database.state.is_cdb:
         yield ("LOCAL_UNDO_ENABLED", str(session.database.options.local_undo).upper(), "true if local undo is enabled")
+    yield ("DEFAULT_PERMANENT_TABLESPACE", "USERS", "Name of default permanent tablespace")
+    yield ("DEFAULT_TEMP_TABLESPACE", "TEMP", "Name of default temporary tablespace")
     yield ("DBTIMEZONE", "+00:00", "DB time zone")
+
+
+def tablespaces(database: Database) -> Iterator[ViewRow]:
+    """Yield the tablespaces that a new container has; others cannot be created here."""
+    for con_id in (ROOT, PDB) if database.state.is_cdb else (0,):
+        for name, contents in (("SYSTEM", "PERMANENT"), ("SYSAUX", "PERMANENT"), ("UNDOTBS1", "UNDO"), ("TEMP", "TEMPORARY"),
+                               ("USERS", "PERMANENT")):  # fmt: skip
+            yield ViewRow(con_id, "SYS", None, (name, 8192, "ONLINE", contents, "LOGGING", "LOCAL", "NO"))
 
 
 def _statistics(columns: Callable[[int, str, int], Row]) -> Callable[[EngineSession], Iterator[Row]]:
@@ -209,6 +220,13 @@ def register() -> None:
         "PROPERTY_NAME VARCHAR2(128), PROPERTY_VALUE VARCHAR2(4000), DESCRIPTION VARCHAR2(4000)",
         database_properties,
         public=True,
+    )
+    dictionary_views(
+        "TABLESPACES",
+        """TABLESPACE_NAME VARCHAR2(30), BLOCK_SIZE NUMBER, STATUS VARCHAR2(9), CONTENTS VARCHAR2(21), LOGGING VARCHAR2(9),
+        EXTENT_MANAGEMENT VARCHAR2(10), BIGFILE VARCHAR2(3)""",
+        tablespaces,
+        only=("DBA", "CDB"),
     )
     container_columns = """CON_ID NUMBER, DBID NUMBER, CON_UID NUMBER, GUID RAW(16), NAME VARCHAR2(128), OPEN_MODE VARCHAR2(10),
         RESTRICTED VARCHAR2(3), LOCAL_UNDO NUMBER"""

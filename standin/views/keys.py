@@ -39,7 +39,8 @@ def constraints(database: Database) -> Iterator[ViewRow]:
                 t.con_id, t.owner, t,
                 (
                     t.owner, c.name, c.kind, t.name, c.check, owner, name, c.on_delete if c.kind == "R" else None,
-                    "ENABLED" if c.enabled else "DISABLED", "DEFERRABLE" if c.deferrable else "NOT DEFERRABLE", "IMMEDIATE",
+                    "ENABLED" if c.enabled else "DISABLED", "DEFERRABLE" if c.deferrable else "NOT DEFERRABLE",
+                    "DEFERRED" if c.deferred else "IMMEDIATE",
                     "VALIDATED" if c.validated else "NOT VALIDATED", "USER NAME", None, t.last_ddl, t.owner if index else None,
                     index,
                 ),

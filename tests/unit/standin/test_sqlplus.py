@@ -173,7 +173,7 @@ def test_a_default_answers_a_question_and_may_be_a_variable() -> None:
 
 def test_a_column_of_a_query_becomes_a_variable() -> None:
     class Answer:
-        description = [("PROPERTY_VALUE", str)]
+        description = (("PROPERTY_VALUE", str),)
 
         def __iter__(self) -> Iterator[tuple[str]]:
             return iter([("USERS",)])

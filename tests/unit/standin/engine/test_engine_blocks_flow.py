@@ -37,6 +37,16 @@ def test_an_error_that_no_handler_takes_is_raised(table):
     assert error_code(table, "BEGIN INSERT INTO t VALUES (1/0); EXCEPTION WHEN NO_DATA_FOUND THEN NULL; END;") == 1476
 
 
+def test_a_block_knows_the_version_of_the_database(table):
+    text = "BEGIN IF {} THEN INSERT INTO t VALUES (DBMS_DB_VERSION.VERSION); END IF; END;"
+    run(table, text.format("DBMS_DB_VERSION.VERSION >= 12"))
+    run(table, text.format("DBMS_DB_VERSION.VERSION < 12"))
+
+    assert [int(a) for (a,) in run(table, "SELECT a FROM t WHERE a > 11")] == [
+        int(table.database.state.release.partition(".")[0])
+    ]
+
+
 def test_variables_conditions_and_loops(table):
     run(
         table,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.unit.standin.engine.engine_database import error_code
+from standin.interface import OraError
+from tests.unit.standin.engine.engine_database import error_code, logon
 from tests.unit.standin.engine.engine_database import run as query
 
 
@@ -101,6 +102,54 @@ def test_statements_of_published_schemas_are_accepted(tables, statements):
 @pytest.mark.parametrize(("statement", "code"), REFUSED.values(), ids=REFUSED)
 def test_what_is_not_modelled_is_refused(tables, statement, code):
     assert error_code(tables, statement) == code
+
+
+DEFERRED = "CREATE TABLE c (id NUMBER, p_id NUMBER, CONSTRAINT c_p FOREIGN KEY (p_id) REFERENCES p INITIALLY DEFERRED)"
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        ("INSERT INTO c VALUES (1, 7)", "INSERT INTO p VALUES (7, 7)"),
+        ("INSERT INTO c VALUES (1, 7)", "UPDATE c SET p_id = 1"),
+        ("INSERT INTO c VALUES (1, 1)", "DELETE FROM p WHERE id = 1", "DELETE FROM c"),
+    ],
+)
+def test_a_deferred_foreign_key_may_be_violated_before_the_commit(tables, statements):
+    run(tables, DEFERRED, *statements, "COMMIT")
+
+
+@pytest.mark.parametrize(
+    "statements", [("INSERT INTO c VALUES (1, 7)",), ("INSERT INTO c VALUES (1, 1)", "DELETE FROM p WHERE id = 1")]
+)
+def test_a_deferred_foreign_key_that_is_violated_at_the_commit_takes_the_transaction_back(tables, statements):
+    run(tables, DEFERRED, *statements)
+
+    with pytest.raises(OraError, match=r"ORA-02091: transaction rolled back\nORA-02291.*SHOP.C_P"):
+        run(tables, "COMMIT")
+    assert query(tables, "SELECT COUNT(*) FROM c") + query(tables, "SELECT COUNT(*) FROM p") == [(0,), (2,)]
+
+
+def test_an_installer_finds_the_default_tablespace(database):
+    wanted = "SELECT property_value FROM database_properties WHERE property_name = 'DEFAULT_PERMANENT_TABLESPACE'"
+    assert query(logon(database, "SYS"), f"SELECT contents FROM dba_tablespaces WHERE tablespace_name = ({wanted})") == [
+        ("PERMANENT",)
+    ]
+
+
+def test_deferred_foreign_keys_are_shown(tables):
+    run(tables, DEFERRED)
+
+    shown = query(tables, "SELECT deferrable, deferred FROM user_constraints WHERE constraint_name = 'C_P'")
+    assert shown == [("DEFERRABLE", "DEFERRED")]
+
+
+def test_a_table_without_table_locks_takes_no_ddl(tables):
+    run(tables, "ALTER TABLE p DISABLE TABLE LOCK")
+
+    assert query(tables, "SELECT table_lock FROM user_tables WHERE table_name = 'P'") == [("DISABLED",)]
+    assert [error_code(tables, s) for s in ("ALTER TABLE p ADD (x NUMBER)", "DROP TABLE p", "TRUNCATE TABLE p")] == [69, 69, 69]
+    run(tables, "ALTER TABLE p ENABLE TABLE LOCK", "ALTER TABLE p ADD (x NUMBER)")
 
 
 def test_a_view_shows_the_rows_of_its_query(tables):
