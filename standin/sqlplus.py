@@ -1,8 +1,8 @@
 """Runs a script as SQL*Plus does: replaces `&` in comments too, waits for answers, and passes over errors by default.
 
 Known are the commands of installers: ACCEPT, DEFINE, UNDEFINE, PROMPT, REMARK, SET, WHENEVER, EXECUTE, EXIT, CONNECT, COLUMN
-with NEW_VALUE, and @, @@, START for another script. What only changes the screen or the machine around it (SPOOL, HOST, SHOW) is
-passed over.
+with NEW_VALUE, and @, @@, START for another script. What only changes the screen or the machine around it (SPOOL, HOST, SHOW)
+is passed over.
 """
 
 from __future__ import annotations

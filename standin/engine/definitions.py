@@ -103,6 +103,7 @@ def _reference(cursor: Cursor, columns: list[str], name: str | None) -> Constrai
 
 def constraint_state(cursor: Cursor, clause: ConstraintClause) -> None:
     """Read the state of a constraint. One that is only checked at the commit raises ORA-03001 unless it is a foreign key."""
+    unvalidated = False
     while True:
         if cursor.accept("NOT", "DEFERRABLE") or cursor.accept("INITIALLY", "IMMEDIATE"):
             continue
@@ -114,13 +115,15 @@ def constraint_state(cursor: Cursor, clause: ConstraintClause) -> None:
             clause.deferrable = True
         elif cursor.accept("DISABLE"):
             clause.enabled = clause.validated = False
+        elif cursor.accept("ENABLE"):
+            clause.enabled, clause.validated = True, not unvalidated
         elif cursor.accept("NOVALIDATE"):
-            clause.validated = False
+            clause.validated, unvalidated = False, True
         elif cursor.accept("VALIDATE"):
             clause.validated = True
         elif cursor.accept("USING", "INDEX"):
             _using_index(cursor, clause)
-        elif not (cursor.accept("ENABLE") or cursor.accept("RELY") or cursor.accept("NORELY")):
+        elif not (cursor.accept("RELY") or cursor.accept("NORELY")):
             return
 
 

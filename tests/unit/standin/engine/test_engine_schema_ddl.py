@@ -130,6 +130,21 @@ def test_a_deferred_foreign_key_that_is_violated_at_the_commit_takes_the_transac
     assert query(tables, "SELECT COUNT(*) FROM c") + query(tables, "SELECT COUNT(*) FROM p") == [(0,), (2,)]
 
 
+@pytest.mark.parametrize(
+    ("state", "shown"),
+    [
+        ("ENABLE NOVALIDATE", ("ENABLED", "NOT VALIDATED")),
+        ("NOVALIDATE ENABLE", ("ENABLED", "NOT VALIDATED")),
+        ("ENABLE", ("ENABLED", "VALIDATED")),
+    ],
+)
+def test_a_disabled_key_is_enabled_by_modify_constraint(tables, state, shown):
+    run(tables, "ALTER TABLE p MODIFY CONSTRAINT p_pk DISABLE NOVALIDATE", f"ALTER TABLE p MODIFY CONSTRAINT p_pk {state}")
+
+    assert query(tables, "SELECT status, validated FROM user_constraints WHERE constraint_name = 'P_PK'") == [shown]
+    assert error_code(tables, "INSERT INTO p VALUES (1, 1)") == 1
+
+
 def test_an_installer_finds_the_default_tablespace(database):
     wanted = "SELECT property_value FROM database_properties WHERE property_name = 'DEFAULT_PERMANENT_TABLESPACE'"
     assert query(logon(database, "SYS"), f"SELECT contents FROM dba_tablespaces WHERE tablespace_name = ({wanted})") == [
