@@ -18,12 +18,15 @@ from pipelines import steps
 from pipelines.config import Pipeline, parse_configuration
 from pipelines.errors import ConfigurationError
 from pipelines.source import open_source
+from pipelines.steps.init import FirstPipeline
+from pipelines.table import TableId
 from standin.serve import standin
 from standin.sqlplus import run_script
 from tests.fix_shop import Shop
 from tests.integration.test_pipeline import caught_up, differences
 from tests.packaged_schemas import packaged_scripts
 from tests.plain_lake import PlainLake
+from tests.published_scripts import USER, install, schemas_below
 
 SCRIPTS = Path(__file__).parents[1] / "schemas"
 NAMED = ("quartz", "spring_batch")
@@ -150,29 +153,30 @@ def value_for(random: Random, kind: str, size: int, precision: int | None, scale
     return random.random() < 0.5 if kind == "BOOLEAN" else None
 
 
-COLUMNS = """SELECT column_name, data_type, data_length, data_precision, data_scale FROM user_tab_cols
-    WHERE table_name = :1 AND virtual_column = 'NO' AND hidden_column = 'NO' AND identity_column = 'NO' ORDER BY column_id"""
+COLUMNS = """SELECT column_name, data_type, data_length, data_precision, data_scale FROM dba_tab_cols
+    WHERE owner = :1 AND table_name = :2 AND virtual_column = 'NO' AND hidden_column = 'NO' AND identity_column = 'NO'
+    ORDER BY column_id"""
+INDEXED = "SELECT column_name FROM dba_ind_columns WHERE table_owner = :1 AND table_name = :2"
 
 
-def change_rows(shop: Shop, tables: Sequence[str], random: Random) -> Counter[str]:
+def change_rows(shop: Shop, tables: Sequence[TableId], random: Random) -> Counter[TableId]:
     """Insert, update and delete generated rows; what constraints refuse is left out. Return the number of changed rows."""
-    changed = Counter[str]()
+    changed = Counter[TableId]()
     with shop.oracle.connect("SHOP") as connection, connection.cursor() as cursor:
         for table in tables:
-            columns = cursor.execute(COLUMNS, [table]).fetchall()
+            columns = cursor.execute(COLUMNS, [table.owner, table.name]).fetchall()
+            quoted = f'"{table.owner}"."{table.name}"'
             names = ", ".join(f'"{name}"' for name, *_ in columns)
             binds = ", ".join(f":{number}" for number in range(1, len(columns) + 1))
             statements: list[tuple[str, list[Any]]] = [
-                (f'INSERT INTO "{table}" ({names}) VALUES ({binds})', [value_for(random, *rest) for _, *rest in columns])
+                (f"INSERT INTO {quoted} ({names}) VALUES ({binds})", [value_for(random, *rest) for _, *rest in columns])
                 for _ in range(8)
             ]
-            keys = {
-                name for (name,) in cursor.execute("SELECT column_name FROM user_ind_columns WHERE table_name = :1", [table])
-            }
+            keys = {name for (name,) in cursor.execute(INDEXED, [table.owner, table.name])}
             others = [column for column in columns if column[0] not in keys]
             for name, *rest in random.choices(others, k=3) if others else ():
-                statements.append((f'UPDATE "{table}" SET "{name}" = :1 WHERE ROWNUM <= 2', [value_for(random, *rest)]))
-            statements.append((f'DELETE FROM "{table}" WHERE ROWNUM <= 1', []))
+                statements.append((f'UPDATE {quoted} SET "{name}" = :1 WHERE ROWNUM <= 2', [value_for(random, *rest)]))
+            statements.append((f"DELETE FROM {quoted} WHERE ROWNUM <= 1", []))
             for sql, values in statements:
                 try:
                     cursor.execute(sql, values)
@@ -183,10 +187,10 @@ def change_rows(shop: Shop, tables: Sequence[str], random: Random) -> Counter[st
     return changed
 
 
-def proposed_pipeline(shop: Shop, *patterns: str) -> tuple[Pipeline, list[str]]:
-    """Return the pipeline that `init` proposes, and the tables that it refuses."""
+def proposed_pipeline(shop: Shop, owners: Sequence[str]) -> tuple[Pipeline, FirstPipeline]:
+    """Return the pipeline that `init` proposes for all tables of these owners, and what it says of them."""
     with open_source(shop.params) as source:
-        found = steps.find_tables(source, "FREEPDB1", patterns)
+        found = steps.find_tables(source, "FREEPDB1", [f"{owner}.*" for owner in owners])
         made = steps.propose_pipeline(
             source,
             name="schema",
@@ -197,17 +201,19 @@ def proposed_pipeline(shop: Shop, *patterns: str) -> tuple[Pipeline, list[str]]:
             landing=str(shop.folder / "landing"),
             lake=str(shop.folder / "lake"),
         )
-    return parse_configuration(made.text, {}).pipelines["schema"], [table.table.name for table in made.refused]
+    return parse_configuration(made.text, {}).pipelines["schema"], made
 
 
-def captured_and_changed(shop: Shop, no_spark: str, seed: str) -> list[str]:
-    """Capture the schema by the file that `init` writes, change rows of each table, and return the tables that it refuses."""
-    shop.run_sql(*(f'ALTER TABLE "{table}" DISABLE CONSTRAINT "{name}"' for table, name in foreign_keys(shop)))
-    pipeline, refused = proposed_pipeline(shop, "SHOP.*")
+def captured_and_changed(shop: Shop, no_spark: str, seed: str, *owners: str) -> list[str]:
+    """Capture schemas by the file that `init` writes, change rows of each table, and return the tables that it refuses."""
+    shop.run_sql(
+        *(f'ALTER TABLE "{owner}"."{table}" DISABLE CONSTRAINT "{name}"' for owner, table, name in foreign_keys(shop, owners))
+    )
+    pipeline, made = proposed_pipeline(shop, owners)
     assert [f for f in steps.run_doctor(pipeline, shop.params) if f.severity == "error"] == []
     steps.take_snapshot(pipeline, source=shop.params, spark=no_spark)
-    tables = [name for name in rows_of_schema(shop) if name not in refused]
-    random, changed = Random(seed), Counter[str]()
+    tables = [table.table for table in made.captured]
+    random, changed = Random(seed), Counter[TableId]()
     for _ in range(2):
         changed += change_rows(shop, tables, random)
         caught_up(shop, pipeline, no_spark)
@@ -215,21 +221,53 @@ def captured_and_changed(shop: Shop, no_spark: str, seed: str) -> list[str]:
     assert {t.table: str(t.error) for t in steps.read_status(pipeline).tables if t.state == "held"} == {}
     assert differences(shop, pipeline) == {}
     assert [table for table in tables if not changed[table]] == []
-    return refused
+    return [str(table.table) for table in made.refused]
 
 
 @pytest.mark.parametrize("name", NAMED)
 def test_a_named_schema_is_captured_whole(shop: Shop, no_spark: str, name: str) -> None:
     run_scripts(shop, SCRIPTS / f"{name}.sql")  # Quartz begins with DROP TABLE
 
-    assert captured_and_changed(shop, no_spark, name) == []
+    assert captured_and_changed(shop, no_spark, name, "SHOP") == []
 
 
-@pytest.mark.parametrize("folder", sorted(p for p in PUBLISHED.glob("*") if any(p.glob("*.sql"))), ids=lambda p: p.name)
+@pytest.mark.parametrize("folder", schemas_below(PUBLISHED), ids=lambda p: p.name)
 def test_a_published_schema_is_captured(shop: Shop, no_spark: str, folder: Path) -> None:
-    run_scripts(shop, *sorted(folder.glob("*.sql")))
+    owners = install(shop.oracle, folder).owners
 
-    captured_and_changed(shop, no_spark, folder.name)
+    captured_and_changed(shop, no_spark, folder.name, *owners)
+
+
+def test_an_installer_of_several_scripts_and_users_is_captured_whole(shop: Shop, no_spark: str, tmp_path: Path) -> None:
+    texts = {
+        "install.sql": "@parts/make_owner.sql\n",
+        "install.answers": "secret\n\n",
+        "parts/make_owner.sql": """SET VERIFY OFF
+WHENEVER SQLERROR EXIT SQL.SQLCODE
+ACCEPT pass PROMPT 'Password of PLANT: ' HIDE
+COLUMN property_value NEW_VALUE var_tbs NOPRINT
+SELECT property_value FROM database_properties WHERE property_name = 'DEFAULT_PERMANENT_TABLESPACE';
+ACCEPT tbs PROMPT 'Tablespace [&var_tbs]: ' DEFAULT '&var_tbs'
+SPOOL made.log
+CREATE USER plant IDENTIFIED BY "&pass" DEFAULT TABLESPACE &tbs QUOTA UNLIMITED ON &tbs;
+GRANT CREATE SESSION, CREATE TABLE TO plant;
+CONNECT plant/&pass@db
+@@make_table machines 9
+@@make_table orders 12
+spool off
+EXIT
+""",
+        "parts/make_table.sql": "CREATE TABLE &1 (id NUMBER(&2) PRIMARY KEY, name VARCHAR2(20));\n"
+        "INSERT INTO &1 VALUES (1, '&1');\n",
+        "later.sql": f"CREATE TABLE {USER}.lines (id NUMBER(9) PRIMARY KEY, plant NUMBER(9) REFERENCES plant.machines);\n",
+    }  # fmt: skip
+    for name, text in texts.items():
+        (tmp_path / "schema" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "schema" / name).write_text(text)
+    done = install(shop.oracle, tmp_path / "schema")
+
+    assert (done.owners, done.creates, done.refused) == ([USER, "PLANT"], 3, {})
+    assert captured_and_changed(shop, no_spark, "plant", *done.owners) == []
 
 
 @pytest.mark.skipif("REDOLAKE_PACKAGED_SCHEMAS" not in os.environ, reason="a part of make soak")
@@ -237,7 +275,7 @@ def test_a_published_schema_is_captured(shop: Shop, no_spark: str, folder: Path)
 def test_a_schema_of_a_package_is_captured_whole(shop: Shop, no_spark: str, packages: dict[str, list[Path]], name: str) -> None:
     assert run_scripts(shop, *packages[name]) == []
 
-    assert captured_and_changed(shop, no_spark, name) == []
+    assert captured_and_changed(shop, no_spark, name, "SHOP") == []
 
 
 @pytest.fixture(scope="module")
@@ -250,7 +288,8 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Path]]:
         pytest.skip(f"the packages cannot be had here: {error}")
 
 
-def foreign_keys(shop: Shop) -> list[tuple[str, str]]:
-    sql = "SELECT table_name, constraint_name FROM user_constraints WHERE constraint_type = 'R' AND status = 'ENABLED'"
+def foreign_keys(shop: Shop, owners: Sequence[str]) -> list[tuple[str, str, str]]:
+    sql = """SELECT owner, table_name, constraint_name FROM dba_constraints
+        WHERE constraint_type = 'R' AND status = 'ENABLED' AND owner = :1"""
     with shop.oracle.connect("SHOP") as connection, connection.cursor() as cursor:
-        return cursor.execute(sql).fetchall()
+        return [row for owner in owners for row in cursor.execute(sql, [owner]).fetchall()]
