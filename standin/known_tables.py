@@ -6,18 +6,19 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from standin.model import DatabaseState, SqlType, TableDef
+from standin.model import DatabaseState, SqlType, TableDef, is_extended
 
 LONGEST_NAME = 30  # bytes
 
 
 @dataclass(frozen=True, slots=True)
 class CatalogForms:
-    """What differs between releases, or is not known: `hidden_columns` and `object_rows` (see DatabaseOptions)."""
+    """What differs between releases, or is not known: options of the database (see DatabaseOptions)."""
 
     hidden_columns: str = "name"
     long_names: bool = False
     object_rows: str = "values"
+    extended_rows: str = "unsupported"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,16 +61,11 @@ def _known(table: TableDef, name: str, forms: CatalogForms) -> KnownTable:
     names = (table.owner, table.name, *(c.name for c in table.columns if c.kind == "user"))
     unsupported = (
         (any(len(text.encode()) > LONGEST_NAME for text in names) and not forms.long_names)
-        or any(c.kind == "period" or _is_32k(c.type) for c in table.columns)
+        or any(c.kind == "period" or (forms.extended_rows == "unsupported" and is_extended(c.type)) for c in table.columns)
         or (forms.object_rows == "unsupported" and any(c.type.kind for c in table.columns))
     )  # fmt: skip
     omitted = own if forms.hidden_columns == "none" else frozenset[int]()
     return KnownTable(table.owner, name, table.object_version, named, omitted, unsupported, table.iot is not None)
-
-
-def _is_32k(kind: SqlType) -> bool:
-    """Return whether an extended string type is declared beyond the classic limit: it is stored as a LOB."""
-    return kind.length > {"VARCHAR2": 4000, "NVARCHAR2": 4000, "RAW": 2000}.get(kind.name, kind.length)
 
 
 def known_tables(state: DatabaseState, forms: CatalogForms) -> dict[tuple[int, int], KnownTable]:

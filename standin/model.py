@@ -50,6 +50,11 @@ class SqlType:
     limit: int = 0  # elements of a VARRAY
 
 
+def is_extended(kind: SqlType) -> bool:
+    """Return whether a string is declared beyond the classic limit: it is stored as a LOB."""
+    return kind.length > {"VARCHAR2": 4000, "NVARCHAR2": 4000, "RAW": 2000}.get(kind.name, kind.length)
+
+
 @dataclass(slots=True)
 class TableColumn:
     name: str

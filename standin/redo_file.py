@@ -44,6 +44,9 @@ class Op(IntEnum):
     XML_BEGIN = 68
     XML_WRITE = 70
     XML_END = 71
+    LONG_BEGIN = 91
+    LONG_WRITE = 92
+    LONG_END = 93
     UNSUPPORTED = 255
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Set
 from typing import Any
 
 from standin.engine.values import coercer_of, encoder_of, is_lob, is_unlogged
-from standin.model import TableDef
+from standin.model import TableDef, is_extended
 
 Row = tuple[Any, ...]
 _CHARSETS = {"CLOB": "utf-8", "NCLOB": "utf-16-be"}
@@ -34,7 +34,8 @@ class RowLayout:
         }  # of their redo; None: bytes
         self.unlogged = frozenset(i for i, c in enumerate(columns) if is_unlogged(c.type))
         self.documents = frozenset(i for i, c in enumerate(columns) if c.type.name == "XMLTYPE")
-        self.has_large = bool(self.lobs or self.documents)
+        self.extended = frozenset(i for i, c in enumerate(columns) if is_extended(c.type) and c.segment_id)
+        self.has_large = bool(self.lobs or self.documents or self.extended)
         keys = {name for k in table.constraints if k.kind == "P" and k.enabled for name in k.columns}
         self.key = frozenset(self.position[name] for name in keys)
         self.not_null = tuple(i for i, c in enumerate(columns) if not c.nullable or c.name in keys)

@@ -75,6 +75,9 @@ class DatabaseOptions:
     # ... of a NULL: statement, in the statement; document, XML_REDO := NULL; absent, nothing in an INSERT, else as statement
     xml_nulls: str = "statement"
     extended_strings: bool = False  # MAX_STRING_SIZE = EXTENDED
+    # Rows of tables with a string beyond the classic limit: unsupported; or pieces: 32K rows of its value, which
+    # the statement lacks
+    extended_rows: str = "unsupported"
     shows_interval_ddl: bool = False  # LogMiner shows an INTERNAL DDL where Oracle creates a partition for a row
     # FLASHBACK TABLE .. TO BEFORE DROP: the name in its redo row, user (the table's own) or bin; rename: an INTERNAL DDL that
     # renames the table precedes it

@@ -56,7 +56,10 @@ def write_changes(session: EngineSession) -> None:
 
 def _definitions(session: EngineSession) -> dict[tuple[int, int], str]:
     options = session.database.options
-    tables = known_tables(session.database.state, CatalogForms(options.hidden_columns, options.long_names, options.object_rows))
+    tables = known_tables(
+        session.database.state,
+        CatalogForms(options.hidden_columns, options.long_names, options.object_rows, options.extended_rows),
+    )
     return {key: table.as_text(*key) for key, table in tables.items()}
 
 

@@ -26,7 +26,7 @@ class RowChanges:
     def __init__(self, options: DatabaseOptions, state: DatabaseState, redo: RedoWriter, transactions: Transactions) -> None:
         self._options, self._state, self._redo, self._transactions = options, state, redo, transactions
         self._change: Undo | None = None  # the change in progress
-        self._xml = XmlForm(options.xml_rows, options.xml_nulls)
+        self._xml = XmlForm(options.xml_rows, options.xml_nulls, options.extended_rows)
 
     def insert(self, tx: Transaction, store: TableStore, values: Row, part: Partition | None = None) -> int:
         """Insert the row, into the partition `part` of a partitioned table."""
@@ -48,7 +48,7 @@ class RowChanges:
 
     def _objects(self, layout: RowLayout) -> frozenset[int]:
         """Return the positions whose changes have redo rows of their own."""
-        return layout.lobs if self._xml.rows == "values" else layout.lobs | layout.documents
+        return layout.lobs | self._xml.objects(layout)
 
     def _with_documents(self, layout: RowLayout, values: Row, rows: list[LobRow], documents: frozenset[int]) -> list[LobRow]:
         """Add the rows of documents to those of a statement: before its last one, if only that has the ROWID."""
@@ -115,7 +115,7 @@ class RowChanges:
         self._record_undo(tx, Undo(store, row, Op.DELETE, old, version, is_new))
         self._free(store, row)
         layout = store.layout
-        positions = tuple(i for i in range(len(old)) if i not in layout.lobs)
+        positions = tuple(i for i in range(len(old)) if i not in layout.lobs | layout.extended)
         self._write(tx, store, row, Op.DELETE, before=layout.encode(old, positions))
 
     def lock(self, tx: Transaction, store: TableStore, row: int) -> None:

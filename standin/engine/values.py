@@ -23,7 +23,7 @@ from standin.engine.masks import date_text
 from standin.engine.rowids import encode_rowid, encode_urowid, is_rowid
 from standin.interface import OraError
 from standin.intervals import DaySecond, YearMonth
-from standin.model import SqlType
+from standin.model import SqlType, is_extended
 from standin.moment import Moment, moment_of_fields, nanosecond_of, with_nanosecond
 from standin.zones import Zoned, zone_bytes, zone_minutes, zoned
 
@@ -55,7 +55,7 @@ def is_lob(type_: SqlType) -> bool:
 
 def is_unlogged(type_: SqlType) -> bool:
     """Return whether no supplemental log group contains a column of the type."""
-    return type_.name in _UNLOGGED or bool(type_.kind)
+    return type_.name in _UNLOGGED or bool(type_.kind) or is_extended(type_)
 
 
 def plain(number: Decimal) -> int | Decimal:

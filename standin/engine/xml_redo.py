@@ -1,4 +1,4 @@
-"""The redo rows of XMLTYPE values: where they are documents in rows of their own, the statement lacks them."""
+"""The redo rows of XMLTYPE values and extended strings: where they are in rows of their own, the statement lacks them."""
 
 from __future__ import annotations
 
@@ -15,22 +15,27 @@ AS_TEXT, AS_LITERAL, AS_BYTES, AS_NULL = "text", "literal", "bytes", "null"  # h
 
 @dataclass(frozen=True, slots=True)
 class XmlForm:
-    """The options xml_rows and xml_nulls."""
+    """The options xml_rows, xml_nulls and extended_rows."""
 
     rows: str = "values"
     nulls: str = "statement"
+    extended: str = "unsupported"
+
+    def objects(self, layout: RowLayout) -> frozenset[int]:
+        """Return the positions whose values may be in rows of their own, beside those of large objects."""
+        documents: frozenset[int] = frozenset() if self.rows == "values" else layout.documents
+        return documents | layout.extended if self.extended == "pieces" else documents
 
     def documents(self, layout: RowLayout, values: Row, positions: Set[int]) -> frozenset[int]:
-        """Return the positions whose values are documents in rows of their own."""
-        if self.rows == "values":
-            return frozenset()
-        own = layout.documents & positions
-        return frozenset(i for i in own if i < len(values) and (values[i] is not None or self.nulls == "document"))
+        """Return the positions whose values are in rows of their own."""
+        own = self.objects(layout) & positions
+        nulls = layout.documents if self.nulls == "document" else frozenset[int]()
+        return frozenset(i for i in own if i < len(values) and (values[i] is not None or i in nulls))
 
     def omitted(self, layout: RowLayout, values: Row, documents: Set[int]) -> frozenset[int]:
         """Return the positions that an INSERT lacks."""
         absent = {i for i in layout.documents if i < len(values) and values[i] is None and self.nulls == "absent"}
-        return frozenset(absent | (set(documents) if self.rows == "documents" else set()))
+        return frozenset(absent | (set(documents) if self.rows == "documents" else set(documents) & layout.extended))
 
 
 def of_documents(layout: RowLayout, values: Row, documents: Set[int], form: XmlForm, *, named: bool) -> Iterator[LobRow]:
@@ -38,6 +43,12 @@ def of_documents(layout: RowLayout, values: Row, documents: Set[int], form: XmlF
     logged = layout.encode(values, tuple(sorted(layout.always_logged)))
     for i in sorted(documents):
         number, content = layout.segment_ids[i], layout.encode(values, (i,))[layout.segment_ids[i]]
+        if i in layout.extended:
+            yield LobRow(Op.LONG_BEGIN, logged, {number: b""}, named=named)
+            for start in range(0, len(content or b""), _PIECE):
+                yield LobRow(Op.LONG_WRITE, logged, {number: (content or b"")[start : start + _PIECE]}, named=named)
+            yield LobRow(Op.LONG_END, {}, {}, named=named)
+            continue
         kind = AS_TEXT if form.rows == "texts" else AS_LITERAL
         yield LobRow(Op.XML_BEGIN, logged, {number: b""}, kind, named)
         for shown, piece in _cut(content, kind):

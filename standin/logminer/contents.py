@@ -60,9 +60,9 @@ OPERATIONS = {
     Op.XML_BEGIN: "XML DOC BEGIN",
     Op.XML_WRITE: "XML DOC WRITE",
     Op.XML_END: "XML DOC END",
-    91: "32K_BEGIN",
-    92: "32K_WRITE",
-    93: "32K_END",
+    Op.LONG_BEGIN: "32K_BEGIN",
+    Op.LONG_WRITE: "32K_WRITE",
+    Op.LONG_END: "32K_END",
     Op.UNSUPPORTED: "UNSUPPORTED",
 }
 UNKNOWN_SQN = 2**32 - 1
@@ -222,7 +222,7 @@ def _recorded(name: str, kind: pa.DataType | None = None) -> Callable[[RedoRows]
 
 _LOB_WRITES = frozenset({Op.LOB_WRITE, Op.LOB_TRIM, Op.LOB_ERASE})
 _XML_WRITES = frozenset({Op.XML_BEGIN, Op.XML_WRITE})
-_STATUS_2 = frozenset({Op.UNSUPPORTED, *_LOB_WRITES, *_XML_WRITES})
+_STATUS_2 = frozenset({Op.UNSUPPORTED, *_LOB_WRITES, *_XML_WRITES, Op.LONG_BEGIN, Op.LONG_WRITE})
 _NOT_EXECUTABLE = "LOB sql_redo not re-executable"
 _XML_NOT_EXECUTABLE = "XML sql_redo not re-executable"
 _XML_AS_TEXT = "XML sql_redo needs assembly"

@@ -126,7 +126,9 @@ def contents_rows(session: EngineSession, wanted: frozenset[str]) -> Iterator[pa
         if mined.dictionary is not None:
             catalog = RedoDictionary(mined.dictionary.records, tracks=StartOption.DDL_DICT_TRACKING in mined.options)
         elif StartOption.DICT_FROM_ONLINE_CATALOG in mined.options:
-            catalog = OnlineCatalog(state, CatalogForms(options.hidden_columns, options.long_names, options.object_rows))
+            catalog = OnlineCatalog(
+                state, CatalogForms(options.hidden_columns, options.long_names, options.object_rows, options.extended_rows)
+            )
         shows_names = state.is_cdb and (_is_root(session) or session.database.options.names_container_in_pdb)
         names = {con: state.container_name(con) for con in (1, 2, 3)} if shows_names else {}
     layout = Layout(

@@ -8,14 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from standin.logminer.dictionary import ResolvedTable
-from standin.logminer.literals import QUOTING, WHOLE_ROW_UNSUPPORTED, Literal, Nls, hexraw, literal_of
+from standin.logminer.literals import QUOTING, WHOLE_ROW_UNSUPPORTED, Literal, Nls, hexraw, literal_of, quoted
 from standin.redo_file import Op
 
 Values = dict[int, bytes | None]
 
 _LOBS = frozenset({"CLOB", "NCLOB", "BLOB", "LONG", "LONG RAW", "XMLTYPE"})
 LOB_OPS = frozenset({Op.LOB_LOCATOR, Op.LOB_WRITE, Op.LOB_TRIM, Op.LOB_ERASE})
-XML_OPS = frozenset({Op.XML_BEGIN, Op.XML_WRITE, Op.XML_END})
+XML_OPS = frozenset({Op.XML_BEGIN, Op.XML_WRITE, Op.XML_END, Op.LONG_BEGIN, Op.LONG_WRITE, Op.LONG_END})
 _DECLARED = (
     "DECLARE \n loc_c CLOB; \n buf_c VARCHAR2(6174); \n loc_b BLOB; \n buf_b RAW(6174); \n loc_nc NCLOB; \n"
     " buf_nc NVARCHAR2(6174); \nBEGIN\n"
@@ -113,11 +113,17 @@ class TableText:
 
     def _document(self, op: int, before: Values, after: Values, shown: str) -> str | None:
         """Return the text of a row of a document. `shown` is how LogMiner shows a piece, or the document's pieces."""
-        if op == Op.XML_END:
+        if op in (Op.XML_END, Op.LONG_END):
             return None
         ((number, piece),) = after.items()
-        self._column(number)
-        name = self._names[number]
+        column, name = self._column(number), self._names[number]
+        if op == Op.LONG_BEGIN:
+            where = self._where(before, "", prefix="a.")
+            statement = f'update {self._target} a set a."{name}" = :{name}{where}'.replace("'", "''")
+            return f"DECLARE \n Stmt varchar2(4000); \nBEGIN\n Stmt := '{statement}';\n"
+        if op == Op.LONG_WRITE:
+            text = hexraw(piece or b"") if column.type == "RAW" else quoted((piece or b"").decode("utf-8", "replace"))
+            return f" buf_c := {text}; \n"
         if op == Op.XML_BEGIN and shown == "text":
             where = self._where(before, "", prefix="a.")
             return f'update {self._target} a set a."{name}" = XMLType(:1) {where}{self._layout.delimiter}'
