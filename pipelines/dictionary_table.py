@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pipelines.scn import Scn
 from pipelines.table import (
     DOCUMENTS,
+    EXTENDED,
     IGNORED_NAMES,
     LARGE_OBJECTS,
     ColumnChoice,
@@ -111,7 +112,8 @@ class DictionaryTable:
     @property
     def unshown(self) -> tuple[DictionaryColumn, ...]:
         """The columns for which LogMiner does not show changes of the table as they are, those left out too."""
-        return tuple(c for c in self.columns if not c.system and is_unshown(c.type.name))
+        own = (c for c in self.columns if not c.system and is_unshown(c.type.name))
+        return tuple(c for c in own if not (c.virtual and c.type.name in EXTENDED.values()))  # an expression is not stored
 
     @property
     def large_objects(self) -> tuple[DictionaryColumn, ...]:

@@ -55,6 +55,13 @@ TRANSACTION_ENDS = (Operation.COMMIT, Operation.ROLLBACK)
 TRANSACTION_BOUNDS = (Operation.START, *TRANSACTION_ENDS)
 # Not a change of a row.
 CONTROL = (Operation.DDL, *TRANSACTION_BOUNDS)
+# Parts of a document or an extended string: the row with which it begins names the table's row.
+PARTS_OF_VALUES = (
+    Operation.XML_DOC_WRITE,
+    Operation.XML_DOC_END,
+    Operation.LONG_VALUE_WRITE,
+    Operation.LONG_VALUE_END,
+)
 # LogMiner reports these for a table, but they do not contain the whole change of a row.
 LARGE_OBJECT_CHANGES = (
     Operation.SELECT_LOB_LOCATOR,

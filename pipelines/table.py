@@ -24,14 +24,23 @@ IGNORED_NAMES: dict[IgnoredKind, re.Pattern[str]] = {
     "archive": re.compile("ORA_ARCHIVE_STATE"),
     "system": re.compile(r"M_ROW\$\$|ORABCTAB_\w+\$?"),
 }
-LARGE_TYPES = frozenset({"CLOB", "NCLOB", "BLOB", "XMLTYPE", "JSON", "LONG", "LONG RAW"})
+# Our names of strings beyond the classic limits (MAX_STRING_SIZE = EXTENDED), which Oracle stores as large objects.
+PLAIN_BYTES = {"VARCHAR2": 4000, "NVARCHAR2": 4000, "RAW": 2000}
+EXTENDED = {name: f"EXTENDED {name}" for name in PLAIN_BYTES}
+LARGE_TYPES = frozenset({"CLOB", "NCLOB", "BLOB", "XMLTYPE", "JSON", "LONG", "LONG RAW", *EXTENDED.values()})
 LARGE_OBJECTS = frozenset({"CLOB", "NCLOB", "BLOB"})  # LogMiner shows their changes in rows of their own
 DOCUMENTS = frozenset({"XMLTYPE"})  # LogMiner shows their values in rows of their own, always whole
 # LogMiner shows a change of a table with such a column without values, or without those of the column.
 USER_TYPES = frozenset({"OBJECT", "VARRAY", "NESTED TABLE", "REF"})  # kinds of users' types; SDO_GEOMETRY is an object type
-UNSHOWN = frozenset({"BOOLEAN", "JSON", "VECTOR", "XMLTYPE", "LONG", "LONG RAW", *USER_TYPES})
+UNSHOWN = frozenset({"BOOLEAN", "JSON", "VECTOR", "XMLTYPE", "LONG", "LONG RAW", *EXTENDED.values(), *USER_TYPES})
 ROWID_COLUMN = 0  # the column id of ROWID, which is not in the segment; ids of columns begin at 1
 ROWID_NAME = "_rowid"
+
+
+def string_type(name: str, length: int | None, in_bytes: int | None) -> OracleType:
+    """Return the type of a string: VARCHAR2, NVARCHAR2 or RAW, or EXTENDED with that name."""
+    is_extended = (in_bytes or 0) > PLAIN_BYTES.get(name, in_bytes or 0)
+    return OracleType(EXTENDED[name] if is_extended else name, length=length)
 
 
 def is_unshown(name: str) -> bool:
@@ -86,7 +95,8 @@ NOT_RENAMED: Renamed = {}
 class OracleType:
     """A column's type from the dictionary (DATA_TYPE, DATA_LENGTH/CHAR_LENGTH, DATA_PRECISION, DATA_SCALE).
 
-    `name` is the bare word: NUMBER, VARCHAR2, CHAR, DATE, TIMESTAMP, RAW, CLOB ... For TIMESTAMP(p) `scale` is p. Of a user's
+    `name` is the bare word: NUMBER, VARCHAR2, CHAR, DATE, TIMESTAMP, RAW, CLOB ..., or one of EXTENDED.
+    For TIMESTAMP(p) `scale` is p. Of a user's
     type it is one of USER_TYPES, or OWNER.NAME if this user may not see the type.
     NUMBER without precision has precision and scale None; NUMBER(*, s) has precision 38.
     """
@@ -317,8 +327,7 @@ class TableVersion:
     def has_large_objects(self) -> bool:
         """Return whether it has a column whose changes LogMiner may show as operations of their own: on large objects, XML
         documents, extended strings."""
-        plain = {"VARCHAR2": 4000, "NVARCHAR2": 2000, "RAW": 2000}
-        return any(c.type.name in LARGE_TYPES or (c.type.length or 0) > plain.get(c.type.name, 4000) for c in self.columns)
+        return any(c.type.name in LARGE_TYPES for c in self.columns)
 
     @property
     def large_columns(self) -> frozenset[str]:

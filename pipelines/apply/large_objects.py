@@ -67,17 +67,19 @@ def with_row_ids(decoded: DataFrame, key: Sequence[int]) -> DataFrame:
 def named_objects(decoded: DataFrame, key: Sequence[int]) -> tuple[DataFrame, DataFrame]:
     """Divide the changes of large objects: those that name their row by ROWID or by key (k<id>, NULL if by ROWID), and those
     that name none. A locator without a text is neither, because nothing has changed before it is used; a change through a
-    locator is of the row that the locator names."""
+    locator is of the row that the locator names, and a part of a document or extended string of the row that its first one
+    names."""
     decoded = decoded.withColumn("row_id", F.coalesce("row_id", F.lit(NO_ROWID)))
     has_rowid, has_key = F.col("row_id") != NO_ROWID, F.lit(bool(key)) & ~has_null(key, "b")
     is_locator, is_named = F.col("operation_code") == Operation.SELECT_LOB_LOCATOR, has_rowid | has_key
+    begins = F.col("operation_code").isin(Operation.SELECT_LOB_LOCATOR, Operation.XML_DOC_BEGIN, Operation.LONG_VALUE_BEGIN)
     before = Window.partitionBy("con_id", "xid").orderBy(*CHANGE_ORDER).rowsBetween(Window.unboundedPreceding, -1)
-    through = F.coalesce(F.last(F.when(is_locator, is_named), ignorenulls=True).over(before), F.lit(False))
+    through = F.coalesce(F.last(F.when(begins, is_named), ignorenulls=True).over(before), F.lit(False))
     keys = {f"k{i}": F.when(~has_rowid, F.col(f"b{i}")) for i in key}
     named = decoded.filter(is_named).select(
         "row_id", *OF_COMMIT, *(n for n in CHANGE_ORDER if n not in OF_COMMIT), *(v.alias(n) for n, v in keys.items())
     )
-    rest = decoded.withColumn("through", through).filter(~is_named & ~is_locator & ~F.col("through"))
+    rest = decoded.withColumn("through", through).filter(~is_named & ~is_locator & ~(F.col("through") & ~begins))
     return named, rest
 
 

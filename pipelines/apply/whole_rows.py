@@ -22,7 +22,7 @@ from pipelines.apply.source_rows import check_values, read_source
 from pipelines.apply.translation import Translation
 from pipelines.errors import RedoNotUnderstood
 from pipelines.records.batch_spec import LandedWindow, RereadFile, TableTask
-from pipelines.redo import NO_ROWID, Operation
+from pipelines.redo import NO_ROWID, PARTS_OF_VALUES, Operation
 from pipelines.table import ROWID_NAME, Column, TableVersion
 
 
@@ -116,10 +116,12 @@ def check_read(
             window_of
         )
     asked = F.countDistinct(F.when(~has_no_rowid(), F.col("row_id"))) + F.count(F.when(has_no_rowid(), 1))
-    # A locator without a text says nothing of its row; the writes through it do.
-    is_locator = (F.col("operation_code") == Operation.SELECT_LOB_LOCATOR) & has_no_rowid() & F.col("sql_redo").isNull()
+    # A locator without a text says nothing of its row, and a part of a value does not: the writes, or the row before it, do.
+    code = F.col("operation_code")
+    says_nothing = (code == Operation.SELECT_LOB_LOCATOR) & F.col("sql_redo").isNull() | code.isin(*PARTS_OF_VALUES)
+    is_unnamed = says_nothing & has_no_rowid()
     counted = (
-        changes.filter(~F.col("rollback") & ~is_locator).groupBy(window_of.alias("window")).agg(asked.alias("asked")).collect()
+        changes.filter(~F.col("rollback") & ~is_unnamed).groupBy(window_of.alias("window")).agg(asked.alias("asked")).collect()
     )
     for row in counted:
         found = files.get(row["window"])

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipelines.redo import LARGE_OBJECT_CHANGES, Operation
+from pipelines.redo import LARGE_OBJECT_CHANGES, PARTS_OF_VALUES, Operation
 
 # The text begins with the declarations, so a value that looks like a SELECT is not taken for one.
 SELECT = re.compile(
@@ -26,12 +26,21 @@ TEXT_DOCUMENT = re.compile(
     r'update (?P<table>"[^"]+"\."[^"]+" a) set a\."(?P<column>[^"]+)" = XMLType\(:1\) ?' + _ROW.format(table=""),
     re.S,
 )
+# The text of the statement is in a literal: quotes inside are doubled once more.
+LONG_VALUE = re.compile(r"\s*DECLARE\s[^']*?BEGIN\s[^']*?Stmt := '(?P<statement>(?:[^']|'')*)';\s*", re.S)
+_OF_LONG_VALUE = re.compile(
+    r'update (?P<table>"[^"]+"\."[^"]+"(?: a)?) set (?:a\.)?"(?P<column>[^"]+)" = :\S+' + _ROW.format(table="") + ";?", re.S
+)
 
 
 def row_of(code: int, sql: str | None) -> str | None:
     """Return the table and the condition of the row that the text selects; None without one."""
-    if sql is None or code in (Operation.XML_DOC_WRITE, Operation.XML_DOC_END):
+    if sql is None or code in PARTS_OF_VALUES:
         return None
+    if code == Operation.LONG_VALUE_BEGIN:
+        literal = LONG_VALUE.fullmatch(sql)
+        found = _OF_LONG_VALUE.fullmatch(literal["statement"].replace("''", "'")) if literal else None
+        return f"from {found['table']}{found['row']}" if found else None
     if code != Operation.XML_DOC_BEGIN:
         found = SELECT.match(sql)
         return found["row"] if found else None

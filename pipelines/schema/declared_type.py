@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pipelines.schema.ddl_statement import DdlStatement
-from pipelines.table import OracleType
+from pipelines.table import OracleType, string_type
 
 # ANSI names that Oracle takes and stores as its own; INTEGER is NUMBER(*, 0).
 INTEGERS = ("INTEGER", "INT", "SMALLINT")
@@ -85,7 +85,7 @@ def _text(statement: DdlStatement) -> OracleType | None:
             length = _in_parentheses(statement)
             if length is None:
                 raise statement.not_understood()
-            return OracleType("RAW", length=length)
+            return string_type("RAW", length, length)
         return None
     length = 1
     if statement.take("("):
@@ -94,7 +94,7 @@ def _text(statement: DdlStatement) -> OracleType | None:
         statement.need(")")
     elif varying:
         raise statement.not_understood()
-    return OracleType(VARYING[varying] if varying else FIXED[str(fixed)], length=length)
+    return string_type(VARYING[varying] if varying else FIXED[str(fixed)], length, length)
 
 
 def _time(statement: DdlStatement) -> OracleType | None:

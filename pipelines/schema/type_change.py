@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pipelines.table import OracleType
+from pipelines.table import LARGE_TYPES, OracleType
 
 PADDED = frozenset({"CHAR", "NCHAR"})
 SIZED = frozenset({"VARCHAR2", "NVARCHAR2", "RAW"})
-STORED_ELSEWHERE = frozenset({"CLOB", "NCLOB", "BLOB", "LONG", "LONG RAW", "JSON", "XMLTYPE", "BFILE", "VECTOR"})
+STORED_ELSEWHERE = LARGE_TYPES | {"BFILE", "VECTOR"}
 
 TypeChange = Literal["same", "widen", "narrow", "rewritten"]
 

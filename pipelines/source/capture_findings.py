@@ -8,13 +8,12 @@ from difflib import get_close_matches
 
 from pipelines.dictionary_table import DictionaryColumn, DictionaryTable
 from pipelines.errors import Finding
-from pipelines.table import ALL_COLUMNS, PRIMARY, ColumnChoice, KeyPolicy, OracleType, TableId
+from pipelines.table import ALL_COLUMNS, EXTENDED, PRIMARY, ColumnChoice, KeyPolicy, OracleType, TableId
 
 Supported = Callable[[OracleType, str | int | None, ColumnChoice], str | None]  # (type, rule, ..) -> why not captured, or None
 
 LONGEST_MINED_NAME_BYTES = 30
-LONGEST_PLAIN_BYTES = {"VARCHAR2": 4000, "NVARCHAR2": 4000, "RAW": 2000}  # beyond: MAX_STRING_SIZE = EXTENDED
-WHOLE_ROWS_UNSUPPORTED = frozenset({"BOOLEAN", "JSON", "VECTOR"})  # measured on 23ai
+WHOLE_ROWS_UNSUPPORTED = frozenset({"BOOLEAN", "JSON", "VECTOR", *EXTENDED.values()})  # the first three measured on 23ai
 MAYBE_IGNORED = frozenset({"BFILE", "NESTED TABLE", "VARRAY", "REF"})  # manuals of different releases name them as unsupported
 
 
@@ -73,13 +72,6 @@ def logminer_findings(table: DictionaryTable) -> Iterator[Finding]:
         what = f"has names over {LONGEST_MINED_NAME_BYTES} bytes, for which LogMiner shows changes as UNSUPPORTED: "
         yield Finding(name, what + ", ".join(too_long), f"use shorter names, or {remove}")
     for column in table.columns:
-        if column.left_out is None and (column.bytes or 0) > LONGEST_PLAIN_BYTES.get(column.type.name, column.bytes or 0):
-            what = (
-                f"{column.type}: an extended string, which Oracle stores as a large object and LogMiner does not show as text"
-            )
-            yield Finding(
-                f"{name}.{column.name}", what, f"declare at most {LONGEST_PLAIN_BYTES[column.type.name]} bytes, or {leave_out}"
-            )
         rowless = column.left_out is None and not table.rereads_rows
         if rowless and column.stored and column.type.name in WHOLE_ROWS_UNSUPPORTED:
             what = (

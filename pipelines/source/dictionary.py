@@ -17,7 +17,7 @@ from pipelines.scn import Scn
 from pipelines.source.facts import read_current_scn
 from pipelines.source.oracle import Source
 from pipelines.statements import statement
-from pipelines.table import NOT_RENAMED, OracleType, Part, Renamed, TableId, UniqueIndex
+from pipelines.table import NOT_RENAMED, OracleType, Part, Renamed, TableId, UniqueIndex, string_type
 
 MAX_READINGS = 5
 BIND_LISTS = (1, 10, 100, 500)  # lengths of the lists of table names in a query
@@ -316,9 +316,9 @@ def oracle_type(
     """
     name = SIZED.sub("", data_type)
     if name in IN_CHARACTERS:
-        return OracleType(name, length=_number(char_length))
+        return string_type(name, _number(char_length), _number(data_length))
     if name in IN_BYTES:
-        return OracleType(name, length=_number(data_length))
+        return string_type(name, _number(data_length), _number(data_length))
     if name == "NUMBER":
         if precision is None and scale is None:
             return OracleType(name)

@@ -31,7 +31,7 @@ from pipelines.reconcile.table_versions import known_versions, rules
 from pipelines.records.slice_record import SliceRecord
 from pipelines.records.window_manifest import RereadRows
 from pipelines.records.window_plan import WindowPlan
-from pipelines.redo import CHANGES, LARGE_OBJECT_CHANGES, NO_ROWID, TRANSACTION_ENDS, Operation
+from pipelines.redo import CHANGES, LARGE_OBJECT_CHANGES, NO_ROWID, PARTS_OF_VALUES, TRANSACTION_ENDS, Operation
 from pipelines.scn import Scn
 from pipelines.source import ConnectParams, Source, Wanted, read_again, read_current_scn, read_tables, require_unfiltered
 from pipelines.steps.same_container import read_same_container
@@ -151,9 +151,10 @@ def touches(row: Mapping[str, object], table: DictionaryTable, key: Sequence[str
 
 
 def is_unused_locator(row: Mapping[str, object]) -> bool:
-    """Return whether the row selects a locator and says nothing of the row: nothing changes before a write, which names it."""
-    is_locator = row["operation_code"] == Operation.SELECT_LOB_LOCATOR
-    return is_locator and row["row_id"] in (None, NO_ROWID) and row["sql_redo"] is None
+    """Return whether the row says nothing of the table's row: a locator without a text, because nothing changes before a write,
+    which names it; or a part of a value that another row has begun."""
+    is_locator = row["operation_code"] == Operation.SELECT_LOB_LOCATOR and row["sql_redo"] is None
+    return (is_locator or row["operation_code"] in PARTS_OF_VALUES) and row["row_id"] in (None, NO_ROWID)
 
 
 def by_end(touched: pa.Table, ends: pa.Table) -> tuple[pa.Table, pa.Table]:

@@ -68,6 +68,51 @@ def test_changed_rows_of_each_type_equal_the_source(shop: Shop, no_spark: str) -
     assert set(states(pipeline).values()) == {"live"}
 
 
+EXTENDED = {"extended_strings": True, "xml_rows": "documents"}
+IN_OTHER_ROWS = {
+    "UNSUPPORTED": EXTENDED,
+    "32K rows": {**EXTENDED, "extended_rows": "pieces"},
+    "32K rows without ROWIDs": {**EXTENDED, "extended_rows": "pieces", "lob_rows": "statement", "xml_nulls": "document"},
+}
+LONG = {"STORIES": ("it''s " * 2_000, "short"), "SCANS": ("00ff" * 1_500, "aa")}
+
+
+@pytest.mark.parametrize("shop", IN_OTHER_ROWS.values(), indirect=True, ids=IN_OTHER_ROWS)
+def test_strings_of_32k_and_documents_in_rows_of_their_own_equal_the_source(shop: Shop, no_spark: str) -> None:
+    """The parts of a value may have no ROWID: only their first row names the table's row, by its key."""
+    for table, type_ in (("stories", "VARCHAR2(32767)"), ("scans", "RAW(32767)")):
+        shop.run_sql(
+            f"CREATE TABLE {table} (id NUMBER(9) PRIMARY KEY, name VARCHAR2(20), v {type_})",
+            f"ALTER TABLE {table} ADD SUPPLEMENTAL LOG DATA (PRIMARY KEY) COLUMNS",
+            *(f"INSERT INTO {table} VALUES ({n}, 'a', '{LONG[table.upper()][n % 2]}')" for n in range(1, 7)),
+        )
+    names = ["SHOP.STORIES", "SHOP.SCANS", "SHOP.LETTERS"]
+    assert {f.subject for f in steps.run_doctor(shop.pipeline(tables=names), shop.params) if f.severity == "error"} == {
+        f"{name}.V" for name in names
+    }
+    pipeline = pipeline_of(shop, *names)
+    assert [f for f in steps.run_doctor(pipeline, shop.params) if f.severity == "error"] == []
+    steps.take_snapshot(pipeline, source=shop.params, spark=no_spark)
+    assert differences(shop, pipeline) == {}
+    for table, (one, two) in {
+        **{t: (f"'{a}'", f"'{b}'") for t, (a, b) in LONG.items()},
+        "LETTERS": TABLES["LETTERS"][1:],
+    }.items():
+        shop.run_sql(
+            f"UPDATE {table} SET v = {two} WHERE id = 1",
+            f"UPDATE {table} SET v = {one}, name = 'b' WHERE id = 2",
+            f"UPDATE {table} SET name = 'c' WHERE id = 3",
+            f"UPDATE {table} SET v = NULL WHERE id = 4",
+            f"DELETE FROM {table} WHERE id = 5",
+            f"UPDATE {table} SET id = 60 WHERE id = 6",
+        )
+        change(shop, [(f"INSERT INTO {table} VALUES (10, 'new', {one})", ())])
+    caught_up(shop, pipeline, no_spark)
+
+    assert differences(shop, pipeline) == {}
+    assert set(states(pipeline).values()) == {"live"}
+
+
 def test_rows_of_an_open_transaction_are_read_when_it_has_committed(shop: Shop, no_spark: str) -> None:
     pipeline = pipeline_of(shop, "SHOP.SWITCHES")
     steps.take_snapshot(pipeline, source=shop.params, spark=no_spark)

@@ -1,8 +1,8 @@
-"""XMLTYPE, JSON, VECTOR, LONG, LONG RAW, object types and VARRAYs: LogMiner does not show a row's change as it is, so the whole
-row is read again.
+"""XMLTYPE, JSON, VECTOR, LONG, LONG RAW, extended strings, object types and VARRAYs: LogMiner does not show a row's change as
+it is, so the whole row is read again.
 
 XMLTYPE, JSON and VECTOR are text, as Oracle's own functions write it (source/snapshot.py). So are object types, SDO_GEOMETRY
-among them, and VARRAYs: JSON of their attributes and elements. LONG RAW is bytes.
+among them, and VARRAYs: JSON of their attributes and elements. LONG RAW and an extended RAW are bytes.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ import pyarrow as pa
 from pipelines.decode.datatypes.family import Family, refuse_rule
 from pipelines.decode.datatypes.large_object import no_values
 from pipelines.decode.forms import Form
-from pipelines.table import OracleType, TypeRule
+from pipelines.table import EXTENDED, OracleType, TypeRule
 
 
 def target(oracle_type: OracleType, rule: TypeRule) -> pa.DataType:
     if rule is not None:
         raise refuse_rule(oracle_type, rule, "leave the rule out")
-    return pa.binary() if oracle_type.name == "LONG RAW" else pa.string()
+    return pa.binary() if oracle_type.name in ("LONG RAW", EXTENDED["RAW"]) else pa.string()
 
 
-NAMES = frozenset({"XMLTYPE", "JSON", "VECTOR", "LONG", "LONG RAW", "OBJECT", "VARRAY"})
+NAMES = frozenset({"XMLTYPE", "JSON", "VECTOR", "LONG", "LONG RAW", *EXTENDED.values(), "OBJECT", "VARRAY"})
 FAMILY = Family(NAMES, frozenset(Form), target, no_values, no_values, is_decoded=False)

@@ -53,7 +53,7 @@ def with_table(**changes):
 
 CLOB = DictionaryColumn("NOTE", OracleType("CLOB"), 2, 2, True)
 LONG_NAME = DictionaryColumn("N" * 31, OracleType("NUMBER"), 2, 2, True)
-EXTENDED = DictionaryColumn("NOTE", OracleType("VARCHAR2", length=4000), 2, 2, True, bytes=16000)
+EXTENDED = DictionaryColumn("NOTE", OracleType("EXTENDED VARCHAR2", length=4000), 2, 2, True, bytes=16000)
 PERIOD = DictionaryColumn("VALID", OracleType("NUMBER"), None, None, True, hidden=True, virtual=True, user_generated=False)
 STORAGE = DictionaryColumn("SYS_NC00003$", OracleType("BLOB"), 2, None, True, hidden=True, user_generated=False)
 CASES = {
@@ -87,10 +87,10 @@ CASES = {
     "a column of a type that is not supported": (with_table(columns=(*TABLE.columns, CLOB)), "drop or move", "error"),
     "a long name": (with_table(columns=(*TABLE.columns, LONG_NAME)), "shorter names", "error"),
     "a long owner": (with_table(table=TableId("O" * 31, "ORDERS")), "shorter names", "error"),
-    "a 32K text": (with_table(columns=(*TABLE.columns, EXTENDED)), "at most 4000 bytes", "error"),
+    "a 32K text": (with_table(columns=(*TABLE.columns, EXTENDED)), "`unsupported_columns: reread`", "error"),
     "a 32K raw": (
-        with_table(columns=(*TABLE.columns, replace(EXTENDED, type=OracleType("RAW", length=2001), bytes=2001))),
-        "at most 2000 bytes",
+        with_table(columns=(*TABLE.columns, replace(EXTENDED, type=OracleType("EXTENDED RAW", length=2001), bytes=2001))),
+        "`unsupported_columns: reread`",
         "error",
     ),
     "a primary key of a virtual column": (
@@ -314,6 +314,7 @@ REREAD = ColumnChoice(unsupported="reread")
 REDO = ColumnChoice(large_objects="redo")
 UNSHOWN = {
     "an XMLTYPE, stored in a hidden column": (with_table(columns=(*TABLE.columns, XML, XML_STORED)), []),
+    "a 32K text": (with_table(columns=(*TABLE.columns, EXTENDED)), []),
     "a BOOLEAN, which makes whole rows UNSUPPORTED": (with_table(columns=(*TABLE.columns, SWITCH)), []),
     "an index-organized table": (with_table(columns=(*TABLE.columns, SWITCH), iot=True, parts=(Part(8),)), ["by ROWID"]),
 }
