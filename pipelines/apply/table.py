@@ -173,7 +173,7 @@ def apply_ranges(
     if task.reshape:
         context.may_commit()
         end = context.scns.end
-        evolve(context, table, task, CommitRange(len(ranges), end, end, task.versions[-1], task.reshape))
+        evolve(context, table, task, CommitRange(len(ranges), end, end, task.reshaped or task.versions[-1], task.reshape))
 
 
 def prepare_range(

@@ -101,6 +101,7 @@ class TableTask:
     names: tuple[NameInRedo, ...] = ()  # empty for the table's own name alone
     known_from: int = 0  # the columns of changes below this SCN are not known: a DDL ran while their transactions were open
     reshape: tuple[ColumnChange, ...] = ()  # later changes of its columns, followed once the range is applied
+    reshaped: TableVersion | None = None  # the version that they lead to
     at_least: int | None = None  # the position that the last batch left in the Delta log; a lower one has older contents
     options: TargetOptions = DEFAULT
     whole: tuple[WholeFile, ...] = ()

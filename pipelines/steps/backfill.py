@@ -265,7 +265,7 @@ def reshaped(context: PipelineContext, spec: BatchSpec, scns: ScnRange, manifest
             findings.append(Finding(str(task.table), what, "use `--schema historic`"))
         now = table_task(context, past, task.app_id, task.target)
         steps = tuple(step for step in now.ddl if step.scn >= scns.end and step.kind not in ROWS_ONLY)
-        tasks.append(replace(task, reshape=steps, rules={**now.rules, **task.rules}))
+        tasks.append(replace(task, reshape=steps, reshaped=now.versions[-1], rules={**now.rules, **task.rules}))
     refuse(findings)
     return replace(spec, tables=tuple(tasks))
 
@@ -318,7 +318,8 @@ def record_backfill(pipeline: Pipeline, batch: str) -> RecordedBackfill:
                 raise Terminal(
                     f"its shadow stopped at SCN {done.complete_to}: {error.get('code')}: {error.get('what')}",
                     cure="remove the cause or report it, delete the shadow, and run the backfill again; other shadows stay. "
-                    "An UPDATE of a row older than the range needs supplemental logging of ALL columns",
+                    "An UPDATE of a row older than the range needs supplemental logging of ALL columns; with "
+                    "`large_objects: redo` it is not possible: the redo has no value of an object that did not change",
                     table=done.table,
                     shadow=targets[done.table],
                 )

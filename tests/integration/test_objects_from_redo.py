@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from pipelines import steps
+from pipelines.errors import Terminal
+from tests.delta_table import delta_rows
 from tests.fix_shop import Shop, open_shop
 from tests.integration.test_large_objects import READINGS
 from tests.integration.test_pipeline import caught_up, differences
@@ -183,3 +185,66 @@ def test_a_document_that_the_redo_does_not_show_holds_its_table(tmp_path: Path, 
         (held,) = (table.error or "" for table in steps.read_status(pipeline).tables)
         assert "V: a change contains neither NULL nor a document" in held
         assert "`unsupported_columns: reread` reads changed rows" in held
+
+
+MIXED = (
+    "CREATE TABLE mixed (id NUMBER(9) PRIMARY KEY, name VARCHAR2(20), body CLOB, scan BLOB, v XMLTYPE)",
+    "ALTER TABLE mixed ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
+)
+MIXED_INSERT = "INSERT INTO mixed (id, name, body, scan, v) VALUES (:1, :2, :3, :4, XMLTYPE(:5))"
+
+
+def mixed_row(number: int, body: str = "short", document: str = "<a/>") -> tuple[str, tuple[Any, ...]]:
+    return MIXED_INSERT, (number, "new", body, b"\1\2", document)
+
+
+def write_mixed(call: str, row: int) -> tuple[str, tuple[Any, ...]]:
+    return BLOCK.format(row=row, call=call).replace("papers", "mixed"), ()
+
+
+def landed_to(shop: Shop, pipeline: Any, spark: Any) -> int:
+    caught_up(shop, pipeline, spark)
+    return int(steps.read_status(pipeline).landed_to or 0)
+
+
+def source_mixed(shop: Shop, scn: int) -> dict[int, tuple[Any, ...]]:
+    """Return the rows from 10 on as the source had them before the SCN."""
+    columns = "id, name, body, scan, XMLSERIALIZE(CONTENT v AS CLOB)"
+    with shop.oracle.connect("SHOP") as connection, connection.cursor() as cursor:
+        cursor.execute(f"SELECT {columns} FROM mixed AS OF SCN {scn - 1} WHERE id >= 10")
+        return {int(row[0]): tuple(value.read() if hasattr(value, "read") else value for value in row[1:]) for row in cursor}
+
+
+def test_a_backfill_has_the_objects_of_rows_inserted_in_its_range_and_stops_where_one_is_older(
+    tmp_path: Path, spark: Any
+) -> None:
+    with open_shop(tmp_path, xml_rows="documents") as shop:
+        shop.run_sql(*MIXED)
+        change(shop, [mixed_row(1), mixed_row(2)])
+        pipeline = shop.pipeline(tables=["SHOP.MIXED"], large_objects="redo")
+        steps.take_snapshot(pipeline, source=shop.params, spark=spark)
+        with shop.oracle.connect("SHOP") as connection, connection.cursor() as cursor:
+            cursor.execute(*mixed_row(10, BIG))  # in the carry-over of the last batch before the range
+            start = landed_to(shop, pipeline, spark)
+            change(shop, [mixed_row(11, BIG, LONG), mixed_row(12), mixed_row(13), mixed_row(14)])
+            change(shop, [write_mixed("WRITEAPPEND(l, 3, 'end')", 11), write_mixed("TRIM(l, 2)", 12)])
+            change(shop, [("UPDATE mixed SET id = 40, v = NULL WHERE id = 14", ()), ("DELETE FROM mixed WHERE id = 13", ())])
+            cursor.execute(*write_mixed("WRITE(l, 1, 2, 'x')", 10))
+            connection.commit()
+        end = landed_to(shop, pipeline, spark)
+        then = source_mixed(shop, end)
+        change(shop, [write_mixed("WRITEAPPEND(l, 1, 'y')", 11)])
+        later = landed_to(shop, pipeline, spark)
+        shop.run_sql("ALTER TABLE mixed ADD (more CLOB)")
+        landed_to(shop, pipeline, spark)
+
+        for schema in ("historic", "current"):
+            done = steps.run_backfill(pipeline, start, end, execute=True, schema=schema, spark=spark).recorded
+            rows = [*delta_rows(done.tables[0].target)]
+            assert {int(row["ID"]): tuple(row[name] for name in ("NAME", "BODY", "SCAN", "V")) for row in rows} == then
+            assert {row.get("MORE", "absent") for row in rows} == {None if schema == "current" else "absent"}
+        assert set(then) == {10, 11, 12, 40}
+        with pytest.raises(Terminal, match=r"RedoNotUnderstood: .*BODY: the value from before is needed") as stopped:
+            steps.run_backfill(pipeline, end, later, execute=True, spark=spark)
+        assert "`large_objects: redo`" in stopped.value.cure
+        assert differences(shop, pipeline) == {}
