@@ -30,6 +30,7 @@ URL = re.compile(r"(?:oracle://)?(?P<user>[^:@/?]+)(?::(?P<password>[^@]*))?@(?P
 class LargeObjectsChoice(StrEnum):
     refuse = "refuse"
     reread = "reread"
+    redo = "redo"
     exclude = "exclude"
 
 
@@ -60,7 +61,8 @@ def init(
         str | None, typer.Option(help="Airflow connection id of a PostgreSQL database; needed if `landing` is a URL.")
     ] = None,
     large_objects: Annotated[
-        LargeObjectsChoice | None, typer.Option(help="What to do with CLOB, NCLOB and BLOB columns; default: asked.")
+        LargeObjectsChoice | None,
+        typer.Option(help="How CLOB, NCLOB and BLOB columns are captured, or left out; default: asked."),
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing: take what is proposed.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Write over an existing file.")] = False,
@@ -179,6 +181,7 @@ def choose_large_objects(found: FoundTables, ask: Ask) -> LargeObjectsChoice:
     print_notice(
         f"{len(found.with_large_objects)} table(s) have large objects: {tables}\n"
         "  reread: read their values from the table after each change\n"
+        "  redo: assemble their values from the redo alone, without reads of the table\n"
         "  exclude: leave out these columns\n"
         "  refuse: leave out these tables"
     )

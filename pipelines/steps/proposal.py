@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from pipelines.decode.datatypes import why_refused
-from pipelines.dictionary_table import DictionaryTable
+from pipelines.dictionary_table import DictionaryColumn, DictionaryTable
 from pipelines.source import ConfiguredTable, capture_findings
-from pipelines.table import PRIMARY, ColumnChoice, KeyPolicy, LargeObjects, TableId, TypeRule
+from pipelines.table import DOCUMENTS, PRIMARY, ColumnChoice, KeyPolicy, LargeObjects, TableId, TypeRule
 
 ROWID = KeyPolicy("rowid")
 
@@ -42,17 +42,33 @@ def propose_table(table: DictionaryTable, numbers: Mapping[str, TypeRule], large
         why.append("the numbers' rules suit the first 100,000 rows")
     if empty := sorted(name for name, rule in numbers.items() if rule is None):
         why.append(f"no values yet in {', '.join(empty)}: a NUMBER is stored as DECIMAL(38,10), a FLOAT as text")
-    own: LargeObjects | None = "exclude" if large_objects == "reread" and table.iot and table.large_objects else None
-    if own is not None:
-        why.append("large objects are read again by ROWID, which rows of an index-organized table do not have")
+    own, of_objects = propose_objects(table, key, large_objects)
+    why += of_objects
     plain = ProposedTable(table.table, key, rules, (), own, why=tuple(why))
     proposed = with_columns(plain, table, own or large_objects)
-    if table.unshown:
+    if any(not is_assembled(column, own or large_objects) for column in table.unshown):
         whole = with_columns(replace(plain, rereads_rows=True), table, own or large_objects)
         reads = any(column.name not in whole.exclude for column in table.unshown)
         if reads and not any(errors_of(whole, table, own or large_objects)):
             return replace(whole, why=(*whole.why, "its changed rows are read again whole: LogMiner does not show all columns"))
     return replace(proposed, refused=tuple(errors_of(proposed, table, own or large_objects)))
+
+
+def propose_objects(table: DictionaryTable, key: KeyPolicy, chosen: LargeObjects) -> tuple[LargeObjects | None, list[str]]:
+    """Return another choice for the table's large objects than the pipeline's, and the reason; None where that suits it."""
+    if chosen not in ("reread", "redo") or not table.large_objects:
+        return None, []
+    if table.iot and chosen == "reread":
+        return "exclude", ["large objects are read again by ROWID, which rows of an index-organized table do not have"]
+    if table.iot:
+        return "exclude", ["large objects of an index-organized table are not assembled from the redo"]
+    if key == ROWID and chosen == "redo":
+        return "reread", ["the redo names the row of a large object by its key, and this table has none: they are read again"]
+    return None, []
+
+
+def is_assembled(column: DictionaryColumn, large_objects: LargeObjects) -> bool:
+    return large_objects == "redo" and column.type.name in DOCUMENTS
 
 
 def propose_key(table: DictionaryTable) -> tuple[KeyPolicy, list[str]]:

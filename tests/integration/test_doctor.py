@@ -140,3 +140,5 @@ def test_large_objects_that_the_redo_may_not_show_are_not_assembled(shop: Shop) 
     assert found["SHOP.PAPERS.OLD"].what.endswith("of the BasicFile")
     assert any("took back a write" in f.what for f in reported if (f.subject, f.severity) == ("SHOP.PAPERS", "warning"))
     assert errors(shop.pipeline(tables=["SHOP.PAPERS"], large_objects="reread"), shop) == []
+    without_key = shop.pipeline(tables=[{"table": "SHOP.PAPERS", "key": "rowid"}], large_objects="redo")
+    assert ["or `redo` where the table has a key of columns" in what for what in errors(without_key, shop)] == [True] * 3

@@ -80,14 +80,14 @@ def test_init_asks_for_what_no_option_says_and_shows_no_password(shop: Shop, fil
     shop.run_sql("CREATE TABLE letters (id NUMBER(9) PRIMARY KEY, body CLOB)")
     user = shop.oracle.capture_user
     password = shop.oracle.passwords[user]
-    typed = (f"{user}@{shop.oracle.root_dsn}", password, "SHOP.LETTERS shop.orders", "exclude", "/data/landing", "/data/lake")
+    typed = (f"{user}@{shop.oracle.root_dsn}", password, "SHOP.LETTERS shop.orders", "redo", "/data/landing", "/data/lake")
 
     code, output = run(typed="\n".join(typed) + "\n")
 
     assert code == 0, output
     pipeline = load_configuration(file).pipelines["shop"]
     assert [str(table.id) for table in pipeline.tables] == ["SHOP.LETTERS", "SHOP.ORDERS"]
-    assert (pipeline.large_objects, pipeline.landing, pipeline.lake) == ("exclude", "/data/landing", "/data/lake")
+    assert (pipeline.large_objects, pipeline.landing, pipeline.lake) == ("redo", "/data/landing", "/data/lake")
     assert f"export AIRFLOW_CONN_ORACLE_SHOP='oracle://{user.replace('#', '%23')}:PASSWORD@{shop.oracle.root_dsn}'" in output
     assert f"Password of {user}: \n" in output
     assert f":{password}@" not in output + file.read_text()

@@ -89,7 +89,7 @@ def target_type(oracle_type: OracleType, rule: TypeRule = None) -> pa.DataType:
 def why_refused(oracle_type: OracleType, rule: TypeRule = None, choice: ColumnChoice = ALL_COLUMNS) -> str | None:
     """Return why a column of that type cannot be captured, or None. `choice` is that of the table."""
     if oracle_type.name in large_object.FAMILY.names and choice.large_objects not in ("reread", "redo"):
-        return "large objects are captured with `large_objects: reread`, or `redo`, only"
+        return "large objects are captured with `large_objects: reread`, or `redo` where the table has a key of columns, only"
     is_assembled = choice.assembles and oracle_type.name in DOCUMENTS
     if oracle_type.name in unshown.NAMES and choice.unsupported != "reread" and not is_assembled:
         other = ", or `large_objects: redo`," if oracle_type.name in DOCUMENTS else ""

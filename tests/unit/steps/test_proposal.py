@@ -9,7 +9,7 @@ from pipelines.dictionary_table import DictionaryColumn, DictionaryTable
 from pipelines.scn import Scn
 from pipelines.steps.first_file import FirstFile, first_file
 from pipelines.steps.proposal import ProposedTable, propose_table
-from pipelines.table import KeyPolicy, OracleType, Part, TableId, UniqueIndex
+from pipelines.table import KeyPolicy, LargeObjects, OracleType, Part, TableId, UniqueIndex
 
 ORDERS = TableId("SHOP", "ORDERS")
 
@@ -22,8 +22,8 @@ ID = column("ID", OracleType("NUMBER", precision=9, scale=0), 1, nullable=False)
 TABLE = DictionaryTable(ORDERS, 1, 1, (ID,), ("ID",), frozenset(), Scn(1), Scn(2))
 
 
-def proposed(*columns: DictionaryColumn, **changes: object) -> ProposedTable:
-    return propose_table(replace(TABLE, columns=(ID, *columns), **changes), {}, "reread")  # type: ignore[arg-type]
+def proposed(*columns: DictionaryColumn, objects: LargeObjects = "reread", **changes: object) -> ProposedTable:
+    return propose_table(replace(TABLE, columns=(ID, *columns), **changes), {}, objects)  # type: ignore[arg-type]
 
 
 def test_a_table_with_a_primary_key_is_captured_as_it_is() -> None:
@@ -53,6 +53,19 @@ def test_large_objects_of_an_index_organized_table_are_left_out() -> None:
     found = proposed(column("BODY", OracleType("CLOB"), 2), iot=True, parts=(Part(5),))
 
     assert (found.large_objects, found.refused) == ("exclude", ())
+
+
+def test_objects_from_the_redo_need_a_key_of_columns() -> None:
+    body, document = column("BODY", OracleType("CLOB"), 2), column("DOC", OracleType("XMLTYPE"), 3)
+    plain, keyless, in_index = (
+        proposed(body, objects="redo", **changes) for changes in ({}, {"key": ()}, {"iot": True, "parts": (Part(5),)})
+    )
+
+    assert (plain.large_objects, plain.refused) == (None, ())
+    assert (keyless.key, keyless.large_objects, keyless.refused) == (KeyPolicy("rowid"), "reread", ())
+    assert (in_index.large_objects, in_index.refused) == ("exclude", ())
+    assert [proposed(document, objects=objects).rereads_rows for objects in ("redo", "reread")] == [False, True]
+    assert proposed(document, objects="redo").exclude == ()
 
 
 def test_rows_that_logminer_does_not_show_are_read_again_where_they_have_a_rowid() -> None:
