@@ -14,6 +14,7 @@ from hypothesis import given
 from tests.delta_copy import ABREAST, play_into_delta, several_abreast
 from tests.gathered_histories import Played, damaged, differing, rearranged
 from tests.histories import History, examples, histories, run_check
+from tests.hunts import EXAMPLES, hunt
 from tests.reference_copy import IDS, ReferenceCopy, play_into_reference
 from tests.source_comparison import compare_with_source
 
@@ -56,11 +57,12 @@ def test_spark_gives_every_row_of_a_history_the_disposition_of_the_reference(
     assert differing(spark, tmp_path, [*played, *others]) == []
 
 
+@hunt
 @pytest.mark.spark
 def test_any_history_ends_in_delta_with_the_rows_of_oracle(spark: Any) -> None:
     """Several histories are combined, because the cost of a batch depends little on its size. REDOLAKE_EXAMPLES is the number
     of histories, REDOLAKE_SEED chooses them."""
-    number, seed = int(os.environ.get("REDOLAKE_EXAMPLES", ABREAST)), int(os.environ.get("REDOLAKE_SEED", 8))
+    number, seed = EXAMPLES or ABREAST, int(os.environ.get("REDOLAKE_SEED", 8))
     totals: Counter[str] = Counter()
 
     def check(history: History) -> None:

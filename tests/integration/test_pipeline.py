@@ -22,6 +22,7 @@ from pipelines.steps.run import apply, spark_when_needed
 from pipelines.table import TableId
 from tests.delta_table import delta_rows
 from tests.fix_shop import Shop, open_shop
+from tests.hunts import hunt
 from tests.lob_life import LobLife
 from tests.papers import BIG, FIRST_ROWS, MOVED, PARTLY_ROLLED_BACK, change, changes, in_table
 from tests.source_comparison import compare_with_source
@@ -272,6 +273,7 @@ def test_a_better_parser_reads_a_row_again_from_the_landing(shop: Shop, spark: A
     assert differences(shop, pipeline) == {}
 
 
+@hunt
 def test_a_generated_life_of_tables_in_delta(tmp_path: Path, spark: Any) -> None:
     with lives(tmp_path, 20, 2, spark, renames_keep_version=True) as played:
         played.play(3)
@@ -280,7 +282,11 @@ def test_a_generated_life_of_tables_in_delta(tmp_path: Path, spark: Any) -> None
 
 
 @pytest.mark.parametrize(
-    "reading", [{"lob_rows_without_rowid": True}, {"lob_rows": "statement"}], ids=["INSERTs", "as on 26ai"]
+    "reading",
+    [
+        pytest.param({"lob_rows_without_rowid": True}, marks=hunt, id="INSERTs"),
+        pytest.param({"lob_rows": "statement"}, id="26ai"),
+    ],
 )
 def test_large_objects_equal_the_source_and_a_value_that_was_not_read_holds_the_table(
     spark, tmp_path: Path, reading: dict[str, Any]
@@ -314,6 +320,7 @@ def test_large_objects_equal_the_source_and_a_value_that_was_not_read_holds_the_
         assert (moved in errors["SHOP.PLAIN"]) == by_statement
 
 
+@hunt
 def test_a_generated_life_of_large_objects_in_delta(tmp_path: Path, spark: Any) -> None:
     """Only the last row of a statement has a ROWID. A transaction is open over several windows and batches."""
     with open_shop(tmp_path, lob_rows="statement") as shop:

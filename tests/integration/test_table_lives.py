@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from pipelines import steps
+from tests.hunts import EXAMPLES
 from tests.plain_ddl import Contradiction
 from tests.table_lives import Field, Kind, lives
 
-HUNTED = int(os.environ.get("REDOLAKE_EXAMPLES", "0")) // 20  # a life takes twenty times as long as other examples
+HUNTED = EXAMPLES // 20  # a life takes twenty times as long as other examples
 SEEDS = random.Random(os.environ.get("REDOLAKE_SEED")).sample(range(10**9), HUNTED) if HUNTED else [10, 7]
 TABLES, ROUNDS = 3, 4
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -29,15 +28,14 @@ from pipelines.redo import NO_ROWID
 from pipelines.scn import ScnRange
 from pipelines.table import TableId
 from tests.assemble_reference import assemble, deciding_xid, fold
+from tests.hunts import EXAMPLES
 from tests.integration.spark.landing import AT, a_row, land
 from tests.redo_history import History
 
 pytestmark = pytest.mark.spark
 
-EXAMPLES = int(os.environ.get("REDOLAKE_EXAMPLES", "0"))  # `make soak` hunts with generated ones
 PHASES = [Phase.explicit, *([Phase.generate] if EXAMPLES else [])]
-
-HISTORIES = 20
+HISTORIES = 20 if EXAMPLES else 6
 KEY = (9, 1)  # the key contains the history's con_id, so that all histories fold at once
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import shutil
 import threading
 from dataclasses import replace
@@ -30,6 +29,7 @@ from pipelines.records.codec import decode, encode
 from pipelines.table import Column, OracleType, TableId
 from pipelines.target_options import TargetOptions
 from tests.delta_table import delta_rows, latest_version, read_delta
+from tests.hunts import EXAMPLES
 from tests.integration.spark.landing import land
 from tests.integration.spark.specs import (
     ID,
@@ -51,7 +51,6 @@ from tests.redo_history import History
 
 pytestmark = pytest.mark.spark
 
-EXAMPLES = int(os.environ.get("REDOLAKE_EXAMPLES", "0"))  # `make soak` hunts with generated ones
 PHASES = [Phase.explicit, *([Phase.generate] if EXAMPLES else [])]
 
 
