@@ -28,6 +28,11 @@ QUIET = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.adaptive.enabled": "false",
+    # Blocks stay in memory, and what Spark itself may break in a plan is tested by Spark.
+    "spark.sql.artifact.isolation.enabled": "false",
+    "spark.sql.lightweightPlanChangeValidation": "false",
+    "spark.shuffle.compress": "false",
+    "spark.broadcast.compress": "false",
     # VACUUM lists the files of a table in this many tasks, by default 10,000.
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "2",
 }
