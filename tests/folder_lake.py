@@ -80,7 +80,7 @@ class FolderLake(PlainLake):
     ) -> TableResult:
         """Hold a table that is missing; its open transactions are carried over all the same."""
         rows = [row for start, part in landed for row in raw_redo(part, start, task)]
-        carried = [row for file in spec.carry_in for row in self.carried[file].get(task.target, [])]
+        carried = self.carried_in(spec, task)
         left = [dict(change.row) for change in assemble([*carried, *rows], position=-1) if change.disposition == "carried_out"]
         carried_out[task.target] = left
         changes = sum(row["operation_code"] in CHANGES for row in rows)

@@ -1,7 +1,8 @@
 """Apply one table's committed changes with its DDL in plain Python: the reference for what Spark does range by range.
 
 A row is a mapping of column ids to values. Changes are replayed one by one, and each must find exactly what its redo says was
-there: the before image of an UPDATE or DELETE, and no row at the key of an INSERT.
+there: the before image of an UPDATE or DELETE, and no row at the key of an INSERT. A shadow table begins without rows: the
+first UPDATE of a row brings it, from redo that has all its columns.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ def apply_ranges(
         mine = [c for c in applied if c.commit is not None and commit_range.start <= c.commit[0] < commit_range.end]
         defaulted = {*task.defaulted, *(i for i, value in defaults.items() if value is not None)}
         for change, of in zip(mine, decoded(spec, task, [c.row for c in mine]), strict=True):
-            replay(change.row, *of, version, rows, defaults, defaulted, commit_range)
+            replay(change.row, *of, version, rows, defaults, defaulted, commit_range, task.shadow_from is not None)
         if commit_range.whole is not None:
             take_whole(commit_range, rows)
     for step in task.reshape:
@@ -136,6 +137,7 @@ def replay(
     defaults: Values,
     defaulted: Iterable[int],
     commit_range: CommitRange,
+    is_shadow: bool,
 ) -> None:
     """Apply one change, whose redo has the columns of the version `own`, to a table with those of `now`."""
     if row["error"] is not None or row["unknown"]:
@@ -155,6 +157,8 @@ def replay(
         return
     key = key_of(before, now)
     old = rows.pop(key, None)
+    if old is None and is_shadow:
+        old = {i: before[i] if i in before else defaults.get(i) for i in ids}
     if old is None:
         raise Contradiction(f"no row has key {key}: {raw['sql_redo']}")
     for i in there:

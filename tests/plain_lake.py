@@ -6,6 +6,7 @@ table with DDL is replayed change by change (tests/plain_ddl.py).
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -176,7 +177,7 @@ class PlainLake:
         if task.versions[-1].rereads_rows:
             return self.apply_whole_rows(spec, task, landed, carried_out)
         version, table = task.versions[-1], self.tables.get(task.target, PlainTable({task.app_id: spec.end}, {}))
-        carried = [row for file in spec.carry_in for row in self.carried[file].get(task.target, [])]
+        carried = self.carried_in(spec, task)
         rows = [row for start, part in landed for row in raw_redo(part, start, task)]
         changes = [row for row in rows if row["operation_code"] in CHANGES]
         kept, dropped = drops.split(list(decoded([*carried, *rows], spec, task)), str(task.table))
@@ -199,7 +200,14 @@ class PlainLake:
             return TableResult(
                 task.table, "held", position, task.hold.error, balance=account, position=position, delta_version=NO_VERSIONS
             )
-        return TableResult(task.table, "applied", position, balance=account, position=position, delta_version=NO_VERSIONS)
+        new = len(folded.keys() - table.rows.keys())
+        more = {"position": position, "delta_version": NO_VERSIONS, "inserted": new}
+        return TableResult(task.table, "applied", position, balance=account, **more)
+
+    def carried_in(self, spec: BatchSpec, task: TableTask) -> Rows:
+        """Return the table's rows of open transactions; a shadow table has those of its live table."""
+        live = re.sub("/_shadow/[^/]+", "", task.target)
+        return [row for file in spec.carry_in for row in self.carried[file].get(live, [])]
 
     def apply_whole_rows(
         self, spec: BatchSpec, task: TableTask, landed: Sequence[tuple[int, pa.Table]], carried_out: dict[str, Rows]
@@ -237,7 +245,7 @@ class PlainLake:
         rows = {key: dict(zip((c.id for c in before.columns), row, strict=True)) for key, row in table.rows.items()}
         defaults = dict(table.defaults)
         raw = [row for start, part in landed for row in raw_redo(part, start, task)]
-        carried = [row for file in spec.carry_in for row in self.carried[file].get(task.target, [])]
+        carried = self.carried_in(spec, task)
         disposed = assemble([*carried, *raw], position=at, until=None if task.hold is None else task.hold.at_scn)
         assert not [change for change in disposed if change.problem]
         applied = [change for change in disposed if change.disposition == "applied"]

@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from pipelines import steps
+from pipelines.context import open_context
 from pipelines.table import TableId
+from tests.delta_table import latest_version
 from tests.e2e.kills import (
     BOTH,
     TABLES,
@@ -200,15 +202,56 @@ def backfill_and_verify(testbed: KillTestbed, kills: KillSequence) -> None:
     kills.run(redolake, "remine", before.name, codes=NOTHING_LEFT)  # 1: a lost ledger has no plan of the window
     testbed.source.work()
     kills.run(*CATCH_UP)
-    last = steps.list_windows(kills.copy.pipeline)[-1]
+    backfill(kills, before.end)
+    kills.run(redolake, "verify", "SHOP.PARTS")
+
+
+def target_of_parts(copy: PipelineCopy) -> str:
+    return copy.pipeline.target(TableId("SHOP", "PARTS"))
+
+
+def after_snapshot(copy: PipelineCopy) -> int:
+    """Return the first SCN that a backfill can begin at; it is within a window."""
+    with open_context(copy.pipeline) as context:
+        return 1 + max(int(table.snapshot_scn or 0) for table in context.ledger.tables())
+
+
+def backfill(kills: KillSequence, start: int) -> None:
+    """Backfill the range from `start` to the end of the last window into a shadow table."""
+    end = steps.list_windows(kills.copy.pipeline)[-1].end
     kills.kill_again_at("merge")
-    scns = ("--from", str(before.end), "--to", str(last.end))
-    kills.run(redolake, "backfill", "SHOP.PARTS", *scns, "--execute")
-    shadow = kills.copy.folder / "lake" / "_shadow" / f"{before.end}-{last.end}" / "shop" / "parts"
-    live = kills.copy.rows_at(kills.copy.pipeline.target(TableId("SHOP", "PARTS")))
+    kills.run(redolake, "backfill", "SHOP.PARTS", "--from", str(start), "--to", str(end), "--execute")
+    shadow = kills.copy.folder / "lake" / "_shadow" / f"{start}-{end}" / "shop" / "parts"
+    live = kills.copy.rows_at(target_of_parts(kills.copy))
     brought = kills.copy.rows_at(str(shadow))
     assert len(brought) > 5
     assert all(row in live for row in brought)
+
+
+def each_write_of_spark(testbed: KillTestbed, kills: KillSequence) -> None:
+    """Let one pipeline pass every write of Spark: DDL, an open transaction, a backfill, its drop, and a new snapshot that
+    repairs the table, after a batch that has passed the snapshot's SCN."""
+    testbed.source.changing = ONE
+    start = after_snapshot(kills.copy)
+    testbed.source.work(ddl=True)
+    kills.run(*CATCH_UP)
+    testbed.source.work()
+    kills.run(*CATCH_UP)
+    live = latest_version(target_of_parts(kills.copy))
+    backfill(kills, start)  # with the DDL
+    assert latest_version(target_of_parts(kills.copy)) == live
+
+    (still_open,) = steps.list_transactions(kills.copy.pipeline).open
+    assert still_open.rows == 2
+    kills.run(redolake, "tx", "drop", still_open.xid, "--reason", "test", "--yes", codes=NOTHING_LEFT)
+    testbed.source.finish()
+    scn = kills.copy.folder / "scn"
+    kills.run(read_snapshot_again, kills.copy.name, "SHOP.PARTS", str(scn))
+    testbed.source.more()
+    kills.run(*CATCH_UP)
+    (drop,) = steps.list_transactions(kills.copy.pipeline).dropped
+    assert (drop.state, drop.lacking) == ("committed", ("SHOP.PARTS",))
+    kills.run(load, kills.copy.name, "SHOP.PARTS", int(scn.read_text()))
     kills.run(redolake, "verify", "SHOP.PARTS")
 
 

@@ -1,14 +1,13 @@
 """`<name>_backfill` and `redolake backfill` over an old SCN range, against the stand-in: they write shadows and nothing else.
 
 A shadow holds the rows as the changes that committed in the range leave them: the source AS OF the range's end, but only
-those rows that changed in it.
+those rows that changed in it. A plain fold stands in for Spark; with Spark: tests/e2e/kill_workflows.py, test_two_hosts.py.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,16 +16,16 @@ import pytest
 from typer.testing import CliRunner
 
 from pipelines import steps
-from pipelines.apply.session import open_session
 from pipelines.cli import app
 from pipelines.config import Pipeline
 from pipelines.errors import ConfigurationError
 from pipelines.steps.run import capture
-from tests.delta_table import delta_rows, latest_version
+from tests.e2e.kills import no_spark
 from tests.fix_airflow import configure, run_dag
 from tests.fix_shop import Shop, open_shop
+from tests.folder_lake import rows_in_folder
 
-pytestmark = [pytest.mark.airflow, pytest.mark.spark]
+pytestmark = pytest.mark.airflow
 
 Row = tuple[Any, ...]
 FOLDED = [(2, "early", 20), (3, "it's", 3), (10, "long", 10), (11, None, 11), (12, "kept", 12), (50, "early", 5)]
@@ -38,7 +37,6 @@ class History:
 
     shop: Shop
     pipeline: Pipeline
-    remote: str
     scn: dict[str, int] = field(default_factory=dict)
     source_then: list[Row] = field(default_factory=list)  # those parts at the range's end: no AS OF reads past a later DDL
 
@@ -51,13 +49,13 @@ class History:
         ((scn,),) = self.source("SELECT current_scn FROM v$database")
         self.scn[name] = int(scn) + 1
 
-    def captured(self, spark: Any = None) -> int:
-        """Switch the logs, land every window and apply them if there is a session; return the SCN that is landed to."""
+    def captured(self, apply: bool = True) -> int:
+        """Switch the logs, land every window and apply them; return the SCN that is landed to."""
         self.shop.switch_logs()
         while capture(self.pipeline, self.shop.params).window:
             pass
-        if spark is not None:
-            steps.run_pipeline(self.pipeline, until_caught_up=True, source=self.shop.params, spark=spark)
+        if apply:
+            steps.run_pipeline(self.pipeline, until_caught_up=True, source=self.shop.params, spark="no Spark")
         return int(steps.read_status(self.pipeline).landed_to or 0)
 
     def target(self, table: str) -> str:
@@ -67,21 +65,16 @@ class History:
         lake = self.pipeline.lake
         return self.target(table).replace(lake, f"{lake}/_shadow/{self.scn[start]}-{self.scn[end]}")
 
-    @contextmanager
-    def spark(self) -> Iterator[Any]:
-        session = open_session("connect", self.remote.replace("spark-connect", "sc"))
-        try:
-            yield session
-        finally:
-            session.stop()
-
     def rows(self, path: str) -> list[Row]:
-        """Return the rows of a Delta table of parts or bins, without `_commit_scn`."""
-        return sorted(tuple(row.values()) for row in delta_rows(path))
+        """Return the rows of a table."""
+        return sorted(tuple(row.values()) for row in rows_in_folder(path))
+
+    def contents(self, table: str) -> dict[str, bytes]:
+        """Return the files of a table in the lake."""
+        return {path.name: path.read_bytes() for path in Path(self.target(table)).rglob("*")}
 
     def backfill(self, start: str, end: str, *tables: str) -> None:
-        with self.spark() as spark:
-            steps.run_backfill(self.pipeline, self.scn[start], self.scn[end], tables, execute=True, spark=spark)
+        steps.run_backfill(self.pipeline, self.scn[start], self.scn[end], tables, execute=True, spark="no Spark")
 
     def range(self, start: str, end: str, *tables: str, dry_run: bool = False) -> dict[str, Any]:
         chosen = list(tables) or ["SHOP.PARTS"]
@@ -94,32 +87,32 @@ class History:
 
 
 @pytest.fixture(scope="module")
-def history(tmp_path_factory: pytest.TempPathFactory, airflow_db: None, connect: str) -> Iterator[History]:
-    with pytest.MonkeyPatch.context() as patch, open_shop(tmp_path_factory.mktemp("backfill")) as shop:
+def history(tmp_path_factory: pytest.TempPathFactory, airflow_db: None) -> Iterator[History]:
+    connect = "spark-connect://127.0.0.1:1"
+    with pytest.MonkeyPatch.context() as patch, open_shop(tmp_path_factory.mktemp("backfill")) as shop, no_spark():
         for table in ("parts", "bins", "late"):
             shop.run_sql(
                 f"CREATE TABLE {table} (id NUMBER(9) PRIMARY KEY, place VARCHAR2(20), quantity NUMBER(9))",
                 f"ALTER TABLE {table} ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
             )
         tables = ["SHOP.PARTS", "SHOP.BINS"]
-        history = History(shop, configure(shop, patch, tables, {"mode": "connect"}, connect), connect)
-        with history.spark() as spark:
-            write(history, spark)
+        history = History(shop, configure(shop, patch, tables, {"mode": "connect"}, connect))
+        write(history)
         # Captured from now on, but its contents were never read.
         history.pipeline = configure(shop, patch, [*tables, "SHOP.LATE"], {"mode": "connect"}, connect)
         yield history
 
 
-def write(history: History, spark: Any) -> None:
+def write(history: History) -> None:
     shop = history.shop
     shop.run_sql(*(f"INSERT INTO parts VALUES ({n}, 'early', {n})" for n in range(1, 8)))
-    steps.take_snapshot(history.pipeline, source=shop.params, spark=spark)
+    steps.take_snapshot(history.pipeline, source=shop.params, spark="no Spark")
     with shop.oracle.connect("SHOP", instance_name=shop.instances[1]) as before, shop.oracle.connect("SHOP") as after:
         with before.cursor() as cursor:  # begins before the range and commits in it
             cursor.execute("INSERT INTO parts VALUES (10, 'long', 10)")
             cursor.execute("UPDATE parts SET quantity = 20 WHERE id = 2")
         shop.run_sql("UPDATE parts SET quantity = 11 WHERE id = 1", "INSERT INTO bins VALUES (1, 'old', 1)")
-        history.scn["from"] = history.captured(spark)
+        history.scn["from"] = history.captured()
         shop.run_sql("INSERT INTO parts VALUES (11, NULL, 11)", "UPDATE parts SET place = 'it''s', quantity = 3 WHERE id = 3")
         history.mark("inside")
         shop.run_sql(
@@ -130,7 +123,7 @@ def write(history: History, spark: Any) -> None:
             "INSERT INTO bins VALUES (2, 'new', 2)",
         )
         history.mark("further inside")
-        history.scn["middle"] = history.captured()  # two windows, and both of them in one batch
+        history.scn["middle"] = history.captured(apply=False)  # two windows, and both of them in one batch
         with after.cursor() as cursor:  # begins in the range and commits behind it
             cursor.execute("UPDATE parts SET quantity = 70 WHERE id = 7")
             cursor.execute("INSERT INTO parts VALUES (14, 'later', 14)")
@@ -142,7 +135,7 @@ def write(history: History, spark: Any) -> None:
             "ROLLBACK TO SAVEPOINT doubt",
         )
         before.commit()
-        history.scn["to"] = history.captured(spark)
+        history.scn["to"] = history.captured()
         ids = ", ".join(str(row[0]) for row in FOLDED)
         history.source_then = history.source(
             f"SELECT id, place, quantity FROM parts AS OF SCN {history.scn['to'] - 1} WHERE id IN ({ids}) ORDER BY id"
@@ -154,7 +147,7 @@ def write(history: History, spark: Any) -> None:
         "INSERT INTO parts VALUES (15, 'last', 15, 'A1')",
         "DELETE FROM parts WHERE id = 11",
     )
-    history.scn["end"] = history.captured()  # landed, and not applied yet
+    history.scn["end"] = history.captured(apply=False)  # landed, and not applied yet
 
 
 def test_a_dry_run_ends_after_prepare_and_writes_nothing(history: History) -> None:
@@ -167,16 +160,15 @@ def test_a_dry_run_ends_after_prepare_and_writes_nothing(history: History) -> No
 
 
 def test_the_shadow_has_the_rows_of_the_range_live_tables_stay_and_a_repeat_is_equal(history: History) -> None:
-    live = [history.target(table) for table in ("SHOP.PARTS", "SHOP.BINS")]
-    status, versions = steps.read_status(history.pipeline), [latest_version(path) for path in live]
+    status, live = steps.read_status(history.pipeline), [history.contents(table) for table in ("SHOP.PARTS", "SHOP.BINS")]
 
     done = [run_dag(history.pipeline, "backfill", history.range("from", "to")) for _ in range(2)]
 
     assert done == [("success", {"prepare": "success", "spark": "success", "record": "success"})] * 2
     assert history.rows(history.shadow("from", "to")) == history.source_then == FOLDED
-    assert latest_version(history.shadow("from", "to")) == 1  # made empty, and merged once
-    assert latest_version(history.shadow("from", "to", "SHOP.BINS")) is None
-    assert [latest_version(path) for path in live] == versions
+    assert not Path(history.shadow("from", "to", "SHOP.BINS")).exists()
+    assert [history.contents(table) for table in ("SHOP.PARTS", "SHOP.BINS")] == live
+    assert all(live)
     assert steps.read_status(history.pipeline) == status
 
 

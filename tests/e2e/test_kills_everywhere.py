@@ -1,7 +1,7 @@
 """Kill a process with SIGKILL after Spark's writes through a Connect server, run it again: the tables equal the source.
 
-The workflows are those of tests/integration/test_kills_without_spark.py, which kills after every other write and after each of
-Spark's that it has too. `make soak` kills here after every write of every workflow, with every event between.
+tests/integration/test_kills_without_spark.py kills after every other write, and after each of Spark's that it has too. `make
+soak` runs its workflows here, and kills after every write of each, with every event between.
 """
 
 from __future__ import annotations
@@ -24,10 +24,7 @@ from tests.e2e.kill_workflows import (
     WORKFLOWS,
     KillTestbed,
     Workflow,
-    backfill_and_verify,
-    ddl,
-    dropped_transaction,
-    re_snapshot,
+    each_write_of_spark,
     run_workflow,
 )
 from tests.e2e.kills import IN_TURN, MEANWHILE, SECONDS, ChangingSource, capture_all, prepare
@@ -43,9 +40,7 @@ everywhere = pytest.mark.skipif(
 )
 
 PIPELINES = Path(steps.__file__).parents[1]
-# These pass every point after a write of Spark; the first snapshot and batch of the pipeline are not killed. A transaction is
-# dropped by its rows in Spark's carry-over.
-SPARK_WORKFLOWS = (ddl, re_snapshot, dropped_transaction, backfill_and_verify)
+# A transaction is dropped by its rows in Spark's carry-over.
 DROP = {"drop_transaction drops/*.json", "ledger.record_decision"}
 POINTS = frozenset(spark_points() | DROP)
 NOT_IN_WORKFLOWS = {
@@ -61,17 +56,13 @@ def testbed(tmp_path_factory: pytest.TempPathFactory, connect: str) -> Iterator[
         yield KillTestbed(ChangingSource(shop), shop.folder, remote)
 
 
-@pytest.mark.parametrize("workflow", SPARK_WORKFLOWS, ids=lambda workflow: workflow.__name__)
-def test_each_workflow_survives_a_kill_after_each_write_of_spark(testbed: KillTestbed, workflow: Workflow) -> None:
-    run_workflow(testbed, workflow, IN_TURN, testbed.folder / "killed-at", POINTS)
+def test_a_pipeline_survives_a_kill_after_each_write_of_spark(testbed: KillTestbed) -> None:
+    """The first snapshot and batch of the pipeline are not killed."""
+    killed_at = testbed.folder / "killed-at"
 
+    run_workflow(testbed, each_write_of_spark, IN_TURN, killed_at, POINTS)
 
-def test_no_write_of_spark_is_left_out(testbed: KillTestbed) -> None:
-    """Needs the workflows before it: only running them shows where they were killed."""
-    if not {(workflow.__name__, IN_TURN) for workflow in SPARK_WORKFLOWS} <= testbed.done:
-        pytest.skip("needs these workflows of this module in the same run")
-
-    assert set((testbed.folder / "killed-at").read_text().splitlines()) == POINTS - set(NOT_IN_WORKFLOWS)
+    assert set(killed_at.read_text().splitlines()) == POINTS - set(NOT_IN_WORKFLOWS)
 
 
 @everywhere
