@@ -114,7 +114,7 @@ def open_server(patch: pytest.MonkeyPatch, log: Path) -> Iterator[str]:
     with log.open("wb") as out:
         server = subprocess.Popen([*command, "--workers", "1"], env=environment(), stdout=out, stderr=out)
     try:
-        wait_until(lambda: server.poll() is not None or answers(url), 90)
+        wait_until(lambda: server.poll() is not None or answers(url), 90, 0.1)
         assert server.poll() is None, log.read_text()[-3000:]
         yield url
     finally:

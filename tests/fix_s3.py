@@ -67,7 +67,7 @@ def open_s3(log: Path) -> Iterator[S3]:
     with log.open("wb") as out:
         server = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT)
     try:
-        wait_until(lambda: server.poll() is not None or answers(found.endpoint), 60)
+        wait_until(lambda: server.poll() is not None or answers(found.endpoint), 60, 0.1)
         assert server.poll() is None, log.read_text()[-2000:]
         yield found
     finally:

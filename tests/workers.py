@@ -30,8 +30,7 @@ GROUPS = {
         "tests/e2e/test_waiting_for_logs.py",
         "tests/e2e/test_submit_and_connect.py",
         "tests/e2e/test_submit_failure.py",
-        "tests/e2e/test_forms_in_browser.py",
-        "tests/e2e/test_page_in_airflow.py",
+        "tests/e2e/airflow_pages/",
         "tests/integration/test_object_store.py",  # the S3 server runs already
         "tests/unit/airflow/",
     ),
@@ -82,6 +81,7 @@ SLOW = (
     "tests/integration/test_type_values.py",
     "tests/integration/test_lost_logging.py",
     "tests/integration/test_approvals.py",
+    "tests/integration/test_object_store.py",
     "tests/integration/test_init.py",
     "tests/integration/test_doctor.py",
     "tests/integration/test_redo_dictionary.py",

@@ -29,6 +29,7 @@ pytestmark = pytest.mark.airflow
 
 SPARK = '{"conn_type": "spark", "host": "local[2]"}'
 PATIENT, HASTY = "e2e", "hasty"
+SOME = 0.3  # seconds: Airflow needs CPU time for each answer
 QUICK = {
     "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": "ann:admin,bob:admin",
     "AIRFLOW__SCHEDULER__TRIGGER_TIMEOUT_CHECK_INTERVAL": "1",
@@ -51,7 +52,7 @@ class Running:
         return self.bob.trigger(dag, conf)
 
     def finish(self, dag: str, run: str) -> str:
-        wait_until(lambda: self.bob.run_state(dag, run) in ("success", "failed"), 90)
+        wait_until(lambda: self.bob.run_state(dag, run) in ("success", "failed"), 90, SOME)
         return self.bob.run_state(dag, run)
 
     def task(self, dag: str, run: str, task: str) -> str:
@@ -64,8 +65,8 @@ class Running:
             self.task(dag, run, "approve"),
             re.compile(rf"Received executor event with state success .*'{re.escape(run)}'"),
         )
-        wait_until(lambda: self.bob.request("GET", path)["state"] == "awaiting_input", 60)
-        wait_until(lambda: paused.search(self.log.read_text()) is not None, 60)
+        wait_until(lambda: self.bob.request("GET", path)["state"] == "awaiting_input", 60, SOME)
+        wait_until(lambda: paused.search(self.log.read_text()) is not None, 60, SOME)
         return f"{path}/-1/hitlDetails"
 
     def answer(self, dag: str, run: str, option: str, reason: str) -> str:
@@ -113,7 +114,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
             environment = {**services.airflow_environment(), **own, **QUICK}
             processes.start("airflow", services.airflow_command(), environment, folder)
             ann, bob = (AirflowApi(services.airflow_url, user, "word") for user in ("ann", "bob"))
-            wait_until(lambda: processes.check() or is_ready(bob), 120)
+            wait_until(lambda: processes.check() or is_ready(bob), 120, SOME)
             ann.login()
             yield Running(ann, bob, pipelines, notices, services.folder / "logs" / "airflow.log")
         finally:
@@ -177,7 +178,7 @@ def test_a_failed_task_and_a_missed_deadline_notify_and_the_log_ends_with_what_t
     assert running.finish(f"{HASTY}_capture", run) == "failed"
     notices = running.notices.read_text
     assert f"{HASTY}_capture.plan failed: " in notices()
-    wait_until(lambda: f"{HASTY}_capture is late" in notices(), 60)
+    wait_until(lambda: f"{HASTY}_capture is late" in notices(), 60, SOME)
     log = running.bob.request("GET", f"{running.task(f'{HASTY}_capture', run, 'plan')}/logs/1", query={"full_content": "true"})
     errors = "\n".join(errors_of(log["content"]))
     assert "RedoLost: " in errors

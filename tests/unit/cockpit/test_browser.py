@@ -34,8 +34,8 @@ class Site:
     refusal: str | None = None
 
 
-@pytest.fixture
-def site() -> Iterator[Site]:
+@pytest.fixture(scope="module")
+def server() -> Iterator[Site]:
     made = Site()
 
     class Handler(BaseHTTPRequestHandler):
@@ -72,32 +72,57 @@ def site() -> Iterator[Site]:
     thread.join()
 
 
-@pytest.fixture
-def shop(tmp_path: Path, site: Site) -> Iterator[CockpitLedger]:
-    made = CockpitLedger(tmp_path, NOW)
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory, server: Site) -> None:
+    """Put the pages of `shop` there."""
+    made = CockpitLedger(tmp_path_factory.mktemp("shop"), NOW)
     made.run()
     made.hold_stock()
     made.lose_redo()
     made.open_transactions()
     found = read_overview(made.pipeline, made.url, NOW)
-    pages = Pages("/redolake", "", ["shop"], NOW)
-    site.pages["/redolake/pipelines/shop"] = pages.pipeline(found, [str(table) for table in made.tables])
-    site.pages["/redolake/"] = pages.index([found], {})
-    yield made
     made.ledger.close()
+    pages = Pages("/redolake", "", ["shop"], NOW)
+    server.pages["/redolake/pipelines/shop"] = pages.pipeline(found, [str(table) for table in made.tables])
+    server.pages["/redolake/"] = pages.index([found], {})
 
 
 @pytest.fixture
-def page(browser: Any, site: Site, shop: CockpitLedger) -> Iterator[Any]:
-    """Open the page of `shop`. Whatever the console says fails the test."""
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
-    opened, said = context.new_page(), []
-    opened.on("console", lambda message: said.append(message.text))
-    opened.on("pageerror", lambda error: said.append(str(error)))
-    opened.goto(f"{site.url}/redolake/pipelines/shop")
+def site(server: Site, shop: None) -> Site:
+    """Return the server, which has started no DAG yet and refuses none."""
+    server.started.clear()
+    server.refusal = None
+    return server
+
+
+@dataclass(frozen=True, slots=True)
+class Tab:
+    """A page of the browser; `said` is what the console says."""
+
+    page: Any
+    said: list[str]
+
+
+@pytest.fixture(scope="module")
+def tab(browser: Any) -> Iterator[Tab]:
+    """Open one page for all tests: each of its own would be a window with Chromium's own pages."""
+    context = browser.new_context()
+    opened = Tab(context.new_page(), [])
+    opened.page.on("console", lambda message: opened.said.append(message.text))
+    opened.page.on("pageerror", lambda error: opened.said.append(str(error)))
     yield opened
     context.close()
-    assert [text for text in said if "400" not in text] == []
+
+
+@pytest.fixture
+def page(tab: Tab, site: Site) -> Iterator[Any]:
+    """Show the page of `shop`. Whatever the console says fails the test."""
+    tab.page.emulate_media(color_scheme="light")
+    tab.page.set_viewport_size({"width": 1280, "height": 900})
+    tab.said.clear()
+    tab.page.goto(f"{site.url}/redolake/pipelines/shop")
+    yield tab.page
+    assert [text for text in tab.said if "400" not in text] == []
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (1280, "dark"), (390, "light"), (390, "dark")])
@@ -143,19 +168,16 @@ def test_the_cost_of_dropping_a_transaction_is_looked_at_by_a_button(page: Any, 
     assert site.started[0][1]["conf"] == {"choice": "look", "xid": "4.17.2210", "container": 3}
 
 
-def test_a_pipeline_without_contents_offers_its_snapshot_and_no_empty_tables(browser: Any, site: Site, tmp_path: Path) -> None:
+def test_a_pipeline_without_contents_offers_its_snapshot_and_no_empty_tables(page: Any, site: Site, tmp_path: Path) -> None:
     made = CockpitLedger(tmp_path, NOW)
     found = read_overview(made.pipeline, made.url, NOW)
     made.ledger.close()
-    site.pages["/redolake/pipelines/shop"] = Pages("/redolake", "", ["shop"], NOW).pipeline(found, ["SHOP.ORDERS"])
-    context = browser.new_context()
-    opened = context.new_page()
-    opened.goto(f"{site.url}/redolake/pipelines/shop")
+    site.pages["/redolake/pipelines/fresh"] = Pages("/redolake", "", ["shop"], NOW).pipeline(found, ["SHOP.ORDERS"])
+    page.goto(f"{site.url}/redolake/pipelines/fresh")
 
-    assert opened.locator(".hero button").all_inner_texts() == ["Snapshot", "Doctor"]
-    assert opened.locator("thead").count() == 0
-    assert "No table has contents yet." in opened.locator("section[aria-labelledby=tables]").inner_text()
-    context.close()
+    assert page.locator(".hero button").all_inner_texts() == ["Snapshot", "Doctor"]
+    assert page.locator("thead").count() == 0
+    assert "No table has contents yet." in page.locator("section[aria-labelledby=tables]").inner_text()
 
 
 def test_a_button_starts_the_dag_with_what_was_filled_in(page: Any, site: Site) -> None:
@@ -184,17 +206,14 @@ def test_what_airflow_refuses_is_said_in_the_form(page: Any, site: Site) -> None
     assert site.started[0][1]["conf"] == {"tables": ["SHOP.ORDERS", "SHOP.STOCK"]}
 
 
-def test_inside_airflow_a_link_moves_the_page_around_it(browser: Any, site: Site, shop: CockpitLedger) -> None:
+def test_inside_airflow_a_link_moves_the_page_around_it(tab: Tab, site: Site) -> None:
     sandbox = "allow-scripts allow-same-origin allow-forms allow-downloads"
     site.pages["/plugin/redolake"] = f'<html class="dark"><iframe sandbox="{sandbox}" src="/redolake/pipelines/shop"></iframe>'
-    context = browser.new_context()
-    outer = context.new_page()
-    outer.goto(f"{site.url}/plugin/redolake")
-    inner = outer.frames[1]
+    tab.page.goto(f"{site.url}/plugin/redolake")
+    inner = tab.page.frames[1]
 
     inner.wait_for_selector("main")
+    assert inner.evaluate("document.documentElement.dataset.theme") == "dark"
     inner.evaluate("document.querySelector('a[data-out]').click()")
 
-    assert outer.url.endswith("/dags/shop_capture")
-    assert inner.evaluate("document.documentElement.dataset.theme") == "dark"
-    context.close()
+    tab.page.wait_for_url("**/dags/shop_capture")

@@ -1,55 +1,24 @@
 """Every form in Airflow's own pages, in headless Chromium: how it opens, what it and the run refuse of wrong input, and that
 what was filled in is what the run gets.
 
-Airflow's API server runs beside the tests on their database. It has no scheduler: a run that a form has started is repeated in
-this process, with the run's own settings.
+Airflow has no scheduler here: a run that a form has started is repeated in this process, with the run's own settings.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
-from pipelines import steps
-from pipelines.config import Pipeline, load_configuration
-from tests.fix_airflow import airflow_db, configure, open_server, run_dag, write_dags
-from tests.fix_browser import browser, follow
-from tests.fix_shop import open_shop
-
-__all__ = ["airflow_db", "browser"]
+from tests.e2e.airflow_pages.conftest import Site
+from tests.fix_airflow import run_dag
+from tests.fix_browser import follow
 
 pytestmark = pytest.mark.airflow
 
-SPARK = '{"conn_type": "spark", "host": "local[2]"}'
 NAMED, MATCHED = "e2e", "matched"  # a pipeline that names its tables, and one with a pattern
-
-
-@dataclass(frozen=True, slots=True)
-class Site:
-    url: str
-    pipelines: dict[str, Pipeline]
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory, airflow_db: None) -> Iterator[Site]:
-    folder = tmp_path_factory.mktemp("forms")
-    with pytest.MonkeyPatch.context() as patch, open_shop(folder) as shop:
-        configure(shop, patch, ["SHOP.PAYMENTS", "SHOP.STOCK"], {}, SPARK)
-        file = Path(os.environ["REDOLAKE_CONFIG"])
-        named = yaml.safe_load(file.read_text())["pipelines"][NAMED]
-        places = {what: f"{named[what]}-of-matched" for what in ("landing", "lake")}
-        file.write_text(yaml.safe_dump({"pipelines": {NAMED: named, MATCHED: {**named, **places, "tables": ["SHOP.*"]}}}))
-        pipelines = dict(load_configuration(file).pipelines)
-        steps.begin_snapshot(pipelines[NAMED], shop.params)
-        write_dags()
-        with open_server(patch, folder / "log") as url:
-            yield Site(url, pipelines)
 
 
 @dataclass(slots=True)
@@ -72,7 +41,14 @@ class Form:
     def required(self) -> list[str]:
         """Return the fields that are red."""
         red = self.dialog.locator("[role=group][data-invalid]")
-        return [label.inner_text().partition("\n")[0] for label in red.locator("label").all()]
+        return [text.partition("\n")[0] for text in red.locator("label").all_inner_texts()]
+
+    def check(self, opens: Opens) -> None:
+        """Check the fields of the form that has just opened. It can be sent unless one is required."""
+        labels = [text.partition("\n")[0].strip(" *") for text in self.dialog.locator("label").all_inner_texts()]
+        assert [label for label in labels if label in opens.fields] == list(opens.fields)
+        assert self.required() == list(opens.required)
+        assert self.button.is_enabled() == (not opens.required)
 
     @property
     def button(self) -> Any:
@@ -110,6 +86,7 @@ def open_form(page: Any) -> Iterator[Callable[..., Form]]:
         page.get_by_role("heading", name=f"{pipeline}_{part}", exact=True).wait_for()
         page.get_by_role("button", name="Trigger").first.click()
         form.dialog.get_by_text("Advanced Options").wait_for()
+        form.check(FORMS[part])
         return form
 
     yield opened
@@ -118,10 +95,11 @@ def open_form(page: Any) -> Iterator[Callable[..., Form]]:
 
 
 @pytest.fixture
-def repeat(site: Site, capfd: pytest.CaptureFixture[str]) -> Callable[..., tuple[str, str]]:
+def repeat(site: Site, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[str, str]]:
     """Return a function that runs a DAG in this process as the form has asked for; it returns the run's state and its log."""
 
     def repeated(part: str, conf: dict[str, Any], pipeline: str = NAMED) -> tuple[str, str]:
+        monkeypatch.setenv("REDOLAKE_CONFIG", str(site.files[pipeline]))
         capfd.readouterr()
         state, _ = run_dag(site.pipelines[pipeline], part, conf)
         return state, "".join(capfd.readouterr())
@@ -148,20 +126,10 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize("part", FORMS)
-def test_a_form_opens_with_its_fields_and_can_be_sent_unless_one_is_required(part: str, open_form: Callable[..., Form]) -> None:
-    form = open_form(part)
-
-    labels = [label.inner_text().partition("\n")[0].strip(" *") for label in form.dialog.locator("label").all()]
-    assert [label for label in labels if label in FORMS[part].fields] == list(FORMS[part].fields)
-    assert form.required() == list(FORMS[part].required)
-    assert form.button.is_enabled() == (not FORMS[part].required)
-
-
 def test_every_dag_that_is_started_by_hand_has_its_form_here() -> None:
     from pipelines.airflow.settings import STARTED_BY_HAND
 
-    assert set(FORMS) == STARTED_BY_HAND
+    assert set(FORMS) == STARTED_BY_HAND == {part for _, part, *_ in RUNS.values()}
 
 
 NEEDS_REASON = "needs a reason, which is stored with it\n  do this: add --reason TEXT, or in Airflow fill in the field Reason"
@@ -220,7 +188,7 @@ RUNS: dict[str, tuple[str, str, Fields, dict[str, Any], str, str]] = {
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_a_run_gets_what_was_filled_in_and_says_what_is_wrong_with_it(
+def test_a_form_opens_with_its_fields_and_its_run_gets_what_was_filled_in_and_says_what_is_wrong_with_it(
     name: str, open_form: Callable[..., Form], repeat: Callable[..., tuple[str, str]]
 ) -> None:
     pipeline, part, fields, conf, state, text = RUNS[name]

@@ -1,22 +1,17 @@
 """The page inside Airflow's own frame, in headless Chromium: from the navigation and as a tab, on a desktop and a phone, light
-and dark. Airflow's API server runs beside the tests; the ledger is that of a pipeline in trouble."""
+and dark. The ledger of `shop` is that of a pipeline in trouble."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-import yaml
 
-from tests.cockpit_ledger import FIRST_SCN, INCARNATION, SCNS, CockpitLedger
-from tests.fix_airflow import airflow_db, open_server, write_dags
-from tests.fix_browser import browser, follow
-
-__all__ = ["airflow_db", "browser"]
+from tests.cockpit_ledger import FIRST_SCN, INCARNATION, SCNS
+from tests.e2e.airflow_pages.conftest import Site
+from tests.fix_browser import follow
 
 pytestmark = pytest.mark.airflow
 
@@ -27,30 +22,8 @@ VIEWS = {
     "phone, light": (PHONE, "light"),
     "phone, dark": (PHONE, "dark"),
 }
-in_every_view = pytest.mark.parametrize("view", VIEWS, indirect=True)
-in_two_views = pytest.mark.parametrize("view", ["desktop, light", "phone, dark"], indirect=True)
-
-
-@pytest.fixture(scope="module")
-def url(tmp_path_factory: pytest.TempPathFactory, airflow_db: None) -> Iterator[str]:
-    """Start Airflow with `shop`, which is in trouble, and `fresh`, which has no contents yet."""
-    folder = tmp_path_factory.mktemp("framed")
-    made = CockpitLedger(folder, datetime.now(UTC))
-    made.run()
-    made.hold_stock()
-    made.lose_redo()
-    made.open_transactions()
-    made.decide()
-    shop = made.pipeline.model_dump(mode="json", exclude={"name", "matches"})
-    places = {what: f"{shop[what]}-of-fresh" for what in ("lake", "landing")}
-    file = folder / "pipelines.yml"
-    file.write_text(yaml.safe_dump({"pipelines": {"shop": shop, "fresh": {**shop, **places}}}))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(os.environ, "REDOLAKE_CONFIG", str(file))
-        write_dags()
-        with open_server(patch, folder / "log") as url:
-            yield url
-    made.ledger.close()
+in_every_view = pytest.mark.parametrize("shown", VIEWS, indirect=True)
+in_two_views = pytest.mark.parametrize("shown", ["desktop, light", "phone, dark"], indirect=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,25 +45,35 @@ class Shown:
 
 
 @pytest.fixture(scope="module")
-def view(request: pytest.FixtureRequest, browser: Any, url: str) -> Iterator[Shown]:
-    """Open Airflow in a size and theme, once for all tests of them."""
-    size, theme = VIEWS[request.param]
-    context = browser.new_context(viewport=size, color_scheme=theme, reduced_motion="reduce")
-    context.add_init_script(f"localStorage.setItem('theme', '{theme}')")
-    page, said = context.new_page(), list[str]()
-    page.on("console", lambda message: said.append(message.text) if message.type == "error" else None)
-    page.on("pageerror", lambda error: said.append(str(error)))
-    page.goto(url)
-    yield Shown(page, page.frame_locator("iframe[title=Redolake]"), said)
-    context.close()
+def airflow_in(browser: Any, site: Site) -> Iterator[Callable[[str], Shown]]:
+    """Yield a function that returns Airflow's page in a theme; it is loaded once for all tests."""
+    pages: dict[str, Shown] = {}
+
+    def loaded(theme: str) -> Shown:
+        if theme not in pages:
+            context = browser.new_context(viewport=DESKTOP, color_scheme=theme, reduced_motion="reduce")
+            context.add_init_script(f"localStorage.setItem('theme', '{theme}')")
+            page, said = context.new_page(), list[str]()
+            page.on("console", lambda message: said.append(message.text) if message.type == "error" else None)
+            page.on("pageerror", lambda error: said.append(str(error)))
+            page.goto(site.url)
+            pages[theme] = Shown(page, page.frame_locator("iframe[title=Redolake]"), said)
+        return pages[theme]
+
+    yield loaded
+    for one in pages.values():
+        one.page.context.close()
 
 
 @pytest.fixture
-def shown(view: Shown) -> Iterator[Shown]:
+def shown(request: pytest.FixtureRequest, airflow_in: Callable[[str], Shown]) -> Iterator[Shown]:
     """An error on the console, of the page or of Airflow around it, fails the test."""
-    yield view
-    said = view.said[:]
-    view.said.clear()
+    size, theme = VIEWS[request.param]
+    shown = airflow_in(theme)
+    shown.page.set_viewport_size(size)
+    yield shown
+    said = shown.said[:]
+    shown.said.clear()
     assert said == []
 
 
@@ -99,7 +82,9 @@ def test_from_the_navigation_to_a_pipeline_that_fits_and_has_the_theme_of_airflo
     shown.open("/")
     shown.page.get_by_role("link", name="Redolake").click()
     shown.frame.locator("h2 a").first.wait_for()
-    assert shown.frame.locator("h2 a").all_inner_texts() == ["shop", "fresh"], "the one in trouble comes first"
+    assert shown.frame.locator("h2 a").all_inner_texts() == ["shop", "e2e", "fresh", "matched"], (
+        "the one in trouble comes first"
+    )
     shown.frame.locator("h2 a", has_text="shop").click()
 
     shown.page.wait_for_url("**/plugin/redolake/redolake/pipelines/shop")
