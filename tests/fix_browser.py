@@ -9,15 +9,9 @@ from typing import Any
 
 import pytest
 
-# Containers run tests as root, where Chromium refuses its own sandbox; it opens our own pages only. Nobody sees its windows:
-# without a graphics process, and without pages of its own, it needs half the CPU time.
-OPTIONS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-gpu-compositing",
-    "--disable-software-rasterizer",
-    "--disable-features=PreloadTopChromeWebUI,WebUITabStrip,Translate,OptimizationHints,MediaRouter,PaintHolding",
-)
+# Containers run tests as root, where Chromium refuses its own sandbox; it opens our own pages only. Nobody sees its windows, so
+# no graphics card is emulated for them.
+OPTIONS = ("--no-sandbox", "--disable-gpu", "--disable-gpu-compositing", "--disable-software-rasterizer")
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
