@@ -28,7 +28,7 @@ SPARK = '{"conn_type": "spark", "host": "local[2]"}'
 class Site:
     url: str
     pipelines: dict[str, Pipeline]
-    files: dict[str, Path]  # a pipelines.yml for each pipeline alone: `dag.test` writes all DAGs of the file anew
+    files: dict[str, Path]  # a pipelines.yml for each pipeline alone: `dag.test` stores all DAGs of the file again
 
 
 @pytest.fixture(scope="package")
