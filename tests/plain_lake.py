@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -17,12 +17,15 @@ from typing import Any
 from unittest import mock
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pipelines import crash
 from pipelines.apply.comparison import CompareTask, Comparison
+from pipelines.apply.source_rows import READ_AS_REDO
 from pipelines.assemble.dropped import TransactionEnd, XidUse, xid_uses
 from pipelines.decode.changes import decode_changes
+from pipelines.decode.datatypes import family_of, target_type
 from pipelines.errors import RedoNotUnderstood
 from pipelines.job.batch import publish_batch, published
 from pipelines.job.snapshot import write_snapshot_result
@@ -32,7 +35,7 @@ from pipelines.records.batch_spec import BatchSpec, DroppedXid, TableTask
 from pipelines.records.open_transaction import OpenTransaction
 from pipelines.records.snapshot_load import SnapshotLoaded, SnapshotResult, SnapshotSpec
 from pipelines.redo import CHANGES, TRANSACTION_ENDS, Operation
-from pipelines.table import ROWID_COLUMN, ROWID_NAME, TableVersion
+from pipelines.table import ROWID_COLUMN, ROWID_NAME, TableVersion, TypeRule
 from tests import plain_ddl
 from tests.assemble_reference import DisposedRow, Row, assemble, deciding_xid, fold, row_key
 from tests.source_comparison import compare_keyed, plain, rows_of
@@ -129,7 +132,7 @@ class PlainLake:
     def load(self, spec: SnapshotSpec) -> SnapshotResult:
         loaded = []
         for task in spec.tables:
-            rows = source_rows(task.files, task.version)
+            rows = source_rows(task.files, task.version, task.rules)
             keyed = {key_of(row, task.version): row for row in rows}
             self.tables[task.target] = PlainTable({task.app_id: task.scn}, keyed, task.version)
             loaded.append(SnapshotLoaded(task.table, "applied", True, len(rows), NO_VERSIONS))
@@ -223,7 +226,7 @@ class PlainLake:
                     names = [name_of(version, i) for i in version.key]
                     for gone in rows_of(pq.read_table(file.before), names, numbers_of(version)):
                         rows.pop(gone, None)
-                    rows |= {key_of(row, version): row for row in source_rows([file.path], version)}
+                    rows |= {key_of(row, version): row for row in source_rows([file.path], version, task.rules)}
         position = max(at, until - 1)
         self.tables[task.target] = PlainTable({**table.positions, task.app_id: position}, rows, version)
         carried_out[task.target] = []
@@ -266,7 +269,7 @@ class PlainLake:
         return tuple(
             compare_keyed(
                 task,
-                source_rows(task.files, task.version),
+                source_rows(task.files, task.version, task.rules),
                 list(self.tables[task.target].rows.values()),
                 ids_of(task.version),
             )
@@ -294,10 +297,18 @@ def position_after(spec: BatchSpec, task: TableTask, at: int) -> int:
     return max(at, (spec.end if task.hold is None else task.hold.at_scn) - 1)
 
 
-def source_rows(files: Sequence[str], version: TableVersion) -> list[Any]:
+def source_rows(files: Sequence[str], version: TableVersion, rules: Mapping[int, TypeRule]) -> list[Any]:
+    """Return rows as they were fetched, with the values that the target has."""
     names = [name_of(version, number) for number in ids_of(version)]
     times = {n for n, column in enumerate(version.columns) if column.type.name == "TIMESTAMP"}
-    rows = rows_of(pa.concat_tables([pq.read_table(file) for file in files]), names, numbers_of(version))
+    fetched = pa.concat_tables([pq.read_table(file) for file in files])
+    for column in version.columns:
+        if column.type.name in READ_AS_REDO:
+            rule, texts = rules.get(column.id), fetched[column.name].combine_chunks().cast(pa.string())
+            made = family_of(column.type).cast(pc.utf8_trim_whitespace(texts), target_type(column.type, rule), rule)
+            assert not made.refused, (column, made.refused)
+            fetched = fetched.set_column(fetched.column_names.index(column.name), column.name, made.values)
+    rows = rows_of(fetched, names, numbers_of(version))
     return [tuple(time_of(value) if n in times else value for n, value in enumerate(row)) for row in rows]
 
 

@@ -85,13 +85,13 @@ def of_update(
     contents = {layout.segment_ids[i]: layout.encode(new, (i,))[layout.segment_ids[i]] for i in sorted(changed & layout.lobs)}
     own = layout.encode(new, tuple(sorted(plain)))
     if not by_statement:
-        if plain:
+        if own:  # not virtual columns alone
             yield LobRow(Op.UPDATE, before, own)
         for number, content in contents.items():
             yield from _of_object(layout, number, content, logged, replaces=True, by_code_unit=by_code_unit)
         return
     inside = {number: content for number, content in contents.items() if not is_outside(content)}
-    if plain or len(inside) == len(contents):
+    if own or len(inside) == len(contents):
         begun = {number: None if content is None else b"" for number, content in inside.items()}
         yield LobRow(Op.UPDATE, before, {**own, **begun}, named=False)
     for number in contents.keys() - inside.keys():

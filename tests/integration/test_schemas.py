@@ -147,7 +147,7 @@ def value_for(random: Random, kind: str, size: int, precision: int | None, scale
         digit = str(random.randrange(9))
         return digit if size < 4 else "".join(random.choices("abc xyzé'", k=random.randint(1, most))) + digit
     if kind == "DATE" or kind.startswith("TIMESTAMP"):
-        return datetime(2026, 1, 1) + timedelta(days=random.randrange(900), seconds=random.randrange(86400))
+        return datetime(2021, 1, 1) + timedelta(days=random.randrange(1800), seconds=random.randrange(86400))
     if kind in ("RAW", "BLOB"):
         return random.randbytes(min(size, 8) if kind == "RAW" else random.choice((20, 9_000)))
     return random.random() < 0.5 if kind == "BOOLEAN" else None

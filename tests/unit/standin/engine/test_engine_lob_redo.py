@@ -24,6 +24,7 @@ def block(call: str) -> str:
 
 
 INSERT = "INSERT INTO papers VALUES (1, 'a', :1, NULL)"
+VIRTUAL = "ALTER TABLE papers ADD (shown AS (NVL(name, 'none')))"
 STATEMENTS: dict[str, tuple[tuple[str, tuple[Any, ...]], str, str, str, str]] = {
     # statement, its rows and undo rows by statement, and each with its ROWID
     "insert, inside": (("INSERT INTO papers VALUES (2, 'a', :1, NULL)", (INSIDE,)), "iU", "D!", "IU", "U!D!"),
@@ -69,6 +70,17 @@ def test_a_statement_writes_these_rows_and_a_savepoint_takes_them_back(reading: 
     run(shop, "ROLLBACK TO SAVEPOINT s")
 
     assert shown(database, before) == "".join(expected[:2] if by_statement else expected[2:])
+
+
+@pytest.mark.parametrize(("sql", "rows"), [("UPDATE papers SET body = 'b'", "uU|U"), ("UPDATE papers SET more = NULL", "uU|U")])
+def test_a_virtual_column_adds_no_row(reading: tuple[Any, Any, bool], sql: str, rows: str) -> None:
+    database, shop, by_statement = reading
+    run(shop, VIRTUAL)
+    run(shop, "INSERT INTO papers (id, name, body) VALUES (1, 'a', 'text')")
+    before = len([record for record in all_redo(database) if record.op in LETTERS])
+    run(shop, sql)
+
+    assert shown(database, before) == rows.split("|")[not by_statement]
 
 
 def test_calls_of_dbms_lob_change_the_object(reading: tuple[Any, Any, bool]) -> None:
