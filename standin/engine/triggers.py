@@ -28,6 +28,7 @@ _BODIES = [
 ]
 _EVENT = re.compile(r"\b(INSERT|UPDATE|DELETE)\b(?:\s+OF\s+([\w\s,\"]+?))?(?=\s+OR\b|\s+ON\b)", re.IGNORECASE)
 _OF_ROW = re.compile(r":\s*(NEW|OLD)\s*\.\s*\"?(\w+)\"?", re.IGNORECASE)
+_EVENTS = re.compile(r"'[^']*'|\b(INSERTING|UPDATING|DELETING)\b", re.IGNORECASE)
 _ENDS_TRANSACTION = re.compile(r"\b(COMMIT|ROLLBACK|SAVEPOINT|PRAGMA|WHEN\s*\()", re.IGNORECASE)
 _WHEN = re.compile(r"\bWHEN\s*\(\s*NEW\s*\.\s*\"?\w+\"?\s+IS\s+NULL\s*\)", re.IGNORECASE)
 
@@ -58,10 +59,17 @@ def _parsed(text: str) -> _Trigger:
     found = next((m for pattern in _BODIES if (m := pattern.fullmatch(body))), None)
     if found is None:
         runs = body and _ENDS_TRANSACTION.search(head + body) is None
-        return _Trigger(events, block=_OF_ROW.sub(r":\1$\2", body) if runs else None)
+        return _Trigger(events, block=_OF_ROW.sub(r":\1$\2", _EVENTS.sub(_is_event, body)) if runs else None)
     owner = found["owner"]
     only_null = _WHEN.search(head) is not None or re.search(r"\bIS\s+NULL\b", body, re.IGNORECASE) is not None
     return _Trigger(events, (found["column"].upper(), owner and owner.upper(), found["sequence"].upper()), only_null)
+
+
+def _is_event(found: re.Match[str]) -> str:
+    """Return the condition that a word such as INSERTING is in a trigger before an INSERT; a text stays."""
+    if found[1] is None:
+        return found[0]
+    return "(1 = 1)" if found[1].upper() == "INSERTING" else "(1 = 0)"
 
 
 def _without_comments(text: str) -> str:

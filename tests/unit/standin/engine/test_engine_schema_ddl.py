@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from standin import views
 from standin.interface import OraError
 from tests.unit.standin.engine.engine_database import error_code, logon
 from tests.unit.standin.engine.engine_database import run as query
+
+views.register()
 
 
 def run(session, *statements):
@@ -318,3 +321,14 @@ def test_splitting_and_merging_partitions_keeps_their_rows(shop):
 
     assert sorted(query(shop, "SELECT n FROM k")) == [(1,), (5,)]
     assert query(shop, "SELECT rowid FROM k") != before
+
+
+def test_a_trigger_before_an_insert_knows_its_event(tables):
+    body = (
+        "IF INSERTING AND :NEW.id IS NULL THEN :NEW.id := 9; ELSIF UPDATING THEN :NEW.id := 0; END IF; :NEW.t := 'INSERTING';"
+    )
+    run(tables, "CREATE TABLE c (id NUMBER, t VARCHAR2(20))")
+    run(tables, f"CREATE TRIGGER t BEFORE INSERT ON c FOR EACH ROW BEGIN {body} END;")
+    run(tables, "INSERT INTO c VALUES (1, 'a')", "INSERT INTO c VALUES (NULL, 'b')")
+
+    assert query(tables, "SELECT id, t FROM c ORDER BY id") == [(1, "INSERTING"), (9, "INSERTING")]
