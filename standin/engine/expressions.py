@@ -378,6 +378,8 @@ class Compiler:
 
     def _call(self, name: str, nodes: Sequence[exp.Expression]) -> Compiled:
         function = FUNCTIONS.get(name)
+        if name in ("CURRENT_TIMESTAMP", "LOCALTIMESTAMP") and len(nodes) == 1 and isinstance(nodes[0], exp.Literal):
+            return _clock(name, int(nodes[0].name))
         if function is None:
             raise NotCompilable(name)
         arguments = self.all(nodes)
@@ -389,6 +391,15 @@ class Compiler:
             return None if not nulls and None in values else run(f, *values)
 
         return Compiled(call, _result_of(function, arguments), all(a.constant for a in arguments))
+
+
+def _clock(name: str, digits: int) -> Compiled:
+    """Return the time with so many digits of its second."""
+    if digits > 9:
+        raise OraError(30088, "datetime/interval precision is out of range")
+    unit = 10 ** max(0, 6 - digits)
+    info = replace(_PSEUDO[name].info, scale=digits)
+    return Compiled(lambda row, f: f.now.replace(microsecond=f.now.microsecond // unit * unit), info, True)
 
 
 def negated(value: Any) -> Any:

@@ -48,6 +48,10 @@ ACCEPTED = {
         "GRANT SELECT ON p TO PUBLIC",
     ],
     "pseudo columns": ["CREATE TABLE c (t TIMESTAMP, d DATE)", "INSERT INTO c VALUES (CURRENT_TIMESTAMP, CURRENT_DATE)"],
+    "pseudo columns with digits": [
+        "CREATE TABLE c (a NUMBER, t TIMESTAMP(3) DEFAULT CURRENT_TIMESTAMP(3) NOT NULL, d DATE DEFAULT LOCALTIMESTAMP(0))",
+        "INSERT INTO c (a) VALUES (1)",
+    ],
     "delete without from": ["DELETE p WHERE id = 1", "DELETE p"],
     "storage": [
         "CREATE TABLE c (a NUMBER, b VARCHAR2(9)) TABLESPACE users PCTFREE 5 PCTUSED 40 INITRANS 2 MAXTRANS 255 STORAGE "
