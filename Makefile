@@ -67,7 +67,8 @@ test-fast: $(STAMP) ## Run the first check: no Spark, no Airflow, no whole pipel
 
 HUNTS = tests/e2e/test_kills_everywhere.py tests/e2e/test_compose_services.py tests/integration/test_histories.py tests/integration/test_table_lives.py \
 	tests/integration/test_objects_from_redo.py tests/integration/test_pipeline.py tests/integration/spark/test_assemble.py \
-	tests/integration/spark/test_batch.py tests/integration/test_schemas.py tests/unit/steps/test_any_order.py
+	tests/integration/spark/test_batch.py tests/integration/test_key_logging.py tests/integration/test_schemas.py \
+	tests/unit/steps/test_any_order.py
 EXAMPLES = 200
 
 soak: $(STAMP) ## Hunt for hours: a kill after every write of every command, and EXAMPLES=200 new generated histories

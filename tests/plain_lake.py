@@ -118,8 +118,10 @@ class PlainLake:
     @contextmanager
     def in_place_of_spark(self) -> Iterator[None]:
         run = mock.patch("pipelines.job.job.run", self.run)
+        session = mock.patch("pipelines.apply.session.open_session", return_value=mock.Mock())
         with (
             run,
+            session,
             mock.patch("pipelines.job.comparison.compare_tables", self.compare),
             mock.patch("tests.source_comparison.compare_tables", self.compare),
         ):

@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
-from unittest import mock
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -64,10 +63,9 @@ class Replication:
 
 @pytest.fixture(scope="module")
 def replication(tmp_path_factory: pytest.TempPathFactory, airflow_db: None) -> Iterator[Replication]:
-    session = mock.patch("pipelines.apply.session.open_session", return_value=mock.Mock())
     with pytest.MonkeyPatch.context() as patch, open_shop(tmp_path_factory.mktemp("replication")) as shop:
         pipeline = configure(shop, patch, TABLES, {"mode": "connect"}, "spark-connect://127.0.0.1:1")
-        with PlainLake().in_place_of_spark(), session:
+        with PlainLake().in_place_of_spark():
             yield replicate(shop, pipeline)
 
 

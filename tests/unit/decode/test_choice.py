@@ -50,16 +50,18 @@ def test_decoding_without_the_kernels_is_reported_once(monkeypatch, caplog, vari
     assert [record.getMessage() for record in caplog.records] == [f"redo is decoded at a third of the speed: {reason}"]
 
 
-def test_kernels_are_kept_where_a_folder_can_be_written(tmp_path):
+def test_the_kernels_that_set_up_has_kept_are_found_again_and_not_those_of_another_folder(tmp_path):
+    """Set-up has compiled them already, so that compiling them again costs nothing unless they have changed since."""
     ask = "from pipelines.decode.compiled import changes, jit; print(jit.is_kept())"
 
-    def run(*arguments):
-        environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    def run(*arguments, **variables):
+        environment = {**os.environ, **variables}
         return subprocess.run([sys.executable, *arguments], env=environment, capture_output=True, text=True, check=True).stdout
 
-    assert run("-c", ask) == "False\n"
     run("-m", "pipelines.decode.compiled")
+
     assert run("-c", ask) == "True\n"
+    assert run("-c", ask, NUMBA_CACHE_DIR=str(tmp_path)) == "False\n"
 
 
 def test_doctor_notes_that_redo_would_be_decoded_without_the_kernels(monkeypatch):
