@@ -60,12 +60,17 @@ SELECT type_name, upper_bound, coll_type, elem_type_owner, elem_type_name, lengt
  ORDER BY 1, 2
 
 -- name: table_key
--- A disabled key has no index and is not logged.
+-- A disabled key has no index and is not logged. One that is NOVALIDATE over an index that is not unique lets rows from before
+-- have equal keys.
 SELECT c.table_name, k.column_name, c.constraint_name
   FROM all_constraints c
   JOIN all_cons_columns k
     ON k.owner = c.owner AND k.constraint_name = c.constraint_name AND k.table_name = c.table_name
  WHERE c.owner = :owner AND c.table_name IN (:names) AND c.constraint_type = 'P' AND c.status = 'ENABLED'
+   AND (c.validated = 'VALIDATED'
+        OR EXISTS (SELECT 1
+                     FROM all_indexes i
+                    WHERE i.owner = NVL(c.index_owner, c.owner) AND i.index_name = c.index_name AND i.uniqueness = 'UNIQUE'))
  ORDER BY c.table_name, k.position
 
 -- name: table_unique_indexes

@@ -241,6 +241,21 @@ def test_a_snapshot_of_tables_none_of_which_can_be_captured_writes_nothing(shop:
         steps.begin_snapshot(shop.pipeline(tables=["SHOP.STRANGE"]), shop.params)
 
 
+@pytest.mark.parametrize(("index", "refused"), [("UNIQUE INDEX", []), ("INDEX", ["has no enabled primary key"])])
+def test_a_primary_key_that_is_not_validated_counts_only_over_a_unique_index(shop: Shop, index: str, refused: list[str]) -> None:
+    """Else rows from before may have equal keys."""
+    shop.run_sql(
+        "CREATE TABLE older (id NUMBER(9) NOT NULL, n NUMBER(9))",
+        "ALTER TABLE older ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
+        f"CREATE {index} older_id ON older (id)",
+        "ALTER TABLE older ADD CONSTRAINT older_pk PRIMARY KEY (id) USING INDEX older_id ENABLE NOVALIDATE",
+    )
+
+    found = steps.run_doctor(shop.pipeline(tables=["SHOP.OLDER"]), shop.params)
+
+    assert [f.what for f in found if f.severity == "error"] == refused
+
+
 def test_a_table_added_to_a_running_pipeline_that_cannot_be_captured_stops_no_plan(shop: Shop, no_spark: str) -> None:
     shop.run_sql(*PLAIN)
     steps.take_snapshot(shop.pipeline(tables=["SHOP.PLAIN"]), source=shop.params, spark=no_spark)
