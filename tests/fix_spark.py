@@ -33,6 +33,12 @@ QUIET = {
     "spark.sql.lightweightPlanChangeValidation": "false",
     "spark.shuffle.compress": "false",
     "spark.broadcast.compress": "false",
+    # What a session remembers of queries and tables it no longer needs.
+    "spark.sql.ui.retainedExecutions": "20",
+    "spark.ui.retainedJobs": "20",
+    "spark.ui.retainedStages": "20",
+    "spark.ui.retainedTasks": "200",
+    "spark.databricks.delta.delta.log.cacheSize": "20",
     # VACUUM lists the files of a table in this many tasks, by default 10,000.
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "2",
 }
