@@ -242,7 +242,9 @@ def test_a_snapshot_of_tables_none_of_which_can_be_captured_writes_nothing(shop:
 
 
 @pytest.mark.parametrize(("index", "refused"), [("UNIQUE INDEX", []), ("INDEX", ["has no enabled primary key"])])
-def test_a_primary_key_that_is_not_validated_counts_only_over_a_unique_index(shop: Shop, index: str, refused: list[str]) -> None:
+def test_a_primary_key_that_is_not_validated_counts_only_over_a_unique_index(
+    shop: Shop, index: str, refused: list[str]
+) -> None:
     """Else rows from before may have equal keys."""
     shop.run_sql(
         "CREATE TABLE older (id NUMBER(9) NOT NULL, n NUMBER(9))",
