@@ -30,6 +30,7 @@ EXTENDED = {name: f"EXTENDED {name}" for name in PLAIN_BYTES}
 LARGE_TYPES = frozenset({"CLOB", "NCLOB", "BLOB", "XMLTYPE", "JSON", "LONG", "LONG RAW", *EXTENDED.values()})
 LARGE_OBJECTS = frozenset({"CLOB", "NCLOB", "BLOB"})  # LogMiner shows their changes in rows of their own
 DOCUMENTS = frozenset({"XMLTYPE"})  # LogMiner shows their values in rows of their own, always whole
+ASSEMBLED = LARGE_OBJECTS | DOCUMENTS
 # LogMiner shows a change of a table with such a column without values, or without those of the column.
 USER_TYPES = frozenset({"OBJECT", "VARRAY", "NESTED TABLE", "REF"})  # kinds of users' types; SDO_GEOMETRY is an object type
 UNSHOWN = frozenset({"BOOLEAN", "JSON", "VECTOR", "XMLTYPE", "LONG", "LONG RAW", *EXTENDED.values(), *USER_TYPES})
@@ -306,7 +307,7 @@ class TableVersion:
         """The columns whose values are assembled from all their changes in the redo."""
         if not self.choice.assembles or self.rereads_rows:
             return ()
-        return tuple(c for c in self.columns if c.type.name in LARGE_OBJECTS | DOCUMENTS)
+        return tuple(c for c in self.columns if c.type.name in ASSEMBLED)
 
     @property
     def documents(self) -> frozenset[int]:

@@ -10,7 +10,6 @@ own sessions and keys, and all are captured and applied together.
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -23,6 +22,7 @@ from hypothesis import strategies as st
 
 from standin.model import ROOT
 from standin.serve import StandIn, standin
+from tests.hunts import EXAMPLES
 
 TABLES = ("PARTS", "SPARES")
 NEIGHBOUR = "ELSEWHERE"  # a table of the root
@@ -538,8 +538,7 @@ def play(history: History, clients: Clients, copy: Copy) -> None:
 
 def examples(usual: int) -> Callable[[Any], Any]:
     """Return settings for the same `usual` examples on each run, or for REDOLAKE_EXAMPLES new ones."""
-    hunted = os.environ.get("REDOLAKE_EXAMPLES")
-    return settings(hunt(usual), derandomize=True) if hunted is None else hunt(int(hunted))
+    return hunt(EXAMPLES) if EXAMPLES else settings(hunt(usual), derandomize=True)
 
 
 def hunt(number: int) -> settings:

@@ -136,7 +136,7 @@ MAY_CHANGE = (*CHANGES, Operation.UNSUPPORTED, *LARGE_OBJECT_CHANGES)
 def touches(row: Mapping[str, object], table: DictionaryTable, key: Sequence[str]) -> bool:
     """Return whether the row must be read again: a large object may have another value, or the row another key. Text in a value
     may look like a name, and then the row is read for nothing."""
-    if is_unused_locator(row):
+    if names_no_row(row):
         return False
     if table.rereads_rows:
         return True
@@ -150,7 +150,7 @@ def touches(row: Mapping[str, object], table: DictionaryTable, key: Sequence[str
     return any(text.count(f'"{name}" = ') > 1 for name in key)
 
 
-def is_unused_locator(row: Mapping[str, object]) -> bool:
+def names_no_row(row: Mapping[str, object]) -> bool:
     """Return whether the row says nothing of the table's row: a locator without a text, because nothing changes before a write,
     which names it; or a part of a value that another row has begun."""
     is_locator = row["operation_code"] == Operation.SELECT_LOB_LOCATOR and row["sql_redo"] is None

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from standin.known_tables import CatalogForms
+
 
 @dataclass(frozen=True, slots=True)
 class DatabaseOptions:
@@ -89,6 +91,10 @@ class DatabaseOptions:
     iot_row_ids: str = "none"
     verifier_rounds: int = 4096  # of PBKDF2 on both sides of a logon
     background: bool = True  # the ticker thread: SCN heartbeat and switches by time
+
+    @property
+    def catalog_forms(self) -> CatalogForms:
+        return CatalogForms(self.hidden_columns, self.long_names, self.object_rows, self.extended_rows)
 
     def oldest_scn(self, current_scn: int) -> int:
         """Return the SCN below which row versions may be gone (ORA-01555)."""

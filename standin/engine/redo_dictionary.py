@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from standin.engine.plsql import Parameter, procedures
 from standin.engine.session import EngineSession
 from standin.interface import OraError
-from standin.known_tables import CatalogForms, known_tables, no_longer
+from standin.known_tables import known_tables, no_longer
 from standin.model import ROOT
 from standin.redo_file import DICTIONARY, Op, RedoRecord
 
@@ -55,11 +55,7 @@ def write_changes(session: EngineSession) -> None:
 
 
 def _definitions(session: EngineSession) -> dict[tuple[int, int], str]:
-    options = session.database.options
-    tables = known_tables(
-        session.database.state,
-        CatalogForms(options.hidden_columns, options.long_names, options.object_rows, options.extended_rows),
-    )
+    tables = known_tables(session.database.state, session.database.options.catalog_forms)
     return {key: table.as_text(*key) for key, table in tables.items()}
 
 

@@ -13,7 +13,6 @@ from standin.engine.catalog import register_view
 from standin.engine.plsql import Parameter, procedures
 from standin.engine.privileges import require
 from standin.interface import OraError
-from standin.known_tables import CatalogForms
 from standin.logminer import contents, listing
 from standin.logminer.dictionary import NoCatalog, OnlineCatalog, RedoDictionary
 from standin.logminer.literals import Nls
@@ -126,9 +125,7 @@ def contents_rows(session: EngineSession, wanted: frozenset[str]) -> Iterator[pa
         if mined.dictionary is not None:
             catalog = RedoDictionary(mined.dictionary.records, tracks=StartOption.DDL_DICT_TRACKING in mined.options)
         elif StartOption.DICT_FROM_ONLINE_CATALOG in mined.options:
-            catalog = OnlineCatalog(
-                state, CatalogForms(options.hidden_columns, options.long_names, options.object_rows, options.extended_rows)
-            )
+            catalog = OnlineCatalog(state, options.catalog_forms)
         shows_names = state.is_cdb and (_is_root(session) or session.database.options.names_container_in_pdb)
         names = {con: state.container_name(con) for con in (1, 2, 3)} if shows_names else {}
     layout = Layout(

@@ -79,16 +79,10 @@ def begin(
     with ExitStack() as around:
         around.enter_context(nothing_waits_for_the_disk())
         if env["REDOLAKE_SPARK_REMOTE"] == NO_SPARK:
-            around.enter_context(no_spark())
+            around.enter_context(FolderLake().in_place_of_spark())
         if points is not None:
             around.enter_context(killed_only_at(points))
         work(*arguments)
-
-
-@contextmanager
-def no_spark() -> Iterator[None]:
-    with FolderLake().in_place_of_spark():
-        yield
 
 
 @contextmanager

@@ -20,10 +20,9 @@ from pipelines.cli import app
 from pipelines.config import Pipeline
 from pipelines.errors import ConfigurationError
 from pipelines.steps.run import capture
-from tests.e2e.kills import no_spark
 from tests.fix_airflow import configure, run_dag
 from tests.fix_shop import Shop, open_shop
-from tests.folder_lake import rows_in_folder
+from tests.folder_lake import FolderLake, rows_in_folder
 
 pytestmark = pytest.mark.airflow
 
@@ -89,7 +88,11 @@ class History:
 @pytest.fixture(scope="module")
 def history(tmp_path_factory: pytest.TempPathFactory, airflow_db: None) -> Iterator[History]:
     connect = "spark-connect://127.0.0.1:1"
-    with pytest.MonkeyPatch.context() as patch, open_shop(tmp_path_factory.mktemp("backfill")) as shop, no_spark():
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        open_shop(tmp_path_factory.mktemp("backfill")) as shop,
+        FolderLake().in_place_of_spark(),
+    ):
         for table in ("parts", "bins", "late"):
             shop.run_sql(
                 f"CREATE TABLE {table} (id NUMBER(9) PRIMARY KEY, place VARCHAR2(20), quantity NUMBER(9))",

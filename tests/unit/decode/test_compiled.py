@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from decimal import Decimal
 
 import pyarrow as pa
@@ -15,10 +14,9 @@ from pipelines.decode.compiled import changes as compiled
 from pipelines.decode.compiled.changes import decode_compiled
 from pipelines.scn import Scn
 from pipelines.table import Column, OracleType, TableId, TableVersion
+from tests.hunts import EXAMPLES
 from tests.unit.decode.redo_text import conditions, delete, insert, redo_batch, table, timestamp, update, version
 from tests.unit.decode.test_round_trip import TYPES, WORDS, changes, place_id, statements
-
-EXAMPLES = int(os.environ.get("REDOLAKE_EXAMPLES", "15"))
 
 
 def same(batch, of, types=None, **options):
@@ -42,7 +40,7 @@ def damaged(draw, text):
     return text if draw(st.booleans()) else text[:start] + part + text[end:]
 
 
-@settings(deadline=None, max_examples=4 * EXAMPLES)
+@settings(deadline=None, max_examples=4 * (EXAMPLES or 15))
 @given(st.data(), changes(), st.sampled_from(["", ";"]), st.booleans(), st.booleans(), st.integers(0, 3))
 def test_statements_are_read_alike_whole_or_damaged(data, drawn, delimiter, rowid, single_quotes, skipped):
     owner, name, kinds, names, changed = drawn
@@ -92,7 +90,7 @@ COLUMNS = [
 ]
 
 
-@settings(deadline=None, max_examples=EXAMPLES)
+@settings(deadline=None, max_examples=EXAMPLES or 15)
 @given(st.data())
 @pytest.mark.parametrize(("kind", "rule", "call"), COLUMNS, ids=lambda value: str(value))
 def test_literals_of_each_type_are_read_alike(kind, rule, call, data):

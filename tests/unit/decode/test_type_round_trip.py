@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -28,9 +27,9 @@ from standin.model import SqlType
 from standin.moment import Moment
 from standin.redo_file import Op
 from standin.zones import REGIONS, Zoned
+from tests.hunts import EXAMPLES
 from tests.unit.decode.redo_text import redo_batch
 
-EXAMPLES = int(os.environ.get("REDOLAKE_EXAMPLES", "15"))
 NLS = Nls.of(dict(PINNED))
 EXACT = Context(prec=100)
 
@@ -162,7 +161,7 @@ def test_redo_text_and_internal_bytes_of_any_value_yield_it(name: str) -> None:
     kind = KINDS[name]
     encode = encoder_of(kind.theirs)
 
-    @settings(deadline=None, max_examples=EXAMPLES)
+    @settings(deadline=None, max_examples=EXAMPLES or 15)
     @given(st.lists(kind.values, min_size=1, max_size=8))
     def check(values: list[Any]) -> None:
         octets = [encode(value) for value in values]
