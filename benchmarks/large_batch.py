@@ -28,6 +28,7 @@ from parse_redo_sql import COLUMNS, DATE, MONEY, RAW, TEXT, TIMESTAMP, literal
 
 LOGGING = ("all columns", "primary key")
 PER_TRANSACTION = 100
+FETCHED = 10_000  # rows of a batch that capture fetches; Spark reads each row group of what it writes in a task of its own
 
 
 # --- One checkout's table: a process of its own, which runs a batch for each line it is given --------------------------------
@@ -37,6 +38,8 @@ def serve(folder: Path, logging: str, changes: int, target_rows: int, settings: 
     from pipelines.apply import table as apply_table
     from pipelines.job.batch import run_batch
     from pipelines.job.snapshot import run_snapshot
+    from pipelines.land.files import Files
+    from pipelines.land.parquet import write_parquet
     from pipelines.landed_schema import LANDED_SCHEMA
     from pipelines.records.batch_spec import BatchSpec, LandedWindow, TableTask
     from pipelines.records.snapshot_load import SnapshotSpec, SnapshotTask
@@ -68,7 +71,8 @@ def serve(folder: Path, logging: str, changes: int, target_rows: int, settings: 
         step = 2 * changes
         scn = number * step
         file = folder / f"redo-{number}.parquet"
-        pq.write_table(pa.Table.from_pylist(list(history.redo(scn, changes)), LANDED_SCHEMA), file)
+        redo = pa.Table.from_pylist(list(history.redo(scn, changes)), LANDED_SCHEMA)
+        write_parquet(Files(str(folder)), file.name, LANDED_SCHEMA, redo.to_batches(max_chunksize=FETCHED))
         window = LandedWindow(f"{1:010d}-{scn:020d}-{scn + step:020d}", scn, scn + step, (str(file),))
         task = TableTask(table=table, target=target, app_id=app_id, versions=(version,))
         out = folder / "batches" / str(number)
