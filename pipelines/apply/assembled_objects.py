@@ -13,7 +13,7 @@ from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from pipelines.apply.decoded import PIECE
+from pipelines.apply.decoded import PIECE, is_absent
 from pipelines.apply.delta.quoting import quoted
 from pipelines.apply.delta.schema import TargetColumn
 from pipelines.apply.keys import has_null
@@ -66,8 +66,7 @@ def with_pieces(decoded: DataFrame, pieces: DataFrame, key: Sequence[int]) -> Da
 
 def without_pieces(both: DataFrame, columns: Iterable[TargetColumn]) -> DataFrame:
     """Return the changes alone, without the large objects."""
-    values = [f"{side}{column.id}" for column in columns for side in "au"]
-    return both.filter(F.col("piece_kind").isNull()).drop(*PIECE, *values)
+    return both.filter(F.col("piece_kind").isNull()).drop(*PIECE, *(f"a{column.id}" for column in columns))
 
 
 def assembled(
@@ -135,7 +134,7 @@ def _steps(rows: DataFrame, columns: Columns) -> list[DataFrame]:
     """Return the steps of the changes that set a whole value, and those of the pieces."""
     code = F.col("operation_code")
     is_insert, is_update = code == Operation.INSERT, code == Operation.UPDATE
-    sets = {i: is_insert | (is_update & ~F.col(f"u{i}")) for i in columns}
+    sets = {i: is_insert | (is_update & ~is_absent(i)) for i in columns}
     kind = {i: _kind(f"a{i}", kind) for i, kind in columns.items()}
     values = {i: _value(f"a{i}", kind) for i, kind in columns.items()}
     wholes = _exploded(rows.filter(F.col("piece_kind").isNull()), values, sets, kind)

@@ -54,8 +54,8 @@ def decode(
     known_from: int = 0,
 ) -> DataFrame:
     """Return CHANGE_ORDER, scn, row_id, operation_code, finding, b<id> (key before), a<id> (every target column after), and
-    u<id> for each column outside the key: whether the redo does not contain its value (see missing_columns). With
-    `has_null_keys` also w<id>, the values before of these columns, and `null_key`."""
+    `absent`: the ids of the columns outside the key whose value the redo of an UPDATE does not contain (see missing_columns),
+    NULL or empty without any. With `has_null_keys` also w<id>, the values before of these columns, and `null_key`."""
     columns, key = target.columns, target.key
     types = {column.id: column.type for column in columns}
 
@@ -98,7 +98,7 @@ def decode(
                 ).alias("finding"),
                 *(before(column_id, version).alias(f"b{column_id}") for column_id in key),
                 *(after(column, version).alias(f"a{column.id}") for column in columns),
-                *(_is_missing(c.id, version, target).alias(f"u{c.id}") for c in columns if c.id not in key),
+                _absent([c.id for c in columns if c.id not in key], version, target).alias("absent"),
                 *whole_row(columns, key, partial(after, version=version, side="o") if target.has_null_keys else None),
             )
         )
@@ -213,16 +213,25 @@ def _of_unfilled(version: TableVersion, target: Target) -> Expression:
     return F.when(F.col("operation_code") == Operation.INSERT, why)
 
 
-def _is_missing(column_id: int, version: TableVersion, target: Target) -> Expression:
-    """Return whether the redo of an UPDATE does not contain the column's value.
+def is_absent(column_id: int) -> Expression:
+    """Return whether the redo of the change does not contain the column's value."""
+    return F.coalesce(F.array_contains("absent", F.lit(column_id)), F.lit(False))
+
+
+def _absent(ids: Sequence[int], version: TableVersion, target: Target) -> Expression:
+    """Return the columns, `ids` and perhaps others, whose value the redo of an UPDATE does not contain.
 
     A column that SET does not name is absent where it is not logged (no ALL COLUMN LOGGING) or not stored (the row is older
-    than the column). NULL may stand for a default that the row does not store either.
+    than the column). NULL may stand for a default that the row does not store either. In most tables no value is absent: one
+    array per change, which is NULL there, costs less than a flag per column.
     """
-    if all(known.id != column_id for known in version.columns):
-        return F.lit(column_id in target.computed) & (F.col("operation_code") == Operation.UPDATE)
-    absent = F.coalesce(F.array_contains("missing", F.lit(column_id)), F.lit(False))
-    if column_id in target.defaulted:
-        absent = absent | F.col(f"o{column_id}").isNull()
-    is_set = F.coalesce(F.array_contains("assigned", F.lit(column_id)), F.lit(False))
-    return (F.col("operation_code") == Operation.UPDATE) & ~is_set & absent
+    known, absent = {column.id for column in version.columns}, F.col("missing")
+    maybe = [
+        *(F.when(F.col(f"o{i}").isNull(), F.lit(i)) for i in ids if i in known and i in target.defaulted),
+        *(F.lit(i) for i in ids if i not in known and i in target.computed),
+    ]
+    if maybe:
+        none = F.array().cast("array<int>")
+        absent = F.concat(F.coalesce(absent, none), F.array_compact(F.array(*maybe)))
+    unset = F.when(F.col("assigned").isNull(), absent).otherwise(F.array_except(absent, F.col("assigned")))
+    return F.when(F.col("operation_code") == Operation.UPDATE, unset)

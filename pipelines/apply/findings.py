@@ -96,9 +96,9 @@ def _undecoded(version: TableVersion, key: Sequence[int]) -> Iterator[Case]:
 def _without_key(version: TableVersion, key: Sequence[int], lacks_values: Expression | None) -> Iterator[Case]:
     code = F.col("operation_code")
     before, after = code.isin(Operation.DELETE, Operation.UPDATE), code.isin(Operation.INSERT, Operation.UPDATE)
-    absent = _absent_key_columns(version, key)
-    not_logged = F.concat(F.lit("the redo does not contain the key, so supplemental logging was off: "), absent)
-    yield NotLogged, absent != "", not_logged
+    is_absent, names = _absent_key_columns(version, key)
+    not_logged = F.concat(F.lit("the redo does not contain the key, so supplemental logging was off: "), names)
+    yield NotLogged, is_absent, not_logged
     ids = sorted(set(key) - {ROWID_COLUMN})
     is_null = before & has_null(ids, "o") | after & has_null(ids, "n")
     if lacks_values is None:
@@ -108,14 +108,13 @@ def _without_key(version: TableVersion, key: Sequence[int], lacks_values: Expres
         yield RedoNotUnderstood, is_null & lacks_values, F.lit(what)
 
 
-def _absent_key_columns(version: TableVersion, key: Sequence[int]) -> Expression:
-    """Return the key columns that the redo of an UPDATE or DELETE lacks; an INSERT may omit trailing NULLs."""
+def _absent_key_columns(version: TableVersion, key: Sequence[int]) -> tuple[Expression, Expression]:
+    """Return whether the redo of an UPDATE or DELETE lacks key columns, and their names; an INSERT may omit trailing NULLs."""
     located = F.col("operation_code").isin(Operation.UPDATE, Operation.DELETE)
-    names = [F.lit(None).cast("string")]
-    for column in version.columns:
-        if column.id in key:
-            names.append(F.when(located & F.array_contains("missing", F.lit(column.id)), F.lit(column.name)))
-    return F.concat_ws(", ", *names)
+    known = [(F.array_contains("missing", F.lit(column.id)), column.name) for column in version.columns if column.id in key]
+    return located & any_of(absent for absent, _ in known), F.concat_ws(
+        ", ", F.lit(None).cast("string"), *(F.when(absent, F.lit(name)) for absent, name in known)
+    )
 
 
 def _without_rowid(version: TableVersion, key: Sequence[int]) -> Iterator[Case]:

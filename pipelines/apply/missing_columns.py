@@ -17,6 +17,7 @@ from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 
+from pipelines.apply.decoded import is_absent
 from pipelines.apply.delta.quoting import quoted
 from pipelines.apply.delta.schema import TargetColumn
 from pipelines.apply.keys import is_moved
@@ -47,11 +48,15 @@ def find_missing(decoded: DataFrame, columns: Sequence[TargetColumn], key: Seque
     """Return what the redo of the changes does not contain of `columns`."""
     if not columns:
         return NOTHING_MISSING
-    moved = is_moved(key)
-    is_update = F.col("operation_code") == Operation.UPDATE
-    absent = {f"u{c.id}": F.max(f"u{c.id}") for c in columns}
-    row = decoded.agg(F.max(is_update & moved).alias("moved"), *(e.alias(name) for name, e in absent.items())).collect()[0]
-    return Missing(tuple(c for c in columns if row[f"u{c.id}"]), bool(row["moved"]))
+    moved = (F.col("operation_code") == Operation.UPDATE) & is_moved(key)
+    each = decoded.select(moved.alias("moved"), F.explode_outer("absent").alias("id"))
+    row = each.agg(F.max("moved").alias("moved"), F.collect_set("id").alias("ids")).collect()[0]
+    return Missing(tuple(c for c in columns if c.id in row["ids"]), bool(row["moved"]))
+
+
+def with_missing(decoded: DataFrame, missing: Missing) -> DataFrame:
+    """Return the changes with u<id> for each missing column, whether the change lacks its value, in place of `absent`."""
+    return decoded.withColumns({f"u{i}": is_absent(i) for i in missing.ids}).drop("absent")
 
 
 def fill_known(happened: DataFrame, missing: Missing, key: Sequence[int]) -> DataFrame:

@@ -43,7 +43,15 @@ from pipelines.apply.large_objects import (
     with_values,
     without_objects,
 )
-from pipelines.apply.missing_columns import NOTHING_MISSING, Missing, fill_known, fill_moved, find_missing, not_in_target
+from pipelines.apply.missing_columns import (
+    NOTHING_MISSING,
+    Missing,
+    fill_known,
+    fill_moved,
+    find_missing,
+    not_in_target,
+    with_missing,
+)
 from pipelines.apply.net import by_key, events, net_change
 from pipelines.apply.null_keys import may_be_null, of_whole_rows
 from pipelines.apply.set_back import check_not_set_back
@@ -201,8 +209,7 @@ def prepare_range(
     other = {*version.key, *(column.id for column in (*version.reread, *version.assembled))}
     outside_key = [column for column in columns.values() if column.id not in other]
     missing = find_missing(decoded, outside_key, version.key)
-    present = decoded.drop(*(f"u{i}" for i in columns if i not in missing.ids))
-    happened = by_key(events(present, version.key, has_reread, nulls), version.key)
+    happened = by_key(events(with_missing(decoded, missing), version.key, has_reread, nulls), version.key)
     if missing.columns:
         happened = fill_missing(table, happened, missing, version, committed.count, task.options)
     whole = happened.filter(has_null(version.key)) if nulls else None
