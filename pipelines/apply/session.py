@@ -34,7 +34,9 @@ SESSION = {
 }
 # One spelling of the URL for Python and Spark. Delta's own choice for S3 is kept: a log that one driver at a time may write.
 S3 = {"spark.hadoop.fs.s3.impl": "org.apache.hadoop.fs.s3a.S3AFileSystem"}
-JAVA_OPTIONS = "spark.driver.extraJavaOptions"
+JAVA_OPTIONS, EXECUTOR_JAVA_OPTIONS = "spark.driver.extraJavaOptions", "spark.executor.extraJavaOptions"
+# By default Java interprets methods of more than 8,000 bytes forever. Spark's code for a table of 20 columns is longer.
+COMPILES_ALL = "-XX:-DontCompileHugeMethods"
 LOGGING = Path(__file__).with_name("log4j2.properties")
 SERVER = {
     "spark.ui.enabled": "false",
@@ -49,16 +51,19 @@ SERVER = {
 def spark_conf(extra: Mapping[str, str] | None = None) -> dict[str, str]:
     """Return the settings to start Spark with (spark-submit, Connect server, local session); `extra` wins."""
     settings = {**DELTA, **S3, **s3_endpoint(os.environ), **SERVER, **SESSION, **(extra or {})}
+    for name in (JAVA_OPTIONS, EXECUTOR_JAVA_OPTIONS):
+        given = settings.get(name, "")
+        settings[name] = given if "DontCompileHugeMethods" in given else f"{given} {COMPILES_ALL}".strip()
     if (archive := class_archive()).is_file():
-        settings[JAVA_OPTIONS] = java_options(settings.get(JAVA_OPTIONS, ""), archive)
+        settings[JAVA_OPTIONS] = with_archive(settings[JAVA_OPTIONS], archive)
     return settings
 
 
-def java_options(given: str, archive: Path) -> str:
+def with_archive(given: str, archive: Path) -> str:
     """Return Java's options with the archive of Spark's classes; a warning that it does not fit would be part of the output."""
     if "-XX:SharedArchiveFile" in given or "-XX:ArchiveClassesAtExit" in given:
         return given
-    return f"{given} -XX:SharedArchiveFile={archive} -Xlog:cds=error -Xlog:cds+dynamic=error".strip()
+    return f"{given} -XX:SharedArchiveFile={archive} -Xlog:cds=error -Xlog:cds+dynamic=error"
 
 
 def s3_endpoint(environ: Mapping[str, str]) -> dict[str, str]:

@@ -101,21 +101,20 @@ def account_rows(changes: DataFrame) -> RowAccounting:
     wanted = F.col("disposition").isin(APPLIED, UNDONE, CARRIED_OUT) & F.col("problem").isNotNull()
     window = F.when(~F.col("carried"), F.col("window_start")).alias("window")
     counted = changes.groupBy("table_number", "range_number", "disposition", window).agg(
-        F.count("*").alias("rows"),
-        F.min(F.when(wanted, F.struct("problem_scn", "problem"))).alias("first"),
+        F.count("*").alias("rows"), F.count_if(wanted).alias("problems")
     )
     rows: dict[tuple[int, int, str, int | None], int] = {}
-    problems: dict[tuple[int, int], Problem] = {}
+    found = False
     for row in counted.collect():
         rows[row["table_number"], row["range_number"], row["disposition"], row["window"]] = row["rows"]
-        if row["first"] is not None:
-            key, problem = (
-                (row["table_number"], row["range_number"]),
-                Problem(row["first"]["problem_scn"], row["first"]["problem"]),
-            )
-            if key not in problems or problem.scn < problems[key].scn:
-                problems[key] = problem
-    return RowAccounting(rows, problems)
+        found = found or row["problems"] > 0
+    return RowAccounting(rows, first_problems(changes.filter(wanted)) if found else {})
+
+
+def first_problems(changes: DataFrame) -> dict[tuple[int, int], Problem]:
+    """Return the first problem by (table, commit range). A query of its own: Spark would sort all changes to find a text."""
+    first = changes.groupBy("table_number", "range_number").agg(F.min(F.struct("problem_scn", "problem")).alias("first"))
+    return {(row["table_number"], row["range_number"]): Problem(*row["first"]) for row in first.collect()}
 
 
 def check_balance(balance: RowAccount, *, table: TableId | None = None, window: str | None = None) -> None:

@@ -8,7 +8,7 @@ from unittest import mock
 import pytest
 
 from pipelines.apply import session
-from pipelines.apply.session import JAVA_OPTIONS, spark_conf
+from pipelines.apply.session import COMPILES_ALL, EXECUTOR_JAVA_OPTIONS, JAVA_OPTIONS, spark_conf
 from pipelines.steps.spark_jobs import open_spark
 
 QUIET = "-Xlog:cds=error -Xlog:cds+dynamic=error"
@@ -22,20 +22,20 @@ def archive(tmp_path, monkeypatch):
 
 
 def test_java_takes_sparks_classes_from_the_archive_where_one_was_written(archive):
-    assert JAVA_OPTIONS not in spark_conf({})
-    assert spark_conf({JAVA_OPTIONS: "-Xss4m"})[JAVA_OPTIONS] == "-Xss4m"
+    assert spark_conf({})[JAVA_OPTIONS] == spark_conf({})[EXECUTOR_JAVA_OPTIONS] == COMPILES_ALL
+    assert spark_conf({JAVA_OPTIONS: "-Xss4m"})[JAVA_OPTIONS] == f"-Xss4m {COMPILES_ALL}"
 
     archive.write_bytes(b"classes")
 
-    assert spark_conf({})[JAVA_OPTIONS] == f"-XX:SharedArchiveFile={archive} {QUIET}"
-    assert spark_conf({JAVA_OPTIONS: "-Xss4m"})[JAVA_OPTIONS] == f"-Xss4m -XX:SharedArchiveFile={archive} {QUIET}"
+    assert spark_conf({})[JAVA_OPTIONS] == f"{COMPILES_ALL} -XX:SharedArchiveFile={archive} {QUIET}"
+    assert spark_conf({JAVA_OPTIONS: "-Xss4m"})[JAVA_OPTIONS] == f"-Xss4m {COMPILES_ALL} -XX:SharedArchiveFile={archive} {QUIET}"
 
 
 @pytest.mark.parametrize("own", ["-XX:SharedArchiveFile=/own.jsa", "-XX:ArchiveClassesAtExit=/own.jsa"])
 def test_an_archive_in_the_settings_wins(archive, own):
     archive.write_bytes(b"classes")
 
-    assert spark_conf({JAVA_OPTIONS: own})[JAVA_OPTIONS] == own
+    assert spark_conf({JAVA_OPTIONS: own})[JAVA_OPTIONS] == f"{own} {COMPILES_ALL}"
 
 
 def test_a_spark_of_the_process_itself_gets_the_jars_for_the_places_of_its_pipeline(monkeypatch):
