@@ -28,7 +28,9 @@ def test_java_takes_sparks_classes_from_the_archive_where_one_was_written(archiv
     archive.write_bytes(b"classes")
 
     assert spark_conf({})[JAVA_OPTIONS] == f"{COMPILES_ALL} -XX:SharedArchiveFile={archive} {QUIET}"
-    assert spark_conf({JAVA_OPTIONS: "-Xss4m"})[JAVA_OPTIONS] == f"-Xss4m {COMPILES_ALL} -XX:SharedArchiveFile={archive} {QUIET}"
+    assert (
+        spark_conf({JAVA_OPTIONS: "-Xss4m"})[JAVA_OPTIONS] == f"-Xss4m {COMPILES_ALL} -XX:SharedArchiveFile={archive} {QUIET}"
+    )
 
 
 @pytest.mark.parametrize("own", ["-XX:SharedArchiveFile=/own.jsa", "-XX:ArchiveClassesAtExit=/own.jsa"])
