@@ -56,6 +56,8 @@ def find_missing(decoded: DataFrame, columns: Sequence[TargetColumn], key: Seque
 
 def with_missing(decoded: DataFrame, missing: Missing) -> DataFrame:
     """Return the changes with u<id> for each missing column, whether the change lacks its value, in place of `absent`."""
+    if not missing.columns:
+        return decoded.drop("absent")  # a Connect client refuses withColumns without columns
     return decoded.withColumns({f"u{i}": is_absent(i) for i in missing.ids}).drop("absent")
 
 
