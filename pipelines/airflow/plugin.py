@@ -12,6 +12,7 @@ from typing import Any
 from airflow.plugins_manager import AirflowPlugin
 
 from pipelines.airflow.links import PAGE_LINKS, WindowLink, base_path
+from pipelines.airflow.preload import Preload
 from pipelines.airflow.run_notes import RunNotes
 
 PREFIX = "/redolake"
@@ -37,7 +38,7 @@ class RedolakePlugin(AirflowPlugin):
     name = "redolake"
     fastapi_apps = Apps()
     operator_extra_links = [*PAGE_LINKS, WindowLink()]  # noqa: RUF012
-    listeners = [RunNotes()]  # noqa: RUF012
+    listeners = [RunNotes(), Preload()]  # noqa: RUF012
     external_views = [  # noqa: RUF012
         {**view("nav", "/", "redolake"), "nav_top_level": True},
         view("dag", "/dags/{DAG_ID}", "redolake-dag"),
