@@ -77,11 +77,12 @@ soak: $(STAMP) ## Hunt for hours: a kill after every write of every command, and
 	$(PYTEST) --hypothesis-seed=$$REDOLAKE_SEED $(HUNTS) $(ARGS); \
 	$(BIN)/python -m tests.mutants 40
 
-bench: $(STAMP) ## Measure decode, small and large batches, many tables; figures of each batch in bench-*.json (about 10 minutes)
+bench: $(STAMP) ## Measure decode, small and large batches, many tables, capture; figures of each batch in bench-*.json (about 10 minutes)
 	@$(BIN)/python benchmarks/parse_redo_sql.py
 	@$(BIN)/python benchmarks/apply_batch.py --batches 4 --json bench-small.json
 	@$(BIN)/python benchmarks/large_batch.py --json bench-large.json
 	@$(BIN)/python benchmarks/many_tables.py --tables 10 50
+	@$(BIN)/python benchmarks/capture.py --rows 20000 --turns 3 --terms 1
 
 check: $(STAMP) ## Format, lint, types, layers
 	$(BIN)/ruff format --check .
