@@ -10,15 +10,17 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pipelines.combinations import Numbers, combinations
 from pipelines.errors import InvariantBroken
 from pipelines.land.ddl_text import cascading_table, exchanged_table, table_from_ddl_text
+from pipelines.land.quote_marks import Flags, quote_marks
 from pipelines.records.slice_record import LogTally
 from pipelines.records.window_manifest import DdlRow, LogIdentity
 from pipelines.redo import CHANGES, LogFile, Operation, Slice
@@ -28,8 +30,21 @@ FRAME = {Operation.START: "* start", Operation.COMMIT: "* commit", Operation.ROL
 SINGLE_QUOTE = r"[\pL\pN_]'[\pL\pN_]"  # a quote between two letters: single, or in a quoted name
 # A statement whose literals have their quotes doubled. No letter follows a literal; only N may stand before one.
 DOUBLED = re.compile(r"""(?:[^'"]|"[^"]*"|(?:(?<!\w)|(?<=\bN))'(?:[^']|'')*+'(?!\w))*+""")
-UNRESOLVED_NAME = "^UNKNOWN\0|\0(OBJ# |BIN[$])"  # owner and name
+UNRESOLVED_NAME = re.compile("^UNKNOWN\0|\0(OBJ# |BIN[$])")  # owner and name
 CANONICAL = ("rs_id", "ssn", "scn", "xid", "operation_code", "rollback", "object_id")
+REPEATED = CANONICAL[3:]  # their values are those of many rows
+KIND = ("seg_owner", "table_name", "object_id", "operation", "operation_code")  # the fields of _Kind
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """The values of KIND, by which rows are counted."""
+
+    owner: str | None
+    table: str | None
+    object_id: int | None
+    operation: str | None
+    code: int | None
 
 
 def log_identity(log: LogFile) -> LogIdentity:
@@ -48,16 +63,11 @@ class Tally:
         renamed: Renamed = NOT_RENAMED,
     ) -> None:
         self._logs = logs.logs
-        self._ids = pa.array(sorted(tables), pa.int64())
-        self._names_of_ids = pa.array([str(tables[i]) for i in sorted(tables)], pa.string())
+        self._table_of_id = dict(tables)
         named = sorted({*names, *tables.values()})
         self._renamed = renamed
         in_redo = [renamed.get(t, t) for t in named]
         self._captured = {(t.owner, t.name): captured for t, captured in zip(in_redo, named, strict=True)}
-        self._spelled = pa.array([f"{t.owner}\0{t.name}" for t in in_redo], pa.string())
-        self._names = pa.array([str(t) for t in named], pa.string())
-        self._spelled_of = {str(t): f"{n.owner}\0{n.name}" for t, n in zip(named, in_redo, strict=True)}
-        self._spelled_of_ids = pa.array([self._spelled_of.get(str(tables[i])) for i in sorted(tables)], pa.string())
         self._hashes = {log.sequence: hashlib.sha256() for log in logs.logs}
         self._rows: Counter[int] = Counter()
         self.counts: Counter[str] = Counter()
@@ -70,33 +80,65 @@ class Tally:
 
     def add(self, rows: pa.RecordBatch) -> None:
         self.row_count += rows.num_rows
-        code = rows["operation_code"]
-        label = pc.coalesce(self._frame_labels(code), self._table_labels(rows))
-        self._add_other_names(rows)
-        label = self._add_ddl(rows, label)
-        counted = rows.append_column("label", label).filter(pc.is_valid(label))
-        self.unresolved_count += rows.num_rows - counted.num_rows
-        for entry in pc.value_counts(counted["label"]).to_pylist():
-            self.counts[entry["values"]] += entry["counts"]
-        self._count_quotes(counted.filter(pc.is_in(counted["operation_code"], value_set=pa.array(CHANGES, pa.int32()))))
-        self._hash(counted)
+        if not rows.num_rows:
+            return
+        numbers, first = combinations([rows[name] for name in KIND])
+        kinds = [_Kind(*values.values()) for values in rows.select(list(KIND)).take(pa.array(first)).to_pylist()]
+        labels = [self._label(kind) for kind in kinds]
+        for kind in kinds:
+            self._add_other_name(kind)
+        for label, count in zip(labels, np.bincount(numbers).tolist(), strict=True):
+            if label is not None:
+                self.counts[label] += count
+        is_counted = np.array([label is not None for label in labels])[numbers]
+        if any(kind.code == Operation.DDL for kind in kinds):
+            self._add_ddl(rows, [labels[number] for number in numbers], is_counted)
+        self.unresolved_count += rows.num_rows - int(is_counted.sum())
+        self._count_quotes(rows["sql_redo"], kinds, labels, numbers)
+        counted = rows.select([*CANONICAL, "sequence"])
+        self._hash(counted if is_counted.all() else counted.filter(pa.array(is_counted)))
 
-    def _count_quotes(self, changes: pa.RecordBatch) -> None:
-        texts = changes["sql_redo"]
-        is_odd = pc.equal(pc.bit_wise_and(pc.count_substring(texts, "'"), 1), 1)
-        suspects = texts.filter(pc.or_(is_odd, pc.match_substring_regex(texts, SINGLE_QUOTE)))
+    def _label(self, kind: _Kind) -> str | None:
+        """Return `OWNER.NAME insert` by object id, else by name, or the name of a transaction's start or end; None for rows of
+        other tables."""
+        if kind.code in FRAME:
+            return FRAME[Operation(kind.code)]
+        table = self._table_by_id(kind)
+        if table is None and kind.owner is not None and kind.table is not None:
+            table = self._captured.get((kind.owner, kind.table))
+        return None if table is None or kind.operation is None else f"{table} {kind.operation.lower()}"
+
+    def _table_by_id(self, kind: _Kind) -> TableId | None:
+        return None if kind.object_id is None else self._table_of_id.get(kind.object_id)
+
+    def _add_other_name(self, kind: _Kind) -> None:
+        table = self._table_by_id(kind)
+        if kind.code not in CHANGES or table is None or kind.owner is None or kind.table is None:
+            return
+        own = self._renamed.get(table, table)
+        if (kind.owner, kind.table) != (own.owner, own.name) and not UNRESOLVED_NAME.search(f"{kind.owner}\0{kind.table}"):
+            self.other_names[str(table)].add(str(TableId(kind.owner, kind.table)))
+
+    def _count_quotes(self, texts: pa.Array, kinds: Sequence[_Kind], labels: Sequence[str | None], numbers: Numbers) -> None:
+        tables = [
+            label.rpartition(" ")[0] if label is not None and kind.code in CHANGES else None
+            for kind, label in zip(kinds, labels, strict=True)
+        ]
+        is_change = np.array([table is not None for table in tables])[numbers]
+        marks = quote_marks(texts)
+        suspects = texts.take(pa.array(np.flatnonzero(is_change & (marks.is_odd | marks.between_words))))
+        is_odd = pc.equal(pc.bit_wise_and(pc.count_substring(suspects, "'"), 1), 1)
+        suspects = suspects.filter(pc.or_(is_odd, pc.match_substring_regex(suspects, SINGLE_QUOTE)))
         self.single_quote_count += sum(DOUBLED.fullmatch(text) is None for text in suspects.to_pylist())
-        doubtful = changes["label"].filter(pc.match_substring(texts, "''"))
-        for entry in pc.value_counts(doubtful).to_pylist():
-            self.doubtful_quotes[entry["values"].rpartition(" ")[0]] += entry["counts"]
+        doubtful = np.bincount(numbers[is_change & marks.adjacent], minlength=len(tables)).tolist()
+        for table, count in zip(tables, doubtful, strict=True):
+            if table is not None and count:
+                self.doubtful_quotes[table] += count
 
-    def _add_ddl(self, rows: pa.RecordBatch, label: pa.Array) -> pa.Array:
-        """Record the DDL of captured tables. Return the labels, with those of DDL that only its text assigns to a table."""
+    def _add_ddl(self, rows: pa.RecordBatch, labels: Sequence[str | None], is_counted: Flags) -> None:
+        """Record the DDL of captured tables. Count the DDL that only its text assigns to a table."""
         is_ddl = pc.equal(rows["operation_code"], Operation.DDL)
         places = np.flatnonzero(is_ddl.to_numpy(zero_copy_only=False)).tolist()
-        if not places:
-            return label
-        labels = label.to_pylist()
         for place, row in zip(places, rows.filter(is_ddl).to_pylist(), strict=True):
             ddl, cascading = _ddl_row(row), cascading_table(row)
             ddl = ddl if cascading is None else replace(ddl, cascades_from=str(cascading))
@@ -112,38 +154,21 @@ class Tally:
                 if table is None:
                     continue
                 name = self._renamed.get(table, table)
-                labels[place], ddl = f"{table} ddl", replace(ddl, owner=name.owner, table=name.name)
+                self.counts[f"{table} ddl"] += 1
+                is_counted[place] = True
+                ddl = replace(ddl, owner=name.owner, table=name.name)
             self.ddl.append(ddl)
-        return pa.array(labels, pa.string())
-
-    def _frame_labels(self, code: pa.Array) -> pa.Array:
-        at = pc.index_in(code, value_set=pa.array(list(FRAME), pa.int32()))
-        return pa.array(list(FRAME.values())).take(at)
-
-    def _table_labels(self, rows: pa.RecordBatch) -> pa.Array:
-        """Return `OWNER.NAME insert` by object id, else by name; null for rows of other tables."""
-        by_id = self._names_of_ids.take(pc.index_in(rows["object_id"], value_set=self._ids))
-        spelled = pc.binary_join_element_wise(rows["seg_owner"], rows["table_name"], "\0")
-        by_name = self._names.take(pc.index_in(spelled, value_set=self._spelled))
-        return pc.binary_join_element_wise(pc.coalesce(by_id, by_name), pc.utf8_lower(rows["operation"]), " ")
-
-    def _add_other_names(self, rows: pa.RecordBatch) -> None:
-        changes = rows.filter(pc.is_in(rows["operation_code"], value_set=pa.array(CHANGES, pa.int32())))
-        at = pc.index_in(changes["object_id"], value_set=self._ids)
-        spelled = pc.binary_join_element_wise(changes["seg_owner"], changes["table_name"], "\0")
-        is_other = pc.and_(pc.is_valid(at), pc.not_equal(spelled, self._spelled_of_ids.take(at)))
-        is_name = pc.invert(pc.match_substring_regex(spelled, UNRESOLVED_NAME))
-        others = changes.select([]).append_column("table", self._names_of_ids.take(at)).append_column("name", spelled)
-        for entry in others.filter(pc.and_(is_other, is_name)).to_pylist():
-            self.other_names[entry["table"]].add(str(TableId(*entry["name"].split("\0"))))
 
     def _hash(self, rows: pa.RecordBatch) -> None:
-        text = [pc.fill_null(rows[name].cast(pa.string()), "") for name in CANONICAL]
-        lines = pc.binary_join_element_wise(*text, pa.scalar("\n"), "|")
-        for sequence in pc.unique(rows["sequence"]).to_pylist():
+        numbers, first = combinations([rows[name] for name in REPEATED])
+        repeated = [_text(rows[name].take(pa.array(first))) for name in REPEATED]
+        ends = pc.binary_join_element_wise(*repeated, pa.scalar("\n"), "|").take(pa.array(numbers))
+        lines = pc.binary_join_element_wise(*(_text(rows[name]) for name in CANONICAL[: -len(REPEATED)]), ends, "|")
+        sequences = pc.unique(rows["sequence"]).to_pylist()
+        for sequence in sequences:
             if sequence not in self._hashes:
                 raise InvariantBroken("a row belongs to a log of another slice", sequence=sequence)
-            own = lines.filter(pc.equal(rows["sequence"], sequence))
+            own = lines if len(sequences) == 1 else lines.filter(pc.equal(rows["sequence"], sequence))
             self._rows[sequence] += len(own)
             self._hashes[sequence].update(bytes_of(own))
 
@@ -152,6 +177,11 @@ class Tally:
         return tuple(
             LogTally(log_identity(g), self._rows[g.sequence], self._hashes[g.sequence].hexdigest()) for g in self._logs
         )
+
+
+def _text(values: pa.Array) -> pa.Array:
+    text = values.cast(pa.string())
+    return pc.fill_null(text, "") if text.null_count else text
 
 
 def bytes_of(text: pa.Array) -> memoryview:
