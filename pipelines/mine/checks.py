@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pipelines.combinations import combinations
 from pipelines.errors import MiningIncomplete, RedolakeError, RedoLost, RedoNotUnderstood
 from pipelines.mine.copies import EdgeCut
 from pipelines.mine.rows import REPORT, as_integers
@@ -35,6 +37,7 @@ OF_ROWS = (0, 2, 3)
 ASSEMBLY_REQUIRED = 5
 UNKNOWN_STATUS = ("the row has an unknown STATUS", None)
 
+CONTROL_NAMES = frozenset(code.name for code in CONTROL)
 RECOVER = "or run `redolake recover`, which lists the other choices"
 RESTORE = f"restore the archived log from a backup or another destination and run again, {RECOVER}"
 
@@ -80,18 +83,22 @@ def check_rows(
     beyond = pc.and_(pc.greater_equal(rows["scn"], int(end)), pc.greater_equal(rows["scn"], next_scns))
     _stop(rows, beyond, RedoNotUnderstood, what, REPORT)
 
-    captured = is_captured(rows, tables, object_ids)
-    code = rows["operation_code"]
-    if container is not None:
+    if container is not None and (rows["con_name"].null_count or rows["con_id"].null_count):
         without_container = pc.or_(pc.is_null(rows["con_name"]), pc.is_null(rows["con_id"]))
-        _stop(rows, _both(captured, without_container), RedoNotUnderstood, "a change without a container", REPORT)
+        wrong = _both(is_captured(rows, tables, object_ids), without_container)
+        _stop(rows, wrong, RedoNotUnderstood, "a change without a container", REPORT)
     # Transactions and table versions depend on control rows, so code and text must both say that it is one.
-    control = pc.is_in(code, value_set=pa.array(CONTROL, pa.int32()))
-    control = pc.or_(control, pc.is_in(rows["operation"], value_set=pa.array([c.name for c in CONTROL])))
-    pairs = pa.array([f"{c} {c.name}" for c in CONTROL])
-    pair = pc.binary_join_element_wise(code.cast(pa.string()), rows["operation"], " ")
-    contradicts = pc.and_(control, pc.invert(pc.is_in(pair, value_set=pairs)))
-    _stop(rows, contradicts, RedoNotUnderstood, "an operation whose code and text contradict each other", REPORT)
+    numbers, first = combinations([rows["operation_code"], rows["operation"]])
+    operations = rows.select(["operation_code", "operation"]).take(pa.array(first)).to_pylist()
+    contradicts = np.array([_contradicts(**values) for values in operations], np.bool_)
+    if contradicts.any():
+        what = "an operation whose code and text contradict each other"
+        _stop(rows, pa.array(contradicts[numbers]), RedoNotUnderstood, what, REPORT)
+
+
+def _contradicts(operation_code: int, operation: str) -> bool:
+    is_control = operation_code in CONTROL or operation in CONTROL_NAMES
+    return is_control and (operation_code not in CONTROL or Operation(operation_code).name != operation)
 
 
 def _both(one: pa.Array, other: pa.Array) -> pa.Array:

@@ -97,7 +97,7 @@ class SliceMining:
         where, binds = predicate(self._tables, self._object_ids, container, since=own)
         sql = f"{statement('redo_rows')}\n WHERE {where}"
         joiner = PieceJoiner()
-        for answer in self._session.arrow(sql, binds, self._fetch_rows, name="redo_rows"):
+        for answer in self._session.arrow(sql, binds, self._fetch_rows, name="redo_rows", decimals=False):
             for fetched in map(self._own_part, map(fitting, lower_case(answer))):
                 check_stream(fetched)
                 for batch in bounded(joiner.feed(fetched)):
@@ -119,7 +119,8 @@ class SliceMining:
         rows = landed_rows(batch, self._logs, self.facts.row_count, container)
         scns = self._window.scns
         check_rows(rows, self._logs, scns.end, self._tables, self._object_ids, container)
-        inside = rows.filter(pc.and_(pc.greater_equal(rows["scn"], int(scns.start)), pc.less(rows["scn"], int(scns.end))))
+        is_inside = pc.and_(pc.greater_equal(rows["scn"], int(scns.start)), pc.less(rows["scn"], int(scns.end)))
+        inside = rows if pc.all(is_inside).as_py() else rows.filter(is_inside)
         self.facts.row_count += rows.num_rows
         self.facts.outside_count += rows.num_rows - inside.num_rows
         if inside.num_rows:

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pipelines.combinations import combinations
 from pipelines.errors import RedoNotUnderstood
 from pipelines.landed_schema import LANDED_SCHEMA
 from pipelines.mine.selection import ROOT, MinedContainer
@@ -24,12 +25,16 @@ LIMITS = {
     **dict.fromkeys(("sequence_no", "ssn", "scn", "xidusn", "xidslt", "xidsqn", "pxidusn", "pxidslt", "pxidsqn"), TOO_LARGE),
 }
 UNKNOWN_AT = {"start_scn": TOO_LARGE, "con_id": SMALL_TOO_LARGE}  # the values that mean "not known", as NULL does
+XID, PXID = ("xidusn", "xidslt", "xidsqn"), ("pxidusn", "pxidslt", "pxidsqn")
 REQUIRED = ("thread", "sequence", "rs_id", "ssn", "scn", "xid", "operation", "operation_code", "status")
 
 
 def as_integers(batch: pa.RecordBatch, name: str, kind: pa.DataType = INT64) -> pa.Array:
     """Cast a NUMBER column, fetched as int64, decimal128 or null, to integers; raises if a value is not exact."""
-    return batch.column(name).cast(kind, safe=True)
+    column = batch.column(name)
+    if pa.types.is_floating(column.type):  # a double may already have lost digits of an SCN
+        raise RedoNotUnderstood(f"the driver returned {name} as a floating-point number", cure="report it")
+    return column if column.type == kind else column.cast(kind, safe=True)
 
 
 def fitting(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -38,8 +43,9 @@ def fitting(batch: pa.RecordBatch) -> pa.RecordBatch:
     Raises RedoNotUnderstood for such a number in a column that must be known.
     """
     for name, limit in LIMITS.items():
-        too_large = pc.greater_equal(as_integers(batch, name), limit)
-        if pc.any(too_large).as_py():
+        values = as_integers(batch, name)
+        if (pc.max(values).as_py() or 0) >= limit:
+            too_large = pc.greater_equal(values, limit)
             row = batch.slice(pc.index(too_large.fill_null(False), True).as_py(), 1).to_pylist()[0]
             raise RedoNotUnderstood(
                 f"a redo row whose {name} is {limit} or more",
@@ -51,16 +57,18 @@ def fitting(batch: pa.RecordBatch) -> pa.RecordBatch:
             )
     for name, unknown in UNKNOWN_AT.items():
         values = as_integers(batch, name)
-        is_unknown = pc.greater_equal(values, unknown)
-        if pc.any(is_unknown).as_py():
-            known = pc.if_else(is_unknown, pa.scalar(None, INT64), values)
+        if (pc.max(values).as_py() or 0) >= unknown:
+            known = pc.if_else(pc.greater_equal(values, unknown), pa.scalar(None, INT64), values)
             batch = batch.set_column(batch.schema.get_field_index(name), name, known)
     return batch
 
 
 def transaction_id(batch: pa.RecordBatch, *names: str) -> pa.Array:
     """Return `usn.slt.sqn`, null where a part is null."""
-    return pc.binary_join_element_wise(*(as_integers(batch, n).cast(pa.string()) for n in names), ".")
+    parts = [as_integers(batch, n) for n in names]
+    numbers, first = combinations(parts)  # many rows have one transaction
+    rows = pa.array(first)
+    return pc.binary_join_element_wise(*(part.take(rows).cast(pa.string()) for part in parts), ".").take(pa.array(numbers))
 
 
 def log_of(batch: pa.RecordBatch, logs: Slice) -> pa.Array:
@@ -116,22 +124,26 @@ def landed_rows(batch: pa.RecordBatch, logs: Slice, first_ordinal: int, containe
     batch = with_own_bounds(batch, container)
     count = batch.num_rows
     thread = as_integers(batch, "thread", pa.int32())
-    con_id = batch.column("con_id").cast(pa.int32())
+    con_id = as_integers(batch, "con_id", pa.int32())
+    xid = transaction_id(batch, *XID)
+    is_own = all(batch.column(own).equals(batch.column(parallel)) for own, parallel in zip(XID, PXID, strict=True))
     columns = {
         "slice": pa.array(np.full(count, logs.number), pa.int32()),
         "ordinal": pa.array(np.arange(first_ordinal, first_ordinal + count), pa.int64()),
         "thread": pc.if_else(pc.equal(thread, 0), pa.scalar(logs.thread, pa.int32()), thread),
         "sequence": log_of(batch, logs),
-        "rs_id": pc.utf8_trim_whitespace(batch.column("rs_id").cast(pa.string())),
+        "rs_id": pc.ascii_trim_whitespace(batch.column("rs_id").cast(pa.string())),
         "at": batch.column("changed_at").cast(pa.timestamp("s")),
-        "xid": transaction_id(batch, "xidusn", "xidslt", "xidsqn"),
-        "pxid": transaction_id(batch, "pxidusn", "pxidslt", "pxidsqn"),
+        "xid": xid,
+        "pxid": xid if is_own else transaction_id(batch, *PXID),
         "con_id": con_id if container is not None else con_id.fill_null(0),
         "rollback": pc.equal(as_integers(batch, "undone"), 1).fill_null(False),
     }
     for field in LANDED_SCHEMA:
         if field.name not in columns:
-            columns[field.name] = batch.column(field.name).cast(field.type)
+            is_integer = pa.types.is_integer(field.type)
+            column = as_integers(batch, field.name, field.type) if is_integer else batch.column(field.name).cast(field.type)
+            columns[field.name] = column
     rows = pa.RecordBatch.from_arrays([columns[name] for name in LANDED_SCHEMA.names], schema=LANDED_SCHEMA)
     for name in REQUIRED:
         if rows.column(name).null_count:

@@ -152,9 +152,10 @@ class Source:
         """Return all rows of a statement built from the dictionary, as `query` does."""
         return self._session.query_text(sql, binds, name)
 
-    def arrow(self, sql: str, binds: Mapping[str, object], rows: int, *, name: str) -> Iterator[Any]:
-        """Yield the result as objects with the Arrow PyCapsule stream, `rows` rows each, NUMBER(p, s) exact."""
-        return self._session.arrow(sql, binds, rows, name=name)
+    def arrow(self, sql: str, binds: Mapping[str, object], rows: int, *, name: str, decimals: bool = True) -> Iterator[Any]:
+        """Yield the result as objects with the Arrow PyCapsule stream, `rows` rows each, NUMBER(p, s) exact; see
+        `OracleSession.arrow`."""
+        return self._session.arrow(sql, binds, rows, name=name, decimals=decimals)
 
     def call(self, name: str, /, **binds: object) -> None:
         """Run the PL/SQL block or session statement `name`."""

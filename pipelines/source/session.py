@@ -157,14 +157,15 @@ class OracleSession:
             cursor.execute(sql, dict(binds))
             return list(map(_row_type(tuple(column[0].lower() for column in cursor.description))._make, cursor))
 
-    def arrow(self, sql: str, binds: Mapping[str, object], rows: int, *, name: str) -> Iterator[Any]:
+    def arrow(self, sql: str, binds: Mapping[str, object], rows: int, *, name: str, decimals: bool = True) -> Iterator[Any]:
         """Yield the result as objects with the Arrow PyCapsule stream, `rows` rows each, NUMBER(p, s) exact.
 
-        The first object is yielded even without rows, and contains the columns.
+        The first object is yielded even without rows, and contains the columns. Without `decimals`, NUMBER(p) up to 18 digits
+        is int64, which costs less, and any other NUMBER a double, which may not be exact.
         """
         with self._translated(name, sql):
             try:
-                yield from self._connection.fetch_df_batches(sql, dict(binds), size=rows, fetch_decimals=True)
+                yield from self._connection.fetch_df_batches(sql, dict(binds), size=rows, fetch_decimals=decimals)
             except (ValueError, OverflowError) as error:  # a DATE that is none of Python's
                 raise ValueDoesNotFit(f"the driver cannot convert a value: {error}", cure="report it", doing=name) from error
 

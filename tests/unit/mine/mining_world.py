@@ -104,7 +104,7 @@ class FakeSession:
         listed = self.listed or [(1, int(f[-1]), int(n == 0), f, None) for n, f in enumerate(self.files)]
         return [row(*values, *headers.get(values[1], (0, 1)), 7, 90) if len(values) == 5 else row(*values) for values in listed]
 
-    def arrow(self, sql, binds, rows, *, name):
+    def arrow(self, sql, binds, rows, *, name, decimals=True):
         self.asked = (sql, binds)
         yield from self.answers
         if self.error:

@@ -204,6 +204,14 @@ def test_a_start_scn_that_does_not_fit_is_missing_and_such_an_object_id_is_of_no
     assert (row["start_scn"], row["object_id"]) == (None, TOO_LARGE)
 
 
+def test_a_number_that_comes_as_a_double_stops_mining():
+    rows = batch(redo(150))
+    rows = rows.set_column(rows.schema.get_field_index("SCN"), "SCN", rows["SCN"].cast("double"))
+
+    with pytest.raises(RedoNotUnderstood, match="scn as a floating-point number"):
+        mined(FakeSession(rows))
+
+
 PASSES = {
     "an unsupported row of a captured table": redo(150, 255, status=2),
     "a large object of a captured table": redo(150, 10, operation="LOB_WRITE", status=2),
