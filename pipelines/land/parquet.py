@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipelines.land.files import Files
+from pipelines.landed_schema import LANDED_SCHEMA
 
 GROUP_ROWS, GROUP_BYTES = 128 * 1024, 64 * 2**20
 
@@ -18,6 +19,17 @@ def frames(answers: Iterable[Any]) -> Iterator[pa.RecordBatch]:
     for answer in answers:
         table = pa.table(answer)
         yield from table.to_batches() or [pa.RecordBatch.from_pylist([], table.schema)]
+
+
+# Landed redo is written once and mostly read once, so it is compressed for speed; docs/performance.md has what was compared. A
+# dictionary of values that hardly repeat is built in vain, and minima of text serve no reader.
+DISTINCT = frozenset({"ordinal", "rs_id", "scn", "row_id", "sql_redo"})
+LANDED_OPTIONS: Mapping[str, Any] = {
+    "compression": "snappy",
+    "use_dictionary": [name for name in LANDED_SCHEMA.names if name not in DISTINCT],
+    "write_statistics": [field.name for field in LANDED_SCHEMA if not pa.types.is_string(field.type)],
+}
+OTHER_OPTIONS: Mapping[str, Any] = {"compression": "zstd"}
 
 
 def write_parquet(files: Files, path: str, schema: pa.Schema | None, batches: Iterable[pa.RecordBatch]) -> int:
@@ -30,7 +42,8 @@ def write_parquet(files: Files, path: str, schema: pa.Schema | None, batches: It
         if first is None:
             raise ValueError("no schema, and no batch that has one")
         schema, waiting = first.schema, [first]
-    with files.writing(path) as out, pq.ParquetWriter(out, schema, compression="zstd") as writer:
+    options = LANDED_OPTIONS if schema == LANDED_SCHEMA else OTHER_OPTIONS
+    with files.writing(path) as out, pq.ParquetWriter(out, schema, **options) as writer:
         for batch in rest:
             waiting.append(batch)
             if sum(b.num_rows for b in waiting) >= GROUP_ROWS or sum(b.nbytes for b in waiting) >= GROUP_BYTES:
