@@ -27,6 +27,9 @@ from pipelines.records.batch_result import DroppedRows
 from pipelines.records.batch_spec import DroppedXid, LandedWindow
 from pipelines.scn import ScnRange
 
+# From here on a second look at a few columns of the landed files costs less than to keep all of them.
+MANY_CHANGES = 100_000
+
 
 @dataclass(frozen=True, slots=True)
 class AssembledBatch:
@@ -57,7 +60,8 @@ def assemble_batch(
     """Assemble the transactions that end in `scns`.
 
     The changes are computed once, when they are counted, and stay on the executors. Otherwise Spark would plan the whole
-    lineage again for each job of each table.
+    lineage again for each job of each table. Many changes with one reader are computed again for it: to count them only a few
+    columns are read, while kept they are as large as all their redo SQL.
     """
     rows = add_table_numbers(read_rows(spark, windows, carry_in), captured, container)
     counts = count_input(rows, scns)
@@ -79,5 +83,12 @@ def assemble_batch(
         matched = stop_unordered(matched)
     xid_uses = read_xid_uses(rows, dropped)
     marked = mark_dropped(matched, xid_uses)
-    changes = dispose(marked, captured).localCheckpoint(eager=False)
-    return AssembledBatch(rows, changes, counts, account_rows(changes), count_dropped(changes, xid_uses, captured))
+    changes = dispose(marked, captured)
+    is_cheap = not (counts.undo_rows or counts.parallel_rows or counts.unknown_xids or dropped)
+    if is_cheap and counts.changes >= MANY_CHANGES and not any(t.rereads or t.rereads_rows for t in captured):
+        accounting = account_rows(changes)
+        changes = changes if accounting.readers == 1 else changes.localCheckpoint(eager=False)
+    else:
+        changes = changes.localCheckpoint(eager=False)
+        accounting = account_rows(changes)
+    return AssembledBatch(rows, changes, counts, accounting, count_dropped(changes, xid_uses, captured))

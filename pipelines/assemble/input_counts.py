@@ -32,6 +32,10 @@ class InputCounts:
     parallel_rows: int
     read_to: str | None  # time of the newest row
 
+    @property
+    def changes(self) -> int:
+        return sum(self.landed.values()) + sum(self.carried.values())
+
 
 def count_input(rows: DataFrame, scns: ScnRange) -> InputCounts:
     """Count rows that have a table number, in one pass.

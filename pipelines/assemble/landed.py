@@ -16,6 +16,8 @@ from pipelines.records.batch_spec import LandedWindow
 
 # Identifies a row, and orders the rows of a transaction.
 ROW_KEY = ("window_start", "slice", "ordinal")
+# Each bound of the search has the list of all bounds in it. More windows are a backlog, whose code is worth to be compiled.
+MOST_LISTED_WINDOWS = 8
 
 
 def read_rows(spark: SparkSession, windows: Sequence[LandedWindow], carry_in: Sequence[str]) -> DataFrame:
@@ -43,11 +45,20 @@ def _window_start(windows: Sequence[LandedWindow]) -> Expression:
     It is a binary search: a batch may have thousands of windows, and Spark Connect rejects expressions deeper than a
     hundred levels.
     """
-    scn, middle = F.col("scn"), len(windows) // 2
-    if not windows:
-        return F.lit(None).cast("bigint")
-    if middle == 0:
-        (window,) = windows
-        return F.when((scn >= window.start) & (scn < window.end), F.lit(window.start).cast("bigint"))
-    before, after = _window_start(windows[:middle]), _window_start(windows[middle:])
-    return F.when(scn < windows[middle].start, before).otherwise(after)
+    scn, bounds = F.col("scn"), [scn for window in windows for scn in (window.start, window.end)]
+    listed = F.expr(f"array({', '.join(f'{bound}L' for bound in bounds)})")
+
+    def bound(number: int) -> Expression:
+        """Return a bound. Where it is listed, Spark's code for a batch has no SCN in it, and is compiled for the first batch
+        alone; an index without a column would be folded to the SCN again."""
+        if len(windows) > MOST_LISTED_WINDOWS:
+            return F.lit(bounds[number]).cast("bigint")
+        return F.get(listed, F.when(scn.isNotNull(), F.lit(number)))
+
+    def search(first: int, last: int) -> Expression:
+        if last - first == 1:
+            return F.when((scn >= bound(2 * first)) & (scn < bound(2 * first + 1)), bound(2 * first))
+        middle = (first + last) // 2
+        return F.when(scn < bound(2 * middle), search(first, middle)).otherwise(search(middle, last))
+
+    return search(0, len(windows)) if windows else F.lit(None).cast("bigint")

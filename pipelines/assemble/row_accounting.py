@@ -59,6 +59,12 @@ class RowAccounting:
             rows for (t, r, d, _), rows in self.rows.items() if (t, d) == (table, disposition) and range_number in (None, r)
         )
 
+    @property
+    def readers(self) -> int:
+        """How many commit ranges have changes to be applied; the rows of open transactions are read by the carry-over."""
+        read = {(t, r) for t, r, disposition, _ in self.rows if disposition == APPLIED}
+        return len(read) + any(disposition == CARRIED_OUT for _, _, disposition, _ in self.rows)
+
     def balance(self, table: int, input_counts: InputCounts) -> RowAccount:
         """Return the account of one table."""
         return RowAccount(

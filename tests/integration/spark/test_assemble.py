@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +19,11 @@ from pyspark.sql import functions as F
 
 from pipelines.apply.check_changes import count_net_changes
 from pipelines.apply.net import events, net_change
-from pipelines.assemble.assembled import assemble_batch
+from pipelines.assemble import assembled
+from pipelines.assemble.assembled import AssembledBatch, assemble_batch
 from pipelines.assemble.captured_tables import CapturedTable
 from pipelines.assemble.carry import list_open, rows_to_carry
+from pipelines.assemble.landed import MOST_LISTED_WINDOWS, read_rows
 from pipelines.assemble.row_accounting import Problem
 from pipelines.errors import InvariantBroken, RedoNotUnderstood
 from pipelines.records.batch_spec import LandedWindow, NameInRedo
@@ -547,6 +551,46 @@ PROBLEMS = {
         ([server_row(0, 20, 1, "0.0.0"), a_row(1, 21, 7, xid=COORDINATOR)], "belongs to no transaction"),
     ],
 }
+
+
+def test_many_changes_are_kept_only_for_several_readers(spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With one reader they are computed again for it: kept, they are as large as all redo SQL of the batch."""
+    monkeypatch.setattr(assembled, "MANY_CHANGES", 3)
+    rows = [of_t(0, 20, 1), of_t(1, 21, 3), a_row(2, 22, 7), of_t(3, 30, 1, xid="5.5.5"), a_row(4, 31, 36, xid="5.5.5")]
+    one = land(tmp_path / "one", 10, 100, rows)
+    opened = land(tmp_path / "open", 10, 100, [*rows, of_t(5, 40, 1, xid="6.6.6")])
+    few = land(tmp_path / "few", 10, 100, rows[:3])
+    ranges = replace(T, ddl_scns=(35,))
+
+    def assembled_from(window: LandedWindow, table: CapturedTable = T) -> AssembledBatch:
+        return assemble_batch(spark, ScnRange(10, 100), [window], [], [table], "FREEPDB1")
+
+    read_again, carried, undisturbed, small = map(assembled_from, (one, opened, one, few), (T, T, ranges, T))
+
+    plans = [
+        batch.changes._jdf.queryExecution().optimizedPlan().toString() for batch in (read_again, carried, undisturbed, small)
+    ]
+    assert ["parquet" in plan for plan in plans] == [True, False, True, False]
+    assert dispositions(read_again) == dispositions(undisturbed)
+    assert Counter(dispositions(read_again).values()) == {"applied": 2, "rolled_back": 1}
+    assert Counter(dispositions(carried).values()) == {"applied": 2, "rolled_back": 1, "carried_out": 1}
+
+
+@pytest.mark.parametrize("number", [1, 3, MOST_LISTED_WINDOWS, MOST_LISTED_WINDOWS + 1])
+def test_a_row_is_in_the_window_of_its_scn(spark, tmp_path: Path, number: int) -> None:
+    """With few windows the plan compares SCNs with no literal: Spark compiles its code anew for each new one."""
+    edges = [1000 + 100 * n for n in range(number + 1)]
+    scns = sorted({scn for edge in edges for scn in (edge - 1, edge, edge + 1)})
+    files = land(tmp_path, edges[0], edges[-1], [a_row(n, scn, 1) for n, scn in enumerate(scns)]).files
+    windows = [LandedWindow(str(start), start, end, files if start == edges[0] else ()) for start, end in pairwise(edges)]
+
+    rows = read_rows(spark, windows, [])
+
+    starts = {row["scn"]: row["window_start"] for row in rows.collect()}
+    assert starts == {scn: next((w.start for w in windows if w.start <= scn < w.end), None) for scn in scns}
+    plan = rows.select("window_start")._jdf.queryExecution().optimizedPlan().toString()
+    compared = re.search(r"scn#\d+L? [<>]=? 1\d\d\d", plan)
+    assert (compared is None) == (number <= MOST_LISTED_WINDOWS)
 
 
 def test_changes_of_large_objects_that_are_left_out_are_counted_and_not_applied(spark, tmp_path: Path) -> None:
