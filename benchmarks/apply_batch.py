@@ -1,4 +1,4 @@
-"""Measure a batch of five small tables on a warm session: `python benchmarks/apply_batch.py [--against CHECKOUT]`.
+"""Measure a batch of small tables on a warm session: `python benchmarks/apply_batch.py [--tables 50] [--against CHECKOUT]`.
 
 Every batch inserts, updates and deletes in each of the tables, and leaves a transaction open. With another checkout of this
 repository each of its batches runs right after one of ours, and the ratio is reported pair by pair: the machine's speed drifts.
@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 HERE = Path(__file__).resolve()
-TABLES, KEYS, STEP = 5, 200, 1000
+KEYS, STEP = 200, 1000
 # As the demo's server has them.
 SETTINGS = {
     "spark.log.level": "ERROR",
@@ -42,7 +42,7 @@ SETTINGS = {
 # --- One checkout's batches: a process of its own, which runs one for each line it is given ----------------------------------
 
 
-def serve(folder: Path, connect: bool, settings: dict[str, str]) -> None:
+def serve(folder: Path, number_of_tables: int, connect: bool, settings: dict[str, str]) -> None:
     from pipelines.job.batch import run_batch
     from pipelines.job.snapshot import run_snapshot
     from pipelines.records.batch_spec import BatchSpec, LandedWindow, TableTask
@@ -60,7 +60,7 @@ def serve(folder: Path, connect: bool, settings: dict[str, str]) -> None:
         "TOKEN": OracleType("RAW", 32),
     }
     columns = tuple(Column(n, name, kind, n) for n, (name, kind) in enumerate(types.items(), 1))
-    tables = [TableId("SHOP", f"T{n}") for n in range(TABLES)]
+    tables = [TableId("SHOP", f"T{n}") for n in range(number_of_tables)]
     versions = [TableVersion(table, Scn(0), n, n, columns, (1,), len(columns) + 1) for n, table in enumerate(tables)]
     app_ids = [f"p/{table}/1" for table in tables]
     targets = [str(folder / "lake" / table.name) for table in tables]
@@ -203,6 +203,7 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--this", type=Path, default=HERE.parents[1], help="the checkout to measure")
     arguments.add_argument("--against", type=Path, help="another checkout, to be compared with")
+    arguments.add_argument("--tables", type=int, default=5)
     arguments.add_argument("--connect", action="store_true", help="through Spark Connect instead of in the same process")
     arguments.add_argument("--batches", type=int, default=8)
     arguments.add_argument("--warm-up", type=int, default=4, help="batches before, which are not counted")
@@ -211,9 +212,9 @@ def main() -> None:
     arguments.add_argument("--serve", type=Path, help=argparse.SUPPRESS)
     given = arguments.parse_args()
     if given.serve:
-        serve(given.serve, given.connect, {**SETTINGS, **dict(item.split("=", 1) for item in given.conf)})
+        serve(given.serve, given.tables, given.connect, {**SETTINGS, **dict(item.split("=", 1) for item in given.conf)})
         return
-    options = ["--connect"] * given.connect + [f"--conf={item}" for item in given.conf]
+    options = [f"--tables={given.tables}", *["--connect"] * given.connect] + [f"--conf={item}" for item in given.conf]
     found = checkouts(given.this, given.against)
     with tempfile.TemporaryDirectory() as folder:
         servers = {name: start(path, Path(folder) / name, options) for name, path in found.items()}

@@ -2,7 +2,8 @@
 
 40 % of the changes insert new keys, 40 % update and 20 % delete random rows, 100 changes per transaction. One table has all
 columns logged, the other one only its key; their batches take turns, those of the other checkout too, because the machine's
-speed drifts. MERGE's share is the time in Delta's MERGE alone.
+speed drifts. MERGE's share is the time in Delta's MERGE alone. With `--bare` a third table gets the same net changes by MERGE
+from a Parquet file, of which only MERGE is measured. With several `--rows` there are tables of each size.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ import pyarrow.parquet as pq
 from apply_batch import HERE, checkouts, cpu_seconds, session, start
 from parse_redo_sql import COLUMNS, DATE, MONEY, RAW, TEXT, TIMESTAMP, literal
 
+BARE = "bare MERGE"
 LOGGING = ("all columns", "primary key")
 PER_TRANSACTION = 100
 FETCHED = 10_000  # rows of a batch that capture fetches; Spark reads each row group of what it writes in a task of its own
@@ -56,14 +58,17 @@ def serve(folder: Path, logging: str, changes: int, target_rows: int, settings: 
     load = SnapshotTask(table, target, app_id, version, files=(str(source),), scn=1)
     run_snapshot(spark, SnapshotSpec("p", 1, "token", (load,), str(folder / "snapshot.json")))
 
-    in_merge, merge = [0.0], apply_table.merge
+    in_merge, merge = [0.0, 0.0], apply_table.merge  # seconds by the clock and of CPU
 
-    def timed_merge(*arguments: Any) -> Any:
-        began = time.perf_counter()
+    def timed_merge(table: Any, net: Any, *arguments: Any) -> Any:
+        if logging == BARE:
+            net.write.mode("overwrite").parquet(str(folder / "net"))
+            net = spark.read.parquet(str(folder / "net"))
+        began, cpu = time.perf_counter(), cpu_seconds()
         try:
-            return merge(*arguments)
+            return merge(table, net, *arguments)
         finally:
-            in_merge[0] += time.perf_counter() - began
+            in_merge[:] = time.perf_counter() - began, cpu_seconds() - cpu
 
     apply_table.merge = timed_merge
     history = History(target_rows, logging)
@@ -79,11 +84,13 @@ def serve(folder: Path, logging: str, changes: int, target_rows: int, settings: 
         spec = BatchSpec(
             "p", 1, scn, scn + step, "token", (window,), (task,), str(out / "carry"), str(out / "manifest.json"), ()
         )  # fmt: skip
-        began, cpu, in_merge[0] = time.perf_counter(), cpu_seconds(), 0.0
+        began, cpu = time.perf_counter(), cpu_seconds()
         (result,) = run_batch(spark, spec).tables
         seconds, cpu = time.perf_counter() - began, cpu_seconds() - cpu
         if result.error or result.balance.applied != changes:
             sys.exit(f"the table stopped: {result.error}")
+        if logging == BARE:
+            seconds, cpu = in_merge
         sys.stdout.write(f"{seconds} {cpu} {in_merge[0]}\n")
         sys.stdout.flush()
     spark.stop()
@@ -167,7 +174,8 @@ def main() -> None:
     arguments.add_argument("--against", type=Path, help="another checkout, to be compared with")
     arguments.add_argument("--logging", choices=LOGGING, action="append", help="only one of the two tables")
     arguments.add_argument("--changes", type=int, default=50_000)
-    arguments.add_argument("--rows", type=int, default=500_000, help="of the table before the first batch")
+    arguments.add_argument("--bare", action="store_true", help="a bare MERGE of the same net changes beside them")
+    arguments.add_argument("--rows", type=int, action="append", help="of the table before the first batch: 500000")
     arguments.add_argument("--batches", type=int, default=3)
     arguments.add_argument("--warm-up", type=int, default=1, help="batches before, which are not counted")
     arguments.add_argument("--conf", action="append", default=["spark.driver.memory=3g"], metavar="KEY=VALUE")
@@ -176,32 +184,38 @@ def main() -> None:
     given = arguments.parse_args()
     if given.serve:
         settings = {"spark.log.level": "ERROR", **dict(item.split("=", 1) for item in given.conf)}
-        serve(Path(given.serve[0]), given.serve[1], given.changes, given.rows, settings)
+        (rows,) = given.rows
+        serve(Path(given.serve[0]), given.serve[1], given.changes, rows, settings)
         return
-    options = [f"--changes={given.changes}", f"--rows={given.rows}", *(f"--conf={item}" for item in given.conf)]
+    options = [f"--changes={given.changes}", *(f"--conf={item}" for item in given.conf)]
+    found, script, sizes = checkouts(given.this, given.against), Path(__file__).resolve(), given.rows or [500_000]
+    kinds = [(name, logging) for name in found for logging in given.logging or LOGGING]
+    kinds = [("this", BARE)] * given.bare + kinds
     with tempfile.TemporaryDirectory() as folder:
         servers = {
-            f"{name}, {logging}": start(
-                path, Path(folder) / f"{name}-{number}", options, (logging,), script=Path(__file__).resolve()
+            f"{name}, {logging}, {rows}": start(
+                found[name], Path(folder) / f"{number}-{rows}", [*options, f"--rows={rows}"], (logging,), script=script
             )
-            for name, path in checkouts(given.this, given.against).items()
-            for number, logging in enumerate(given.logging or LOGGING)
+            for number, (name, logging) in enumerate(kinds)
+            for rows in sizes
         }
         turns = [{name: one_batch(server) for name, server in servers.items()} for _ in range(given.warm_up + given.batches)]
         for server in servers.values():
             server.communicate()
     counted = turns[given.warm_up :]
-    sys.stdout.write(f"{given.changes} changes of {len(COLUMNS)} columns into {given.rows} rows, medians of {len(counted)}:\n")
-    sys.stdout.write(f"{'':<22}{'changes/s':>10}{'CPU us each':>13}{'MERGE share':>13}{'to the first, CPU':>19}\n")
+    sys.stdout.write(f"{given.changes} changes of {len(COLUMNS)} columns, medians of {len(counted)}:\n")
+    sys.stdout.write(
+        f"{'into rows':<30}{'changes/s':>10}{'CPU us each':>13}{'MERGE share':>13}{'to the first':>14}{'CPU':>6}\n"
+    )
     first = next(iter(servers))
     for name in servers:
         rate = median(given.changes / turn[name]["seconds"] for turn in counted)
         cpu = median(turn[name]["cpu_seconds"] / given.changes * 1e6 for turn in counted)
         share = median(turn[name]["merge_seconds"] / turn[name]["seconds"] for turn in counted)
-        ratio = median(turn[name]["cpu_seconds"] / turn[first]["cpu_seconds"] for turn in counted)
-        sys.stdout.write(f"{name:<22}{rate:>10,.0f}{cpu:>13,.0f}{share:>13.2f}{ratio:>19.2f}\n")
+        clock, of_cpu = (median(turn[name][of] / turn[first][of] for turn in counted) for of in ("seconds", "cpu_seconds"))
+        sys.stdout.write(f"{name:<30}{rate:>10,.0f}{cpu:>13,.0f}{share:>13.2f}{clock:>14.2f}{of_cpu:>6.2f}\n")
     if given.json:
-        given.json.write_text(json.dumps({"changes": given.changes, "rows": given.rows, "batches": counted}, indent=1))
+        given.json.write_text(json.dumps({"changes": given.changes, "rows": sizes, "batches": counted}, indent=1))
 
 
 if __name__ == "__main__":
