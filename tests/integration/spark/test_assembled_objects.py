@@ -17,8 +17,8 @@ KEY, BODY = 1, 2
 ORDER = "commit_scn bigint, commit_thread int, commit_rs_id string, window_start bigint, slice int, ordinal int"
 PIECES = "piece_kind string, piece_column int, piece_at bigint, piece_amount bigint, piece_counts string, piece_text string"
 SCHEMA = (
-    f"{ORDER}, commit_at timestamp_ntz, xid string, row_id string, operation_code int, b1 int, a1 int, a2 string, u2 boolean, "
-    f"{PIECES}, piece_octets binary"
+    f"{ORDER}, commit_at timestamp_ntz, xid string, row_id string, operation_code int, b1 int, a1 int, a2 string, "
+    f"absent array<int>, {PIECES}, piece_octets binary"
 )
 INSERT, DELETE, UPDATE = 1, 2, 3
 
@@ -29,7 +29,7 @@ def change(
     scn, ordinal = at
     is_set = body is not None or code != UPDATE
     order = (scn, 1, "rs", 0, 0, ordinal, datetime(2026, 1, 1), f"1.1.{scn}")
-    return (*order, row_id, code, before, after, body, not is_set, *[None] * 7)
+    return (*order, row_id, code, before, after, body, None if is_set else [BODY], *[None] * 7)
 
 
 def write(at: tuple[int, int], row_id: str, key: int, offset: int, text: str) -> tuple[Any, ...]:
