@@ -112,18 +112,48 @@ def within_budget(edges: Sequence[Scn], logs: Sequence[LogFile], max_bytes: int)
 
 
 def cut_slices(scns: ScnRange, coverages: Sequence[Coverage], slice_bytes: int) -> tuple[Slice, ...]:
-    """Return runs of adjacent logs of one thread. A log across the window's edge is mined whole in both windows."""
-    runs: list[list[LogFile]] = []
+    """Return runs of adjacent logs of one thread. A log across the window's edge is mined whole in both windows.
+
+    Adjacent logs are cut into as few slices as the budget allows, and these so that the largest is as small as possible: slices
+    are mined side by side, and the window lands after the last one.
+    """
+    cut: list[list[LogFile]] = []
     for coverage in coverages:
-        size = 0
-        for log in overlapping(coverage.logs, scns):
-            is_adjacent = bool(runs) and runs[-1][-1].thread == log.thread and runs[-1][-1].next_scn == log.first_scn
-            if not is_adjacent or size + log.bytes > slice_bytes:
-                runs.append([])
-                size = 0
-            runs[-1].append(log)
-            size += log.bytes
-    return tuple(Slice(n, run[0].thread, tuple(run)) for n, run in enumerate(runs))
+        for run in adjacent_runs(overlapping(coverage.logs, scns)):
+            cut += balanced(run, slice_bytes)
+    return tuple(Slice(n, run[0].thread, tuple(run)) for n, run in enumerate(cut))
+
+
+def adjacent_runs(logs: Sequence[LogFile]) -> list[list[LogFile]]:
+    runs: list[list[LogFile]] = []
+    for log in logs:
+        if not runs or runs[-1][-1].next_scn != log.first_scn:
+            runs.append([])
+        runs[-1].append(log)
+    return runs
+
+
+def balanced(run: Sequence[LogFile], most_bytes: int) -> list[list[LogFile]]:
+    """Return the parts of a run with the smallest budget that needs no more parts than `most_bytes`."""
+    parts = len(within(run, most_bytes))
+    low, high = 0, most_bytes
+    while low < high:
+        budget = (low + high) // 2
+        low, high = (low, budget) if len(within(run, budget)) <= parts else (budget + 1, high)
+    return within(run, high)
+
+
+def within(run: Sequence[LogFile], most_bytes: int) -> list[list[LogFile]]:
+    """Cut a run into parts of at most `most_bytes`; a larger log is a part of its own."""
+    parts: list[list[LogFile]] = []
+    size = 0
+    for log in run:
+        if not parts or size + log.bytes > most_bytes:
+            parts.append([])
+            size = 0
+        parts[-1].append(log)
+        size += log.bytes
+    return parts
 
 
 def explain(branch: Branch, coverages: Sequence[Coverage], current_scn: Scn) -> NothingNew | Wait | Lost:

@@ -243,6 +243,28 @@ def test_slices_are_runs_of_one_thread_within_the_slice_budget():
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("sizes", "expected"),
+    [
+        ([10, 10, 10, 10], [[1, 2], [3, 4]]),  # not 30 and 10
+        ([10, 10, 10, 10, 10, 10, 10], [[1, 2, 3], [4, 5, 6], [7]]),
+        ([10, 5, 20, 5, 10], [[1, 2], [3], [4, 5]]),
+        ([90, 10, 10], [[1], [2, 3]]),
+        ([15, 15], [[1, 2]]),
+        ([0, 0], [[1, 2]]),
+    ],
+    ids=["halves", "as few as the budget allows", "a large log", "a log above the budget", "one slice", "sizes unknown"],
+)
+def test_the_largest_slice_of_a_thread_is_as_small_as_possible(sizes, expected):
+    logs = [log(1, n, n * 100, n * 100 + 100, size=size) for n, size in enumerate(sizes, 1)]
+    end = len(sizes) + 1
+
+    answer = plan(facts(logs, [online(1, end, end * 100)]), limits=Limits(slice_bytes=30))
+
+    assert isinstance(answer, Sealed)
+    assert [[g.sequence for g in s.logs] for s in answer.window.slices] == expected
+
+
 def test_a_slice_does_not_span_the_time_a_thread_was_closed():
     answer = plan(facts([log(1, 1, 100, 150), log(1, 2, 200, 300)], [online(1, 3, 300)]))
 
