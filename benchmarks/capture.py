@@ -13,7 +13,6 @@ import argparse
 import gc
 import json
 import random
-import subprocess
 import sys
 import tempfile
 import time
@@ -26,6 +25,7 @@ from typing import Any
 from unittest import mock
 
 from parse_redo_sql import WORDS
+from standin_process import Served, standin_process
 
 from pipelines import steps
 from pipelines.config import Pipeline
@@ -38,7 +38,6 @@ from pipelines.source import ConnectParams
 from pipelines.source.session import OracleSession
 from pipelines.statements import statement
 from pipelines.steps.capture import plan_of
-from standin.serve import StandIn, standin
 
 PER_TRANSACTION = 100
 TEXTS = ("status", "name", "email", "city", "country", "address", "phone", "note")
@@ -57,27 +56,13 @@ TERMS = {
 }
 
 
-# --- The stand-in's process: makes the changes and answers with the place to connect to ---------------------------------------
+def create_table(oracle: Served) -> None:
+    with oracle.connect("SHOP") as connection, connection.cursor() as cursor:
+        cursor.execute(f"CREATE TABLE orders ({', '.join(f'{name} {kind}' for name, kind in COLUMNS.items())})")
+        cursor.execute("ALTER TABLE orders ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS")
 
 
-def serve() -> None:
-    with standin(log_bytes=2**30, background=False) as oracle:
-        with oracle.connect("SHOP") as connection, connection.cursor() as cursor:
-            cursor.execute(f"CREATE TABLE orders ({', '.join(f'{name} {kind}' for name, kind in COLUMNS.items())})")
-            cursor.execute("ALTER TABLE orders ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS")
-        user = oracle.capture_user
-        answer({"user": user, "password": oracle.passwords[user], "dsn": oracle.root_dsn})
-        for line in sys.stdin:
-            change(oracle, int(line))
-            answer("changed")
-
-
-def answer(value: object) -> None:
-    sys.stdout.write(json.dumps(value) + "\n")
-    sys.stdout.flush()
-
-
-def change(oracle: StandIn, changes: int) -> None:
+def change(oracle: Served, changes: int) -> None:
     """Insert half as many rows, update three fifths of them and delete the others, and archive the log."""
     choose = random.Random(7)
     inserted = changes // 2
@@ -107,30 +92,6 @@ def row(choose: random.Random, key: int) -> list[Any]:
     texts = [" ".join(choose.choices(WORDS, k=3)) for _ in TEXTS]
     moment = f"2026-{choose.randint(1, 12):02d}-{choose.randint(1, 28):02d} 13:14:15"
     return [key, choose.randrange(10**6), 1, choose.randrange(10**6) / 100, moment, f"{moment}.123456", *texts]
-
-
-# --- The client --------------------------------------------------------------------------------------------------------------
-
-
-@contextmanager
-def started_standin() -> Iterator[tuple[subprocess.Popen[str], ConnectParams]]:
-    command = [sys.executable, __file__, "--serve"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        try:
-            yield process, ConnectParams(**json.loads(process.stdout.readline()))
-        finally:
-            assert process.stdin is not None
-            process.stdin.close()
-
-
-def ask_for(process: subprocess.Popen[str], changes: int) -> None:
-    assert process.stdin is not None
-    assert process.stdout is not None
-    process.stdin.write(f"{changes}\n")
-    process.stdin.flush()
-    if not process.stdout.readline():
-        sys.exit("the stand-in has ended")
 
 
 class Capture:
@@ -269,20 +230,17 @@ def main() -> None:
     parser.add_argument("--terms", type=int, default=3, help="turns that divide capture's time among its parts")
     parser.add_argument("--fetch-rows", type=int, default=10_000, help="`source.fetch_rows`")
     parser.add_argument("--json", type=Path, help="write the figures of every turn to this file")
-    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
-    if given.serve:
-        serve()
-        return
-    with tempfile.TemporaryDirectory() as folder, started_standin() as (process, params):
-        capture = Capture(params, Path(folder), given.fetch_rows)
-        ask_for(process, given.rows)
+    with tempfile.TemporaryDirectory() as folder, standin_process(log_bytes=2**30, background=False) as oracle:
+        create_table(oracle)
+        capture = Capture(oracle.params, Path(folder), given.fetch_rows)
+        change(oracle, given.rows)
         capture.plan()
         one_turn(capture, 0)  # imports, the stand-in's caches
         turns = [one_turn(capture, turn) for turn in range(given.turns)]
         terms = [term_turn(capture) for _ in range(given.terms)]
         records = capture.mine()
-        _, landed = cpu_of(lambda: steps.land_window(capture.pipeline, capture.window, records, params))
+        _, landed = cpu_of(lambda: steps.land_window(capture.pipeline, capture.window, records, oracle.params))
     rows = turns[0]["rows"]
     sys.stdout.write(
         f"{rows:,.0f} rows of LogMiner in {len(capture.slices)} slice(s); {turns[0]['bytes'] / 1e6:.1f} MB of Parquet\n"

@@ -2,8 +2,8 @@
 
 `python benchmarks/many_tables.py [--tables 10 200 1000] [--windows 5]`
 
-For each number of tables: the seconds of each step, the statements that Oracle gets, the seconds of them (the stand-in's own
-time, with the driver), and the statements that the ledger gets.
+For each number of tables: the seconds of each step, the CPU seconds of the client, and the statements that Oracle and the
+ledger get. The stand-in runs in a process of its own: the seconds that the client spends without CPU time are mostly the stand-in's.
 """
 
 from __future__ import annotations
@@ -20,14 +20,13 @@ from unittest import mock
 
 from sqlalchemy import event
 from sqlalchemy.engine import Engine
+from standin_process import Served, standin_process
 
 from pipelines import steps
 from pipelines.config import Pipeline
-from pipelines.source import ConnectParams
 from pipelines.source.session import OracleSession
 from pipelines.steps.apply import prepare_batch
 from pipelines.steps.capture import PlanOutcome
-from standin.serve import StandIn, standin
 
 
 @dataclass(slots=True)
@@ -35,7 +34,6 @@ class Sent:
     """Statements of one step."""
 
     oracle: int = 0
-    oracle_seconds: float = 0.0
     ledger: int = 0
 
 
@@ -45,12 +43,8 @@ def counted() -> Iterator[Sent]:
     sent, query = Sent(), OracleSession.query_text
 
     def timed(session: OracleSession, sql: str, *rest: object) -> object:
-        started = time.perf_counter()
-        try:
-            return query(session, sql, *rest)  # type: ignore[arg-type]
-        finally:
-            sent.oracle += 1
-            sent.oracle_seconds += time.perf_counter() - started
+        sent.oracle += 1
+        return query(session, sql, *rest)  # type: ignore[arg-type]
 
     def executed(*_: object) -> None:
         sent.ledger += 1
@@ -63,7 +57,7 @@ def counted() -> Iterator[Sent]:
         event.remove(Engine, "before_cursor_execute", executed)
 
 
-def create_tables(oracle: StandIn, number: int) -> list[str]:
+def create_tables(oracle: Served, number: int) -> list[str]:
     with oracle.connect("SHOP") as connection, connection.cursor() as cursor:
         for n in range(number):
             columns = ", ".join(f"c{c} VARCHAR2(20)" for c in range(8))
@@ -72,7 +66,7 @@ def create_tables(oracle: StandIn, number: int) -> list[str]:
     return [f"SHOP.T{n:05d}" for n in range(number)]
 
 
-def change_and_switch(oracle: StandIn) -> None:
+def change_and_switch(oracle: Served) -> None:
     with oracle.connect("SHOP") as connection, connection.cursor() as cursor:
         cursor.execute("UPDATE t00000 SET c1 = 'x'")
         connection.commit()
@@ -82,12 +76,11 @@ def change_and_switch(oracle: StandIn) -> None:
 
 def measured(what: str, tables: int, run: Callable[[], object]) -> object:
     with counted() as sent:
-        started = time.perf_counter()
+        started, cpu = time.perf_counter(), time.process_time()
         result = run()
-        seconds = time.perf_counter() - started
-    own = seconds - sent.oracle_seconds
+        seconds, cpu = time.perf_counter() - started, time.process_time() - cpu
     sys.stdout.write(
-        f"{tables:6} tables {what:<16} {seconds:8.2f} s, {own:7.2f} s of its own; {sent.oracle:5} statements to Oracle, "
+        f"{tables:6} tables {what:<16} {seconds:8.2f} s, {cpu:7.2f} s CPU of the client; {sent.oracle:5} statements to Oracle, "
         f"{sent.ledger:6} to the ledger\n"
     )
     sys.stdout.flush()
@@ -95,9 +88,9 @@ def measured(what: str, tables: int, run: Callable[[], object]) -> object:
 
 
 def measure(number: int, windows: int, folder: Path) -> None:
-    with standin(log_bytes=64 * 1024 * 1024, background=False) as oracle:
+    with standin_process(log_bytes=64 * 1024 * 1024, background=False) as oracle:
         tables = create_tables(oracle, number)
-        params = ConnectParams(oracle.capture_user, oracle.passwords[oracle.capture_user], oracle.root_dsn)
+        params = oracle.params
         pipeline = Pipeline.model_validate(
             {
                 "name": "many",

@@ -1,0 +1,58 @@
+"""A stand-in in a process of its own, so that its CPU time does not count as the client's."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import oracledb
+
+from pipelines.source import ConnectParams
+from standin.serve import standin
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    capture_user: str
+    passwords: dict[str, str]
+    root_dsn: str
+    pdb_dsn: str
+
+    @property
+    def params(self) -> ConnectParams:
+        return ConnectParams(self.capture_user, self.passwords[self.capture_user], self.root_dsn)
+
+    def connect(self, user: str) -> Any:
+        dsn = self.root_dsn if user == "SYS" else self.pdb_dsn
+        return oracledb.connect(user=user, password=self.passwords[user], dsn=dsn)
+
+
+@contextmanager
+def standin_process(**options: Any) -> Iterator[Served]:
+    """Run a stand-in until the end of the block. `options` are those of DatabaseOptions."""
+    command = [sys.executable, str(Path(__file__).resolve()), json.dumps(options)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            yield Served(**json.loads(process.stdout.readline()))
+        finally:
+            process.stdin.close()
+
+
+def serve(options: dict[str, Any]) -> None:
+    with standin(**options) as oracle:
+        served = (oracle.capture_user, dict(oracle.passwords), oracle.root_dsn, oracle.pdb_dsn)
+        sys.stdout.write(json.dumps(dict(zip(Served.__slots__, served, strict=True))) + "\n")
+        sys.stdout.flush()
+        sys.stdin.read()
+
+
+if __name__ == "__main__":
+    serve(json.loads(sys.argv[1]))
