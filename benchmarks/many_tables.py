@@ -3,7 +3,7 @@
 `python benchmarks/many_tables.py [--tables 10 200 1000] [--windows 5]`
 
 For each number of tables: the seconds of each step, the CPU seconds of the client, and the statements that Oracle and the
-ledger get. The stand-in runs in a process of its own: the seconds that the client spends without CPU time are mostly the stand-in's.
+ledger get. The stand-in runs in a process of its own: what the client waits without CPU time is mostly the stand-in's.
 """
 
 from __future__ import annotations

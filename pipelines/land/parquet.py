@@ -21,11 +21,11 @@ def frames(answers: Iterable[Any]) -> Iterator[pa.RecordBatch]:
         yield from table.to_batches() or [pa.RecordBatch.from_pylist([], table.schema)]
 
 
-# Landed redo is written once and mostly read once, so it is compressed for speed; docs/performance.md has what was compared. A
-# dictionary of values that hardly repeat is built in vain, and minima of text serve no reader.
+# A dictionary of values that hardly repeat is built in vain, and minima of text serve no reader. Snappy would cost a third less
+# than zstd, but landed redo is kept, and would need two thirds more space: docs/performance.md has what was compared.
 DISTINCT = frozenset({"ordinal", "rs_id", "scn", "row_id", "sql_redo"})
 LANDED_OPTIONS: Mapping[str, Any] = {
-    "compression": "snappy",
+    "compression": "zstd",
     "use_dictionary": [name for name in LANDED_SCHEMA.names if name not in DISTINCT],
     "write_statistics": [field.name for field in LANDED_SCHEMA if not pa.types.is_string(field.type)],
 }
