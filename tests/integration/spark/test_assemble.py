@@ -578,7 +578,7 @@ def test_many_changes_are_kept_only_for_several_readers(spark, tmp_path: Path, m
 
 @pytest.mark.parametrize("number", [1, 3, MOST_LISTED_WINDOWS, MOST_LISTED_WINDOWS + 1])
 def test_a_row_is_in_the_window_of_its_scn(spark, tmp_path: Path, number: int) -> None:
-    """With few windows the plan compares SCNs with no literal: Spark compiles its code anew for each new one."""
+    """With few windows the plan compares SCNs with no literal: Spark compiles its code again for each new one."""
     edges = [1000 + 100 * n for n in range(number + 1)]
     scns = sorted({scn for edge in edges for scn in (edge - 1, edge, edge + 1)})
     files = land(tmp_path, edges[0], edges[-1], [a_row(n, scn, 1) for n, scn in enumerate(scns)]).files
