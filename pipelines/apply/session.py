@@ -43,6 +43,7 @@ SERVER = {
     "spark.ui.showConsoleProgress": "false",
     # Otherwise pyspark notes the caller of every column function, with several more calls to Java for each.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
+    "spark.python.daemon.module": "pipelines.job.python_daemon",
     # The tables of a pipeline have more compiled plans than the 100 that Spark keeps.
     "spark.sql.codegen.cache.maxEntries": "2000",
 }
