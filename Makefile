@@ -10,11 +10,11 @@ unexport PYTHONDONTWRITEBYTECODE
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo stop test test-fast soak bench check clean
+.PHONY: help setup demo stop test test-fast soak bench bench-full check clean
 
 help: ## List these commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -e 's/:.*## /\t/' | while IFS="$$(printf '\t')" read -r name text; do \
-		printf '  make %-9s %s\n' "$$name" "$$text"; done
+		printf '  make %-10s %s\n' "$$name" "$$text"; done
 
 setup: $(STAMP) ## Build .venv with everything in it, Java and Delta for Spark included
 
@@ -83,6 +83,16 @@ bench: $(STAMP) ## Measure decode, small and large batches, many tables, capture
 	@$(BIN)/python benchmarks/large_batch.py --json bench-large.json
 	@$(BIN)/python benchmarks/many_tables.py --tables 10 50
 	@$(BIN)/python benchmarks/capture.py --rows 20000 --turns 3 --terms 1
+
+bench-full: $(STAMP) ## Measure the same in full size, and the latency from log switch to lake, with Airflow (an hour)
+	@$(BIN)/python benchmarks/parse_redo_sql.py
+	@$(BIN)/python benchmarks/parse_redo_sql.py --columns 5
+	@$(BIN)/python benchmarks/parse_redo_sql.py --columns 100
+	@$(BIN)/python benchmarks/apply_batch.py --json bench-small.json
+	@$(BIN)/python benchmarks/apply_batch.py --connect --json bench-connect.json
+	@$(BIN)/python benchmarks/large_batch.py --changes 200000 --rows 2000000 --json bench-large.json
+	@$(BIN)/python benchmarks/many_tables.py
+	@$(BIN)/python benchmarks/latency.py --json bench-latency.json
 
 check: $(STAMP) ## Format, lint, types, layers
 	$(BIN)/ruff format --check .
