@@ -230,7 +230,7 @@ class Follow:
             sys.exit("redolake run --follow has ended:\n" + "".join(line for _, line in self.lines[-20:]))
 
     def settled(self) -> bool:
-        """Whether nothing was left to land, and all that was landed is visible."""
+        """Return whether nothing was left to land, and all that was landed is visible."""
         is_landed = self.last("nothing:", 0.0) > self.last("window:", 0.0)
         return is_landed and self.last(" is visible: ", 0.0) >= self.last("applying commits of", 0.0)
 
