@@ -11,7 +11,8 @@ import pyarrow.parquet as pq
 from pipelines.land.files import Files
 from pipelines.landed_schema import LANDED_SCHEMA
 
-GROUP_ROWS, GROUP_BYTES = 128 * 1024, 64 * 2**20
+# A group is written whole, from memory. Twice the size costs 60 MB more in each mining process, and saves 7 % of the file.
+GROUP_ROWS, GROUP_BYTES = 64 * 1024, 32 * 2**20
 
 
 def frames(answers: Iterable[Any]) -> Iterator[pa.RecordBatch]:
