@@ -18,7 +18,9 @@ def rows_to_carry(changes: DataFrame, rows: DataFrame, parallel: bool = False) -
     With parallel DML, also return the commits of servers whose coordinator is open, to compare them with its end later.
     """
     open_rows = changes.filter(F.col("disposition") == CARRIED_OUT)
-    begun = rows.filter(F.col("operation_code") == Operation.START).join(open_rows, list(TRANSACTION), "left_semi")
+    # Each transaction once: otherwise the join would send a row per change of a large transaction to one task.
+    listed = open_rows.select(*TRANSACTION).distinct()
+    begun = rows.filter(F.col("operation_code") == Operation.START).join(listed, list(TRANSACTION), "left_semi")
     carried = open_rows.select(*CARRIED_SCHEMA.names).unionByName(begun.select(*CARRIED_SCHEMA.names))
     if not parallel:
         return carried

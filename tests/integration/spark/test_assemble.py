@@ -233,6 +233,16 @@ def dispositions(found: Any) -> dict[tuple[str, int], str]:
     return {(row["xid"], row["ordinal"]): row["disposition"] for row in found.changes.collect()}
 
 
+def test_a_large_open_transaction_is_one_row_in_the_search_for_its_start(spark, tmp_path: Path) -> None:
+    found = assembled_rows(spark, tmp_path, [a_row(0, 19, 6), *(a_row(n, 20, 1) for n in range(1, 5))])
+
+    carried = rows_to_carry(found.changes, found.rows)
+
+    assert carried.count() == 5
+    plan = carried._jdf.queryExecution().optimizedPlan().toString()
+    assert "Aggregate [con_id" in plan[plan.index("Join LeftSemi") :]
+
+
 def test_open_transactions_are_listed_with_their_start_over_windows(spark, tmp_path: Path) -> None:
     """Two transactions have one xid in two containers. For one, the START was read; later rows lack its user."""
     one, other = {"xid": "1.2.3", "thread": 2}, {"xid": "1.2.3", "con_id": 4, "username": "UNKNOWN"}
