@@ -19,7 +19,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -28,73 +27,21 @@ from threading import Event, Thread
 from typing import Any
 
 import oracledb
-import psutil
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 import yaml
+from landed_copies import FIRST_KEY, copy_all
+from peaks import Step, watch
 
 HERE = Path(__file__).resolve()
 BASELINE = 10_000
 PASSWORD = "oracle"
-FIRST_KEY = 1_000_000_000  # the digits after the first one are free for the number of a copy
 TABLE = (
     "CREATE TABLE big (id NUMBER(10) CONSTRAINT big_pk PRIMARY KEY, name VARCHAR2(60), amount NUMBER(12,2), placed DATE, "
     "note VARCHAR2(40))"
 )
 LOGGED = "ALTER TABLE big ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS"
-BASE64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"  # of ROWIDs
-CONTROL = (6, 7, 36)
 
 
-# --- Processes and their peaks -----------------------------------------------------------------------------------------------
-
-
-@dataclass(slots=True)
-class Step:
-    """What one step took: `peaks` are the most bytes that one process of each kind had in memory (VmHWM)."""
-
-    name: str
-    seconds: float = 0.0
-    rows: int = 0
-    peaks: dict[str, int] = field(default_factory=dict)
-    java: str = ""
-
-
-def kind_of(process: psutil.Process, root: int) -> str | None:
-    """Return Python, Java or workers; None for what only starts others."""
-    if process.pid == root:
-        return "Python"
-    command, name = " ".join(process.cmdline()), process.name()
-    if name == "java":
-        return None if "launcher.Main" in command else "Java"
-    return "workers" if name.startswith("python") and "pyspark" in command else None
-
-
-def high_water(process: psutil.Process) -> int:
-    for line in Path(f"/proc/{process.pid}/status").read_text().splitlines():
-        if line.startswith("VmHWM:"):
-            return int(line.split()[1]) * 1024
-    return 0  # it has ended
-
-
-def watch(root: int, step: Step, ended: Event) -> None:
-    """Note the peaks of a process and its descendants until `ended`."""
-    while not ended.wait(0.1):
-        try:
-            tree = [psutil.Process(root), *psutil.Process(root).children(recursive=True)]
-        except psutil.NoSuchProcess:
-            continue
-        for process in tree:
-            try:
-                kind = kind_of(process, root)
-                if kind is None:
-                    continue
-                if kind == "Java" and not step.java:
-                    step.java = next((word for word in process.cmdline() if word.startswith("-Xmx")), "")
-                step.peaks[kind] = max(step.peaks.get(kind, 0), high_water(process))
-            except (psutil.Error, OSError):
-                continue
+# --- Processes ---------------------------------------------------------------------------------------------------------------
 
 
 def run_step(name: str, *arguments: str, environment: Mapping[str, str]) -> Step:
@@ -111,7 +58,10 @@ def run_step(name: str, *arguments: str, environment: Mapping[str, str]) -> Step
         sys.exit(f"{name} failed: {lines[-20:]}")
     told = json.loads(lines[-1])
     step.seconds, step.rows = told["seconds"], told["rows"]
-    say(f"    {name}: {step.seconds:.1f} s, " + ", ".join(f"{kind} {peak / 1e6:,.0f} MB" for kind, peak in step.peaks.items()))
+    say(
+        f"    {name}: {step.seconds:.1f} s, {step.cpu:.1f} s CPU with all starts, "
+        + ", ".join(f"{kind} {peak / 1e6:,.0f} MB" for kind, peak in step.peaks.items())
+    )
     return step
 
 
@@ -321,10 +271,13 @@ class Run:
         }
 
     def seconds(self) -> dict[str, float]:
-        found: defaultdict[str, float] = defaultdict(float)
-        for step in self.steps:
-            found[step.name] += step.seconds
-        return dict(found)
+        return {name: sum(step.seconds for step in self.steps if step.name == name) for name in self.names()}
+
+    def cpu(self) -> dict[str, float]:
+        return {name: sum(step.cpu for step in self.steps if step.name == name) for name in self.names()}
+
+    def names(self) -> list[str]:
+        return list(dict.fromkeys(step.name for step in self.steps))
 
 
 def run(changes: int, folder: Path, given: argparse.Namespace) -> Run:
@@ -436,44 +389,6 @@ def write(path: Path, text: str) -> str:
     return str(path)
 
 
-def copy_all(files: Sequence[str], folder: Path, copies: int) -> tuple[str, ...]:
-    return tuple(copy_file(Path(file), folder / f"{Path(file).parent.name}-{Path(file).name}", copies) for file in files)
-
-
-def copy_file(file: Path, to: Path, copies: int) -> str:
-    """Write copies of a file of redo, or of a snapshot: with other keys, and other ROWIDs. A transaction ends once only."""
-    from pipelines.land.files import Files
-    from pipelines.land.parquet import write_parquet
-
-    parquet = pq.ParquetFile(file)
-    ordinals = parquet.metadata.num_rows * 10
-
-    def batches() -> Iterator[pa.RecordBatch]:
-        for number in range(copies):
-            for batch in parquet.iter_batches(10_000):
-                yield copy_of(batch, number, ordinals)
-
-    write_parquet(Files(str(to.parent)), to.name, parquet.schema_arrow, batches())
-    return str(to)
-
-
-def copy_of(batch: pa.RecordBatch, number: int, ordinals: int) -> pa.RecordBatch:
-    columns = {name: batch[name] for name in batch.schema.names}
-    if "sql_redo" not in columns:
-        keys = pc.add(columns["ID"].cast(pa.int64()), number * 1_000_000)
-        columns["ID"] = keys.cast(pa.decimal128(19, 0)).cast(columns["ID"].type)
-        return pa.RecordBatch.from_pydict(columns, batch.schema)
-    block = "".join(BASE64[number >> shift & 63] for shift in (12, 6, 0))
-    key = pc.replace_substring_regex(columns["sql_redo"], r"'1000(\d{6})'", rf"'1{number:03d}\1'")
-    columns["sql_redo"] = pc.replace_substring_regex(key, r"(ROWID = '.{9})AAA", rf"\1{block}")
-    columns["row_id"] = pc.replace_substring_regex(columns["row_id"], r"^(.{9})AAA", rf"\1{block}")
-    columns["ordinal"] = pc.add(columns["ordinal"], number * ordinals)
-    copied = pa.RecordBatch.from_pydict(columns, batch.schema)
-    if number == 0:
-        return copied
-    return copied.filter(pc.invert(pc.is_in(copied["operation_code"], pa.array(CONTROL, pa.int32()))))
-
-
 # --- What is printed ---------------------------------------------------------------------------------------------------------
 
 
@@ -484,9 +399,10 @@ def report(found: Run, baseline: Run, heap: str) -> None:
             than = baseline.peaks()[name]
             bound = f", heap {heap}" if "Java" in name else ""
             say(f"  {name + bound:<34}{peak / 1e6:>8,.0f} MB   {peak / than:5.2f} times that of {baseline.changes:,}")
+    cpu = found.cpu()
     for name, seconds in found.seconds().items():
         rate = f"{found.changes / seconds:>10,.0f} changes/s" if name in ("capture", "apply", "job", "stand-in") else ""
-        say(f"  {name:<34}{seconds:>8,.1f} s  {rate}")
+        say(f"  {name:<34}{seconds:>8,.1f} s  {cpu[name]:>8,.1f} s CPU {rate}")
     for number, (written, kept) in enumerate(found.carried, 1):
         say(f"  batch {number}: carry-over written {written / 1e6:,.2f} MB, kept as it was {kept / 1e6:,.2f} MB")
 
@@ -497,13 +413,16 @@ def say(line: str) -> None:
 
 
 def as_json(found: Run) -> dict[str, Any]:
-    by_step = [{"step": s.name, "seconds": s.seconds, "rows": s.rows, "java": s.java, "peaks": s.peaks} for s in found.steps]
+    by_step = [
+        {"step": s.name, "seconds": s.seconds, "rows": s.rows, "cpu": s.cpu, "java": s.java, "peaks": s.peaks}
+        for s in found.steps
+    ]
     whole = {"changes": found.changes, "peaks": found.peaks(), "seconds": found.seconds(), "carried": found.carried}
     return {**whole, "steps": by_step}
 
 
 def of_json(found: Mapping[str, Any]) -> Run:
-    by_step = [Step(s["step"], s["seconds"], s["rows"], s["peaks"], s["java"]) for s in found["steps"]]
+    by_step = [Step(s["step"], s["seconds"], s["rows"], s.get("cpu", 0.0), s["peaks"], s["java"]) for s in found["steps"]]
     return Run(found["changes"], by_step, [tuple(each) for each in found["carried"]])
 
 
