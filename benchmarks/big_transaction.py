@@ -56,8 +56,8 @@ def run_step(name: str, *arguments: str, environment: Mapping[str, str]) -> Step
         watcher.join()
     if process.returncode:
         sys.exit(f"{name} failed: {lines[-20:]}")
-    told = json.loads(lines[-1])
-    step.seconds, step.rows = told["seconds"], told["rows"]
+    answer = json.loads(lines[-1])
+    step.seconds, step.rows = answer["seconds"], answer["rows"]
     say(
         f"    {name}: {step.seconds:.1f} s, {step.cpu:.1f} s CPU with all starts, "
         + ", ".join(f"{kind} {peak / 1e6:,.0f} MB" for kind, peak in step.peaks.items())
