@@ -39,5 +39,5 @@ def preload() -> None:
     for name in MODULES:
         try:
             import_module(name)
-        except Exception:
+        except ImportError:
             log.warning("%s is not imported ahead", name, exc_info=True)
