@@ -10,13 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from pipelines.combinations import Numbers
+
 Flags = np.ndarray[tuple[int], np.dtype[np.bool_]]
-Numbers = np.ndarray[tuple[int], np.dtype[np.int64]]
 Words = np.ndarray[tuple[int], np.dtype[np.uint64]]
 QUOTE = 0x27
-FIRST_OF_WORDS = (
-    0x30  # digits, letters and all bytes of a character beyond ASCII are at or above it; what delimits a literal is below
-)
+# Digits, letters and all bytes of a character beyond ASCII are at or above it; what delimits a literal is below.
+FIRST_OF_WORDS = 0x30
 ROWS = 1000  # scanned at a time: their flags stay in the processor's cache
 ONE = np.uint64(1)
 

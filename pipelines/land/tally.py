@@ -126,9 +126,9 @@ class Tally:
         ]
         is_change = np.array([table is not None for table in tables])[numbers]
         marks = quote_marks(texts)
-        suspects = texts.take(pa.array(np.flatnonzero(is_change & (marks.is_odd | marks.between_words))))
-        is_odd = pc.equal(pc.bit_wise_and(pc.count_substring(suspects, "'"), 1), 1)
-        suspects = suspects.filter(pc.or_(is_odd, pc.match_substring_regex(suspects, SINGLE_QUOTE)))
+        places = np.flatnonzero(is_change & (marks.is_odd | marks.between_words))
+        suspects = texts.take(pa.array(places))
+        suspects = suspects.filter(pc.or_(pa.array(marks.is_odd[places]), pc.match_substring_regex(suspects, SINGLE_QUOTE)))
         self.single_quote_count += sum(DOUBLED.fullmatch(text) is None for text in suspects.to_pylist())
         doubtful = np.bincount(numbers[is_change & marks.adjacent], minlength=len(tables)).tolist()
         for table, count in zip(tables, doubtful, strict=True):
