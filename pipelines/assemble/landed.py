@@ -45,20 +45,26 @@ def _window_start(windows: Sequence[LandedWindow]) -> Expression:
     It is a binary search: a batch may have thousands of windows, and Spark Connect rejects expressions deeper than a
     hundred levels.
     """
-    scn, bounds = F.col("scn"), [scn for window in windows for scn in (window.start, window.end)]
-    listed = F.expr(f"array({', '.join(f'{bound}L' for bound in bounds)})")
-
-    def bound(number: int) -> Expression:
-        """Return a bound. Where it is listed, Spark's code for a batch has no SCN in it, and is compiled for the first batch
-        alone; an index without a column would be folded to the SCN again."""
-        if len(windows) > MOST_LISTED_WINDOWS:
-            return F.lit(bounds[number]).cast("bigint")
-        return F.get(listed, F.when(scn.isNotNull(), F.lit(number)))
+    scn, bounds = F.col("scn"), _bounds(windows)
 
     def search(first: int, last: int) -> Expression:
         if last - first == 1:
-            return F.when((scn >= bound(2 * first)) & (scn < bound(2 * first + 1)), bound(2 * first))
+            start, end = bounds[2 * first : 2 * last]
+            return F.when((scn >= start) & (scn < end), start)
         middle = (first + last) // 2
-        return F.when(scn < bound(2 * middle), search(first, middle)).otherwise(search(middle, last))
+        return F.when(scn < bounds[2 * middle], search(first, middle)).otherwise(search(middle, last))
 
     return search(0, len(windows)) if windows else F.lit(None).cast("bigint")
+
+
+def _bounds(windows: Sequence[LandedWindow]) -> list[Expression]:
+    """Return the start and the end of each window.
+
+    Those of few windows are looked up in a list, so that Spark's code for a batch has no SCN in it, and is compiled for the
+    first batch alone. The index depends on a column, as a constant one would be folded to the SCN again.
+    """
+    scns = [scn for window in windows for scn in (window.start, window.end)]
+    if len(windows) > MOST_LISTED_WINDOWS:
+        return [F.lit(scn).cast("bigint") for scn in scns]
+    listed = F.expr(f"array({', '.join(f'{scn}L' for scn in scns)})")
+    return [F.get(listed, F.when(F.col("scn").isNotNull(), F.lit(number))) for number in range(len(scns))]

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +21,6 @@ from pipelines.assemble import assembled
 from pipelines.assemble.assembled import AssembledBatch, assemble_batch
 from pipelines.assemble.captured_tables import CapturedTable
 from pipelines.assemble.carry import list_open, rows_to_carry
-from pipelines.assemble.landed import MOST_LISTED_WINDOWS, read_rows
 from pipelines.assemble.row_accounting import Problem
 from pipelines.errors import InvariantBroken, RedoNotUnderstood
 from pipelines.records.batch_spec import LandedWindow, NameInRedo
@@ -584,23 +581,6 @@ def test_many_changes_are_kept_only_for_several_readers(spark, tmp_path: Path, m
     assert dispositions(read_again) == dispositions(undisturbed)
     assert Counter(dispositions(read_again).values()) == {"applied": 2, "rolled_back": 1}
     assert Counter(dispositions(carried).values()) == {"applied": 2, "rolled_back": 1, "carried_out": 1}
-
-
-@pytest.mark.parametrize("number", [1, 3, MOST_LISTED_WINDOWS, MOST_LISTED_WINDOWS + 1])
-def test_a_row_is_in_the_window_of_its_scn(spark, tmp_path: Path, number: int) -> None:
-    """With few windows the plan compares SCNs with no literal: Spark compiles its code again for each new one."""
-    edges = [1000 + 100 * n for n in range(number + 1)]
-    scns = sorted({scn for edge in edges for scn in (edge - 1, edge, edge + 1)})
-    files = land(tmp_path, edges[0], edges[-1], [a_row(n, scn, 1) for n, scn in enumerate(scns)]).files
-    windows = [LandedWindow(str(start), start, end, files if start == edges[0] else ()) for start, end in pairwise(edges)]
-
-    rows = read_rows(spark, windows, [])
-
-    starts = {row["scn"]: row["window_start"] for row in rows.collect()}
-    assert starts == {scn: next((w.start for w in windows if w.start <= scn < w.end), None) for scn in scns}
-    plan = rows.select("window_start")._jdf.queryExecution().optimizedPlan().toString()
-    compared = re.search(r"scn#\d+L? [<>]=? 1\d\d\d", plan)
-    assert (compared is None) == (number <= MOST_LISTED_WINDOWS)
 
 
 def test_changes_of_large_objects_that_are_left_out_are_counted_and_not_applied(spark, tmp_path: Path) -> None:
