@@ -10,7 +10,7 @@ from sqlite3 import Connection as SqliteConnection
 from sqlite3 import OperationalError
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event, insert, inspect, select, text
+from sqlalchemy import Connection, Engine, create_engine, event, insert, select, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 from sqlalchemy.pool import StaticPool
@@ -65,13 +65,9 @@ def open_ledger_to_read(url: str, pipeline: str, now: Callable[[], datetime] = u
 def engine_to_read(url: str) -> Engine | None:
     """Return an engine that cannot write; None where there is no ledger yet. Raises as `open_ledger` does."""
     checked = checked_url(url)
-    if checked.get_backend_name() == "sqlite":
-        if not Path(checked.database or "").exists():
-            return None
-        engine = engine_of(checked)
-        event.listen(engine, "connect", lambda connection, _: connection.execute("PRAGMA query_only = ON"))
-    else:
-        engine = engine_of(checked).execution_options(postgresql_readonly=True)
+    if checked.get_backend_name() == "sqlite" and not Path(checked.database or "").exists():
+        return None
+    engine = kept_engine_to_read(checked)
     with database_errors(engine), engine.begin() as connection:
         found = _format(connection)
     if found is None:
@@ -126,6 +122,16 @@ def kept_engine(url: URL) -> Engine:
     return engine_of(url)
 
 
+@lru_cache(KEPT_ENGINES)
+def kept_engine_to_read(url: URL) -> Engine:
+    """Return the engine of this process's readings, which end its connections too: a page is read again every few seconds."""
+    engine = engine_of(url)
+    if engine.dialect.name != "sqlite":
+        return engine.execution_options(postgresql_readonly=True)
+    event.listen(engine, "connect", lambda connection, _: connection.execute("PRAGMA query_only = ON"))
+    return engine
+
+
 def engine_of(url: URL) -> Engine:
     arguments: dict[str, Any] = {"timeout": BUSY_SECONDS} if url.get_backend_name() == "sqlite" else {"connect_timeout": 10}
     try:
@@ -175,6 +181,7 @@ def _prepare(engine: Engine) -> None:
 
 def _check_format(found: int | None, engine: Engine) -> None:
     if found is not None and found > t.FORMAT:
+        engine.dispose()  # the engine is kept, and nobody gets a ledger to close
         raise FormatTooNew(
             f"the ledger is in format {found}, this Redolake knows {t.FORMAT}",
             cure="use a newer Redolake",
@@ -183,6 +190,6 @@ def _check_format(found: int | None, engine: Engine) -> None:
 
 
 def _format(connection: Connection) -> int | None:
-    if not inspect(connection).has_table(t.format_version.name):
+    if not connection.dialect.has_table(connection, t.format_version.name):
         return None
     return connection.execute(select(t.format_version.c.version)).scalar_one_or_none()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from multiprocessing import get_context
@@ -23,7 +25,7 @@ from pipelines.errors import (
     LedgerUnavailable,
     SchemaConflict,
 )
-from pipelines.ledger import Ledger, open_ledger
+from pipelines.ledger import Ledger, open_ledger, open_ledger_to_read
 from pipelines.ledger.batches import AppliedBatch
 from pipelines.ledger.entries import Lease
 from pipelines.ledger.facts import Changes
@@ -143,6 +145,22 @@ def test_a_ledger_of_a_newer_redolake_is_refused(url, ledger):
 
     with pytest.raises(FormatTooNew, match="format 99"):
         open_ledger(url, "shop")
+
+
+def test_a_file_that_was_refused_may_be_replaced_while_the_process_runs(tmp_path):
+    url = f"sqlite:///{tmp_path}/ledger.db"
+    open_ledger(url, "shop").close()
+    with closing(sqlite3.connect(tmp_path / "ledger.db")) as database, database:
+        database.execute("UPDATE redolake_format SET version = 99")
+    for opening in (open_ledger, open_ledger_to_read):
+        with pytest.raises(FormatTooNew):
+            opening(url, "shop")
+    for file in tmp_path.iterdir():
+        file.unlink()
+
+    open_ledger(url, "shop").start_at(START)
+
+    assert open_ledger_to_read(url, "shop").position() == START
 
 
 def test_a_new_ledger_may_be_opened_by_several_at_once(url):
