@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -93,11 +94,7 @@ def start_standin(
     options: DatabaseOptions, *, host: str = "127.0.0.1", port: int = 0, password: str = "oracle", force_logging: bool = True
 ) -> StandIn:
     """Open the database, create its users unless the data directory already has them, and listen."""
-    views.register()
-    package.register()
-    rds.register()
-    statistics.register()
-    redefinition.register()
+    _register()
     database = Instance(options)
     if options.rds and rds.MASTER not in database.state.users:
         rds.prepare(database.state, password)
@@ -114,6 +111,13 @@ def start_standin(
         raise
     users = ("SYS", "SYSTEM", capture_user, OWNER, *([rds.MASTER] if options.rds else []))
     return StandIn(database, listener, capture_user, {user: database.state.users[user].password for user in users})
+
+
+@cache
+def _register() -> None:
+    """Register the views and packages, once for all databases of this process."""
+    for module in (views, package, rds, statistics, redefinition):
+        module.register()
 
 
 def _create_users(database: Instance, password: str) -> None:

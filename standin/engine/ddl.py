@@ -93,9 +93,10 @@ def run_ddl(session: EngineSession, text: str) -> None:
 
 def _find(cursor: Cursor) -> tuple[Statement, bool]:
     cursor.drop_words(1, _AFTER_CREATE)
+    first_word = cursor.next.value
     for table, commits in ((STATEMENTS, True), (SETTINGS, False)):
         for words, statement in table.items():
-            if cursor.accept(*words):
+            if words[0] == first_word and cursor.accept(*words):
                 return statement, commits
     first = " ".join(cursor.ahead(i).value for i in range(2))
     raise OraError(3001, f"unimplemented feature: {first}")

@@ -1,4 +1,5 @@
-"""The cache of compiled statements. DDL ends them, but for queries of views that still have their names."""
+"""The cache of compiled statements. DDL ends them, but for queries of views that still have their names; all databases of a
+process share those."""
 
 from __future__ import annotations
 
@@ -9,8 +10,12 @@ from typing import Any, TypeVar
 from standin.engine.session_state import SessionState
 
 MAX_PLANS = 500
+MAX_SHARED = 2000
 
 Plan = TypeVar("Plan")
+
+
+_shared: dict[tuple[Any, ...], Any] = {}  # those that mean the same in every database of this process
 
 
 class Plans:
@@ -23,9 +28,11 @@ class Plans:
     ) -> Plan:
         """Return the compiled form of a text for this user, schema and container; after a DDL, an old one if it `stands`."""
         key = (text, session.container, session.schema, session.user)
-        at, plan = self._plans.get(key, (None, None))
+        at, plan = self._plans.get(key, (None, _shared.get(key)))
         if plan is None or (at != self._ddls and not stands(plan)):
             plan = compile_()
+            if len(_shared) < MAX_SHARED and stands(plan):
+                _shared[key] = plan
         if at != self._ddls:
             self._plans[key] = (self._ddls, plan)
             if len(self._plans) > MAX_PLANS:

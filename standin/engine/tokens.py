@@ -86,7 +86,11 @@ class Cursor:
         return token
 
     def is_next(self, *words: str) -> bool:
-        return all(self.ahead(i).value == word and self.ahead(i).kind in ("word", "sign") for i, word in enumerate(words))
+        for at, word in enumerate(words, self._at):  # the end, which is no word, is the last token
+            token = self._tokens[at]
+            if token.value != word or token.kind not in ("word", "sign"):
+                return False
+        return True
 
     def accept(self, *words: str) -> bool:
         if not self.is_next(*words):

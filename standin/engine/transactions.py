@@ -35,7 +35,9 @@ class XidAllocator:
 
     def take(self, con_id: int) -> Xid:
         con_id = self._owner(con_id)
-        free = self._free.setdefault(con_id, deque((1 + n % _SEGMENTS, n // _SEGMENTS) for n in range(self._slots)))
+        free = self._free.get(con_id)
+        if free is None:
+            free = self._free[con_id] = deque((1 + n % _SEGMENTS, n // _SEGMENTS) for n in range(self._slots))
         if not free:
             raise OraError(1554, "transaction concurrency limit reached")
         segment, slot = free.popleft()
