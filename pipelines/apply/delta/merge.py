@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 from pipelines import crash
 from pipelines.apply.delta.commit import Tag, described, tagged
 from pipelines.apply.delta.features import enabling, has_feature
+from pipelines.apply.delta.key_range import KeyRange
 from pipelines.apply.delta.own_columns import of_change
 from pipelines.apply.delta.quoting import quoted, table_at
 from pipelines.apply.delta.schema import TargetColumn
@@ -44,13 +45,14 @@ class NetColumns:
     Columns in `missing` keep the target's value where u<id> is true; MERGE fails, and commits nothing, where the target has no
     such row. A row whose `op` is OBJECTS sets only `objects` and the columns in `filled`. With `has_whole`, a row with
     `is_whole` finds the rows of the target that equal it in all columns, if they are to be removed; if it is to be inserted, it
-    finds none."""
+    finds none. `within` is the range of all keys."""
 
     key: Sequence[int]
     objects: Collection[int] = ()
     missing: Collection[int] = ()
     filled: Collection[int] = ()
     has_whole: bool = False
+    within: KeyRange | None = None
 
 
 def marks_deleted(table: DeltaTable, readers: Readers) -> bool:
@@ -120,7 +122,7 @@ def same_row(columns: Sequence[TargetColumn], has: NetColumns, marks: bool) -> s
     names = {column.id: quoted(column.name) for column in columns}
     same_key = " AND ".join(f"t.{names[i]} {'<=>' if has.has_whole else '='} s.k{i}" for i in has.key)
     if not has.has_whole:
-        return same_key
+        return same_key if has.within is None else f"{same_key} AND {has.within.condition('t')}"
     others = "".join(f" AND t.{names[c.id]} <=> s.a{c.id}" for c in columns if c.id not in has.key)
     alive = f" AND NOT t.{DELETED}" if marks else ""
     return f"{same_key} AND (NOT s.is_whole OR (s.op = '{REMOVE}'{alive}{others}))"

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.apply.commit_ranges import ddl_scns, plan_commit_ranges, stop_scn
+from pipelines.apply.delta.key_range import KeyRange
 from pipelines.apply.delta.merge import NO_ROW, NetColumns, merge_sql
 from pipelines.apply.delta.schema import TargetColumn
 from pipelines.errors import InvariantBroken, SchemaConflict
@@ -137,6 +138,17 @@ def test_merge_names_every_column_and_quotes_what_oracle_allows() -> None:
         "WHEN MATCHED AND s.op = 'D' THEN DELETE\n"
         "WHEN MATCHED THEN UPDATE SET t.`ID` = s.a1, t.`a``b, c` = s.a2, t._commit_scn = s._commit_scn\n"
         "WHEN NOT MATCHED AND s.op = 'U' THEN INSERT (`ID`, `a``b, c`, _commit_scn) VALUES (s.a1, s.a2, s._commit_scn)"
+    )
+
+
+def test_merge_reads_only_files_with_keys_in_the_range_of_the_batch() -> None:
+    columns = [TargetColumn(1, "ID", "decimal(12,0)"), TargetColumn(2, "PART", "int")]
+    keys = KeyRange(columns[0], -5, 70)
+
+    sql = merge_sql("/lake/t", "s", columns, NetColumns((1, 2), within=keys))
+
+    assert sql.partition(" ON ")[2].partition("\n")[0] == (
+        "t.`ID` = s.k1 AND t.`PART` = s.k2 AND t.`ID` >= CAST(-5 AS decimal(12,0)) AND t.`ID` <= CAST(70 AS decimal(12,0))"
     )
 
 
