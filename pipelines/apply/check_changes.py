@@ -4,33 +4,37 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 
+from pipelines.apply.delta.schema import TargetColumn
 from pipelines.apply.findings import FINDINGS
+from pipelines.apply.looks import Look
 from pipelines.errors import InvariantBroken, KeyNeeded, NotLogged, RedolakeError
 from pipelines.records.batch_spec import TableTask
 
 
-def count_changes(changes: DataFrame) -> tuple[int, Any]:
-    """Return the number of changes, and the first finding."""
-    row = changes.agg(F.count("*").alias("changes"), F.min("finding").alias("finding")).collect()[0]
-    return int(row["changes"]), row["finding"]
+def look_at_changes(changes: DataFrame) -> Look:
+    """Return the look that counts changes, and finds the first finding."""
+    return Look(changes.select("finding"), ("count(*) AS changes", "min(finding) AS finding"))
 
 
-def count_net_changes(net: DataFrame) -> tuple[int, Any]:
-    """Return the number of changes that the net changes stand for, and the first finding."""
-    row = net.agg(F.coalesce(F.sum("changes"), F.lit(0)).alias("changes"), F.min("finding").alias("finding")).collect()[0]
-    return int(row["changes"]), row["finding"]
+def look_at_net_changes(net: DataFrame, ranged: TargetColumn | None = None) -> Look:
+    """Return the look that counts the changes that the net changes stand for, and finds the first finding and, of the key's
+    column `ranged`, the least and the greatest value."""
+    counted = "coalesce(sum(changes), 0L) AS changes", "min(finding) AS finding"
+    if ranged is None:
+        return Look(net.select("changes", "finding"), counted)
+    key = F.col(f"k{ranged.id}").cast("decimal(38,0)").alias("key")
+    return Look(net.select("changes", "finding", key), (*counted, "min(key) AS low", "max(key) AS high"))
 
 
-def check_all(task: TableTask, counted: tuple[int, Any], expected: int) -> None:
-    """Raise the first finding, or InvariantBroken when the number of changes differs."""
-    count, found = counted
-    check_finding(task, found)
-    if count != expected:
+def check_all(task: TableTask, seen: Row, expected: int) -> None:
+    """Raise the first finding that a look saw, or InvariantBroken when the number of changes differs."""
+    check_finding(task, seen["finding"])
+    if seen["changes"] != expected:
         raise InvariantBroken(
-            f"{expected} changes were to be applied, {count} came out of decoding",
+            f"{expected} changes were to be applied, {seen['changes']} came out of decoding",
             cure="nothing was merged; report it with the batch file and the landed windows",
             table=task.table,
         )

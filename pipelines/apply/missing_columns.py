@@ -14,13 +14,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import Column as Expression
-from pyspark.sql import DataFrame, Window, WindowSpec
+from pyspark.sql import DataFrame, Row, Window, WindowSpec
 from pyspark.sql import functions as F
 
 from pipelines.apply.decoded import is_absent
 from pipelines.apply.delta.quoting import quoted
 from pipelines.apply.delta.schema import TargetColumn
 from pipelines.apply.keys import is_moved
+from pipelines.apply.looks import Look
 from pipelines.apply.net import ENTERED, ORDER, UPSERT
 from pipelines.apply.shallow import any_of
 from pipelines.redo import Operation
@@ -44,14 +45,16 @@ class Missing:
 NOTHING_MISSING = Missing()
 
 
-def find_missing(decoded: DataFrame, columns: Sequence[TargetColumn], key: Sequence[int]) -> Missing:
-    """Return what the redo of the changes does not contain of `columns`."""
-    if not columns:
-        return NOTHING_MISSING
+def look_for_missing(decoded: DataFrame, key: Sequence[int]) -> Look:
+    """Return the look that tells what the redo of the changes does not contain, and whether one changes a key."""
     moved = (F.col("operation_code") == Operation.UPDATE) & is_moved(key)
-    each = decoded.select(moved.alias("moved"), F.explode_outer("absent").alias("id"))
-    row = each.agg(F.max("moved").alias("moved"), F.collect_set("id").alias("ids")).collect()[0]
-    return Missing(tuple(c for c in columns if c.id in row["ids"]), bool(row["moved"]))
+    rows = decoded.select(moved.alias("moved"), F.explode_outer("absent").alias("id"))
+    return Look(rows, ("max(moved) AS moved", "collect_set(id) AS ids"))
+
+
+def missing_of(columns: Sequence[TargetColumn], seen: Row) -> Missing:
+    """Return which of `columns` are missing by the answer to that look."""
+    return Missing(tuple(c for c in columns if c.id in seen["ids"]), bool(seen["moved"]))
 
 
 def with_missing(decoded: DataFrame, missing: Missing) -> DataFrame:

@@ -17,7 +17,9 @@ from pipelines.apply.commit_ranges import ddl_scns, stop_scn
 from pipelines.apply.context import ApplyContext, MayCommit, Report, allow, silent
 from pipelines.apply.delta.create import create_shadow
 from pipelines.apply.delta.table import DeltaTable
-from pipelines.apply.table import CommittedChanges, apply_table
+from pipelines.apply.prepare import CommittedChanges
+from pipelines.apply.small_tables import Prepared, SmallTables, small_table
+from pipelines.apply.table import apply_table
 from pipelines.assemble.assembled import AssembledBatch, assemble_batch
 from pipelines.assemble.captured_tables import CapturedTable
 from pipelines.assemble.parked import resting, with_resting
@@ -126,17 +128,27 @@ def apply_all(
     have begun are finished."""
     results: dict[int, TableResult] = {}
     waiting, running = deque(range(len(tables))), dict[Future[TableResult], int]()
+    small = small_tables(context, tables, spec, batch)
     with ThreadPoolExecutor(spec.tables_at_once, "table") as threads:
         while waiting or running:
             while waiting and len(running) < spec.tables_at_once:
                 number = waiting.popleft()
-                future = threads.submit(apply_one, context, tables[number], spec, batch, number, balances[number])
+                ready = small.prepared(number)
+                future = threads.submit(apply_one, context, tables[number], spec, batch, number, balances[number], ready)
                 running[future] = number
             for future in wait(running, return_when=FIRST_COMPLETED).done:
                 results[running.pop(future)] = result = future.result()
                 line = f"{result.table}: {result.state} to SCN {result.complete_to}, {rows_of(result)}"
                 context.report(Progress(line, "applying tables", len(results), len(tables)))
     return tuple(results[number] for number in range(len(tables)))
+
+
+def small_tables(context: ApplyContext, tables: Sequence[DeltaTable], spec: BatchSpec, batch: AssembledBatch) -> SmallTables:
+    found = {
+        number: small_table(context, tables[number], task, partial(changes_of, spec, batch, number))
+        for number, task in enumerate(spec.tables)
+    }
+    return SmallTables(context, {number: one for number, one in found.items() if one is not None}, spec.tables_at_once)
 
 
 def changes_of(spec: BatchSpec, batch: AssembledBatch, number: int, commit_range: int) -> CommittedChanges:
@@ -155,10 +167,12 @@ def apply_one(
     batch: AssembledBatch,
     number: int,
     balance: RowAccount,
+    prepared: Prepared | None,
 ) -> TableResult:
     task, started = spec.tables[number], time.monotonic()
-    result = apply_table(context, table, task, partial(changes_of, spec, batch, number), balance)
-    result = replace(result, seconds=round(time.monotonic() - started, 3))
+    result = apply_table(context, table, task, partial(changes_of, spec, batch, number), balance, prepared)
+    before = 0.0 if prepared is None else prepared.seconds
+    result = replace(result, seconds=round(before + time.monotonic() - started, 3))
     log.info("%s: %s to SCN %s, %s, %.1f s", task.table, result.state, result.complete_to, rows_of(result), result.seconds)
     return result
 

@@ -15,7 +15,7 @@ from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import functions as F
 
-from pipelines.apply.check_changes import count_net_changes
+from pipelines.apply.check_changes import look_at_net_changes
 from pipelines.apply.net import events, net_change
 from pipelines.assemble import assembled
 from pipelines.assemble.assembled import AssembledBatch, assemble_batch
@@ -145,7 +145,7 @@ def net_of(found: Any) -> tuple[dict[tuple[int, int], str | None], int, object]:
     )
     net = net_change(events(images, KEY), KEY).persist()
     folded = {(row["k9"], row["k1"]): row["a2"] if row["op"] == "U" else None for row in net.collect()}
-    changes, finding = count_net_changes(net)
+    changes, finding = look_at_net_changes(net).answer()
     net.unpersist()
     return folded, changes, finding
 

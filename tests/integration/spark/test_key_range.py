@@ -1,0 +1,49 @@
+"""MERGE reads only those files of a large table that may have a key of the batch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pipelines.apply.delta import key_range
+from pipelines.job.batch import run_batch
+from pipelines.records.batch_result import TableResult
+from tests.delta_table import replay
+from tests.integration.spark.landing import land
+from tests.integration.spark.specs import batch_spec, committed, contents, loaded, task
+from tests.integration.spark.test_batch import delete, insert, update
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.mark.parametrize("large", [True, False])
+def test_a_batch_of_young_rows_does_not_read_the_file_of_old_ones(spark, tmp_path: Path, monkeypatch, large: bool) -> None:
+    """That file is away meanwhile. A batch with one of its keys fails, and so does any batch of a table that is not large."""
+    if large:
+        monkeypatch.setattr(key_range, "LARGE_BYTES", 0)
+    mine = task(tmp_path)
+    loaded(spark, tmp_path, mine, rows=[{"ID": n, "V": f"v{n}"} for n in range(1, 9)])
+    (name,) = replay(Path(mine.target))[1]
+    old = Path(mine.target, name)
+
+    def batch(number: int, *changes: tuple[int, str]) -> TableResult:
+        start, end = 100 * number, 100 * number + 100
+        window = land(tmp_path / "w", start, end, committed(100 * number, start + 5, *changes))
+        spec = batch_spec(tmp_path, [window], [mine])
+        Path(spec.manifest).unlink(missing_ok=True)  # of the batch that failed
+        (result,) = run_batch(spark, spec).tables
+        return result
+
+    (tmp_path / "away").mkdir()
+    assert batch(1, (1, insert(1001, "a")), (1, insert(1002, "b"))).error is None
+    old.rename(tmp_path / "away" / old.name)
+    young = batch(2, (3, update(1001, "a", "A")), (2, delete(1002, "b")), (1, insert(1003, "c")))
+    both = batch(3, (3, update(1, "v1", "V1")), (1, insert(1004, "d")))
+    (tmp_path / "away" / old.name).rename(old)
+
+    assert (young.error is None, both.error is None) == (large, False)
+    if large:
+        assert batch(3, (3, update(1, "v1", "V1")), (1, insert(1004, "d"))).error is None
+        old_rows = {n: f"v{n}" for n in range(2, 9)}
+        assert contents(mine) == {1: "V1", **old_rows, 1001: "A", 1003: "c", 1004: "d"}

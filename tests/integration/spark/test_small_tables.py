@@ -1,0 +1,83 @@
+"""The small tables of a batch are prepared in groups, whose looks at the changes share Spark jobs."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipelines.apply import looks
+from pipelines.job.batch import run_batch
+from pipelines.records.batch_result import BatchResult
+from pipelines.table import TableId
+from tests.integration.spark.landing import land
+from tests.integration.spark.specs import batch_spec, committed, contents, loaded, task
+from tests.integration.spark.work import work_done
+
+pytestmark = pytest.mark.spark
+
+JOBS_OF_A_MERGE = 5
+INSERT = (1, """insert into "SHOP"."{}"("ID","V") values ('9','new');""")
+DELETE = (2, """delete from "SHOP"."{}" where "ID" = '1' and "V" = 'old';""")
+SET_ALONE = (3, """update "SHOP"."{}" set "V" = 'set' where "ID" = '2' and "V" = 'two';""")
+MOVED_WITHOUT_V = (3, """update "SHOP"."{}" set "ID" = '7' where "ID" = '2';""")
+MISTAKEN = (3, """update "SHOP"."{}" set "W" = 'x' where "ID" = '2';""")
+THERE = {1: "old", 2: "two"}
+
+
+def batch(spark: Any, folder: Path, changes: Mapping[str, tuple[int, str]]) -> tuple[BatchResult, list[dict[int, str]]]:
+    """Apply one change in each table, and return the tables' rows too."""
+    tasks = [task(folder, TableId("SHOP", name), 200 + n) for n, name in enumerate(changes)]
+    rows = []
+    for n, (mine, (code, sql)) in enumerate(zip(tasks, changes.values(), strict=True)):
+        loaded(spark, folder, mine, rows=[{"ID": key, "V": value} for key, value in THERE.items()])
+        name = mine.table.name
+        rows += committed(10 * n, 20, (code, sql.format(name)), object_id=200 + n, table_name=name)
+    result = run_batch(spark, batch_spec(folder, [land(folder / "w", 10, 100, rows)], tasks))
+    return result, [contents(mine) for mine in tasks]
+
+
+def test_each_further_table_costs_the_jobs_of_its_merge_alone(spark, tmp_path: Path) -> None:
+    jobs = []
+    for names in ("AB", "ABCD"):
+        folder = tmp_path / names
+        folder.mkdir()
+        before = work_done(spark)
+        result, found = batch(spark, folder, dict.fromkeys(names, INSERT))
+        jobs.append(work_done(spark).since(before).jobs)
+        assert [table.error for table in result.tables] == [None] * len(names)
+        assert found == [{**THERE, 9: "new"}] * len(names)
+
+    assert (jobs[1] - jobs[0]) / 2 <= JOBS_OF_A_MERGE
+
+
+def test_each_table_of_a_group_gets_the_answers_about_its_own_changes(spark, tmp_path: Path) -> None:
+    """The redo of one UPDATE lacks a column, and moves the key; another table's change is not understood."""
+    changes = {"A": INSERT, "B": MOVED_WITHOUT_V, "C": MISTAKEN, "D": DELETE, "E": SET_ALONE}
+
+    result, found = batch(spark, tmp_path, changes)
+
+    assert [table.state for table in result.tables] == ["applied", "applied", "held", "applied", "applied"]
+    assert "the redo names unknown columns: W" in result.tables[2].error["what"]
+    assert found == [{**THERE, 9: "new"}, {1: "old", 7: "two"}, THERE, {2: "two"}, {1: "old", 2: "set"}]
+    assert [table.balance.applied for table in result.tables] == [1, 1, 0, 1, 1]
+
+
+def test_where_the_common_job_fails_each_table_is_prepared_by_itself(
+    spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """One table alone may be the reason, and would hold the others."""
+
+    def failing(asked: Mapping[int, looks.Look]) -> None:
+        raise ArithmeticError("the job failed")
+
+    monkeypatch.setattr(looks, "answer_together", failing)
+    with caplog.at_level(logging.INFO, "pipelines.apply.small_tables"):
+        result, found = batch(spark, tmp_path, {"A": INSERT, "B": DELETE})
+
+    assert "2 tables are prepared one by one: ArithmeticError" in caplog.text
+    assert [table.error for table in result.tables] == [None, None]
+    assert found == [{**THERE, 9: "new"}, {2: "two"}]
