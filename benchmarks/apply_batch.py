@@ -1,7 +1,8 @@
 """Measure a batch of small tables on a warm session: `python benchmarks/apply_batch.py [--tables 50] [--against CHECKOUT]`.
 
 Every batch inserts, updates and deletes in each of the tables, and leaves a transaction open. With another checkout of this
-repository each of its batches runs right after one of ours, and the ratio is reported pair by pair: the machine's speed drifts.
+repository, or with other settings of Spark (`--against-conf`), each of its batches runs right after one of ours, and the ratio
+is reported pair by pair: the machine's speed drifts.
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ import pyarrow.parquet as pq
 
 HERE = Path(__file__).resolve()
 KEYS, STEP = 200, 1000
-# As the demo's server has them.
+# Of a server that is kept alive: Java compiles all the better what every batch runs.
 SETTINGS = {
     "spark.log.level": "ERROR",
     "spark.driver.memory": "1g",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m",
+    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC",
     "spark.default.parallelism": "2",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
@@ -42,7 +43,7 @@ SETTINGS = {
 # --- One checkout's batches: a process of its own, which runs one for each line it is given ----------------------------------
 
 
-def serve(folder: Path, number_of_tables: int, connect: bool, settings: dict[str, str]) -> None:
+def serve(folder: Path, number_of_tables: int, at_once: int, connect: bool, settings: dict[str, str]) -> None:
     from pipelines.job.batch import run_batch
     from pipelines.job.snapshot import run_snapshot
     from pipelines.records.batch_spec import BatchSpec, LandedWindow, TableTask
@@ -82,7 +83,8 @@ def serve(folder: Path, number_of_tables: int, connect: bool, settings: dict[str
         )
         out = folder / "batches" / str(number)
         spec = BatchSpec(
-            "p", 1, start, start + STEP, "token", (window,), tasks, str(out / "carry"), str(out / "manifest.json"), carried
+            "p", 1, start, start + STEP, "token", (window,), tasks, str(out / "carry"), str(out / "manifest.json"), carried,
+            tables_at_once=at_once,
         )  # fmt: skip
         began, cpu = time.perf_counter(), cpu_seconds()
         result = run_batch(spark, spec)
@@ -204,20 +206,31 @@ def main() -> None:
     arguments.add_argument("--this", type=Path, default=HERE.parents[1], help="the checkout to measure")
     arguments.add_argument("--against", type=Path, help="another checkout, to be compared with")
     arguments.add_argument("--tables", type=int, default=5)
+    arguments.add_argument("--at-once", type=int, default=2, help="tables that are merged side by side")
     arguments.add_argument("--connect", action="store_true", help="through Spark Connect instead of in the same process")
     arguments.add_argument("--batches", type=int, default=8)
     arguments.add_argument("--warm-up", type=int, default=4, help="batches before, which are not counted")
     arguments.add_argument("--conf", action="append", default=[], metavar="KEY=VALUE")
+    arguments.add_argument("--against-conf", action="append", default=[], metavar="KEY=VALUE", help="settings of the other one")
     arguments.add_argument("--json", type=Path, help="write the figures of every batch to this file")
     arguments.add_argument("--serve", type=Path, help=argparse.SUPPRESS)
     given = arguments.parse_args()
     if given.serve:
-        serve(given.serve, given.tables, given.connect, {**SETTINGS, **dict(item.split("=", 1) for item in given.conf)})
+        serve(
+            given.serve,
+            given.tables,
+            given.at_once,
+            given.connect,
+            {**SETTINGS, **dict(item.split("=", 1) for item in given.conf)},
+        )
         return
-    options = [f"--tables={given.tables}", *["--connect"] * given.connect] + [f"--conf={item}" for item in given.conf]
-    found = checkouts(given.this, given.against)
+    options = [f"--tables={given.tables}", f"--at-once={given.at_once}", *["--connect"] * given.connect] + [
+        f"--conf={item}" for item in given.conf
+    ]
+    found = checkouts(given.this, given.against or (given.this if given.against_conf else None))
+    own = {"this": [], "against": [f"--conf={item}" for item in given.against_conf]}
     with tempfile.TemporaryDirectory() as folder:
-        servers = {name: start(path, Path(folder) / name, options) for name, path in found.items()}
+        servers = {name: start(path, Path(folder) / name, [*options, *own[name]]) for name, path in found.items()}
         turns = [{name: one_batch(server) for name, server in servers.items()} for _ in range(given.warm_up + given.batches)]
         for server in servers.values():
             server.communicate()
@@ -227,7 +240,7 @@ def main() -> None:
     for place, unit in enumerate(("clock", "CPU")):
         for name in found:
             sys.stdout.write(summary(f"{name}, s {unit}", [turn[name][place] for turn in counted]))
-        if given.against:
+        if "against" in found:
             sys.stdout.write(summary(f"ratio, {unit}", [turn["this"][place] / turn["against"][place] for turn in counted]))
 
 

@@ -1,6 +1,7 @@
 """Measure a batch of many changes of 20 columns into a large table: `python benchmarks/large_batch.py [--against CHECKOUT]`.
 
-40 % of the changes insert new keys, 40 % update and 20 % delete random rows, 100 changes per transaction. One table has all
+40 % of the changes insert new keys, 40 % update and 20 % delete random rows (with `--young` those with the last keys), 100
+changes per transaction. One table has all
 columns logged, the other one only its key; their batches take turns, those of the other checkout too, because the machine's
 speed drifts. MERGE's share is the time in Delta's MERGE alone. With `--bare` a third table gets the same net changes by MERGE
 from a Parquet file, of which only MERGE is measured. With several `--rows` there are tables of each size.
@@ -36,7 +37,7 @@ FETCHED = 10_000  # rows of a batch that capture fetches; Spark reads each row g
 # --- One checkout's table: a process of its own, which runs a batch for each line it is given --------------------------------
 
 
-def serve(folder: Path, logging: str, changes: int, target_rows: int, settings: dict[str, str]) -> None:
+def serve(folder: Path, logging: str, changes: int, target_rows: int, young: int, settings: dict[str, str]) -> None:
     from pipelines.apply import table as apply_table
     from pipelines.job.batch import run_batch
     from pipelines.job.snapshot import run_snapshot
@@ -71,7 +72,7 @@ def serve(folder: Path, logging: str, changes: int, target_rows: int, settings: 
             in_merge[:] = time.perf_counter() - began, cpu_seconds() - cpu
 
     apply_table.merge = timed_merge
-    history = History(target_rows, logging)
+    history = History(target_rows, logging, young)
     for number, _ in enumerate(sys.stdin, 1):
         step = 2 * changes
         scn = number * step
@@ -108,8 +109,8 @@ def contents(rows: int) -> pa.Table:
 class History:
     """The rows of the table by key, and redo of random changes of them."""
 
-    def __init__(self, rows: int, logging: str) -> None:
-        self.keys, self.next_key, self.logging = list(range(1, rows + 1)), rows + 1, logging
+    def __init__(self, rows: int, logging: str, young: int) -> None:
+        self.keys, self.next_key, self.logging, self.young = list(range(1, rows + 1)), rows + 1, logging, young
         self.random = random.Random(7)
 
     def redo(self, scn: int, changes: int) -> Iterator[dict[str, Any]]:
@@ -135,10 +136,10 @@ class History:
                 yield {**shared, "ordinal": 2 * n + 1, "xid": xid, **end}
 
     def taken(self, count: int) -> list[int]:
-        """Remove random keys from the table's, and return them."""
+        """Remove random keys from the table's, and return them; with `young` from its last ones."""
         found = []
         for _ in range(count):
-            place = self.random.randrange(len(self.keys))
+            place = self.random.randrange(max(0, len(self.keys) - self.young) if self.young else 0, len(self.keys))
             self.keys[place], self.keys[-1] = self.keys[-1], self.keys[place]
             found.append(self.keys.pop())
         return found
@@ -176,6 +177,7 @@ def main() -> None:
     arguments.add_argument("--changes", type=int, default=50_000)
     arguments.add_argument("--bare", action="store_true", help="a bare MERGE of the same net changes beside them")
     arguments.add_argument("--rows", type=int, action="append", help="of the table before the first batch: 500000")
+    arguments.add_argument("--young", type=int, default=0, help="update and delete rows among so many of the last keys only")
     arguments.add_argument("--batches", type=int, default=3)
     arguments.add_argument("--warm-up", type=int, default=1, help="batches before, which are not counted")
     arguments.add_argument("--conf", action="append", default=["spark.driver.memory=3g"], metavar="KEY=VALUE")
@@ -185,9 +187,9 @@ def main() -> None:
     if given.serve:
         settings = {"spark.log.level": "ERROR", **dict(item.split("=", 1) for item in given.conf)}
         (rows,) = given.rows
-        serve(Path(given.serve[0]), given.serve[1], given.changes, rows, settings)
+        serve(Path(given.serve[0]), given.serve[1], given.changes, rows, given.young, settings)
         return
-    options = [f"--changes={given.changes}", *(f"--conf={item}" for item in given.conf)]
+    options = [f"--changes={given.changes}", f"--young={given.young}", *(f"--conf={item}" for item in given.conf)]
     found, script, sizes = checkouts(given.this, given.against), Path(__file__).resolve(), given.rows or [500_000]
     kinds = [(name, logging) for name in found for logging in given.logging or LOGGING]
     kinds = [("this", BARE)] * given.bare + kinds
