@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
+
+from sqlalchemy.engine import make_url
 
 from pipelines.config import Pipeline
 from pipelines.ledger import Ledger, open_ledger
@@ -37,6 +41,10 @@ HELD = {
     "where": {"table": "SHOP.STOCK", "scn": 2010324},
     "cure": "`redolake snapshot SHOP.STOCK --replace` reads the table again",
 }
+
+
+# In SQLite the runs of a ledger are written once and copied from then on: they are hundreds of transactions.
+_runs: dict[tuple[object, ...], sqlite3.Connection] = {}
 
 
 class CockpitLedger:
@@ -108,6 +116,19 @@ class CockpitLedger:
 
     def run(self, windows: int = 14, lag_seconds: float = 41) -> None:
         """Record windows up to some seconds before `now`, and what the last runs have found."""
+        self.clock = self.now
+        if not self.url.startswith("sqlite") or self.ledger.position() is not None:  # a copy would replace what is there
+            self.write_run(windows, lag_seconds)
+            return
+        settings = (self.now, self.every, tuple(self.tables), windows, lag_seconds)
+        with closing(sqlite3.connect(make_url(self.url).database or "")) as file:
+            if settings in _runs:
+                _runs[settings].backup(file)
+            else:
+                self.write_run(windows, lag_seconds)
+                file.backup(_runs.setdefault(settings, sqlite3.connect(":memory:")))
+
+    def write_run(self, windows: int, lag_seconds: float) -> None:
         self.start()
         last = self.now - timedelta(seconds=lag_seconds)
         for number in range(windows):

@@ -6,7 +6,15 @@ from collections.abc import Iterator
 
 import pytest
 
-pytest_plugins = ["tests.workers", "tests.fix_disk", "tests.fix_postgres", "tests.fix_s3", "tests.fix_spark", "tests.fix_shop"]
+pytest_plugins = ["tests.workers"]
+FIXTURES = ("tests.fix_disk", "tests.fix_ledger", "tests.fix_postgres", "tests.fix_s3", "tests.fix_spark", "tests.fix_shop")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Load the fixtures, but not in the process of pytest-xdist that only hands the tests out: they import the product."""
+    if hasattr(config, "workerinput") or not config.getoption("numprocesses", None):
+        for name in FIXTURES:
+            config.pluginmanager.import_plugin(name)
 
 
 def pytest_collection_finish() -> None:

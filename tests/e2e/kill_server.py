@@ -1,9 +1,41 @@
-"""The command `redolake`, built once by the server that forks the processes of tests/e2e/kills.py."""
+"""What the server that forks the processes of tests/e2e/kills.py does once: it builds the command `redolake`, and compiles the
+statements of the ledger.
+"""
 
 from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from typer.main import get_command
 
 from pipelines.cli import app
+from tests.cockpit_ledger import CockpitLedger
+from tests.fix_disk import nothing_waits_for_the_disk
+from tests.fix_ledger import ledgers_share_compiled_statements
 
 COMMAND = get_command(app)
+
+
+def compile_statements() -> None:
+    """Write and read a ledger. Its connections end before a process is forked."""
+    with TemporaryDirectory() as folder, nothing_waits_for_the_disk(), ledgers_share_compiled_statements():
+        made = CockpitLedger(Path(folder), datetime.now(UTC))
+        made.write_run(1, 41)
+        made.open_transactions()
+        ledger, table = made.ledger, made.tables[0]
+        for read in (
+            ledger.applied_names, ledger.landed_names, ledger.position, ledger.loss, ledger.gaps, ledger.tables, ledger.windows,
+            ledger.open_transactions, ledger.described_tables, ledger.all_versions,
+        ):  # fmt: skip
+            read()
+        ledger.decisions("drop")
+        ledger.fact("plan")
+        ledger.table(table)
+        ledger.versions(table)
+        ledger.written_by(0)
+        ledger.close()
+
+
+compile_statements()

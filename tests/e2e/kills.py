@@ -33,6 +33,7 @@ from pipelines.land.landing import Landing
 from pipelines.land.windows import Windows
 from tests.delta_table import delta_rows
 from tests.fix_disk import nothing_waits_for_the_disk
+from tests.fix_ledger import ledgers_share_compiled_statements
 from tests.fix_shop import Shop
 from tests.folder_lake import FolderLake, rows_in_folder
 
@@ -78,6 +79,7 @@ def begin(
     SparkConnectClient.release_session = lambda _: None
     with ExitStack() as around:
         around.enter_context(nothing_waits_for_the_disk())
+        around.enter_context(ledgers_share_compiled_statements())
         if env["REDOLAKE_SPARK_REMOTE"] == NO_SPARK:
             around.enter_context(FolderLake().in_place_of_spark())
         if points is not None:

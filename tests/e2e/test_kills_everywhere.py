@@ -42,7 +42,6 @@ everywhere = pytest.mark.skipif(
 PIPELINES = Path(steps.__file__).parents[1]
 # A transaction is dropped by its rows in Spark's carry-over.
 DROP = {"drop_transaction drops/*.json", "ledger.record_decision"}
-POINTS = frozenset(spark_points() | DROP)
 NOT_IN_WORKFLOWS = {
     "settings": "killed in tests/integration/spark/test_batch.py: the workflows have no settings of Delta",
     "feature": "killed in tests/integration/spark/test_batch.py: no table is large enough for deletion vectors",
@@ -58,11 +57,11 @@ def testbed(tmp_path_factory: pytest.TempPathFactory, connect: str) -> Iterator[
 
 def test_a_pipeline_survives_a_kill_after_each_write_of_spark(testbed: KillTestbed) -> None:
     """The first snapshot and batch of the pipeline are not killed."""
-    killed_at = testbed.folder / "killed-at"
+    killed_at, points = testbed.folder / "killed-at", frozenset(spark_points() | DROP)
 
-    run_workflow(testbed, each_write_of_spark, IN_TURN, killed_at, POINTS)
+    run_workflow(testbed, each_write_of_spark, IN_TURN, killed_at, points)
 
-    assert set(killed_at.read_text().splitlines()) == POINTS - set(NOT_IN_WORKFLOWS)
+    assert set(killed_at.read_text().splitlines()) == points - set(NOT_IN_WORKFLOWS)
 
 
 @everywhere

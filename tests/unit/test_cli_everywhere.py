@@ -53,11 +53,16 @@ def fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return written(tmp_path, {"retry": {"attempts": 1}})
 
 
+@pytest.fixture(scope="module")
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
 @pytest.fixture
-def running(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def running(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, now: datetime) -> Path:
     """A pipeline with a held table, by its ledger; its database does not answer."""
     monkeypatch.setenv("AIRFLOW_CONN_SHOP_ORACLE", "oracle://user:secret@127.0.0.1:1/FREE")
-    made = CockpitLedger(tmp_path, datetime.now(UTC))
+    made = CockpitLedger(tmp_path, now)
     made.run()
     made.hold_stock()
     made.ledger.close()

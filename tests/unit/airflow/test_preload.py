@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from pipelines.airflow import preload
+import pytest
 
 CHECK = """
 import sys, threading
@@ -14,6 +14,14 @@ sys.argv = ["airflow", *sys.argv[1:]]
 Preload().on_starting(component=object())
 print(all(name in sys.modules for name in MODULES), threading.active_count())
 """
+
+
+@pytest.fixture
+def preload():
+    """Import it not before it is needed: with Airflow, which sets up logging and takes seconds."""
+    from pipelines.airflow import preload
+
+    return preload
 
 
 def started(component: str) -> str:
@@ -30,7 +38,7 @@ def test_other_processes_of_airflow_do_not():
     assert started("triggerer") == "False 1"
 
 
-def test_a_module_that_cannot_be_imported_does_not_stop_the_scheduler(monkeypatch, caplog):
+def test_a_module_that_cannot_be_imported_does_not_stop_the_scheduler(preload, monkeypatch, caplog):
     monkeypatch.setattr(preload, "MODULES", ("pipelines.no_such_module", "json"))
 
     preload.preload()
