@@ -12,6 +12,12 @@ import pytest
 # Containers run tests as root, where Chromium refuses its own sandbox; it opens our own pages only. Nobody sees its windows, so
 # no graphics card is emulated for them.
 OPTIONS = ("--no-sandbox", "--disable-gpu", "--disable-gpu-compositing", "--disable-software-rasterizer")
+# Airflow's spinners are drawn 60 times a second as long as they are in sight, even for those who prefer reduced motion.
+STANDSTILL = """if (window === top) {
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync("*, *::before, *::after { animation: none !important; transition: none !important }");
+  document.adoptedStyleSheets = [sheet];
+}"""
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 

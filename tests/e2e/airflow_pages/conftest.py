@@ -16,7 +16,7 @@ from pipelines import steps
 from pipelines.config import Pipeline, load_configuration
 from tests.cockpit_ledger import CockpitLedger
 from tests.fix_airflow import airflow_db, configure, open_server, write_dags
-from tests.fix_browser import open_browser
+from tests.fix_browser import STANDSTILL, open_browser
 from tests.fix_shop import open_shop
 
 __all__ = ["airflow_db"]
@@ -65,6 +65,28 @@ def site(tmp_path_factory: pytest.TempPathFactory, airflow_db: None) -> Iterator
         with open_server(patch, folder / "log") as url:
             yield Site(url, pipelines, files)
     trouble.ledger.close()
+
+
+@pytest.fixture(scope="package")
+def airflow_page(browser: Any, site: Site) -> Iterator[Any]:
+    """Load Airflow's page, once: its seven megabytes of script take seconds. Nothing is wrong by its console."""
+    context = browser.new_context(reduced_motion="reduce")
+    context.add_init_script(STANDSTILL)
+    page = context.new_page()
+    said = errors_of(page)
+    page.goto(site.url)
+    page.get_by_role("link", name="Redolake", exact=True).wait_for()
+    assert said == []
+    yield page
+    context.close()
+
+
+def errors_of(page: Any) -> list[str]:
+    """Return the errors that the page's console will show."""
+    said = list[str]()
+    page.on("console", lambda message: said.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: said.append(str(error)))
+    return said
 
 
 def elsewhere(settings: dict[str, Any]) -> dict[str, str]:

@@ -3,14 +3,14 @@ and dark. The ledger of `shop` is that of a pipeline in trouble."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
 from tests.cockpit_ledger import FIRST_SCN, INCARNATION, SCNS
-from tests.e2e.airflow_pages.conftest import Site
+from tests.e2e.airflow_pages.conftest import errors_of
 from tests.fix_browser import follow
 
 pytestmark = pytest.mark.airflow
@@ -22,21 +22,28 @@ VIEWS = {
     "phone, light": (PHONE, "light"),
     "phone, dark": (PHONE, "dark"),
 }
+NO_DAG = "/dags?name_pattern=none"  # Airflow with as little in it as possible
+# As a choice in another tab of the browser arrives here.
+CHOOSE = """theme => {
+  localStorage.setItem("theme", theme);
+  dispatchEvent(new StorageEvent("storage", { key: "theme", newValue: theme }));
+}"""
 in_every_view = pytest.mark.parametrize("shown", VIEWS, indirect=True)
 in_two_views = pytest.mark.parametrize("shown", ["desktop, light", "phone, dark"], indirect=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """Airflow's page, and ours in its frame; `said` are the errors on the console."""
+    """Airflow's page, and ours in its frame."""
 
     page: Any
     frame: Any
-    said: list[str]
 
     def open(self, path: str) -> None:
-        """Go to an address of Airflow. The frame of the test before has gone by then."""
-        follow(self.page, "/")
+        """Go to an address of Airflow. The page of the test before has gone by then, which could still change the address: that
+        of a run adds its time to it."""
+        follow(self.page, NO_DAG)
+        self.page.get_by_text("Filter by tag").wait_for()
         self.page.locator("iframe[title=Redolake]").wait_for(state="detached")
         follow(self.page, path)
 
@@ -45,42 +52,27 @@ class Shown:
 
 
 @pytest.fixture(scope="module")
-def airflow_in(browser: Any, site: Site) -> Iterator[Callable[[str], Shown]]:
-    """Yield a function that returns Airflow's page in a theme; it is loaded once for all tests."""
-    pages: dict[str, Shown] = {}
-
-    def loaded(theme: str) -> Shown:
-        if theme not in pages:
-            context = browser.new_context(viewport=DESKTOP, color_scheme=theme, reduced_motion="reduce")
-            context.add_init_script(f"localStorage.setItem('theme', '{theme}')")
-            page, said = context.new_page(), list[str]()
-            page.on("console", lambda message: said.append(message.text) if message.type == "error" else None)
-            page.on("pageerror", lambda error: said.append(str(error)))
-            page.goto(site.url)
-            pages[theme] = Shown(page, page.frame_locator("iframe[title=Redolake]"), said)
-        return pages[theme]
-
-    yield loaded
-    for one in pages.values():
-        one.page.context.close()
+def said(airflow_page: Any) -> list[str]:
+    return errors_of(airflow_page)
 
 
 @pytest.fixture
-def shown(request: pytest.FixtureRequest, airflow_in: Callable[[str], Shown]) -> Iterator[Shown]:
+def shown(request: pytest.FixtureRequest, airflow_page: Any, said: list[str]) -> Iterator[Shown]:
     """An error on the console, of the page or of Airflow around it, fails the test."""
     size, theme = VIEWS[request.param]
-    shown = airflow_in(theme)
-    shown.page.set_viewport_size(size)
-    yield shown
-    said = shown.said[:]
-    shown.said.clear()
+    airflow_page.set_viewport_size(size)
+    airflow_page.emulate_media(color_scheme=theme)
+    airflow_page.evaluate(CHOOSE, theme)
+    airflow_page.locator(f"html.{theme}").wait_for()
+    said.clear()
+    yield Shown(airflow_page, airflow_page.frame_locator("iframe[title=Redolake]"))
     assert said == []
 
 
 @in_every_view
 def test_from_the_navigation_to_a_pipeline_that_fits_and_has_the_theme_of_airflow(shown: Shown) -> None:
-    shown.open("/")
-    shown.page.get_by_role("link", name="Redolake").click()
+    shown.open(NO_DAG)
+    shown.page.get_by_role("link", name="Redolake", exact=True).click()
     shown.frame.locator("h2 a").first.wait_for()
     assert shown.frame.locator("h2 a").all_inner_texts() == ["shop", "e2e", "fresh", "matched"], (
         "the one in trouble comes first"
@@ -132,6 +124,7 @@ def test_the_link_of_a_failed_task_shows_the_choices_and_each_opens_its_form_fil
     chosen = {"choice": "gap", "reason": "the tape is gone", "confirm": "shop"}
     conf = sent.value.json()["conf"]
     assert (sent.value.status, {name: conf[name] for name in chosen}) == (200, chosen)
+    shown.page.wait_for_url("**/dags/shop_recover/runs/*")
 
 
 @in_two_views
