@@ -212,6 +212,8 @@ class History:
     def resetlogs(self, n):
         current, failed = self.lines[-1], n % 3 == 1
         unarchived = [g for g in self.logs if g.inc == current.id and g.is_pending and self._holds(g)]
+        if not any(g.inc == current.id and self._holds(g) for g in self.logs):
+            return  # an incarnation has redo: the instance that opens with RESETLOGS writes
         scn = self.scn - 4 * n if n % 3 == 2 else self.scn
         if failed:
             scn = min([scn, *(g.first for g in unarchived)])
