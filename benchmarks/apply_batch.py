@@ -8,8 +8,10 @@ is reported pair by pair: the machine's speed drifts.
 from __future__ import annotations
 
 import argparse
+import atexit
 import json
 import os
+import socket
 import subprocess
 import sys
 import tempfile
@@ -105,18 +107,26 @@ def cpu_seconds() -> float:
 
 
 def session(connect: bool, settings: dict[str, str]) -> Any:
-    from pyspark.sql import SparkSession
-
-    from pipelines.apply.session import open_session, spark_conf
-    from pipelines.runtime import delta_jars, prepare_this_process
+    from demo.walkthrough import listens
+    from pipelines.apply.session import open_session
 
     if not connect:
         return open_session("local", "local[2]", settings)
-    prepare_this_process()
-    builder = SparkSession.builder.remote("local[2]")  # starts a server in a process of its own
-    for key, value in spark_conf({**settings, "spark.jars": ",".join(delta_jars())}).items():
-        builder = builder.config(key, value)
-    return builder.getOrCreate()
+    with socket.create_server(("127.0.0.1", 0)) as free:  # another checkout has its own server at the same time
+        port = free.getsockname()[1]
+    options = [
+        f"--port={port}",
+        f"--memory={settings['spark.driver.memory']}",
+        *(f"--conf={k}={v}" for k, v in settings.items()),
+    ]
+    server = subprocess.Popen([sys.executable, "-m", "pipelines.job.connect_server", *options], stdout=sys.stderr)
+    atexit.register(server.terminate)
+    deadline = time.monotonic() + 120
+    while not listens(port):
+        if server.poll() is not None or time.monotonic() > deadline:
+            sys.exit("the Connect server does not listen")
+        time.sleep(0.2)
+    return open_session("connect", f"sc://127.0.0.1:{port}", settings)
 
 
 def land(folder: Path, number: int, tables: Sequence[str]) -> Path:
