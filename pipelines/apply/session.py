@@ -48,6 +48,14 @@ SERVER = {
     "spark.sql.codegen.cache.maxEntries": "2000",
 }
 
+# Spark's default, and what costs least where there are few rows: no code is compiled for a plan, and no plan is made again
+# after a shuffle.
+FOR_FEW_ROWS = {
+    "spark.sql.codegen.wholeStage": ("true", "false"),
+    "spark.sql.codegen.factoryMode": ("FALLBACK", "NO_CODEGEN"),
+    "spark.sql.adaptive.enabled": ("true", "false"),
+}
+
 
 def spark_conf(extra: Mapping[str, str] | None = None) -> dict[str, str]:
     """Return the settings to start Spark with (spark-submit, Connect server, local session); `extra` wins."""
@@ -116,6 +124,19 @@ def session_like(spark: SparkSession) -> Iterator[SparkSession]:
             end_connect(copy)
     else:
         yield SparkSession(spark.sparkContext, spark._jsparkSession.cloneSession())
+
+
+@contextmanager
+def planned_for_few_rows(spark: SparkSession) -> Iterator[None]:
+    """Plan the session's queries for few rows meanwhile. A setting that is not Spark's default is the user's, and stays."""
+    ours = {name: values for name, values in FOR_FEW_ROWS.items() if spark.conf.get(name) == values[0]}
+    try:
+        for name, (_, few) in ours.items():
+            spark.conf.set(name, few)
+        yield
+    finally:
+        for name, (default, _) in ours.items():
+            spark.conf.set(name, default)
 
 
 def end_connect(session: SparkSession) -> None:

@@ -7,6 +7,7 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 
@@ -18,6 +19,7 @@ from pipelines.apply.context import ApplyContext, MayCommit, Report, allow, sile
 from pipelines.apply.delta.create import create_shadow
 from pipelines.apply.delta.table import DeltaTable
 from pipelines.apply.prepare import CommittedChanges
+from pipelines.apply.session import planned_for_few_rows
 from pipelines.apply.small_tables import Prepared, SmallTables, small_table
 from pipelines.apply.table import apply_table
 from pipelines.assemble.assembled import AssembledBatch, assemble_batch
@@ -36,6 +38,8 @@ from pipelines.records.codec import decode, encode
 from pipelines.records.open_transaction import ParkedRows, joined
 
 log = logging.getLogger(__name__)
+
+FEW_ROWS = 10_000  # change rows of a batch; with more of them compiled code pays
 
 
 def run_batch(spark: SparkSession, spec: BatchSpec, report: Report = silent, may_commit: MayCommit = allow) -> BatchResult:
@@ -62,10 +66,11 @@ def run_batch(spark: SparkSession, spec: BatchSpec, report: Report = silent, may
     assemble_seconds = round(time.monotonic() - started, 3)
     log.info("assembled %s change rows of %s window(s) in %.1f s", rows, len(spec.windows), assemble_seconds)
     report(f"{rows} change rows assembled")
-    carried = carry_over(spark, spec.carry_out, assembled, captured)
-    applying = time.monotonic()
-    results = apply_all(context, tables, spec, batch, balances)
-    apply_seconds = round(time.monotonic() - applying, 3)
+    with planned_for_few_rows(spark) if rows <= FEW_ROWS else nullcontext():
+        carried = carry_over(spark, spec.carry_out, assembled, captured)
+        applying = time.monotonic()
+        results = apply_all(context, tables, spec, batch, balances)
+        apply_seconds = round(time.monotonic() - applying, 3)
     result = batch_result(spec, batch, results, carried, rests)
     result = replace(result, assemble_seconds=assemble_seconds, apply_seconds=apply_seconds)
     crash.point("before manifest")
