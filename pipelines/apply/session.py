@@ -130,13 +130,21 @@ def session_like(spark: SparkSession) -> Iterator[SparkSession]:
 def planned_for_few_rows(spark: SparkSession) -> Iterator[None]:
     """Plan the session's queries for few rows meanwhile. A setting that is not Spark's default is the user's, and stays."""
     ours = {name: values for name, values in FOR_FEW_ROWS.items() if spark.conf.get(name) == values[0]}
+
+    def choose(which: int) -> None:
+        for name, values in ours.items():
+            spark.conf.set(name, values[which])
+
+    choose(1)
     try:
-        for name, (_, few) in ours.items():
-            spark.conf.set(name, few)
         yield
-    finally:
-        for name, (default, _) in ours.items():
-            spark.conf.set(name, default)
+    except Exception as first:
+        try:
+            choose(0)
+        except Exception as failed:  # the session has ended, and the first error says why
+            raise first from failed
+        raise
+    choose(0)
 
 
 def end_connect(session: SparkSession) -> None:

@@ -8,7 +8,14 @@ from unittest import mock
 import pytest
 
 from pipelines.apply import session
-from pipelines.apply.session import COMPILES_ALL, EXECUTOR_JAVA_OPTIONS, JAVA_OPTIONS, spark_conf
+from pipelines.apply.session import (
+    COMPILES_ALL,
+    EXECUTOR_JAVA_OPTIONS,
+    FOR_FEW_ROWS,
+    JAVA_OPTIONS,
+    planned_for_few_rows,
+    spark_conf,
+)
 from pipelines.steps.spark_jobs import open_spark
 
 QUIET = "-Xlog:cds=error -Xlog:cds+dynamic=error"
@@ -58,3 +65,31 @@ def test_a_spark_of_the_process_itself_gets_the_jars_for_the_places_of_its_pipel
         session.S3["spark.hadoop.fs.s3.impl"],
     )
     builder.master.assert_called_once_with("local[1]")
+
+
+class EndedSession:
+    """A session that accepts settings until its server has ended."""
+
+    def __init__(self) -> None:
+        self.conf, self.is_over = self, False
+
+    def get(self, name: str) -> str:
+        return FOR_FEW_ROWS[name][0]
+
+    def set(self, name: str, value: str) -> None:
+        if self.is_over:
+            raise ConnectionError("no server answers")
+
+
+def test_the_error_that_ended_a_session_is_not_lost_when_its_settings_cannot_be_restored() -> None:
+    ended = EndedSession()
+
+    def run() -> None:
+        with planned_for_few_rows(ended):
+            ended.is_over = True
+            raise ArithmeticError("the first error")
+
+    with pytest.raises(ArithmeticError, match="the first error") as caught:
+        run()
+
+    assert isinstance(caught.value.__cause__, ConnectionError)
