@@ -1,10 +1,10 @@
 """Measure a batch of many changes of 20 columns into a large table: `python benchmarks/large_batch.py [--against CHECKOUT]`.
 
 40 % of the changes insert new keys, 40 % update and 20 % delete random rows (with `--young` those with the last keys), 100
-changes per transaction. One table has all
-columns logged, the other one only its key; their batches take turns, those of the other checkout too, because the machine's
-speed drifts. MERGE's share is the time in Delta's MERGE alone. With `--bare` a third table gets the same net changes by MERGE
-from a Parquet file, of which only MERGE is measured. With several `--rows` there are tables of each size.
+changes per transaction. One table has all columns logged, the other one only its key; their batches take turns, those of the
+other checkout too, because the machine's speed drifts. MERGE's share is the time in Delta's MERGE alone. With `--bare`
+a third table gets the same net changes by MERGE from a Parquet file, of which only MERGE is measured. With several `--rows`
+there are tables of each size.
 """
 
 from __future__ import annotations

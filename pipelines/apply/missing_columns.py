@@ -46,7 +46,7 @@ NOTHING_MISSING = Missing()
 
 
 def look_for_missing(decoded: DataFrame, key: Sequence[int]) -> Look:
-    """Return the look that tells what the redo of the changes does not contain, and whether one changes a key."""
+    """Return the look that reports which columns the redo of the changes lacks, and whether one changes a key."""
     moved = (F.col("operation_code") == Operation.UPDATE) & is_moved(key)
     rows = decoded.select(moved.alias("moved"), F.explode_outer("absent").alias("id"))
     return Look(rows, ("max(moved) AS moved", "collect_set(id) AS ids"))

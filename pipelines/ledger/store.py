@@ -124,7 +124,7 @@ def kept_engine(url: URL) -> Engine:
 
 @lru_cache(KEPT_ENGINES)
 def kept_engine_to_read(url: URL) -> Engine:
-    """Return the engine of this process's readings, which end its connections too: a page is read again every few seconds."""
+    """Return the engine of this process's readings: a page is read every few seconds. `close` ends its connections too."""
     engine = engine_of(url)
     if engine.dialect.name != "sqlite":
         return engine.execution_options(postgresql_readonly=True)

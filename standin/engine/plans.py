@@ -14,7 +14,6 @@ MAX_SHARED = 2000
 
 Plan = TypeVar("Plan")
 
-
 _shared: dict[tuple[Any, ...], Any] = {}  # those that mean the same in every database of this process
 
 
