@@ -48,6 +48,18 @@ def run_batch(spark: SparkSession, spec: BatchSpec, report: Report = silent, may
     if done is not None:
         report("the batch is applied already")
         return done
+    with planned_for_few_rows(spark) if has_few_rows(spec) else nullcontext():
+        result = apply_batch(spark, spec, report, may_commit)
+    crash.point("before manifest")
+    may_commit()
+    return publish_batch(spec, result)
+
+
+def has_few_rows(spec: BatchSpec) -> bool:
+    return spec.change_rows is not None and spec.change_rows <= FEW_ROWS
+
+
+def apply_batch(spark: SparkSession, spec: BatchSpec, report: Report, may_commit: MayCommit) -> BatchResult:
     started = time.monotonic()
     translated = translation(spec.encoding, show_row_data=spec.show_row_data, single_quotes=spec.single_quotes)
     context = ApplyContext(spark, spec.pipeline, spec.scns, spec.token, translated, may_commit, report, spec.windows)
@@ -66,16 +78,12 @@ def run_batch(spark: SparkSession, spec: BatchSpec, report: Report = silent, may
     assemble_seconds = round(time.monotonic() - started, 3)
     log.info("assembled %s change rows of %s window(s) in %.1f s", rows, len(spec.windows), assemble_seconds)
     report(f"{rows} change rows assembled")
-    with planned_for_few_rows(spark) if rows <= FEW_ROWS else nullcontext():
-        carried = carry_over(spark, spec.carry_out, assembled, captured)
-        applying = time.monotonic()
-        results = apply_all(context, tables, spec, batch, balances)
-        apply_seconds = round(time.monotonic() - applying, 3)
+    carried = carry_over(spark, spec.carry_out, assembled, captured)
+    applying = time.monotonic()
+    results = apply_all(context, tables, spec, batch, balances)
+    apply_seconds = round(time.monotonic() - applying, 3)
     result = batch_result(spec, batch, results, carried, rests)
-    result = replace(result, assemble_seconds=assemble_seconds, apply_seconds=apply_seconds)
-    crash.point("before manifest")
-    may_commit()
-    return publish_batch(spec, result)
+    return replace(result, assemble_seconds=assemble_seconds, apply_seconds=apply_seconds)
 
 
 def captured_table(spec: BatchSpec, number: int, table: DeltaTable) -> CapturedTable:

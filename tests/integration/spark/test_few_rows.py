@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from pipelines.apply import table as apply_table
 from pipelines.apply.session import FOR_FEW_ROWS, session_like
 from pipelines.job import batch as job
+from pipelines.job.batch import FEW_ROWS
 from tests.integration.spark.landing import land
 from tests.integration.spark.specs import batch_spec, committed, contents, loaded, task
 from tests.integration.spark.test_batch import insert
@@ -21,33 +23,37 @@ SPARKS_DEFAULT = {WHOLE_STAGE: "true", FACTORY: "FALLBACK", ADAPTIVE: "true"}
 
 
 @pytest.mark.parametrize(
-    ("given", "few_rows", "in_merge"),
+    ("given", "rows", "during_the_batch"),
     [
-        ({}, 1, {WHOLE_STAGE: "false", FACTORY: "NO_CODEGEN", ADAPTIVE: "false"}),
-        ({}, 0, SPARKS_DEFAULT),
-        ({FACTORY: "CODEGEN_ONLY"}, 1, {WHOLE_STAGE: "false", FACTORY: "CODEGEN_ONLY", ADAPTIVE: "false"}),
+        ({}, FEW_ROWS, {WHOLE_STAGE: "false", FACTORY: "NO_CODEGEN", ADAPTIVE: "false"}),
+        ({}, FEW_ROWS + 1, SPARKS_DEFAULT),
+        ({}, None, SPARKS_DEFAULT),
+        ({FACTORY: "CODEGEN_ONLY"}, FEW_ROWS, {WHOLE_STAGE: "false", FACTORY: "CODEGEN_ONLY", ADAPTIVE: "false"}),
     ],
-    ids=["few rows", "more rows", "a setting of the user"],
+    ids=["few rows", "more rows", "rows that nobody counted", "a setting of the user"],
 )
 def test_a_batch_is_planned_by_the_number_of_its_rows(
-    spark, tmp_path: Path, monkeypatch, given: dict[str, str], few_rows: int, in_merge: dict[str, str]
+    spark, tmp_path: Path, monkeypatch, given: dict[str, str], rows: int | None, during_the_batch: dict[str, str]
 ) -> None:
-    mine, noted, merge = task(tmp_path), [], apply_table.merge
+    mine, noted = task(tmp_path), []
     loaded(spark, tmp_path, mine)
     window = land(tmp_path / "w", 10, 100, committed(0, 20, (1, insert(1, "a"))))
 
     with session_like(spark) as session:
 
-        def noting(*arguments: Any) -> Any:
-            noted.append({name: session.conf.get(name) for name in FOR_FEW_ROWS})
-            return merge(*arguments)
+        def noting(real: Callable[..., Any]) -> Callable[..., Any]:
+            def call(*arguments: Any) -> Any:
+                noted.append({name: session.conf.get(name) for name in FOR_FEW_ROWS})
+                return real(*arguments)
+
+            return call
 
         before = {**SPARKS_DEFAULT, **given}
         for name, value in before.items():
             session.conf.set(name, value)
-        monkeypatch.setattr(job, "FEW_ROWS", few_rows)
-        monkeypatch.setattr(apply_table, "merge", noting)
-        result = job.run_batch(session, batch_spec(tmp_path, [window], [mine]))
+        monkeypatch.setattr(job, "assemble_batch", noting(job.assemble_batch))
+        monkeypatch.setattr(apply_table, "merge", noting(apply_table.merge))
+        result = job.run_batch(session, batch_spec(tmp_path, [window], [mine], change_rows=rows))
 
-        assert (result.tables[0].error, contents(mine), noted) == (None, {1: "a"}, [in_merge])
+        assert (result.tables[0].error, contents(mine), noted) == (None, {1: "a"}, [during_the_batch, during_the_batch])
         assert {name: session.conf.get(name) for name in FOR_FEW_ROWS} == before

@@ -29,11 +29,11 @@ from tests.unit.reconcile.pipeline_on_disk import (
 
 
 def test_open_transactions_are_carried_into_the_next_batch(on_disk: PipelineOnDisk, context: PipelineContext) -> None:
-    on_disk.window(200, 300)
+    on_disk.window(200, 300, rows=10)
     corrected_table(context)
     spec = following_batch(context)
 
-    assert (spec.carry_in, spec.open_in) == (("carry.parquet",), (OPEN,))
+    assert (spec.carry_in, spec.open_in, spec.change_rows) == (("carry.parquet",), (OPEN,), 10 + OPEN.rows)
 
 
 @pytest.mark.parametrize(
@@ -56,11 +56,11 @@ def test_a_batch_ends_with_the_window_in_which_its_rows_reach_the_limit(
 
 def test_nothing_is_carried_over_a_declared_gap(on_disk: PipelineOnDisk, context: PipelineContext) -> None:
     on_disk.declare_gap(200, 300, dropped=(OPEN,), snapshot_scn=120)
-    on_disk.window(300, 400)
+    on_disk.window(300, 400, rows=10)
     corrected_table(context)
     spec = following_batch(context)
 
-    assert (spec.start, spec.end, spec.carry_in, spec.open_in) == (300, 400, (), ())
+    assert (spec.start, spec.end, spec.carry_in, spec.open_in, spec.change_rows) == (300, 400, (), (), 10)
     assert [task.hold for task in spec.tables] == [None]
 
 
