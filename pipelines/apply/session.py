@@ -55,6 +55,12 @@ FOR_FEW_ROWS = {
     "spark.sql.codegen.factoryMode": ("FALLBACK", "NO_CODEGEN"),
     "spark.sql.adaptive.enabled": ("true", "false"),
 }
+# Each task reads its plan again, which takes longer than the rows do.
+ONE_TASK = {
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.files.minPartitionNum": "1",
+    "spark.databricks.delta.snapshotPartitions": "1",
+}
 
 
 def spark_conf(extra: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -128,23 +134,29 @@ def session_like(spark: SparkSession) -> Iterator[SparkSession]:
 
 @contextmanager
 def planned_for_few_rows(spark: SparkSession) -> Iterator[None]:
-    """Plan the session's queries for few rows meanwhile. A setting that is not Spark's default is the user's, and stays."""
-    ours = {name: values for name, values in FOR_FEW_ROWS.items() if spark.conf.get(name) == values[0]}
+    """Plan the session's queries for few rows meanwhile, in one task each. How a user has set code generation and AQE, if not
+    as Spark does, stays."""
+    before = {name: spark.conf.get(name, None) for name in (*FOR_FEW_ROWS, *ONE_TASK)}
+    ours = ONE_TASK | {name: value for name, (default, value) in FOR_FEW_ROWS.items() if before[name] == default}
 
-    def choose(which: int) -> None:
-        for name, values in ours.items():
-            spark.conf.set(name, values[which])
+    def restore() -> None:
+        for name in ours:
+            if (value := before[name]) is None:
+                spark.conf.unset(name)
+            else:
+                spark.conf.set(name, value)
 
-    choose(1)
+    for name, value in ours.items():
+        spark.conf.set(name, value)
     try:
         yield
     except Exception as first:
         try:
-            choose(0)
+            restore()
         except Exception as failed:  # the session has ended, and the first error says why
             raise first from failed
         raise
-    choose(0)
+    restore()
 
 
 def end_connect(session: SparkSession) -> None:

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from pyspark.sql import SparkSession
@@ -40,6 +40,7 @@ from pipelines.records.open_transaction import ParkedRows, joined
 log = logging.getLogger(__name__)
 
 FEW_ROWS = 10_000  # change rows of a batch; with more of them compiled code pays
+SMALL_BYTES = 16 << 20  # of a table; one that is larger takes longer to read than to plan for
 
 
 def run_batch(spark: SparkSession, spec: BatchSpec, report: Report = silent, may_commit: MayCommit = allow) -> BatchResult:
@@ -48,42 +49,64 @@ def run_batch(spark: SparkSession, spec: BatchSpec, report: Report = silent, may
     if done is not None:
         report("the batch is applied already")
         return done
-    with planned_for_few_rows(spark) if has_few_rows(spec) else nullcontext():
-        result = apply_batch(spark, spec, report, may_commit)
+    result = apply_batch(spark, spec, report, may_commit)
     crash.point("before manifest")
     may_commit()
     return publish_batch(spec, result)
 
 
-def has_few_rows(spec: BatchSpec) -> bool:
-    return spec.change_rows is not None and spec.change_rows <= FEW_ROWS
-
-
 def apply_batch(spark: SparkSession, spec: BatchSpec, report: Report, may_commit: MayCommit) -> BatchResult:
-    started = time.monotonic()
+    """A batch of few rows is planned for few rows, except where its changes meet a large table: MERGE, a DDL and a change of a
+    key read the table too. Large tables come last."""
     translated = translation(spec.encoding, show_row_data=spec.show_row_data, single_quotes=spec.single_quotes)
     context = ApplyContext(spark, spec.pipeline, spec.scns, spec.token, translated, may_commit, report, spec.windows)
     tables = [DeltaTable(spark, task.target, task.app_id) for task in spec.tables]
     for table, task in zip(tables, spec.tables, strict=True):
         create_shadow(context, table, task)
     captured = [captured_table(spec, number, table) for number, table in enumerate(tables)]
+    has_few_rows = spec.change_rows is not None and spec.change_rows <= FEW_ROWS
+    results: dict[int, TableResult] = {}
+    with planned_for_few_rows(spark) if has_few_rows else nullcontext():
+        assembly = assemble(spark, spec, captured, report)
+        carried = carry_over(spark, spec.carry_out, assembly.read, captured)
+        applying = time.monotonic()
+        small = [n for n, table in enumerate(tables) if has_few_rows and is_small(table, spec.tables[n], assembly.balances[n])]
+        apply_all(context, tables, small, spec, assembly, results)
+    apply_all(context, tables, [n for n in range(len(tables)) if n not in small], spec, assembly, results)
+    apply_seconds = round(time.monotonic() - applying, 3)
+    result = batch_result(spec, assembly.batch, tuple(results[n] for n in range(len(tables))), carried, assembly.rests)
+    return replace(result, assemble_seconds=assembly.seconds, apply_seconds=apply_seconds)
+
+
+def is_small(table: DeltaTable, task: TableTask, balance: RowAccount) -> bool:
+    """Return whether no large table is read for the task. The size of a table to which nothing happens is not looked up."""
+    happens = balance.applied or task.ddl or task.reshape
+    return not happens or (table.bytes is not None and table.bytes <= SMALL_BYTES)
+
+
+@dataclass(frozen=True, slots=True)
+class Assembly:
+    """The assembled rows: those that were `read`, and with the rows at rest all of the `batch`; each table's row account."""
+
+    read: AssembledBatch
+    batch: AssembledBatch
+    rests: Sequence[ParkedRows]
+    balances: Sequence[RowAccount]
+    seconds: float
+
+
+def assemble(spark: SparkSession, spec: BatchSpec, captured: Sequence[CapturedTable], report: Report) -> Assembly:
+    started = time.monotonic()
     rests = [] if spec.dropped else resting(spark, spec.windows, spec.parked, captured)
     carry_in = (*spec.carry_in, *(file for one in spec.parked if one not in rests for file in one.files))
-    assembled = assemble_batch(
-        spark, spec.scns, spec.windows, carry_in, captured, spec.container, spec.dropped, spec.doubtful_scn
-    )
-    batch = with_resting(assembled, rests, captured)
+    read = assemble_batch(spark, spec.scns, spec.windows, carry_in, captured, spec.container, spec.dropped, spec.doubtful_scn)
+    batch = with_resting(read, rests, captured)
     balances = check_accounts(spec, batch, captured)
     rows = sum(balance.landed + balance.carried_in for balance in balances)
-    assemble_seconds = round(time.monotonic() - started, 3)
-    log.info("assembled %s change rows of %s window(s) in %.1f s", rows, len(spec.windows), assemble_seconds)
+    seconds = round(time.monotonic() - started, 3)
+    log.info("assembled %s change rows of %s window(s) in %.1f s", rows, len(spec.windows), seconds)
     report(f"{rows} change rows assembled")
-    carried = carry_over(spark, spec.carry_out, assembled, captured)
-    applying = time.monotonic()
-    results = apply_all(context, tables, spec, batch, balances)
-    apply_seconds = round(time.monotonic() - applying, 3)
-    result = batch_result(spec, batch, results, carried, rests)
-    return replace(result, assemble_seconds=assemble_seconds, apply_seconds=apply_seconds)
+    return Assembly(read, batch, rests, balances, seconds)
 
 
 def captured_table(spec: BatchSpec, number: int, table: DeltaTable) -> CapturedTable:
@@ -133,33 +156,34 @@ def check_accounts(spec: BatchSpec, batch: AssembledBatch, captured: Sequence[Ca
 def apply_all(
     context: ApplyContext,
     tables: Sequence[DeltaTable],
+    numbers: Sequence[int],
     spec: BatchSpec,
-    batch: AssembledBatch,
-    balances: Sequence[RowAccount],
-) -> tuple[TableResult, ...]:
-    """Apply the tables, `tables_at_once` side by side. After an error that ends the job no further table begins; those that
-    have begun are finished."""
-    results: dict[int, TableResult] = {}
-    waiting, running = deque(range(len(tables))), dict[Future[TableResult], int]()
-    small = small_tables(context, tables, spec, batch)
+    assembly: Assembly,
+    results: dict[int, TableResult],
+) -> None:
+    """Apply the tables with these numbers, `tables_at_once` side by side, and add their results. After an error that ends the
+    job no further table begins; those that have begun are finished."""
+    waiting, running = deque(numbers), dict[Future[TableResult], int]()
+    small = small_tables(context, tables, numbers, spec, assembly.batch)
     with ThreadPoolExecutor(spec.tables_at_once, "table") as threads:
         while waiting or running:
             while waiting and len(running) < spec.tables_at_once:
                 number = waiting.popleft()
                 ready = small.prepared(number)
-                future = threads.submit(apply_one, context, tables[number], spec, batch, number, balances[number], ready)
+                future = threads.submit(apply_one, context, tables[number], spec, assembly, number, ready)
                 running[future] = number
             for future in wait(running, return_when=FIRST_COMPLETED).done:
                 results[running.pop(future)] = result = future.result()
                 line = f"{result.table}: {result.state} to SCN {result.complete_to}, {rows_of(result)}"
                 context.report(Progress(line, "applying tables", len(results), len(tables)))
-    return tuple(results[number] for number in range(len(tables)))
 
 
-def small_tables(context: ApplyContext, tables: Sequence[DeltaTable], spec: BatchSpec, batch: AssembledBatch) -> SmallTables:
+def small_tables(
+    context: ApplyContext, tables: Sequence[DeltaTable], numbers: Sequence[int], spec: BatchSpec, batch: AssembledBatch
+) -> SmallTables:
     found = {
-        number: small_table(context, tables[number], task, partial(changes_of, spec, batch, number))
-        for number, task in enumerate(spec.tables)
+        number: small_table(context, tables[number], spec.tables[number], partial(changes_of, spec, batch, number))
+        for number in numbers
     }
     return SmallTables(context, {number: one for number, one in found.items() if one is not None}, spec.tables_at_once)
 
@@ -177,13 +201,13 @@ def apply_one(
     context: ApplyContext,
     table: DeltaTable,
     spec: BatchSpec,
-    batch: AssembledBatch,
+    assembly: Assembly,
     number: int,
-    balance: RowAccount,
     prepared: Prepared | None,
 ) -> TableResult:
     task, started = spec.tables[number], time.monotonic()
-    result = apply_table(context, table, task, partial(changes_of, spec, batch, number), balance, prepared)
+    changes, balance = partial(changes_of, spec, assembly.batch, number), assembly.balances[number]
+    result = apply_table(context, table, task, changes, balance, prepared)
     before = 0.0 if prepared is None else prepared.seconds
     result = replace(result, seconds=round(before + time.monotonic() - started, 3))
     log.info("%s: %s to SCN %s, %s, %.1f s", task.table, result.state, result.complete_to, rows_of(result), result.seconds)

@@ -271,9 +271,8 @@ def rewritten(evolution: Evolution, run: Sequence[ColumnChange]) -> list[Commit]
         if step.column.id in after:
             check_name(evolution, step.column.name, step.scn, [c.name for c in after.values() if c.id != step.column.id])
     types = sorted({feature for column in after.values() if (feature := feature_of_type(column.type))})
-    size = None if table.log is None else table.log.table_bytes()
     why = ", ".join(f"{step.kind} {step.column.name}" for step in run)
-    said = f"{task.table}: the table is written again ({size} bytes) for {why} at SCN {run[0].scn}"
+    said = f"{task.table}: the table is written again ({table.bytes} bytes) for {why} at SCN {run[0].scn}"
     evolution.context.report(said)
     log.info("%s", said)
     features = [commit for feature in types for commit in evolution.enable(feature)]

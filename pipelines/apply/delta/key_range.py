@@ -35,8 +35,7 @@ class KeyRange:
 
 def ranged_column(table: DeltaTable, version: TableVersion) -> TargetColumn | None:
     """Return the first column of the key, if the table is large and the column has whole numbers."""
-    size = None if table.log is None else table.log.table_bytes()
-    if size is None or size < LARGE_BYTES or not version.key:
+    if table.bytes is None or table.bytes < LARGE_BYTES or not version.key:
         return None
     column = table.columns[version.key[0]]
     return column if WHOLE_NUMBER.fullmatch(column.type) else None

@@ -57,8 +57,7 @@ class NetColumns:
 
 def marks_deleted(table: DeltaTable, readers: Readers) -> bool:
     """Return whether MERGE marks replaced rows in deletion vectors, as opposed to writing the files again."""
-    size = None if table.log is None else table.log.table_bytes()
-    return readers == "spark" and (size is None or size > REWRITTEN_BYTES)
+    return readers == "spark" and (table.bytes is None or table.bytes > REWRITTEN_BYTES)
 
 
 def merge(table: DeltaTable, net: DataFrame, has: NetColumns, tag: Tag, options: TargetOptions = DEFAULT) -> Merged:

@@ -27,6 +27,11 @@ class DeltaTable:
     def log(self) -> DeltaLog | None:
         return read_log(self.path)
 
+    @property
+    def bytes(self) -> int | None:
+        """The size of the table's files; None when it is not known, or there is no table."""
+        return None if self.log is None else self.log.table_bytes()
+
     @cached_property
     def position(self) -> int | None:
         """The SCN of our last commit; None when there is none."""

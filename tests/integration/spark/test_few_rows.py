@@ -1,4 +1,4 @@
-"""Queries over few rows run without compiled code, with the settings of the session unchanged afterwards."""
+"""A batch of few rows runs in one task and without compiled code, but for its large tables; then the session is as before."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pipelines.apply import table as apply_table
-from pipelines.apply.session import FOR_FEW_ROWS, session_like
+from pipelines.apply.session import FOR_FEW_ROWS, ONE_TASK, session_like
 from pipelines.job import batch as job
 from pipelines.job.batch import FEW_ROWS
 from tests.integration.spark.landing import land
@@ -19,41 +19,57 @@ from tests.integration.spark.test_batch import insert
 pytestmark = pytest.mark.spark
 
 WHOLE_STAGE, FACTORY, ADAPTIVE = FOR_FEW_ROWS
-SPARKS_DEFAULT = {WHOLE_STAGE: "true", FACTORY: "FALLBACK", ADAPTIVE: "true"}
+SHUFFLE, FILES, SNAPSHOT = ONE_TASK
+GIVEN = {WHOLE_STAGE: "true", FACTORY: "FALLBACK", ADAPTIVE: "true", SHUFFLE: "200", FILES: None, SNAPSHOT: "50"}
+FOR_FEW = {WHOLE_STAGE: "false", FACTORY: "NO_CODEGEN", ADAPTIVE: "false", SHUFFLE: "1", FILES: "1", SNAPSHOT: "1"}
+OWN_FACTORY = {FACTORY: "CODEGEN_ONLY"}
 
 
 @pytest.mark.parametrize(
-    ("given", "rows", "during_the_batch"),
+    ("own", "rows", "small_bytes", "in_assembly", "in_merge"),
     [
-        ({}, FEW_ROWS, {WHOLE_STAGE: "false", FACTORY: "NO_CODEGEN", ADAPTIVE: "false"}),
-        ({}, FEW_ROWS + 1, SPARKS_DEFAULT),
-        ({}, None, SPARKS_DEFAULT),
-        ({FACTORY: "CODEGEN_ONLY"}, FEW_ROWS, {WHOLE_STAGE: "false", FACTORY: "CODEGEN_ONLY", ADAPTIVE: "false"}),
+        ({}, FEW_ROWS, job.SMALL_BYTES, FOR_FEW, FOR_FEW),
+        ({}, FEW_ROWS, 0, FOR_FEW, GIVEN),
+        ({}, FEW_ROWS + 1, job.SMALL_BYTES, GIVEN, GIVEN),
+        ({}, None, job.SMALL_BYTES, GIVEN, GIVEN),
+        (OWN_FACTORY, FEW_ROWS, job.SMALL_BYTES, FOR_FEW | OWN_FACTORY, FOR_FEW | OWN_FACTORY),
     ],
-    ids=["few rows", "more rows", "rows that nobody counted", "a setting of the user"],
+    ids=["few rows", "a large table", "more rows", "rows that nobody counted", "a setting of the user"],
 )
-def test_a_batch_is_planned_by_the_number_of_its_rows(
-    spark, tmp_path: Path, monkeypatch, given: dict[str, str], rows: int | None, during_the_batch: dict[str, str]
+def test_a_batch_is_planned_by_the_number_of_its_rows_and_the_size_of_its_tables(
+    spark,
+    tmp_path: Path,
+    monkeypatch,
+    own: dict[str, str],
+    rows: int | None,
+    small_bytes: int,
+    in_assembly: dict[str, str | None],
+    in_merge: dict[str, str | None],
 ) -> None:
     mine, noted = task(tmp_path), []
-    loaded(spark, tmp_path, mine)
+    loaded(spark, tmp_path, mine, rows=[{"ID": 9, "V": "z"}])
     window = land(tmp_path / "w", 10, 100, committed(0, 20, (1, insert(1, "a"))))
 
     with session_like(spark) as session:
 
+        def settings() -> dict[str, str | None]:
+            return {name: session.conf.get(name, None) for name in GIVEN}
+
         def noting(real: Callable[..., Any]) -> Callable[..., Any]:
             def call(*arguments: Any) -> Any:
-                noted.append({name: session.conf.get(name) for name in FOR_FEW_ROWS})
+                noted.append(settings())
                 return real(*arguments)
 
             return call
 
-        before = {**SPARKS_DEFAULT, **given}
-        for name, value in before.items():
-            session.conf.set(name, value)
+        for name, value in {**GIVEN, **own}.items():
+            if value is not None:
+                session.conf.set(name, value)
+        monkeypatch.setattr(job, "SMALL_BYTES", small_bytes)
         monkeypatch.setattr(job, "assemble_batch", noting(job.assemble_batch))
         monkeypatch.setattr(apply_table, "merge", noting(apply_table.merge))
         result = job.run_batch(session, batch_spec(tmp_path, [window], [mine], change_rows=rows))
 
-        assert (result.tables[0].error, contents(mine), noted) == (None, {1: "a"}, [during_the_batch, during_the_batch])
-        assert {name: session.conf.get(name) for name in FOR_FEW_ROWS} == before
+        assert (result.tables[0].error, contents(mine)) == (None, {1: "a", 9: "z"})
+        assert noted == [in_assembly, in_merge]
+        assert settings() == GIVEN | own

@@ -73,12 +73,14 @@ class EndedSession:
     def __init__(self) -> None:
         self.conf, self.is_over = self, False
 
-    def get(self, name: str) -> str:
-        return FOR_FEW_ROWS[name][0]
+    def get(self, name: str, default: str | None) -> str | None:
+        return FOR_FEW_ROWS[name][0] if name in FOR_FEW_ROWS else default
 
-    def set(self, name: str, value: str) -> None:
+    def set(self, name: str, value: str | None = None) -> None:
         if self.is_over:
             raise ConnectionError("no server answers")
+
+    unset = set
 
 
 def test_the_error_that_ended_a_session_is_not_lost_when_its_settings_cannot_be_restored() -> None:
