@@ -39,8 +39,9 @@ from pipelines.records.open_transaction import ParkedRows, joined
 
 log = logging.getLogger(__name__)
 
-FEW_ROWS = 10_000  # change rows of a batch; with more of them compiled code pays
-SMALL_BYTES = 16 << 20  # of a table; one that is larger takes longer to read than to plan for
+# Planning for few rows costs less up to about so many change rows of a table, in a target of that size; for 2,000 rows, or for
+# 3 MiB, it costs more (benchmarks/large_batch.py). A batch of several tables is read in one task up to MOST_ROWS.
+FEW_ROWS, SMALL_BYTES, MOST_ROWS = 1_000, 1 << 20, 10_000
 
 
 def run_batch(spark: SparkSession, spec: BatchSpec, report: Report = silent, may_commit: MayCommit = allow) -> BatchResult:
@@ -56,15 +57,15 @@ def run_batch(spark: SparkSession, spec: BatchSpec, report: Report = silent, may
 
 
 def apply_batch(spark: SparkSession, spec: BatchSpec, report: Report, may_commit: MayCommit) -> BatchResult:
-    """A batch of few rows is planned for few rows, except where its changes meet a large table: MERGE, a DDL and a change of a
-    key read the table too. Large tables come last."""
+    """A batch of few rows is planned for few rows, except where its changes meet a larger table: MERGE, a DDL and a change of a
+    key read the table too. Larger tables come last."""
     translated = translation(spec.encoding, show_row_data=spec.show_row_data, single_quotes=spec.single_quotes)
     context = ApplyContext(spark, spec.pipeline, spec.scns, spec.token, translated, may_commit, report, spec.windows)
     tables = [DeltaTable(spark, task.target, task.app_id) for task in spec.tables]
     for table, task in zip(tables, spec.tables, strict=True):
         create_shadow(context, table, task)
     captured = [captured_table(spec, number, table) for number, table in enumerate(tables)]
-    has_few_rows = spec.change_rows is not None and spec.change_rows <= FEW_ROWS
+    has_few_rows = spec.change_rows is not None and spec.change_rows <= min(FEW_ROWS * len(tables), MOST_ROWS)
     results: dict[int, TableResult] = {}
     with planned_for_few_rows(spark) if has_few_rows else nullcontext():
         assembly = assemble(spark, spec, captured, report)
@@ -79,9 +80,9 @@ def apply_batch(spark: SparkSession, spec: BatchSpec, report: Report, may_commit
 
 
 def is_small(table: DeltaTable, task: TableTask, balance: RowAccount) -> bool:
-    """Return whether no large table is read for the task. The size of a table to which nothing happens is not looked up."""
+    """Return whether the task has few changes of a small table. Where nothing happens, its size is not looked up."""
     happens = balance.applied or task.ddl or task.reshape
-    return not happens or (table.bytes is not None and table.bytes <= SMALL_BYTES)
+    return not happens or (balance.applied <= FEW_ROWS and table.bytes is not None and table.bytes <= SMALL_BYTES)
 
 
 @dataclass(frozen=True, slots=True)
