@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from py4j.java_gateway import JavaClass, JavaMember, JVMView
 from pyspark.sql import SparkSession
 
 from demo.services import QUICK_JAVA
@@ -69,26 +67,8 @@ class WorkerSession:
         self.session = None
 
 
-def remember_java_names() -> None:
-    """Look up each Java class and method once. pyspark asks for the same names again and again, and Java looks for a class in
-    every jar and package before it finds it."""
-    for kind in (JVMView, JavaClass):
-        kind.__getattr__ = remembering(kind.__getattr__)
-
-
-def remembering(look_up: Callable[[Any, str], Any]) -> Callable[[Any, str], Any]:
-    def look_up_once(owner: Any, name: str) -> Any:
-        found = look_up(owner, name)
-        if isinstance(found, JavaClass | JavaMember):
-            vars(owner)[name] = found
-        return found
-
-    return look_up_once
-
-
 @pytest.fixture(scope="session")
 def worker_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerSession]:
-    remember_java_names()
     found = WorkerSession(tmp_path_factory.mktemp("warehouse"))
     yield found
     found.close()

@@ -12,6 +12,7 @@ from typing import Literal
 
 from pyspark.sql import SparkSession
 
+from pipelines.apply.java_names import remember_java_names
 from pipelines.runtime import class_archive, prepare_this_process, spark_jars
 
 DELTA = {
@@ -116,7 +117,9 @@ def open_session(
         settings.setdefault("spark.jars", ",".join(spark_jars(*places)))
     for key, value in settings.items():
         builder = builder.config(key, value)
-    return builder.getOrCreate()
+    session = builder.getOrCreate()
+    remember_java_names(session)
+    return session
 
 
 @contextmanager
