@@ -44,8 +44,7 @@ def reconcile_ledger(context: PipelineContext) -> None:
         context.ledger.correct_position(position)
     reconcile_approvals(context)  # first: versions are derived as people approved
     rebuild_tables(context)
-    if reconcile_batches(context):
-        rebuild_versions(context)
+    reconcile_batches(context)
     reconcile_gaps(context)  # after the batches: one from before a gap would release tables that the gap holds
     reconcile_drops(context)
 
@@ -107,8 +106,9 @@ def never_read(found: DeclaredGap, table: TableId) -> RedoLost:
 
 
 @crash.writer
-def reconcile_batches(context: PipelineContext) -> int:
-    """Record the batches that the ledger does not know, in the order they were applied; return their number."""
+def reconcile_batches(context: PipelineContext) -> None:
+    """Record the batches that the ledger does not know, in the order they were applied, with the versions that their DDL made:
+    in one transaction, since a batch that is known is not looked at again."""
     known = context.ledger.applied_names()
     found = [(name, batch_result(context, name)) for name in context.landing.files.names(layout.BATCHES) if name not in known]
     unknown = [(result, name) for name, result in found if result is not None]
@@ -117,7 +117,7 @@ def reconcile_batches(context: PipelineContext) -> int:
         void = superseded(context)
         with context.ledger.at_once():
             record_results(context, sorted(unknown, key=lambda u: (u[0].start_position, u[0].end)), void)
-    return len(unknown)
+            rebuild_versions(context)
 
 
 def last_batch(context: PipelineContext, until: ChainPosition | None = None) -> BatchResult | None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import count
 from pathlib import Path
 
+import pytest
+
 from pipelines.context import PipelineContext, open_context
+from pipelines.ledger import base
 from pipelines.reconcile.table_versions import known_versions
 from pipelines.reconcile.tables import captured_from
 from pipelines.records.codec import to_body
@@ -67,3 +71,39 @@ def test_a_lost_ledger_is_rebuilt_without_ddl_that_a_resetlogs_undid(tmp_path: P
     with open_context(on_disk.pipeline) as context:
         assert corrected_table(context).position == ChainPosition(SECOND, 249)
         assert [version.from_scn for version in known_versions(context, ORDERS)] == [140]
+
+
+def test_a_rebuild_that_is_killed_after_any_write_is_finished_by_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A version that stays unknown would hold its table: the dictionary has a column that no DDL added."""
+    on_disk = PipelineOnDisk(tmp_path)
+    on_disk.load(120)
+    added = DdlRow(180, 1, "0x1", 0, "SHOP", "ORDERS", 4711, "ALTER TABLE shop.orders ADD (note VARCHAR2(9))")
+    on_disk.batch(on_disk.window(100, 200, ddl=(added,)))
+
+    def killed_after(write: int) -> bool:
+        """Rebuild a lost ledger; return whether that was killed after the given write."""
+        writes = count(1)
+
+        def kill() -> None:
+            if next(writes) == write:
+                raise KeyboardInterrupt
+
+        for file in tmp_path.glob("redolake-ledger.db*"):
+            file.unlink()
+        with open_context(on_disk.pipeline) as context, monkeypatch.context() as patch:
+            patch.setattr(base, "ledger_point", kill)
+            try:
+                corrected_table(context)
+            except KeyboardInterrupt:
+                return True
+        return False
+
+    for write in count(1):
+        if not killed_after(write):
+            break
+        with open_context(on_disk.pipeline) as context:
+            corrected_table(context)
+            assert [version.from_scn for version in known_versions(context, ORDERS)] == [120, 180], write
+    assert write > 10
