@@ -84,7 +84,7 @@ def serve(folder: Path, logging: str, changes: int, target_rows: int, young: int
         out = folder / "batches" / str(number)
         spec = BatchSpec(
             "p", 1, scn, scn + step, "token", (window,), (task,), str(out / "carry"), str(out / "manifest.json"), (),
-            change_rows=changes,
+            rows=redo.num_rows,
         )  # fmt: skip
         began, cpu = time.perf_counter(), cpu_seconds()
         (result,) = run_batch(spark, spec).tables

@@ -1,5 +1,7 @@
-"""Remember the Java classes that pyspark needs for every column. It asks for class and method each time, and Java looks through
-every jar for the names without a package: 5,000 questions, and a tenth of the time, in a batch of five small tables.
+"""Look up the Java classes and methods of pyspark's column functions once.
+
+pyspark asks Java for both at every call, and Java searches every jar for a name without a package. A batch of five small tables
+had 5,000 such calls.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ class RememberedClass(JavaClass):  # type: ignore[misc]
 
 
 def remember_java_names(spark: SparkSession) -> None:
-    """Do so for all sessions of this process; it is no client of Spark Connect."""
+    """Remember them for all sessions of this process. `spark` must not be a Connect session."""
     jvm = spark.sparkContext._jvm
     assert jvm is not None
     for asked, name in ASKED_FOR.items():

@@ -56,7 +56,7 @@ FOR_FEW_ROWS = {
     "spark.sql.codegen.factoryMode": ("FALLBACK", "NO_CODEGEN"),
     "spark.sql.adaptive.enabled": ("true", "false"),
 }
-# Each task reads its plan again, which takes longer than the rows do.
+# Each task reads its plan again, which takes longer than to read few rows.
 ONE_TASK = {
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.files.minPartitionNum": "1",
@@ -118,7 +118,8 @@ def open_session(
     for key, value in settings.items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()
-    remember_java_names(session)
+    if not is_connect(session):  # Spark's own settings may ask for a Connect session here too
+        remember_java_names(session)
     return session
 
 
@@ -137,10 +138,10 @@ def session_like(spark: SparkSession) -> Iterator[SparkSession]:
 
 @contextmanager
 def planned_for_few_rows(spark: SparkSession) -> Iterator[None]:
-    """Plan the session's queries for few rows meanwhile, in one task each. How a user has set code generation and AQE, if not
-    as Spark does, stays."""
-    before = {name: spark.conf.get(name, None) for name in (*FOR_FEW_ROWS, *ONE_TASK)}
-    ours = ONE_TASK | {name: value for name, (default, value) in FOR_FEW_ROWS.items() if before[name] == default}
+    """Plan the session's queries for few rows while the block runs, then restore its settings. Code generation and AQE stay as
+    they are where the user has set them to another value than Spark's default."""
+    before = {name: spark.conf.get(name, None) for name in (*FOR_FEW_ROWS, *ONE_TASK)}  # None where it is not set
+    ours = ONE_TASK | {name: value for name, (default, value) in FOR_FEW_ROWS.items() if before[name] in (None, default)}
 
     def restore() -> None:
         for name in ours:
@@ -149,11 +150,11 @@ def planned_for_few_rows(spark: SparkSession) -> Iterator[None]:
             else:
                 spark.conf.set(name, value)
 
-    for name, value in ours.items():
-        spark.conf.set(name, value)
     try:
+        for name, value in ours.items():
+            spark.conf.set(name, value)
         yield
-    except Exception as first:
+    except BaseException as first:
         try:
             restore()
         except Exception as failed:  # the session has ended, and the first error says why

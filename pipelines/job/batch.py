@@ -39,8 +39,8 @@ from pipelines.records.open_transaction import ParkedRows, joined
 
 log = logging.getLogger(__name__)
 
-# Planning for few rows costs less up to about so many change rows of a table, in a target of that size; for 2,000 rows, or for
-# 3 MiB, it costs more (benchmarks/large_batch.py). A batch of several tables is read in one task up to MOST_ROWS.
+# Planning for few rows costs less up to FEW_ROWS changes of a table of at most SMALL_BYTES, in a batch that reads at most
+# MOST_ROWS (benchmarks/large_batch.py).
 FEW_ROWS, SMALL_BYTES, MOST_ROWS = 1_000, 1 << 20, 10_000
 
 
@@ -57,18 +57,22 @@ def run_batch(spark: SparkSession, spec: BatchSpec, report: Report = silent, may
 
 
 def apply_batch(spark: SparkSession, spec: BatchSpec, report: Report, may_commit: MayCommit) -> BatchResult:
-    """A batch of few rows is planned for few rows, except where its changes meet a larger table: MERGE, a DDL and a change of a
-    key read the table too. Larger tables come last."""
+    """Apply the batch to its tables and return its result. A batch of few rows is planned for few rows. Tables that are large,
+    or have many changes, come last, with the session's own settings: MERGE and DDL read the whole table."""
+    started = time.monotonic()
     translated = translation(spec.encoding, show_row_data=spec.show_row_data, single_quotes=spec.single_quotes)
     context = ApplyContext(spark, spec.pipeline, spec.scns, spec.token, translated, may_commit, report, spec.windows)
     tables = [DeltaTable(spark, task.target, task.app_id) for task in spec.tables]
     for table, task in zip(tables, spec.tables, strict=True):
         create_shadow(context, table, task)
     captured = [captured_table(spec, number, table) for number, table in enumerate(tables)]
-    has_few_rows = spec.change_rows is not None and spec.change_rows <= min(FEW_ROWS * len(tables), MOST_ROWS)
+    has_few_rows = spec.rows is not None and spec.rows <= MOST_ROWS
     results: dict[int, TableResult] = {}
     with planned_for_few_rows(spark) if has_few_rows else nullcontext():
-        assembly = assemble(spark, spec, captured, report)
+        assembly = assemble(spark, spec, captured)
+        assemble_seconds = round(time.monotonic() - started, 3)
+        log.info("assembled %s change rows of %s window(s) in %.1f s", assembly.rows, len(spec.windows), assemble_seconds)
+        report(f"{assembly.rows} change rows assembled")
         carried = carry_over(spark, spec.carry_out, assembly.read, captured)
         applying = time.monotonic()
         small = [n for n, table in enumerate(tables) if has_few_rows and is_small(table, spec.tables[n], assembly.balances[n])]
@@ -76,38 +80,39 @@ def apply_batch(spark: SparkSession, spec: BatchSpec, report: Report, may_commit
     apply_all(context, tables, [n for n in range(len(tables)) if n not in small], spec, assembly, results)
     apply_seconds = round(time.monotonic() - applying, 3)
     result = batch_result(spec, assembly.batch, tuple(results[n] for n in range(len(tables))), carried, assembly.rests)
-    return replace(result, assemble_seconds=assembly.seconds, apply_seconds=apply_seconds)
+    return replace(result, assemble_seconds=assemble_seconds, apply_seconds=apply_seconds)
 
 
 def is_small(table: DeltaTable, task: TableTask, balance: RowAccount) -> bool:
-    """Return whether the task has few changes of a small table. Where nothing happens, its size is not looked up."""
+    """Return whether few rows are read for the task. A table without changes and DDL counts as small; its size is not read.
+    What was read again of a table may be much, however few its changes."""
+    if task.whole or any(one.reread or one.assembled or one.rereads_rows for one in task.versions):
+        return False
     happens = balance.applied or task.ddl or task.reshape
     return not happens or (balance.applied <= FEW_ROWS and table.bytes is not None and table.bytes <= SMALL_BYTES)
 
 
 @dataclass(frozen=True, slots=True)
 class Assembly:
-    """The assembled rows: those that were `read`, and with the rows at rest all of the `batch`; each table's row account."""
+    """`read` contains the rows that were read; `batch` also counts parked rows that were not. `balances` has each table's row
+    account."""
 
     read: AssembledBatch
     batch: AssembledBatch
     rests: Sequence[ParkedRows]
     balances: Sequence[RowAccount]
-    seconds: float
+
+    @property
+    def rows(self) -> int:
+        return sum(balance.landed + balance.carried_in for balance in self.balances)
 
 
-def assemble(spark: SparkSession, spec: BatchSpec, captured: Sequence[CapturedTable], report: Report) -> Assembly:
-    started = time.monotonic()
+def assemble(spark: SparkSession, spec: BatchSpec, captured: Sequence[CapturedTable]) -> Assembly:
     rests = [] if spec.dropped else resting(spark, spec.windows, spec.parked, captured)
     carry_in = (*spec.carry_in, *(file for one in spec.parked if one not in rests for file in one.files))
     read = assemble_batch(spark, spec.scns, spec.windows, carry_in, captured, spec.container, spec.dropped, spec.doubtful_scn)
     batch = with_resting(read, rests, captured)
-    balances = check_accounts(spec, batch, captured)
-    rows = sum(balance.landed + balance.carried_in for balance in balances)
-    seconds = round(time.monotonic() - started, 3)
-    log.info("assembled %s change rows of %s window(s) in %.1f s", rows, len(spec.windows), seconds)
-    report(f"{rows} change rows assembled")
-    return Assembly(read, batch, rests, balances, seconds)
+    return Assembly(read, batch, rests, check_accounts(spec, batch, captured))
 
 
 def captured_table(spec: BatchSpec, number: int, table: DeltaTable) -> CapturedTable:
@@ -162,8 +167,8 @@ def apply_all(
     assembly: Assembly,
     results: dict[int, TableResult],
 ) -> None:
-    """Apply the tables with these numbers, `tables_at_once` side by side, and add their results. After an error that ends the
-    job no further table begins; those that have begun are finished."""
+    """Apply the tables with these numbers, `tables_at_once` side by side, and add their results to `results`. After an error
+    that ends the job no further table begins; those that have begun are finished."""
     waiting, running = deque(numbers), dict[Future[TableResult], int]()
     small = small_tables(context, tables, numbers, spec, assembly.batch)
     with ThreadPoolExecutor(spec.tables_at_once, "table") as threads:

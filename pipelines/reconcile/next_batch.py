@@ -132,7 +132,7 @@ def build_batch(
         show_row_data=context.pipeline.show_row_data,
         spark=dict(context.pipeline.spark.conf),
         tables_at_once=context.pipeline.spark.tables_at_once,
-        change_rows=sum(m.change_rows for m in windows) + sum(t.rows for t in (carried.open_transactions if carried else ())),
+        rows=sum(m.rows for m in windows) + sum(t.rows for t in (carried.open_transactions if carried else ())),
     )
 
 

@@ -167,7 +167,7 @@ class BatchSpec:
     show_row_data: bool = False  # errors may contain the redo text of rows that cannot be decoded
     parked: tuple[ParkedRows, ...] = ()
     tables_at_once: int = 2
-    change_rows: int | None = None  # of the windows and of the transactions that are open at `start`; None where not known
+    rows: int | None = None  # landed in the windows, START and COMMIT too, and carried in; None where nobody counted them
 
     @property
     def scns(self) -> ScnRange:

@@ -134,6 +134,10 @@ class WindowManifest:
         return ChainPosition(self.resetlogs_id, self.end)
 
     @property
+    def rows(self) -> int:
+        return sum(self.counts.values())
+
+    @property
     def change_rows(self) -> int:
         """The number of change rows; counts of other rows have a name that starts with `* `."""
         return sum(count for name, count in self.counts.items() if not name.startswith("* "))

@@ -11,7 +11,7 @@ import pytest
 from pipelines.apply import table as apply_table
 from pipelines.apply.session import FOR_FEW_ROWS, ONE_TASK, session_like
 from pipelines.job import batch as job
-from pipelines.job.batch import FEW_ROWS
+from pipelines.job.batch import MOST_ROWS
 from tests.integration.spark.landing import land
 from tests.integration.spark.specs import batch_spec, committed, contents, loaded, task
 from tests.integration.spark.test_batch import insert
@@ -22,25 +22,34 @@ WHOLE_STAGE, FACTORY, ADAPTIVE = FOR_FEW_ROWS
 SHUFFLE, FILES, SNAPSHOT = ONE_TASK
 GIVEN = {WHOLE_STAGE: "true", FACTORY: "FALLBACK", ADAPTIVE: "true", SHUFFLE: "200", FILES: None, SNAPSHOT: "50"}
 FOR_FEW = {WHOLE_STAGE: "false", FACTORY: "NO_CODEGEN", ADAPTIVE: "false", SHUFFLE: "1", FILES: "1", SNAPSHOT: "1"}
+UNSET = dict.fromkeys(GIVEN)
 OWN_FACTORY = {FACTORY: "CODEGEN_ONLY"}
 
 
 @pytest.mark.parametrize(
     ("own", "rows", "small_bytes", "in_assembly", "in_merge"),
     [
-        ({}, FEW_ROWS, job.SMALL_BYTES, FOR_FEW, FOR_FEW),
-        ({}, FEW_ROWS, 0, FOR_FEW, GIVEN),
-        ({}, FEW_ROWS + 1, job.SMALL_BYTES, GIVEN, GIVEN),
+        ({}, MOST_ROWS, job.SMALL_BYTES, FOR_FEW, FOR_FEW),
+        (UNSET, MOST_ROWS, job.SMALL_BYTES, FOR_FEW, FOR_FEW),
+        ({}, MOST_ROWS, 0, FOR_FEW, GIVEN),
+        ({}, MOST_ROWS + 1, job.SMALL_BYTES, GIVEN, GIVEN),
         ({}, None, job.SMALL_BYTES, GIVEN, GIVEN),
-        (OWN_FACTORY, FEW_ROWS, job.SMALL_BYTES, FOR_FEW | OWN_FACTORY, FOR_FEW | OWN_FACTORY),
+        (OWN_FACTORY, MOST_ROWS, job.SMALL_BYTES, FOR_FEW | OWN_FACTORY, FOR_FEW | OWN_FACTORY),
     ],
-    ids=["few rows", "a large table", "more rows", "rows that nobody counted", "a setting of the user"],
+    ids=[
+        "few rows",
+        "few rows and no settings",
+        "a large table",
+        "more rows",
+        "rows that nobody counted",
+        "a setting of the user",
+    ],
 )
 def test_a_batch_is_planned_by_the_number_of_its_rows_and_the_size_of_its_tables(
     spark,
     tmp_path: Path,
     monkeypatch,
-    own: dict[str, str],
+    own: dict[str, str | None],
     rows: int | None,
     small_bytes: int,
     in_assembly: dict[str, str | None],
@@ -63,12 +72,11 @@ def test_a_batch_is_planned_by_the_number_of_its_rows_and_the_size_of_its_tables
             return call
 
         for name, value in {**GIVEN, **own}.items():
-            if value is not None:
-                session.conf.set(name, value)
+            session.conf.unset(name) if value is None else session.conf.set(name, value)
         monkeypatch.setattr(job, "SMALL_BYTES", small_bytes)
         monkeypatch.setattr(job, "assemble_batch", noting(job.assemble_batch))
         monkeypatch.setattr(apply_table, "merge", noting(apply_table.merge))
-        result = job.run_batch(session, batch_spec(tmp_path, [window], [mine], change_rows=rows))
+        result = job.run_batch(session, batch_spec(tmp_path, [window], [mine], rows=rows))
 
         assert (result.tables[0].error, contents(mine)) == (None, {1: "a", 9: "z"})
         assert noted == [in_assembly, in_merge]

@@ -11,7 +11,6 @@ from pipelines.apply import session
 from pipelines.apply.session import (
     COMPILES_ALL,
     EXECUTOR_JAVA_OPTIONS,
-    FOR_FEW_ROWS,
     JAVA_OPTIONS,
     planned_for_few_rows,
     spark_conf,
@@ -74,7 +73,7 @@ class EndedSession:
         self.conf, self.is_over = self, False
 
     def get(self, name: str, default: str | None) -> str | None:
-        return FOR_FEW_ROWS[name][0] if name in FOR_FEW_ROWS else default
+        return default
 
     def set(self, name: str, value: str | None = None) -> None:
         if self.is_over:
