@@ -41,7 +41,7 @@ log = logging.getLogger(__name__)
 
 # Planning for few rows costs less up to FEW_ROWS changes of a table of at most SMALL_BYTES, in a batch that reads at most
 # MOST_ROWS (benchmarks/large_batch.py).
-FEW_ROWS, SMALL_BYTES, MOST_ROWS = 1_000, 1 << 20, 10_000
+FEW_ROWS, SMALL_BYTES, MOST_ROWS = 5_000, 4 << 20, 10_000
 
 
 def run_batch(spark: SparkSession, spec: BatchSpec, report: Report = silent, may_commit: MayCommit = allow) -> BatchResult:
