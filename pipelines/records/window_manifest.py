@@ -135,6 +135,7 @@ class WindowManifest:
 
     @property
     def rows(self) -> int:
+        """The number of landed rows, those of START and COMMIT too."""
         return sum(self.counts.values())
 
     @property
