@@ -108,7 +108,7 @@ def never_read(found: DeclaredGap, table: TableId) -> RedoLost:
 @crash.writer
 def reconcile_batches(context: PipelineContext) -> None:
     """Record the batches that the ledger does not know, in the order they were applied, with the versions that their DDL made:
-    in one transaction, since a batch that is known is not looked at again."""
+    in one transaction, since a recorded batch is never read again."""
     known = context.ledger.applied_names()
     found = [(name, batch_result(context, name)) for name in context.landing.files.names(layout.BATCHES) if name not in known]
     unknown = [(result, name) for name, result in found if result is not None]
