@@ -34,7 +34,7 @@ FolderOption = Annotated[Path, typer.Option(help="Working folder. Its old conten
 def run(
     context: typer.Context,
     keep: Annotated[bool, typer.Option("--keep", help="Keep all processes running at the end, until Ctrl-C.")] = False,
-    seconds: Annotated[int, typer.Option(help="How long the workload runs after the snapshot.", min=5)] = 20,
+    seconds: Annotated[int, typer.Option(help="How long the workload runs after the snapshot.", min=5)] = 10,
     rate: Annotated[float, typer.Option(help="Transactions per second of the workload.", min=1)] = 20.0,
     scenario: ScenarioOption = None,
     folder: FolderOption = Path(".demo"),

@@ -33,7 +33,7 @@ class Walkthrough:
     services: Services
     processes: DemoProcesses
     console: Console
-    workload_seconds: int = 20
+    workload_seconds: int = 10
     rate: float = 20.0
     started: float = field(default_factory=time.monotonic)
     printed_windows: set[str] = field(default_factory=set)
