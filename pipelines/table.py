@@ -325,6 +325,11 @@ class TableVersion:
         return self.choice.unsupported == "reread" and any(map(is_unshown, types))
 
     @property
+    def changes_are_rows(self) -> bool:
+        """Return whether each change is one row of the redo: no rows or values are read again, and none are assembled."""
+        return not (self.reread or self.assembled or self.rereads_rows)
+
+    @property
     def has_large_objects(self) -> bool:
         """Return whether it has a column whose changes LogMiner may show as operations of their own: on large objects, XML
         documents, extended strings."""

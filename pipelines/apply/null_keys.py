@@ -28,8 +28,7 @@ NOTHING = "N"  # the op of changes that leave as many rows as there were
 
 def may_be_null(version: TableVersion) -> bool:
     """Return whether a column of the key may be NULL, and rows with a NULL there are known by all their columns."""
-    by_row = not (version.reread or version.assembled or version.rereads_rows)
-    whole = version.key_kind == "columns" and version.organization != "index" and by_row
+    whole = version.key_kind == "columns" and version.organization != "index" and version.changes_are_rows
     return whole and any(version.column(i).nullable for i in version.key if i != ROWID_COLUMN)
 
 

@@ -76,7 +76,7 @@ class SmallTables:
 
 def small_table(context: ApplyContext, table: DeltaTable, task: TableTask, changes_of: ChangesOf) -> TableRange | None:
     """Return the table if it has a single commit range of few changes, with no DDL and no large objects; else None."""
-    if table.log is None or any(one.reread or one.assembled or one.rereads_rows for one in task.versions):
+    if table.log is None or not all(one.changes_are_rows for one in task.versions):
         return None
     try:
         ranges = plan_commit_ranges(task, context.scns, -1 if table.position is None else table.position)

@@ -86,7 +86,7 @@ def apply_batch(spark: SparkSession, spec: BatchSpec, report: Report, may_commit
 def is_small(table: DeltaTable, task: TableTask, balance: RowAccount) -> bool:
     """Return whether few rows are read for the task. A table without changes and DDL counts as small; its size is not read.
     What was read again of a table may be much, however few its changes."""
-    if task.whole or any(one.reread or one.assembled or one.rereads_rows for one in task.versions):
+    if task.whole or not all(one.changes_are_rows for one in task.versions):
         return False
     happens = balance.applied or task.ddl or task.reshape
     return not happens or (balance.applied <= FEW_ROWS and table.bytes is not None and table.bytes <= SMALL_BYTES)

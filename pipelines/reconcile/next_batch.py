@@ -108,6 +108,7 @@ def build_batch(
     gaps = gaps_after(context, before)
     check_continuity(windows, before, gaps)
     carried = None if gaps else before  # a transaction that was open at a declared gap cannot be completed
+    still_open = carried.open_transactions if carried else ()
     token = uuid.uuid4().hex if catch_up_of is None else f"{catch_up_of}:{uuid.uuid4().hex}"
     name = batch_name(resetlogs_id, start, end, attempt_of(token) if catch_up_of else "")
     location = context.landing.files.location
@@ -118,12 +119,12 @@ def build_batch(
         end=end,
         token=token,
         windows=tuple(landed_window(context, m) for m in windows),
-        tables=build_tasks(context, windows, before, entries, bool(gaps), carried.open_transactions if carried else ()),
+        tables=build_tasks(context, windows, before, entries, bool(gaps), still_open),
         carry_out=location(layout.batch_carry(name, attempt_of(token))),
         manifest=location(layout.batch_manifest(name)),
         carry_in=carried.carry_files if carried else (),
         parked=carried.parked if carried else (),
-        open_in=carried.open_transactions if carried else (),
+        open_in=still_open,
         dropped=drops_in_effect(drops(context), context.landing.gaps.all(), before, windows[0].start_position, end),
         container=context.pipeline.source.container,
         doubtful_scn=windows[-1].doubtful_scn,  # only the last window of an incarnation ends at a RESETLOGS
@@ -132,7 +133,7 @@ def build_batch(
         show_row_data=context.pipeline.show_row_data,
         spark=dict(context.pipeline.spark.conf),
         tables_at_once=context.pipeline.spark.tables_at_once,
-        rows=sum(m.rows for m in windows) + sum(t.rows for t in (carried.open_transactions if carried else ())),
+        rows=sum(m.rows for m in windows) + sum(t.rows for t in still_open),
     )
 
 
