@@ -12,13 +12,9 @@ from pipelines.errors import Terminal
 from tests.fix_shop import Shop
 from tests.integration.test_pipeline import differences
 from tests.integration.test_resnapshot import begun, no_spark, parts, run  # noqa: F401
+from tests.lost_ledger import lose_ledger
 
 LATER = "INSERT INTO parts VALUES (3, 'C', 30)"
-
-
-def lose_ledger(shop: Shop) -> None:
-    for file in (shop.folder / "landing").glob("redolake-ledger.db*"):
-        file.unlink()
 
 
 def test_a_ddl_is_ignored_once_by_approval(shop: Shop, no_spark: Any) -> None:  # noqa: F811
@@ -52,7 +48,7 @@ def test_an_approved_ddl_is_followed_again_after_the_ledger_was_lost(shop: Shop,
     run(shop, pipeline, no_spark)
     steps.approve_ddl(pipeline, "SHOP.PARTS", "evolve", reason="no larger value is left", by="ann")
     run(shop, pipeline, no_spark)
-    lose_ledger(shop)
+    lose_ledger(shop.folder / "landing")
     shop.run_sql("INSERT INTO parts VALUES (4, 'D', 40)")
     run(shop, pipeline, no_spark)
 
@@ -71,7 +67,7 @@ def test_versions_after_a_followed_truncate_are_known_again_after_the_ledger_was
     pipeline = begun(shop, no_spark, on={"truncate": "follow"})
     shop.run_sql("TRUNCATE TABLE parts", "ALTER TABLE parts ADD (shelf NUMBER(3))", "INSERT INTO parts VALUES (3, 'C', 30, 7)")
     run(shop, pipeline, no_spark)
-    lose_ledger(shop)
+    lose_ledger(shop.folder / "landing")
     shop.run_sql("INSERT INTO parts VALUES (4, 'D', 40, 8)")
     run(shop, pipeline, no_spark)
 

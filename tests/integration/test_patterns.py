@@ -12,6 +12,7 @@ from pipelines.errors import ConfigurationError
 from pipelines.source.session import OracleSession
 from pipelines.steps.run import capture
 from tests.fix_shop import Shop
+from tests.lost_ledger import lose_ledger
 
 LOGGED = "ALTER TABLE {} ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS"
 
@@ -113,8 +114,7 @@ def test_the_tables_of_a_pattern_are_in_each_window_and_survive_the_loss_of_the_
     pipeline = parts.pipeline(tables=["SHOP.A_*", "!SHOP.A_TMP_*"])
     steps.begin_snapshot(pipeline, parts.params)
     plan_and_land(parts, pipeline)
-    for file in (parts.folder / "landing").glob("redolake-ledger.db*"):
-        file.unlink()
+    lose_ledger(parts.folder / "landing")
     steps.plan_next_window(pipeline, parts.params)  # rebuilds the ledger
 
     assert set(states(pipeline)) == {"SHOP.A_PARTS", "SHOP.A_BINS"}

@@ -16,6 +16,7 @@ from pipelines.steps.run import apply, capture, spark_when_needed
 from pipelines.table import TableId
 from tests.fix_shop import Shop
 from tests.integration.test_pipeline import TWO_TABLES, caught_up, differences, parts_pipeline
+from tests.lost_ledger import lose_ledger
 from tests.plain_lake import PlainLake
 from tests.tenant import open_tenant
 
@@ -71,8 +72,7 @@ def test_a_table_whose_scn_is_out_of_reach_is_read_again_without_the_others(
     taken = steps.take_snapshot(pipeline, source=shop.params, spark=no_spark, report=lambda _: shop.oracle.database.tick())
     loaded = {table.table: table.scn for table in taken.tables}
     shop.work(30, seed=3)
-    for file in (shop.folder / "landing").glob("redolake-ledger.db*"):
-        file.unlink()  # the rebuilt ledger knows each table's own SCN
+    lose_ledger(shop.folder / "landing")  # the rebuilt ledger knows each table's own SCN
     caught_up(shop, pipeline, no_spark)
 
     reads = {table: len(list((shop.folder / "landing").rglob(f"{table}/*/snapshot.json"))) for table in loaded}
@@ -123,8 +123,7 @@ def test_a_lost_ledger_is_rebuilt_from_what_is_landed(shop: Shop, no_spark: str)
     steps.take_snapshot(pipeline, source=shop.params, spark=no_spark)
     shop.work(30)
     caught_up(shop, pipeline, no_spark)
-    for file in (shop.folder / "landing").glob("redolake-ledger.db*"):
-        file.unlink()
+    lose_ledger(shop.folder / "landing")
     shop.work(30, seed=5)
     caught_up(shop, pipeline, no_spark)
 
@@ -186,8 +185,7 @@ def test_batches_applied_during_a_new_snapshot_survive_the_loss_of_the_ledger(sh
     caught_up(shop, pipeline, no_spark)
     load = steps.prepare_snapshot_load(pipeline, {"SHOP.PARTS": begun.scn}, replace=True)
     steps.run_spark_job(pipeline, load, no_spark)
-    for file in (shop.folder / "landing").glob("redolake-ledger.db*"):
-        file.unlink()
+    lose_ledger(shop.folder / "landing")
     caught_up(shop, pipeline, no_spark)
 
     assert differences(shop, pipeline) == {}
@@ -285,8 +283,7 @@ def test_an_older_copy_of_the_ledger_is_corrected(shop: Shop, no_spark: str) -> 
     )
     caught_up(shop, pipeline, no_spark)
     steps.take_snapshot(pipeline, ["SHOP.PARTS"], replace=True, source=shop.params, spark=no_spark)
-    for file in ledger.parent.glob("redolake-ledger.db*"):
-        file.unlink()
+    lose_ledger(ledger.parent)
     ledger.write_bytes(copy)
     shop.run_sql("ALTER TABLE parts ADD (spare NUMBER(5))", "UPDATE parts SET spare = 7, shelf = 'B' WHERE id = 900001")
     caught_up(shop, pipeline, no_spark)

@@ -11,6 +11,7 @@ from pipelines import steps
 from pipelines.errors import RedoLost, Terminal
 from tests.fix_shop import Shop
 from tests.losing_pipeline import LosingPipeline, check_new_incarnation
+from tests.lost_ledger import lose_ledger
 from tests.plain_lake import PlainLake
 
 
@@ -107,8 +108,7 @@ def test_tables_continue_after_a_declared_gap_that_stays_visible_until_new_snaps
     assert (compared.tables[0].missing_rows, compared.tables[0].differing_cells) == (3, 1)
     assert compared.declared_gaps == (found,)
 
-    for file in (without_delta.shop.folder / "landing").glob("redolake-ledger.db*"):
-        file.unlink()
+    lose_ledger(without_delta.shop.folder / "landing")
     assert without_delta.status().lacks_ledger
     without_delta.plan()
     rebuilt = replace(found, from_at=None)  # the ledger alone knew when the last window before the gap ended

@@ -15,6 +15,7 @@ from pipelines.errors import ConfigurationError
 from pipelines.steps.run import capture
 from tests.fix_shop import Shop, open_shop
 from tests.integration.test_pipeline import caught_up
+from tests.lost_ledger import lose_ledger
 from tests.plain_lake import PlainLake
 
 
@@ -179,8 +180,7 @@ def test_a_lost_ledger_knows_a_rename_that_was_followed(shop: Shop, lake: PlainL
     edited = renamed(shop, ITEMS="ARTICLES")
     insert(shop, "articles", 2, "after")
     caught_up(shop, edited, "no Spark")
-    for file in (shop.folder / "landing").glob("redolake-ledger.db*"):
-        file.unlink()
+    lose_ledger(shop.folder / "landing")
     insert(shop, "articles", 3, "later")
     caught_up(shop, edited, "no Spark")
 

@@ -15,6 +15,7 @@ from pipelines.reconcile.dropped_transactions import DropReport
 from pipelines.steps.transactions import OpenTransactionReport
 from tests.delta_table import delta_rows
 from tests.fix_shop import Shop
+from tests.lost_ledger import lose_ledger
 from tests.source_comparison import compare_with_source
 
 pytestmark = pytest.mark.spark
@@ -71,8 +72,7 @@ class OpenTransactions:
         return self.delta("parts"), self.delta("bins")
 
     def lose_ledger(self) -> None:
-        for file in (self.shop.folder / "landing").glob("redolake-ledger.db*"):
-            file.unlink()
+        lose_ledger(self.shop.folder / "landing")
 
     def last_manifest(self) -> Path:
         return max((self.shop.folder / "landing" / "shop" / "batches").glob("*/manifest.json"))

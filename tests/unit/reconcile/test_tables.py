@@ -15,6 +15,7 @@ from pipelines.records.codec import to_body
 from pipelines.records.window_manifest import DdlRow
 from pipelines.scn import ChainPosition, Scn
 from pipelines.table import TableId
+from tests.lost_ledger import lose_ledger
 from tests.unit.reconcile.pipeline_on_disk import (
     OPEN,
     ORDERS,
@@ -66,8 +67,7 @@ def test_a_lost_ledger_is_rebuilt_without_ddl_that_a_resetlogs_undid(tmp_path: P
     on_disk.declare_gap(200, 130, "snapshot", end_in=SECOND, snapshot_scn=120)
     on_disk.load(140, SECOND)
     on_disk.batch(on_disk.window(130, 250, SECOND))
-    for file in tmp_path.glob("redolake-ledger.db*"):
-        file.unlink()
+    lose_ledger(tmp_path)
     with open_context(on_disk.pipeline) as context:
         assert corrected_table(context).position == ChainPosition(SECOND, 249)
         assert [version.from_scn for version in known_versions(context, ORDERS)] == [140]
@@ -90,8 +90,7 @@ def test_a_rebuild_that_is_killed_after_any_write_is_finished_by_the_next(
             if next(writes) == write:
                 raise KeyboardInterrupt
 
-        for file in tmp_path.glob("redolake-ledger.db*"):
-            file.unlink()
+        lose_ledger(tmp_path)
         with open_context(on_disk.pipeline) as context, monkeypatch.context() as patch:
             patch.setattr(base, "ledger_point", kill)
             try:

@@ -48,6 +48,7 @@ from pipelines.steps.snapshot import prepare_snapshot_load, record_snapshot_load
 from pipelines.steps.spark_jobs import run_spark_job
 from pipelines.table import TableId
 from tests.killed import Killed
+from tests.lost_ledger import lose_ledger
 from tests.unit.records.samples import TABLE
 
 DBID, RESETLOGS_ID = 7, 11
@@ -305,8 +306,7 @@ class History:
 
     def lose_ledger(self) -> None:
         self.ledgers.close()
-        for file in self.folder.glob("redolake-ledger.db*"):
-            file.unlink()
+        lose_ledger(self.folder)
 
     def put_back_ledger(self) -> None:
         self.lose_ledger()

@@ -20,6 +20,7 @@ from pipelines.records.batch_spec import BatchSpec
 from pipelines.steps import leases as leases_steps
 from pipelines.steps.apply import record_batch
 from pipelines.steps.leases import kept_lease, take_apply_lease
+from tests.lost_ledger import lose_ledger
 from tests.waiting import wait_until
 
 
@@ -191,8 +192,7 @@ def test_a_job_that_writes_no_live_table_needs_no_lease(pipeline, prepared):
 def test_a_lost_ledger_gives_no_token_a_second_time(pipeline):
     with open_context(pipeline) as context:
         before = take_apply_lease(context)
-    for file in Path(pipeline.landing).glob("redolake-ledger.db*"):
-        file.unlink()
+    lose_ledger(Path(pipeline.landing))
 
     with open_context(pipeline) as context:
         assert take_apply_lease(context).token > before.token
