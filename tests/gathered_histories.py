@@ -121,8 +121,12 @@ def set_apart(rows: Sequence[Row], number: int) -> list[Row]:
 
 def defined(rows: Sequence[Row], table: str, begun: int) -> Dispositions:
     changes = assemble([row for row in rows if row["operation_code"] in ENDS or row["table_name"] == table], position=begun)
+    # In the reference a commit that nobody knows has thread 0 and no RS_ID.
     by_row = {
-        (change.row["slice"], change.row["ordinal"]): (change.disposition, *(change.commit or (None, None, None)))
+        (change.row["slice"], change.row["ordinal"]): (
+            change.disposition,
+            *(one or None for one in change.commit or (0, 0, "")),
+        )
         for change in changes
     }
     return Dispositions(any(change.problem for change in changes), by_row)
