@@ -17,6 +17,7 @@ from airflow.triggers.base import BaseTrigger, TriggerEvent
 
 from pipelines.airflow.connections import connection_json
 from pipelines.errors import RedolakeError
+from pipelines.pauses import growing_pauses
 
 
 class SourceTrigger(BaseTrigger):
@@ -34,9 +35,8 @@ class SourceTrigger(BaseTrigger):
         return f"{__name__}.{type(self).__name__}", {name: getattr(self, name) for name in names}
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
-        pause = self.first_seconds
         self.log.info("%s: Oracle does not answer; waiting for it until %s", self.pipeline, self.until)
-        while True:
+        for pause in growing_pauses(self.most_seconds, self.first_seconds):
             left = (datetime.fromisoformat(self.until) - datetime.now(UTC)).total_seconds()
             await asyncio.sleep(max(0.0, min(pause, left)))
             try:
@@ -50,7 +50,6 @@ class SourceTrigger(BaseTrigger):
             if left <= pause:
                 yield self.event("Oracle still does not answer")
                 return
-            pause = min(2 * pause, self.most_seconds)
 
     def is_back(self) -> bool:
         from pipelines import steps
@@ -64,22 +63,24 @@ class SourceTrigger(BaseTrigger):
 
 
 class ArchivedLogTrigger(BaseTrigger):
-    """Fires when the log appears, when a check fails, or at `until` (ISO 8601, UTC), whichever is first."""
+    """Fires when the log appears, when a check fails, or at `until` (ISO 8601, UTC), whichever is first.
 
-    def __init__(self, pipeline: str, connection: str, awaited: dict[str, int], every_seconds: float, until: str) -> None:
+    The pauses between checks grow to `most_seconds`: a log that is being archived comes within seconds."""
+
+    def __init__(self, pipeline: str, connection: str, awaited: dict[str, int], most_seconds: float, until: str) -> None:
         super().__init__()
         self.pipeline, self.connection, self.awaited = pipeline, connection, awaited
-        self.every_seconds, self.until = every_seconds, until
+        self.most_seconds, self.until = most_seconds, until
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
-        names = ("pipeline", "connection", "awaited", "every_seconds", "until")
+        names = ("pipeline", "connection", "awaited", "most_seconds", "until")
         return f"{__name__}.{type(self).__name__}", {name: getattr(self, name) for name in names}
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
         thread, sequence, scn = (self.awaited[name] for name in ("thread", "sequence", "scn"))
         log = f"the archived log with sequence {sequence} of redo thread {thread} (SCN {scn})"
         self.log.info("%s: waiting for %s until %s", self.pipeline, log, self.until)
-        while True:
+        for pause in growing_pauses(self.most_seconds):
             try:
                 # The driver's calls block, and all triggers share the event loop.
                 waits = await asyncio.to_thread(self.is_still_awaited)
@@ -93,7 +94,7 @@ class ArchivedLogTrigger(BaseTrigger):
             if left <= 0:
                 yield self.event(f"{log} is overdue")
                 return
-            await asyncio.sleep(min(self.every_seconds, left))
+            await asyncio.sleep(min(pause, left))
 
     def is_still_awaited(self) -> bool:
         from pipelines import steps

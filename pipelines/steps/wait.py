@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pipelines.config import Pipeline, WindowLimits
 from pipelines.context import Report
 from pipelines.errors import LogOverdue, SourceUnavailable
+from pipelines.pauses import growing_pauses
 from pipelines.redo import Position
 from pipelines.scn import Scn
 from pipelines.source import ConnectParams, RetryRule, Source, connect_params, open_source, read_current_scn, read_redo_facts
@@ -72,11 +73,13 @@ def await_log(
     params = source or connect_params(pipeline.source.connection, os.environ)
     began = reported = time.monotonic()
     report(f"waiting for {awaited}")
-    while retried(lambda: is_still_awaited(awaited, params)):
+    for pause in growing_pauses(pipeline.wait_looks_every_seconds):
+        if not retried(lambda: is_still_awaited(awaited, params)):
+            return
         if time.monotonic() - reported >= pipeline.wait_warns_after_minutes * 60:
             reported = time.monotonic()
             report(str(log_overdue(awaited, (reported - began) / 60)))
-        time.sleep(pipeline.wait_looks_every_seconds)
+        time.sleep(pause)
 
 
 def log_overdue(awaited: AwaitedLog, minutes: float) -> LogOverdue:

@@ -68,6 +68,12 @@ def test_the_trigger_checks_until_the_log_is_there(steps):
     assert len(steps.calls) == 3
 
 
+def test_a_log_that_is_being_archived_is_found_within_seconds_however_long_the_later_pauses(steps):
+    steps.answers("is_still_awaited", in_turn(True, False))
+
+    assert "is no longer awaited" in fired(waiting(every=600))["because"]
+
+
 def test_the_trigger_uses_the_pipelines_connection(steps, monkeypatch):
     asked = []
     monkeypatch.setattr(steps, "is_still_awaited", lambda *args: asked.append(args) or False, raising=False)
@@ -102,7 +108,7 @@ def test_a_blocked_check_does_not_delay_other_triggers(steps, monkeypatch):
 def test_the_trigger_ends_at_the_deadline_after_a_last_check(steps):
     steps.answers("is_still_awaited", True)
 
-    assert "is overdue" in fired(waiting(until=0.02, every=60))["because"]
+    assert "is overdue" in fired(waiting(until=0.01, every=60))["because"]
     assert len(steps.calls) == 2
 
 
