@@ -92,6 +92,12 @@ class MeasuredServices(Services):
     def standin_command(self) -> list[str]:
         return [*super().standin_command(), "--archive-lag-target", "0"]
 
+    def spark_command(self) -> list[str]:
+        """Start a server as a user would, which stays up for days: without the demo's settings for a short run."""
+        command = [sys.executable, "-m", "pipelines.job.connect_server", "--port", str(self.spark_port), "--memory", "1g"]
+        settings = {"spark.log.level": "WARN", "spark.sql.warehouse.dir": str(self.folder / "spark-warehouse"), **self.conf}
+        return [*command, *(f"--conf={key}={value}" for key, value in settings.items())]
+
 
 # --- One round ---------------------------------------------------------------------------------------------------------------
 
@@ -398,7 +404,7 @@ def main() -> None:
     arguments.add_argument("--rounds", type=int, default=5)
     arguments.add_argument("--warm-up", type=int, default=2, help="rounds before, which are not counted")
     arguments.add_argument("--schedule", default="every 10s", help="of the capture DAG")
-    arguments.add_argument("--conf", action="append", default=[], metavar="KEY=VALUE", help="of Spark, for follow and submit")
+    arguments.add_argument("--conf", action="append", default=[], metavar="KEY=VALUE", help="of Spark")
     arguments.add_argument("--airflow", action="append", default=[], metavar="VARIABLE=VALUE", help="of Airflow's processes")
     arguments.add_argument("--keep", type=Path, help="an empty folder for all files, which stays")
     arguments.add_argument("--json", type=Path, help="write the figures of every round to this file")
