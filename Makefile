@@ -66,7 +66,7 @@ test-fast: $(STAMP) ## Run the first check: no Spark, no Airflow, no whole pipel
 	@$(PYTEST) -m "not spark and not airflow and not slow" $(ARGS)
 
 HUNTS = tests/e2e/test_kills_everywhere.py tests/e2e/test_compose_services.py tests/integration/test_histories.py tests/integration/test_table_lives.py \
-	tests/integration/test_objects_from_redo.py tests/integration/test_pipeline.py tests/integration/spark/test_assemble.py \
+	tests/integration/test_objects_from_redo.py tests/integration/test_pipeline.py tests/integration/spark/test_assembled_histories.py \
 	tests/integration/spark/test_batch.py tests/integration/test_key_logging.py tests/integration/test_schemas.py \
 	tests/unit/steps/test_any_order.py
 EXAMPLES = 200

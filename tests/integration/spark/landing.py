@@ -18,6 +18,7 @@ OPERATIONS = {
     1: "INSERT", 2: "DELETE", 3: "UPDATE", 5: "DDL", 6: "START", 7: "COMMIT", 10: "LOB_WRITE", 36: "ROLLBACK",
     255: "UNSUPPORTED",
 }  # fmt: skip
+COORDINATOR = "9.9.9"  # the transaction of the session whose statement parallel servers run
 
 
 def a_row(ordinal: int, scn: int, code: int, **more: Any) -> dict[str, Any]:
@@ -27,6 +28,11 @@ def a_row(ordinal: int, scn: int, code: int, **more: Any) -> dict[str, Any]:
     if code in (1, 2, 3):
         fixed |= {"seg_owner": "SHOP", "table_name": "T", "object_id": 7, "row_id": "AAA", "sql_redo": "x"}
     return {**fixed, **more}
+
+
+def server_row(ordinal: int, scn: int, code: int, xid: str, **more: Any) -> dict[str, Any]:
+    """Return one redo row of a parallel server of COORDINATOR, or the end of its transaction."""
+    return a_row(ordinal, scn, code, **{"xid": xid, "pxid": COORDINATOR, "row_id": xid, **more})
 
 
 def land(folder: Path, start: int, end: int, rows: Iterable[Mapping[str, Any]]) -> LandedWindow:
