@@ -145,17 +145,19 @@ class Services:
         command = [sys.executable, "-m", "standin", "workload", "--dsn", self.pdb_dsn, "--output", "json"]
         return [*command, "--seconds", str(seconds), "--rate", str(rate), "--sessions", "3"]
 
-    def spark_command(self) -> list[str]:
-        settings = {
-            "spark.log.level": "WARN",
-            "spark.sql.warehouse.dir": str(self.folder / "spark-warehouse"),
-            # The server runs for minutes over thousands of rows: compiling costs more than it saves.
+    def spark_settings(self) -> dict[str, str]:
+        """Return the settings of a server that runs for minutes over thousands of rows: compiling costs more than it saves."""
+        return {
             "spark.driver.extraJavaOptions": QUICK_JAVA,
             "spark.default.parallelism": "2",
             "spark.sql.codegen.wholeStage": "false",
             "spark.sql.codegen.factoryMode": "NO_CODEGEN",
             "spark.sql.adaptive.enabled": "false",
         }
+
+    def spark_command(self) -> list[str]:
+        warehouse = str(self.folder / "spark-warehouse")
+        settings = {"spark.log.level": "WARN", "spark.sql.warehouse.dir": warehouse, **self.spark_settings()}
         command = [sys.executable, "-m", "pipelines.job.connect_server", "--port", str(self.spark_port), "--memory", "1g"]
         return [*command, *(f"--conf={key}={value}" for key, value in settings.items())]
 
