@@ -113,9 +113,7 @@ class Pipeline(Settings):
         description="how long a run waits for a log that is due before it fails with LogOverdue; the next run keeps waiting",
     )
     wait_looks_every_seconds: float = Field(
-        30,
-        gt=0,
-        description="longest pause between two checks while waiting for a log; they grow from 1 s",
+        30, gt=0, description="longest pause between two checks while waiting for a log; they grow from 1 s"
     )
     lease_wait_minutes: float = Field(
         60, ge=0, description="how long a step waits while another run writes the same tables, before it fails with LeaseHeld"

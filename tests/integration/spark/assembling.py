@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
-
 from pipelines.assemble.assembled import assemble_batch
 from pipelines.assemble.captured_tables import CapturedTable
 from pipelines.assemble.carry import rows_to_carry
@@ -33,11 +31,6 @@ def assembled_rows(
     window = land(tmp_path / f"w{start}", start, end, rows)
     table = CapturedTable(0, T.id, T.object_ids, position=position, stop_scn=end)
     return assemble_batch(spark, ScnRange(start, end), [window], carry or [], [table], "FREEPDB1")
-
-
-def assemble_rows(spark, tmp_path: Path, rows: list[dict[str, Any]]) -> Any:
-    found = assembled_rows(spark, tmp_path, rows)
-    return found.accounting, found.input_counts
 
 
 @dataclass(frozen=True)
@@ -77,10 +70,6 @@ def set_apart(row: dict[str, Any], n: int) -> dict[str, Any]:
 def carried_over(found: Any, folder: Path) -> list[str]:
     rows_to_carry(found.changes, found.rows, found.input_counts.parallel_rows > 0).write.parquet(str(folder))
     return [str(file) for file in folder.glob("*.parquet")]
-
-
-def carried_rows(files: list[str]) -> list[dict[str, Any]]:
-    return [row for file in files for row in pq.read_table(file).to_pylist()]
 
 
 def dispositions(found: Any) -> dict[tuple[str, int], str]:

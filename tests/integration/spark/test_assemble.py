@@ -19,14 +19,7 @@ from pipelines.records.open_transaction import OpenTransaction
 from pipelines.redo import NO_ROWID
 from pipelines.scn import ScnRange
 from pipelines.table import TableId
-from tests.integration.spark.assembling import (
-    T,
-    assemble_rows,
-    assembled_cases,
-    assembled_rows,
-    carried_over,
-    dispositions,
-)
+from tests.integration.spark.assembling import T, assembled_cases, assembled_rows, carried_over, dispositions
 from tests.integration.spark.landing import AT, COORDINATOR, a_row, land, server_row
 
 pytestmark = pytest.mark.spark
@@ -343,28 +336,28 @@ def test_an_unresolved_row_belongs_to_the_table_with_its_object_id(spark, tmp_pa
         a_row(3, 21, 7),
     ]
 
-    accounting, input_counts = assemble_rows(spark, tmp_path, rows)
+    found = assembled_rows(spark, tmp_path, rows)
 
-    assert accounting.count(0, "applied") == 1
-    assert input_counts.foreign == 2
+    assert found.accounting.count(0, "applied") == 1
+    assert found.input_counts.foreign == 2
 
 
 def test_a_row_that_occurs_twice_stops_the_batch(spark, tmp_path: Path) -> None:
     with pytest.raises(InvariantBroken, match="1 of 3 redo rows occur twice"):
-        assemble_rows(spark, tmp_path, [a_row(0, 20, 1), a_row(0, 20, 1), a_row(1, 21, 7)])
+        assembled_rows(spark, tmp_path, [a_row(0, 20, 1), a_row(0, 20, 1), a_row(1, 21, 7)])
 
 
 def test_a_transaction_that_ends_twice_unbalances_the_account(spark, tmp_path: Path) -> None:
-    accounting, input_counts = assemble_rows(spark, tmp_path, [a_row(0, 20, 1), a_row(1, 21, 7), a_row(2, 22, 7)])
+    found = assembled_rows(spark, tmp_path, [a_row(0, 20, 1), a_row(1, 21, 7), a_row(2, 22, 7)])
 
-    assert accounting.balance(0, input_counts).difference == -1
+    assert found.accounting.balance(0, found.input_counts).difference == -1
 
 
 def test_a_row_outside_every_window_stops_the_batch(spark, tmp_path: Path) -> None:
     with pytest.raises(InvariantBroken, match="outside every window"):
-        assemble_rows(spark, tmp_path, [a_row(0, 100, 1)])
+        assembled_rows(spark, tmp_path, [a_row(0, 100, 1)])
 
 
 def test_a_change_of_a_nameless_object_stops_the_batch(spark, tmp_path: Path) -> None:
     with pytest.raises(RedoNotUnderstood, match="neither the name nor the number"):
-        assemble_rows(spark, tmp_path, [a_row(0, 20, 1, table_name=None, object_id=None, seg_owner=None)])
+        assembled_rows(spark, tmp_path, [a_row(0, 20, 1, table_name=None, object_id=None, seg_owner=None)])

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
@@ -22,17 +23,11 @@ from pipelines.scn import ScnRange
 from pipelines.table import TableId
 from tests.assemble_reference import assemble, deciding_xid, fold
 from tests.hunts import EXAMPLES
-from tests.integration.spark.assembling import (
-    assembled_rows,
-    carried_over,
-    carried_rows,
-    dispositions,
-)
+from tests.integration.spark.assembling import assembled_rows, carried_over, dispositions
 from tests.integration.spark.landing import a_row, land
 from tests.redo_history import History
 
 pytestmark = pytest.mark.spark
-
 
 PHASES = [Phase.explicit, *([Phase.generate] if EXAMPLES else [])]
 HISTORIES = 20 if EXAMPLES else 6
@@ -130,6 +125,10 @@ def test_spark_assembles_and_folds_like_the_reference(
 
 def identity(row: Any) -> tuple[int, int, int]:
     return row["window_start"], row["slice"], row["ordinal"]
+
+
+def carried_rows(files: list[str]) -> list[dict[str, Any]]:
+    return [row for file in files for row in pq.read_table(file).to_pylist()]
 
 
 def net_of(found: Any) -> tuple[dict[tuple[int, int], str | None], int, object]:
