@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from threading import Event
 from typing import Any, Literal
@@ -12,6 +13,7 @@ from typing import Any, Literal
 from pipelines.config import Pipeline
 from pipelines.context import Report, open_context, open_pipeline_source, silent
 from pipelines.errors import Transient
+from pipelines.pauses import growing_pauses
 from pipelines.source import ConnectParams, connect_params
 from pipelines.steps.run import CapturedWindow, Spark, apply, capture, first_contents, snapshot_again, spark_when_needed
 from pipelines.steps.status import TableStatus, read_status
@@ -57,12 +59,13 @@ def follow_pipeline(
 
 
 class Follower:
-    """Counts what was done, and which error has come how often in a row."""
+    """Counts what was done, and waits longer after each error in a row."""
 
     def __init__(self, pipeline: Pipeline, stop: Event, source: ConnectParams | None, report: Report) -> None:
         self.pipeline, self.stop, self.report = pipeline, stop, report
         self.source = source or connect_params(pipeline.source.connection, os.environ)
-        self.windows = self.batches = self.retries = self.failed_in_a_row = 0
+        self.windows = self.batches = self.retries = 0
+        self._pauses = self._new_pauses()
         self._times = StepTimes()
         self._has_contents = False
         self._was_nothing = False
@@ -82,13 +85,14 @@ class Follower:
             self._has_contents = False  # the redo that a table added later waited for may be landed now
         elif not snapshot_again(self.pipeline, self.source, spark, self.report) and found is not None:
             self._wait(found)
-        self.failed_in_a_row = 0
+        self._pauses = self._new_pauses()
+
+    def _new_pauses(self) -> Iterator[float]:
+        return growing_pauses(self.pipeline.retry.most_seconds, self.pipeline.retry.first_seconds)
 
     def pause_after(self, error: Transient) -> None:
         """Wait before the next try, twice as long after each failure in a row."""
-        retry = self.pipeline.retry
-        seconds = min(retry.first_seconds * 2**self.failed_in_a_row, retry.most_seconds)
-        self.failed_in_a_row += 1
+        seconds = next(self._pauses)
         self.retries += 1
         self.report(f"{error}\nretrying in {seconds:g} s")
         self.stop.wait(seconds)
