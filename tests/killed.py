@@ -23,3 +23,16 @@ def killed_at(point: str) -> Iterator[None]:
 
     with mock.patch("pipelines.crash.point", kill), pytest.raises(Killed):
         yield
+
+
+def kill_at(monkeypatch: pytest.MonkeyPatch, wanted: str) -> None:
+    """Have the code that follows end where it passes the point, or with `merge#2` where it passes it for the second time."""
+    at, _, nth = wanted.partition("#")
+    passed: list[str] = []
+
+    def point(name: str) -> None:
+        passed.append(name)
+        if name == at and passed.count(at) == int(nth or 1):
+            raise Killed(name)
+
+    monkeypatch.setattr("pipelines.crash.point", point)

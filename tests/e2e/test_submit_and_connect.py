@@ -19,7 +19,7 @@ from pipelines.records.batch_spec import LandedWindow
 from pipelines.records.codec import decode, encode
 from tests.integration.spark.landing import land
 from tests.integration.spark.specs import batch_spec, snapshot_spec
-from tests.integration.spark.test_batch import AFTER_DDL, ddl_rows, rows_of, with_ddl
+from tests.integration.spark.table_with_ddl import AFTER_DDL, ddl_rows, rows_of, with_ddl
 
 pytestmark = pytest.mark.spark
 

@@ -1,4 +1,4 @@
-"""Specs of batches and snapshots for a table SHOP.T (ID, V), and redo rows with real SQL text."""
+"""Specs of batches and snapshots for a table SHOP.T (ID, V)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ from tests.delta_table import delta_rows
 
 ID = Column(1, "ID", OracleType("NUMBER", precision=10, scale=0), 1, False)
 V = Column(2, "V", OracleType("VARCHAR2", length=100), 2)
+W = Column(3, "W", OracleType("VARCHAR2", length=100), 3)
 TABLE = TableId("SHOP", "T")
 
 
@@ -95,62 +95,3 @@ def copied(what: tuple[Any, ...], target: str, make: Callable[[], None]) -> None
 
 def contents(task: TableTask) -> dict[int, str]:
     return {int(row["ID"]): row["V"] for row in delta_rows(task.target)}
-
-
-def with_sql(rows: Sequence[Mapping[str, Any]], key_only: bool = False) -> list[dict[str, Any]]:
-    """Render the model's row images as LogMiner does, with supplemental logging of ALL columns or of the primary key."""
-    return [{**row, "sql_redo": None if row["sql_redo"] is None else redo_sql(row, key_only)} for row in rows]
-
-
-def redo_sql(row: Mapping[str, Any], key_only: bool = False) -> str:
-    images = json.loads(row["sql_redo"])
-    before, after = images.get("o"), images.get("n")
-    name = f'"{row["seg_owner"]}"."{row["table_name"]}"'
-    if row["rollback"]:
-        return {
-            1: f"""insert into {name}("ID","V") values ('1','x');""",
-            2: f"delete from {name};",
-            3: f"""update {name} set "V" = 'x';""",
-        }[row["operation_code"]]
-    if before is None:
-        return f'insert into {name}("ID","V") values ({literal(after["1"])},{literal(after["2"])});'
-    shown = [(i, c) for i, c in (("1", "ID"), ("2", "V")) if not key_only or i == "1" or after is None or after[i] != before[i]]
-    where = " and ".join(f'"{column}" = {literal(before[i])}' for i, column in shown)
-    if after is None:
-        return f"delete from {name} where {where};"
-    sets = ", ".join(f'"{column}" = {literal(after[i])}' for i, column in (("1", "ID"), ("2", "V")) if after[i] != before[i])
-    return f"update {name} set {sets or chr(34) + 'V' + chr(34) + ' = ' + literal(after['2'])} where {where};"
-
-
-def literal(value: str) -> str:
-    return "'" + value.replace("'", "''") + "'"
-
-
-def change(ordinal: int, scn: int, code: int, sql: str, row_id: str = "AAA", **more: Any) -> dict[str, Any]:
-    return {
-        **control(ordinal, scn, code),
-        "seg_owner": "SHOP",
-        "table_name": "T",
-        "object_id": 100,
-        "row_id": row_id,
-        "sql_redo": sql,
-        **more,
-    }
-
-
-def control(ordinal: int, scn: int, code: int, xid: str = "1.2.3") -> dict[str, Any]:
-    fixed = {"slice": 0, "thread": 1, "rs_id": f"{ordinal:06d}", "xid": xid, "con_id": 3, "con_name": "FREEPDB1", "status": 0}
-    return {**fixed, "ordinal": ordinal, "scn": scn, "operation_code": code, "rollback": False}
-
-
-def committed(ordinal: int, scn: int, *statements: tuple[int, str] | tuple[int, str, str], **more: Any) -> list[dict[str, Any]]:
-    """Return one transaction: its changes at `scn`, its commit at `scn` + 1."""
-    xid = f"1.2.{ordinal}"
-    rows = [
-        change(ordinal + n, scn, s[0], s[1], s[2] if len(s) > 2 else f"R{ordinal + n}", xid=xid, **more)
-        for n, s in enumerate(statements)
-    ]
-    return [*rows, control(ordinal + len(rows), scn + 1, 7, xid)]
-
-
-__all__ = ["replace"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import shutil
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -16,71 +15,39 @@ from fsspec.implementations.local import LocalFileSystem
 from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 
-from pipelines import crash
 from pipelines.apply.delta import key_range, merge
 from pipelines.apply.delta.log import last_txn
-from pipelines.apply.delta.plain_types import COLLATED
 from pipelines.errors import InvariantBroken, LandingConflict, LeaseHeld
 from pipelines.job.batch import run_batch
 from pipelines.job.snapshot import run_snapshot
-from pipelines.records.batch_result import BatchResult, RowAccount
-from pipelines.records.batch_spec import ColumnChange, HoldAt
+from pipelines.records.batch_result import BatchResult
 from pipelines.records.codec import decode, encode
-from pipelines.table import Column, OracleType, TableId
+from pipelines.table import TableId
 from pipelines.target_options import TargetOptions
-from tests.delta_table import delta_rows, latest_version, read_delta
+from tests.delta_table import delta_rows, latest_version
 from tests.hunts import EXAMPLES
 from tests.integration.spark.landing import land
-from tests.integration.spark.specs import (
-    ID,
-    V,
-    batch_spec,
+from tests.integration.spark.redo_rows import (
     change,
     committed,
-    contents,
     control,
-    created,
-    loaded,
-    snapshot_spec,
-    task,
-    version,
+    delete,
+    insert,
+    move,
+    of_table,
+    partial,
+    update,
     with_sql,
 )
+from tests.integration.spark.specs import ID, V, W, batch_spec, contents, created, loaded, snapshot_spec, task, version
+from tests.integration.spark.table_with_ddl import ddl_rows, with_ddl
 from tests.integration.spark.work import work_done
-from tests.killed import Killed
+from tests.killed import Killed, kill_at
 from tests.redo_history import History
 
 pytestmark = pytest.mark.spark
 
 PHASES = [Phase.explicit, *([Phase.generate] if EXAMPLES else [])]
-
-
-def insert(key: int, value: str) -> str:
-    return f"""insert into "SHOP"."T"("ID","V") values ('{key}','{value}');"""
-
-
-def update(key: int, before: str, after: str) -> str:
-    return f"""update "SHOP"."T" set "V" = '{after}' where "ID" = '{key}' and "V" = '{before}';"""
-
-
-def move(key: int, to: int, value: str) -> str:
-    return f"""update "SHOP"."T" set "ID" = '{to}' where "ID" = '{key}' and "V" = '{value}';"""
-
-
-def delete(key: int, value: str) -> str:
-    return f"""delete from "SHOP"."T" where "ID" = '{key}' and "V" = '{value}';"""
-
-
-def kill_at(monkeypatch: pytest.MonkeyPatch, wanted: str) -> None:
-    at, _, nth = wanted.partition("#")
-    passed: list[str] = []
-
-    def point(name: str) -> None:
-        passed.append(name)
-        if name == at and passed.count(at) == int(nth or 1):
-            raise Killed(name)
-
-    monkeypatch.setattr(crash, "point", point)
 
 
 @settings(max_examples=EXAMPLES or 1, deadline=None, phases=PHASES)
@@ -182,15 +149,6 @@ def test_only_a_larger_table_gets_deletion_vectors(spark, tmp_path: Path) -> Non
         assert sum("deletionVector" in json.loads(line).get("add", {}) for line in last.splitlines()) == marked
 
 
-W = Column(3, "W", OracleType("VARCHAR2", length=100), 3)
-
-
-def partial(key: int, sets: str, **before: str) -> str:
-    """Return an UPDATE with logging of the primary key: WHERE has the key, and the old values of the columns in SET."""
-    old_values = "".join(f""" and "{name}" = '{value}'""" for name, value in before.items())
-    return f"""update "SHOP"."T" set {sets} where "ID" = '{key}'{old_values};"""
-
-
 def test_a_partial_update_writes_only_what_it_sets(spark, tmp_path: Path) -> None:
     """With supplemental logging of the primary key alone an absent column is unknown, not NULL."""
     mine = task(tmp_path, versions=(version(columns=(ID, V, W)),))
@@ -234,69 +192,6 @@ def test_a_partial_update_writes_only_what_it_sets(spark, tmp_path: Path) -> Non
     }  # fmt: skip
 
 
-MOVED = """update "SHOP"."T" set "ID" = '2' where "ID" = '1';"""
-NOT_UNDERSTOOD = {
-    "A": (committed(0, 20, (1, insert(1, "a"), "R1"), (1, insert(1, "b"), "R2")), "two rows have the key 1"),
-    "B": (
-        [*committed(100, 20, (1, insert(1, "a"), "R1")), *committed(110, 30, (2, delete(1, "a"), "R2"))],
-        "another row left, in a later transaction, the key 1",
-    ),
-    "C": (
-        committed(200, 20, (1, "merge into nothing", "R1")),
-        "the redo cannot be decoded: not understood: merge into nothing (ROWID R1): merge into nothing",
-    ),
-    "K": (committed(880, 20, (1, "x" * 501, "R1")), f"(ROWID R1): {'x' * 500} ..."),
-    "D": (committed(300, 20, (1, insert(1, "a").replace("'1'", "NULL"), "R1")), "a key column is NULL"),
-    "E": (
-        committed(400, 20, (3, MOVED, "R1")),
-        "the redo of an UPDATE does not contain V, and the row is not in the target",
-    ),
-    "F": (committed(500, 20, (1, insert(1, "a").replace('"V"', '"W"'), "R1")), "the redo names unknown columns: W"),
-    "H": (
-        committed(700, 20, (3, """update "SHOP"."T" set "V" = 'b' where "V" = 'a';""", "R1")),
-        "the redo does not contain the key, so supplemental logging was off: ID",
-    ),
-    "I": (
-        committed(800, 20, (3, update(1, "a", "b"), "A" * 18)),
-        "the redo does not contain the ROWID of the row",
-    ),
-    "J": (
-        [*committed(840, 20, (1, insert(1, "a"), "R1"), (2, delete(1, "a"), "R1")), *committed(850, 30, (3, MOVED, "R1"))],
-        "the redo of an UPDATE does not contain V, and the row is not in the target",
-    ),
-    "G": (committed(600, 20, (2, delete(1, "a"), "R1"), rollback=True), "an undo row finds no change to undo"),
-}
-
-
-def of_table(rows: list[dict[str, Any]], name: str, object_id: int) -> list[dict[str, Any]]:
-    named = {"table_name": name, "object_id": object_id}
-    return [
-        {**row, **named, "sql_redo": row["sql_redo"].replace('"T"', f'"{name}"')} if row.get("sql_redo") else row
-        for row in rows
-    ]
-
-
-def test_a_change_that_is_not_understood_holds_its_table_and_no_other(spark, tmp_path: Path) -> None:
-    stopped = [task(tmp_path, TableId("SHOP", name), 201 + n) for n, name in enumerate(NOT_UNDERSTOOD)]
-    fine = task(tmp_path, TableId("SHOP", "T"), 300)
-    created(spark, *stopped, fine)
-    rows = [row for n, (name, (mine, _)) in enumerate(NOT_UNDERSTOOD.items()) for row in of_table(mine, name, 201 + n)]
-    rows += committed(900, 20, (1, insert(2, "b")), object_id=300)
-
-    windows = [land(tmp_path / "w", 10, 100, rows)]
-    result = run_batch(spark, batch_spec(tmp_path, windows, [*stopped, fine], show_row_data=True))
-
-    for held, (_, message) in zip(result.tables, NOT_UNDERSTOOD.values(), strict=False):
-        assert message in held.error["what"]
-        assert (held.state, held.complete_to, held.balance.applied, held.delta_version) == ("held", 9, 0, 0)
-        assert held.balance.difference == 0
-    assert (result.tables[-1].state, result.tables[-1].complete_to) == ("applied", 99)
-    assert contents(fine) == {2: "b"}
-    (window,) = result.windows
-    changes = sum(row["operation_code"] != 7 for row in rows)
-    assert result.accounts[window] == RowAccount(landed=changes, applied=1, undone=1, held=changes - 2)
-
-
 def test_a_writer_that_lost_its_lease_commits_nothing_more(spark, tmp_path: Path) -> None:
     first, second = task(tmp_path), task(tmp_path, TableId("SHOP", "LATER"), 300)
     created(spark, first, second)
@@ -312,53 +207,6 @@ def test_a_writer_that_lost_its_lease_commits_nothing_more(spark, tmp_path: Path
 
     assert (contents(first), contents(second)) == ({2: "b"}, {})
     assert not Path(batch.manifest).exists()
-
-
-def test_a_held_table_is_applied_up_to_its_hold_and_continues_there(spark, tmp_path: Path) -> None:
-    mine = task(tmp_path)
-    loaded(spark, tmp_path, mine)
-    rows = [*committed(0, 20, (1, insert(1, "a"))), *committed(10, 40, (1, insert(2, "b")))]
-    window = land(tmp_path / "w", 10, 100, rows)
-    error = {"code": "SchemaConflict", "what": "TRUNCATE", "where": {}, "cure": "snapshot"}
-
-    held = run_batch(spark, batch_spec(tmp_path / "1", [window], [replace(mine, hold=HoldAt(30, error))])).tables[0]
-
-    assert (held.state, held.complete_to, held.error) == ("held", 29, error)
-    assert (held.balance.applied, held.balance.held) == (1, 1)
-    assert contents(mine) == {1: "a"}
-    later = run_batch(spark, batch_spec(tmp_path / "2", [window], [replace(mine, hold=HoldAt(10, error))])).tables[0]
-    assert (later.state, later.complete_to) == ("held", 29)
-    resumed = run_batch(spark, batch_spec(tmp_path / "3", [window], [mine])).tables[0]
-    assert (resumed.state, resumed.complete_to) == ("applied", 99)
-    assert contents(mine) == {1: "a", 2: "b"}
-
-
-def test_a_table_restored_to_an_older_version_is_held(spark, tmp_path: Path) -> None:
-    mine = task(tmp_path)
-    loaded(spark, tmp_path, mine, rows=[{"ID": 9, "V": "first"}])
-    window = land(tmp_path / "w", 10, 100, committed(0, 20, (1, insert(1, "a"))))
-    run_batch(spark, batch_spec(tmp_path / "1", [window], [mine]))
-    spark.sql(f"OPTIMIZE delta.`{mine.target}`").collect()  # moves the rows of both files to one
-    next_window = land(tmp_path / "x", 100, 200, committed(0, 120, (1, insert(2, "b"))))
-    assert run_batch(spark, batch_spec(tmp_path / "2", [next_window], [mine])).tables[0].error is None
-    spark.sql(f"RESTORE TABLE delta.`{mine.target}` TO VERSION AS OF 0").collect()
-    assert last_txn(mine.target, mine.app_id) == 199
-
-    later = land(tmp_path / "y", 200, 300, committed(0, 220, (1, insert(3, "c"))))
-    result = run_batch(spark, batch_spec(tmp_path / "3", [later], [mine])).tables[0]
-
-    assert (result.state, result.error["code"]) == ("held", "TableSetBack")
-    assert contents(mine) == {9: "first"}
-
-
-def test_a_followed_ddl_does_not_count_as_another_writer(spark, tmp_path: Path) -> None:
-    mine = task(tmp_path, versions=(version(), version(scn=40, columns=(ID, V, W))), ddl=(ColumnChange(40, "add_column", W),))
-    loaded(spark, tmp_path, mine)
-    first = run_batch(spark, batch_spec(tmp_path / "1", [land(tmp_path / "w", 10, 100, [control(0, 20, 7)])], [mine]))
-    later = land(tmp_path / "x", 100, 200, committed(0, 120, (1, insert(2, "b"))))
-
-    second = run_batch(spark, batch_spec(tmp_path / "2", [later], [mine]))
-    assert (first.tables[0].ddl, second.tables[0].ddl, second.tables[0].error) == ({"add_column": 1}, {}, None)
 
 
 def test_an_unreadable_landed_file_stops_the_batch_also_when_spark_ignores_corrupt_files(spark, tmp_path: Path) -> None:
@@ -382,141 +230,6 @@ def test_a_batch_without_changes_commits_nothing(spark, tmp_path: Path) -> None:
     result = run_batch(spark, batch_spec(tmp_path, [land(tmp_path / "w", 10, 100, [control(0, 20, 7)])], [mine]))
 
     assert (result.tables[0].state, result.tables[0].complete_to, result.tables[0].delta_version) == ("applied", 99, 0)
-
-
-def test_a_table_without_contents_is_held(spark, tmp_path: Path) -> None:
-    mine = task(tmp_path)
-    rows = committed(0, 20, (1, insert(1, "a")))
-
-    result = run_batch(spark, batch_spec(tmp_path, [land(tmp_path / "w", 10, 100, rows)], [mine]))
-
-    assert (result.tables[0].state, result.tables[0].complete_to) == ("held", None)
-    assert "missing" in result.tables[0].error["what"]
-
-
-def as_connect_wrote_it(there: Path, target: Path) -> None:
-    """Copy a table with the schema that lakes written over Spark Connect had. The copy's path is new to the session."""
-    shutil.copytree(there, target, ignore=shutil.ignore_patterns(".*.crc"))
-    plain = r"\"type\":\"string\""
-    for file in (target / "_delta_log").glob("0*"):
-        file.write_text(file.read_text().replace(plain, plain.replace("string", COLLATED)))
-
-
-def test_text_columns_of_an_older_lake_become_plain_strings_in_one_commit(spark, tmp_path: Path, monkeypatch) -> None:
-    mine = task(tmp_path)
-    first = task(tmp_path / "first")
-    loaded(spark, tmp_path, first, rows=[{"ID": 1, "V": "a"}])
-    as_connect_wrote_it(Path(first.target), Path(mine.target))
-    windows = [land(tmp_path / str(start), start, start + 90, [control(0, start + 10, 7)]) for start in (10, 100)]
-    with pytest.raises(KeyError, match="collate"):
-        read_delta(mine.target)
-
-    kill_at(monkeypatch, "evolve")
-    with pytest.raises(Killed):
-        run_batch(spark, batch_spec(tmp_path, windows[:1], [mine]))
-    monkeypatch.undo()
-    results = [run_batch(spark, batch_spec(tmp_path, [window], [mine])).tables[0] for window in windows]
-
-    assert [(result.error, result.delta_version) for result in results] == [(None, 1), (None, 1)]
-    assert read_delta(mine.target).to_pylist() == [{"ID": 1, "V": "a", "_commit_scn": 5}]
-    assert last_txn(mine.target, mine.app_id) == 5
-    run_snapshot(spark, snapshot_spec(tmp_path, mine, 300, [{"ID": 2, "V": "b"}]))
-    assert read_delta(mine.target).to_pylist() == [{"ID": 2, "V": "b", "_commit_scn": 300}]
-
-
-# --- DDL -------------------------------------------------------------------------------------------------------------
-
-N = Column(3, "N", OracleType("NUMBER", precision=5, scale=1), 3)
-D = Column(4, "D", OracleType("DATE"), 4)
-
-
-def with_ddl(folder: Path) -> Any:
-    """N (default 7.5) and D (no default) are added at SCN 40, V is dropped at 60."""
-    versions = (version(), version(scn=40, columns=(ID, V, N, D)), version(scn=60, columns=(ID, N, D)))
-    steps = (ColumnChange(40, "add_column", N, "7.5"), ColumnChange(40, "add_column", D), ColumnChange(60, "drop_column", V))
-    return task(folder, versions=versions, ddl=steps)
-
-
-def ddl_rows() -> list[dict[str, Any]]:
-    return [
-        *committed(0, 20, (1, insert(1, "a"), "R1"), (1, insert(2, "b"), "R2"), (1, insert(4, "untouched"), "R4")),
-        change(10, 30, 3, update(2, "b", "c"), "R2", xid="1.9.9"),  # open across the first DDL
-        change(11, 45, 1, """insert into "SHOP"."T"("ID","V","N","D") values ('3','d','1.5',NULL);""", "R3", xid="1.9.9"),
-        control(12, 46, 7, "1.9.9"),
-        *committed(20, 70, (3, """update "SHOP"."T" set "N" = '2' where "ID" = '1' and "N" = '7.5' and "D" IS NULL;""", "R1")),
-    ]
-
-
-def rows_of(spark: Any, mine: Any) -> set[tuple[Any, ...]]:
-    read = spark.read.format("delta").load(mine.target)
-    assert read.columns == ["ID", "N", "D", "_commit_scn"]
-    return {(int(row["ID"]), str(row["N"]), row["D"], row["_commit_scn"]) for row in read.collect()}
-
-
-AFTER_DDL = {(1, "2.0", None, 71), (2, "7.5", None, 46), (3, "1.5", None, 46), (4, "7.5", None, 21)}
-
-
-def test_ddl_between_changes_is_followed_and_continues_after_a_kill(spark, tmp_path: Path, monkeypatch) -> None:
-    mine = with_ddl(tmp_path)
-    loaded(spark, tmp_path, mine)
-    spec = batch_spec(tmp_path, [land(tmp_path / "w", 10, 100, ddl_rows())], [mine])
-
-    for point in ("merge", "evolve", "evolve#2", "fill", "merge", "evolve"):
-        kill_at(monkeypatch, point)
-        with pytest.raises(Killed):
-            run_batch(spark, spec)
-    monkeypatch.undo()
-    result = run_batch(spark, spec)
-
-    assert result.tables[0].error is None
-    assert rows_of(spark, mine) == AFTER_DDL
-    assert (result.tables[0].complete_to, last_txn(mine.target, mine.app_id)) == (99, 99)
-    Path(spec.manifest).unlink()
-    assert run_batch(spark, spec).tables[0].delta_version == result.tables[0].delta_version
-
-
-def test_a_table_replaced_from_before_an_added_default_gets_the_default_again(spark, tmp_path: Path) -> None:
-    """Nothing changed the table after the DDL at 40, so its position is the snapshot's; then it is replaced AS OF 20."""
-    mine = task(
-        tmp_path, versions=(version(), version(scn=40, columns=(ID, V, N))), ddl=(ColumnChange(40, "add_column", N, "7.5"),)
-    )
-    rows = [{"ID": 1, "V": "a"}]
-    window = land(tmp_path / "w", 10, 100, [control(0, 20, 7)])
-    loaded(spark, tmp_path, mine, rows=rows)
-    run_batch(spark, batch_spec(tmp_path / "1", [window], [mine]))
-
-    run_snapshot(spark, snapshot_spec(tmp_path, mine, 20, rows, replace=True))
-    result = run_batch(spark, batch_spec(tmp_path / "2", [window], [mine]))
-
-    assert result.tables[0].error is None
-    assert [str(row["N"]) for row in delta_rows(mine.target)] == ["7.5"]
-
-
-def test_an_update_without_a_defaulted_column_keeps_its_value(spark, tmp_path: Path) -> None:
-    """Oracle does not rewrite rows for ADD COLUMN .. DEFAULT: their redo shows NULL, or nothing, where SELECT shows 7.5."""
-    mine = replace(task(tmp_path, versions=(version(columns=(ID, V, N)),)), defaulted=(3,))
-    created(spark, mine)
-    path = f"delta.`{mine.target}`"
-    spark.sql(
-        f"INSERT INTO {path} VALUES (1, 'a', 7.5, 5), (2, 'b', 7.5, 5), (3, 'c', 7.5, 5), (4, 'd', 7.5, 5), (6, 'f', 3, 5)"
-    )
-    null = """ and "N" IS NULL;"""
-    rows = [
-        *committed(0, 20, (3, update(1, "a", "aa"), "R1")),
-        *committed(10, 22, (3, move(2, 3, "b")[:-1] + null, "R2"), (3, move(3, 2, "c")[:-1] + null, "R3")),
-        *committed(20, 24, (3, """update "SHOP"."T" set "N" = NULL where "ID" = '4' and "V" = 'd' and "N" IS NULL;""", "R4")),
-        *committed(30, 26, (3, update(4, "d", "dd")[:-1] + null, "R4")),
-        *committed(40, 28, (1, """insert into "SHOP"."T"("ID","V","N") values ('5','e',NULL);""", "R5")),
-        *committed(50, 30, (3, update(5, "e", "ee")[:-1] + null, "R5")),
-        *committed(60, 32, (3, update(6, "f", "ff")[:-1] + """ and "N" = '3';""", "R6"), (3, move(6, 7, "ff"), "R6")),
-    ]
-
-    result = run_batch(spark, batch_spec(tmp_path, [land(tmp_path / "w", 10, 100, rows)], [mine]))
-
-    assert result.tables[0].error is None
-    found = {int(row["ID"]): (row["V"], row["N"]) for row in delta_rows(mine.target)}
-    values = {key: (text, None if number is None else float(number)) for key, (text, number) in found.items()}
-    assert values == {1: ("aa", 7.5), 3: ("b", 7.5), 2: ("c", 7.5), 4: ("dd", None), 5: ("ee", None), 7: ("ff", 3.0)}
 
 
 # --- Reads of the Delta log ---------------------------------------------------------------------------------------------

@@ -13,8 +13,8 @@ from pipelines.apply.session import FOR_FEW_ROWS, ONE_TASK, session_like
 from pipelines.job import batch as job
 from pipelines.job.batch import MOST_ROWS
 from tests.integration.spark.landing import land
-from tests.integration.spark.specs import batch_spec, committed, contents, loaded, task
-from tests.integration.spark.test_batch import insert
+from tests.integration.spark.redo_rows import committed, insert
+from tests.integration.spark.specs import batch_spec, contents, loaded, task
 
 pytestmark = pytest.mark.spark
 

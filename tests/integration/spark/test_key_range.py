@@ -11,8 +11,8 @@ from pipelines.job.batch import run_batch
 from pipelines.records.batch_result import TableResult
 from tests.delta_table import replay
 from tests.integration.spark.landing import land
-from tests.integration.spark.specs import batch_spec, committed, contents, loaded, task
-from tests.integration.spark.test_batch import delete, insert, update
+from tests.integration.spark.redo_rows import committed, delete, insert, update
+from tests.integration.spark.specs import batch_spec, contents, loaded, task
 
 pytestmark = pytest.mark.spark
 

@@ -23,8 +23,9 @@ from pipelines.records.snapshot_load import SnapshotSpec
 from pipelines.table import ROWID_COLUMN, Column, IgnoredColumn, OracleType, TableId, TableVersion
 from tests.delta_table import delta_rows, latest_version
 from tests.integration.spark.landing import land
-from tests.integration.spark.specs import ID, V, batch_spec, committed, snapshot_spec, task, version
-from tests.integration.spark.test_batch import Killed, delete, insert, kill_at, of_table, update
+from tests.integration.spark.redo_rows import committed, delete, insert, of_table, update
+from tests.integration.spark.specs import ID, V, batch_spec, snapshot_spec, task, version
+from tests.killed import Killed, kill_at
 
 pytestmark = pytest.mark.spark
 

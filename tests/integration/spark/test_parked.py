@@ -17,7 +17,8 @@ from pipelines.records.batch_spec import TableTask
 from pipelines.steps.transactions import read_carried
 from pipelines.table import TableId
 from tests.integration.spark.landing import land
-from tests.integration.spark.specs import batch_spec, change, committed, contents, control, loaded, task
+from tests.integration.spark.redo_rows import change, committed, control
+from tests.integration.spark.specs import batch_spec, contents, loaded, task
 
 pytestmark = pytest.mark.spark
 

@@ -22,8 +22,8 @@ from pipelines.records.batch_spec import ColumnChange, TableTask
 from pipelines.table import Column, OracleType, TableId
 from pipelines.target_options import TargetOptions
 from tests.integration.spark.landing import land
-from tests.integration.spark.specs import ID, V, batch_spec, committed, snapshot_spec, task, version
-from tests.integration.spark.test_batch import delete, insert, of_table, update
+from tests.integration.spark.redo_rows import committed, delete, insert, of_table, update
+from tests.integration.spark.specs import ID, V, batch_spec, snapshot_spec, task, version
 
 pytestmark = pytest.mark.spark
 

@@ -14,7 +14,8 @@ from pipelines.job.batch import run_batch
 from pipelines.records.batch_result import BatchResult
 from pipelines.table import TableId
 from tests.integration.spark.landing import land
-from tests.integration.spark.specs import batch_spec, committed, contents, loaded, task
+from tests.integration.spark.redo_rows import committed
+from tests.integration.spark.specs import batch_spec, contents, loaded, task
 from tests.integration.spark.work import work_done
 
 pytestmark = pytest.mark.spark

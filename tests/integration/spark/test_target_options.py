@@ -22,8 +22,8 @@ from pipelines.table import Column, OracleType, TableId
 from pipelines.target_options import TargetOptions
 from tests.delta_table import latest_version
 from tests.integration.spark.landing import land
-from tests.integration.spark.specs import ID, V, batch_spec, committed, snapshot_spec, task, version
-from tests.integration.spark.test_batch import delete, insert, move, of_table, update
+from tests.integration.spark.redo_rows import committed, delete, insert, move, of_table, update
+from tests.integration.spark.specs import ID, V, batch_spec, snapshot_spec, task, version
 
 pytestmark = pytest.mark.spark
 
