@@ -23,10 +23,8 @@ LOGIN = "admin"
 INSTANCES = 2
 # With the first compiler alone the default code cache is 48 MB. Some batches fill it, and Java then stops compiling.
 # Half of a short run is the loading of 30,000 classes; those of the pinned packages need no verification.
-QUICK_JAVA = (
-    "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC "
-    "-XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
-)
+JAVA = "-XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
+QUICK_JAVA = f"{JAVA} -XX:TieredStopAtLevel=1"
 REPOSITORY = Path(__file__).resolve().parents[1]
 
 PIPELINE_FILE = """\

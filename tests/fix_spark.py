@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from demo.services import QUICK_JAVA
+from demo.services import JAVA, QUICK_JAVA
 from pipelines.apply.session import open_session
 
 QUIET = {
@@ -19,8 +19,11 @@ QUIET = {
     "spark.default.parallelism": "2",
     "spark.databricks.delta.snapshotPartitions": "1",
     "spark.python.worker.reuse": "true",
-    # Short-lived: the first compiler is enough. Most objects live as long as a query's plan, so a large young generation.
-    "spark.driver.extraJavaOptions": f"{QUICK_JAVA} -Xmn512m",
+    # Most objects live as long as a query's plan, so a large young generation. Java collects all garbage whenever it makes the
+    # old one, or the room for classes, larger: both have their size from the start. The second compiler is for the code that
+    # runs most, for ten minutes do not repay what it compiles by default.
+    "spark.driver.extraJavaOptions": f"{JAVA} -Xms2g -Xmn512m -XX:MetaspaceSize=256m -XX:Tier4InvocationThreshold=20000 "
+    "-XX:Tier4MinInvocationThreshold=2400 -XX:Tier4CompileThreshold=60000 -XX:Tier4BackEdgeThreshold=160000",
     "spark.driver.memory": "2g",
     # Nearly all the time of these tests went into planning and compiling queries over a few rows.
     "spark.sql.codegen.wholeStage": "false",
@@ -40,6 +43,8 @@ QUIET = {
     # VACUUM lists the files of a table in this many tasks, by default 10,000.
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "2",
 }
+# Of a Java that ends after one batch: the first compiler is enough.
+QUIET_AND_SHORT = {**QUIET, "spark.driver.extraJavaOptions": f"{QUICK_JAVA} -Xmn512m"}
 # For lakes on disk that one Java alone writes. By default Hadoop starts up to ten processes (chmod, readlink) for each commit.
 ONE_JAVA_ON_DISK = {
     "spark.delta.logStore.file.impl": "io.delta.storage.LocalLogStore",

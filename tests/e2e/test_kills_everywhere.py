@@ -29,7 +29,7 @@ from tests.e2e.kill_workflows import (
 )
 from tests.e2e.kills import IN_TURN, MEANWHILE, SECONDS, ChangingSource, capture_all, prepare
 from tests.fix_shop import open_shop
-from tests.fix_spark import QUIET
+from tests.fix_spark import QUIET_AND_SHORT
 from tests.unit.test_crash import spark_points
 from tests.waiting import wait_until
 
@@ -105,7 +105,7 @@ def test_a_spark_job_may_be_killed_while_it_merges(testbed: KillTestbed) -> None
     copy.succeed(capture_all, copy.name)
     copy.succeed(prepare, copy.name, str(order))
     before = copy.data_files()
-    settings = [f"--conf={key}={value}" for key, value in spark_conf(QUIET).items()]
+    settings = [f"--conf={key}={value}" for key, value in spark_conf(QUIET_AND_SHORT).items()]
     jars = ",".join(delta_jars())
     job = [
         "spark-submit",

@@ -28,7 +28,7 @@ from pipelines.runtime import environment
 from tests.fix_postgres import Postgres
 from tests.fix_s3 import S3
 from tests.fix_shop import Shop
-from tests.fix_spark import QUIET
+from tests.fix_spark import QUIET_AND_SHORT
 from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.spark, pytest.mark.airflow]
@@ -127,7 +127,7 @@ def two_hosts(
         "tables": [PARTS, BINS],
     }
     on_server = {"mode": "connect", "connection": "spark", "tables_at_once": 1}  # a worker is killed between two of them
-    by_submit = {"mode": "submit", "connection": "submit", "conf": dict(QUIET)}
+    by_submit = {"mode": "submit", "connection": "submit", "conf": QUIET_AND_SHORT}
     files = tmp_path / "pipelines.yml", tmp_path / "by-submit.yml"
     for file, spark in zip(files, (on_server, by_submit), strict=True):
         file.write_text(yaml.safe_dump({"pipelines": {"shop": {**pipeline, "spark": spark}}}))
