@@ -7,7 +7,7 @@ it. An object that no change concerns stays as the target has it.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
 from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame, Window
@@ -77,12 +77,13 @@ def assembled(
     count: int,
     documents: Container[int],
     read_text: ReadText,
+    keep: Callable[[DataFrame], DataFrame],
 ) -> DataFrame:
     """Return for each row with a changed object, or another key: k<id>, v<id> and h<id> of each large object (its value, and
     whether it has one), `of_object` (the last transaction that changed a part), and `why` its changes cannot be followed."""
     ids, types = [column.id for column in key], {column.id: kind_of(column, documents) for column in columns}
-    rows = _in_lives(both, ids).localCheckpoint(eager=False)
-    lives = _lives(rows, ids, types).localCheckpoint(eager=False)
+    rows = keep(_in_lives(both, ids))
+    lives = keep(_lives(rows, ids, types))
     needed = lives.filter(any_of(F.col(f"n{i}") for i in types))
     wanted = needed.select("life", *(F.col(f"first.b{i}").alias(f"first{i}") for i in ids), *(f"n{i}" for i in types))
     steps = united([*_steps(rows, types), _kept(wanted, types), _before(wanted, target, key, types, columns, count)])

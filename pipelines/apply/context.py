@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pyspark.sql import SparkSession
 
+from pipelines.apply.kept import KeptRows
 from pipelines.apply.translation import Translation
 from pipelines.records.batch_spec import LandedWindow
 from pipelines.scn import ScnRange
@@ -33,6 +34,7 @@ class ApplyContext:
     may_commit: MayCommit = allow
     report: Report = silent
     windows: tuple[LandedWindow, ...] = ()
+    kept: KeptRows = field(default_factory=KeptRows)
 
     @property
     def metadata(self) -> dict[str, object]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -125,12 +126,12 @@ def prepare_range(context: ApplyContext, part: TableRange) -> Plan[PreparedRange
         large = large_columns(table, version)
         net = with_assembled(net, objects, version.key, large, version.documents)
         missing = replace(missing, columns=(*missing.columns, *large))
-    net = kept(net)
+    net = context.kept.keep(task.table, net)
     ranged = None if nulls or commit_range.whole is not None else ranged_column(table, version)
     seen = yield look_at_net_changes(net, ranged)
     check_all(task, seen, expected)
     if commit_range.whole is not None:
-        net = kept(with_whole_table(context, table, task, commit_range, net))
+        net = context.kept.keep(task.table, with_whole_table(context, table, task, commit_range, net))
     return PreparedRange(commit_range, net, missing, key_range(ranged, seen))
 
 
@@ -150,7 +151,7 @@ def read_rows(context: ApplyContext, part: TableRange) -> PreparedRange:
     commit_range, table, version = part.commit_range, part.table, part.commit_range.version
     position = -1 if table.position is None or commit_range.number else table.position
     net = whole_rows(context.spark, part.committed.frame, context.windows, part.task, version, position, context.translation)
-    return PreparedRange(commit_range, kept(net))
+    return PreparedRange(commit_range, context.kept.keep(part.task.table, net))
 
 
 def large_columns(table: DeltaTable, version: TableVersion) -> tuple[TargetColumn, ...]:
@@ -160,13 +161,13 @@ def large_columns(table: DeltaTable, version: TableVersion) -> tuple[TargetColum
 def assemble_objects(context: ApplyContext, part: TableRange, decoded: DataFrame) -> tuple[DataFrame, DataFrame, int]:
     """Return the changes without large objects, the objects, and the number of changes without those of large objects."""
     table, version, changed = part.table, part.commit_range.version, of_objects(part.committed.frame)
-    count, large = changed.count(), large_columns(table, version)
-    pieces = kept(of_rows(decode_objects(context, part, changed, has_pieces=True), version.key))
+    count, large, keep = changed.count(), large_columns(table, version), partial(context.kept.keep, part.task.table)
+    pieces = keep(of_rows(decode_objects(context, part, changed, has_pieces=True), version.key))
     check_all(part.task, look_at_changes(pieces).answer(), count)
-    both = kept(with_pieces(decoded, pieces, version.key))
+    both = keep(with_pieces(decoded, pieces, version.key))
     key, rows = [table.columns[i] for i in version.key], live(table.rows, part.task.options)
     read_text = context.translation.read_text
-    objects = assembled(both, rows, key, large, part.committed.count, version.documents, read_text)
+    objects = assembled(both, rows, key, large, part.committed.count, version.documents, read_text, keep)
     return without_pieces(both, large), objects, part.committed.count - count
 
 
@@ -223,15 +224,7 @@ def decode_range(context: ApplyContext, part: TableRange, *, has_null_keys: bool
     apart = commit_range.version.reread or commit_range.version.assembled
     changes = without_objects(part.committed.frame) if apart else part.committed.frame
     decoded = decode(changes, known, task.rules, target, context.translation, task.mined_names, task.known_from)
-    return kept(decoded)
-
-
-def kept(frame: DataFrame) -> DataFrame:
-    """Keep the rows in the executors: MERGE plans its source several times, with everything it is computed from.
-
-    The count that follows computes them; an eager checkpoint would run a job of its own for that.
-    """
-    return frame.localCheckpoint(eager=False)
+    return context.kept.keep(task.table, decoded)
 
 
 def fill_missing(

@@ -39,7 +39,7 @@ def with_whole_table(
     keys = [f"k{i}" for i in version.key]
     read = read_whole(context, task, version, whole, filled)
     compared = both_sides(table, task, version, filled, read).join(net.withColumn("changed", F.lit(True)), keys, "full_outer")
-    compared = compared.localCheckpoint(eager=False)
+    compared = context.kept.keep(task.table, compared)
     check_rows(compared, task, commit_range, keys)
     return changes_of(compared, commit_range, net, filled)
 

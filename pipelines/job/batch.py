@@ -18,6 +18,7 @@ from pipelines.apply.commit_ranges import ddl_scns, stop_scn
 from pipelines.apply.context import ApplyContext, MayCommit, Report, allow, silent
 from pipelines.apply.delta.create import create_shadow
 from pipelines.apply.delta.table import DeltaTable
+from pipelines.apply.kept import let_go
 from pipelines.apply.prepare import CommittedChanges
 from pipelines.apply.session import planned_for_few_rows
 from pipelines.apply.small_tables import Prepared, SmallTables, small_table
@@ -79,6 +80,7 @@ def apply_batch(spark: SparkSession, spec: BatchSpec, report: Report, may_commit
         apply_all(context, tables, small, spec, assembly, results)
     apply_all(context, tables, [n for n in range(len(tables)) if n not in small], spec, assembly, results)
     apply_seconds = round(time.monotonic() - applying, 3)
+    let_go(assembly.read.changes)
     result = batch_result(spec, assembly.batch, tuple(results[n] for n in range(len(tables))), carried, assembly.rests)
     return replace(result, assemble_seconds=assemble_seconds, apply_seconds=apply_seconds)
 
@@ -214,6 +216,7 @@ def apply_one(
     task, started = spec.tables[number], time.monotonic()
     changes, balance = partial(changes_of, spec, assembly.batch, number), assembly.balances[number]
     result = apply_table(context, table, task, changes, balance, prepared)
+    context.kept.let_go(task.table)
     before = 0.0 if prepared is None else prepared.seconds
     result = replace(result, seconds=round(before + time.monotonic() - started, 3))
     log.info("%s: %s to SCN %s, %s, %.1f s", task.table, result.state, result.complete_to, rows_of(result), result.seconds)

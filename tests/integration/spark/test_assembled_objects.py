@@ -53,7 +53,7 @@ def test_an_empty_object_of_a_row_that_replaces_one_must_be_filled_by_its_transa
     found = {
         row["k1"]: row["why"] or row["v2"]
         for row in assembled(
-            spark.createDataFrame(rows, SCHEMA), target, (key,), (body,), len(rows), (), bytes.decode
+            spark.createDataFrame(rows, SCHEMA), target, (key,), (body,), len(rows), (), bytes.decode, lambda frame: frame
         ).collect()
     }
 

@@ -267,6 +267,24 @@ def test_the_delta_log_is_listed_once_more_per_commit_and_a_table_without_change
     assert work.shuffled <= 150_000
 
 
+def test_a_batch_leaves_no_rows_in_the_executors(spark, tmp_path: Path) -> None:
+    """Java would free them only some batches later; by then others have been written to disk for them."""
+
+    def kept() -> set[int]:
+        return {n for n, rdd in spark.sparkContext._jsc.getPersistentRDDs().items() if not str(rdd.name()).startswith("Delta ")}
+
+    mine, other = task(tmp_path), task(tmp_path, TableId("SHOP", "U"), 200)
+    for each in (mine, other):
+        loaded(spark, tmp_path, each)
+    rows = [*committed(0, 20, (1, insert(1, "a"))), *of_table(committed(50, 30, (1, insert(2, "b"))), "U", 200)]
+    window, before = land(tmp_path / "w", 10, 100, rows), kept()
+
+    run_batch(spark, batch_spec(tmp_path, [window], [mine, other]))
+
+    assert (contents(mine), contents(other)) == ({1: "a"}, {2: "b"})
+    assert kept() <= before
+
+
 def test_two_tables_are_merged_side_by_side_each_at_its_own_position(spark, tmp_path: Path, monkeypatch) -> None:
     """Each merge waits, within the session that names its position to Delta, for the other one to get there."""
     mine, other = task(tmp_path), task(tmp_path, TableId("SHOP", "U"), 200)
