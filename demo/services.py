@@ -21,10 +21,10 @@ PIPELINE = "shop"
 PASSWORD = "only-for-the-demo"  # Airflow masks it in every log, so it is no word that logs contain
 LOGIN = "admin"
 INSTANCES = 2
-# With the first compiler alone the default code cache is 48 MB. Some batches fill it, and Java then stops compiling.
 # Half of a short run is the loading of 30,000 classes; those of the pinned packages need no verification.
-JAVA = "-XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
-QUICK_JAVA = f"{JAVA} -XX:TieredStopAtLevel=1"
+JAVA = "-XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
+# With the first compiler alone the default code cache is 48 MB. Some batches fill it, and Java then stops compiling.
+QUICK_JAVA = f"{JAVA} -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
 REPOSITORY = Path(__file__).resolve().parents[1]
 
 PIPELINE_FILE = """\

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import count
 from unittest import mock
 
 import pytest
@@ -15,24 +16,14 @@ class Killed(BaseException):
 
 @contextmanager
 def killed_at(point: str) -> Iterator[None]:
-    """End the block where it passes the point for the first time. It fails where it does not."""
+    """End the block where it passes the point, with `merge#2` where it passes it for the second time. It fails where it does
+    not."""
+    wanted, _, nth = point.partition("#")
+    passed = count(1)
 
     def kill(name: str) -> None:
-        if name == point:
+        if name == wanted and next(passed) == int(nth or 1):
             raise Killed(name)
 
     with mock.patch("pipelines.crash.point", kill), pytest.raises(Killed):
         yield
-
-
-def kill_at(monkeypatch: pytest.MonkeyPatch, wanted: str) -> None:
-    """Have the code that follows end where it passes the point, or with `merge#2` where it passes it for the second time."""
-    at, _, nth = wanted.partition("#")
-    passed: list[str] = []
-
-    def point(name: str) -> None:
-        passed.append(name)
-        if name == at and passed.count(at) == int(nth or 1):
-            raise Killed(name)
-
-    monkeypatch.setattr("pipelines.crash.point", point)

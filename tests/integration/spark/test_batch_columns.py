@@ -18,21 +18,19 @@ from tests.integration.spark.landing import land
 from tests.integration.spark.redo_rows import committed, control, insert, move, update
 from tests.integration.spark.specs import ID, V, W, batch_spec, created, loaded, snapshot_spec, task, version
 from tests.integration.spark.table_with_ddl import AFTER_DDL, N, ddl_rows, rows_of, with_ddl
-from tests.killed import Killed, kill_at
+from tests.killed import killed_at
 
 pytestmark = pytest.mark.spark
 
 
-def test_ddl_between_changes_is_followed_and_continues_after_a_kill(spark, tmp_path: Path, monkeypatch) -> None:
+def test_ddl_between_changes_is_followed_and_continues_after_a_kill(spark, tmp_path: Path) -> None:
     mine = with_ddl(tmp_path)
     loaded(spark, tmp_path, mine)
     spec = batch_spec(tmp_path, [land(tmp_path / "w", 10, 100, ddl_rows())], [mine])
 
     for point in ("merge", "evolve", "evolve#2", "fill", "merge", "evolve"):
-        kill_at(monkeypatch, point)
-        with pytest.raises(Killed):
+        with killed_at(point):
             run_batch(spark, spec)
-    monkeypatch.undo()
     result = run_batch(spark, spec)
 
     assert result.tables[0].error is None
@@ -104,7 +102,7 @@ def as_connect_wrote_it(there: Path, target: Path) -> None:
         file.write_text(file.read_text().replace(plain, plain.replace("string", COLLATED)))
 
 
-def test_text_columns_of_an_older_lake_become_plain_strings_in_one_commit(spark, tmp_path: Path, monkeypatch) -> None:
+def test_text_columns_of_an_older_lake_become_plain_strings_in_one_commit(spark, tmp_path: Path) -> None:
     mine = task(tmp_path)
     first = task(tmp_path / "first")
     loaded(spark, tmp_path, first, rows=[{"ID": 1, "V": "a"}])
@@ -113,10 +111,8 @@ def test_text_columns_of_an_older_lake_become_plain_strings_in_one_commit(spark,
     with pytest.raises(KeyError, match="collate"):
         read_delta(mine.target)
 
-    kill_at(monkeypatch, "evolve")
-    with pytest.raises(Killed):
+    with killed_at("evolve"):
         run_batch(spark, batch_spec(tmp_path, windows[:1], [mine]))
-    monkeypatch.undo()
     results = [run_batch(spark, batch_spec(tmp_path, [window], [mine])).tables[0] for window in windows]
 
     assert [(result.error, result.delta_version) for result in results] == [(None, 1), (None, 1)]
