@@ -3,15 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from multiprocessing import get_context
-from pathlib import Path
-from typing import TypeVar
 
 import pytest
 from sqlalchemy import create_engine, text
@@ -21,84 +14,20 @@ from pipelines.errors import (
     FormatTooNew,
     InvariantBroken,
     LandingConflict,
-    LeaseHeld,
     LedgerUnavailable,
     SchemaConflict,
 )
 from pipelines.ledger import Ledger, open_ledger, open_ledger_to_read
 from pipelines.ledger.batches import AppliedBatch
-from pipelines.ledger.entries import Lease
 from pipelines.ledger.facts import Changes
 from pipelines.ledger.reading import read_ledger
 from pipelines.records.open_transaction import OpenTransaction
-from pipelines.records.window_manifest import WindowManifest
 from pipelines.redo import Position
-from pipelines.scn import ChainPosition, Scn, ScnRange
+from pipelines.scn import ChainPosition, Scn
 from pipelines.table import TableId
+from tests.contract.ledgers import LATER, NOW, START, at_once, manifest, name, plan, scns
 
-pytest_plugins = ("tests.fix_postgres",)
-
-R = TypeVar("R")
-NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
-LATER = NOW + timedelta(minutes=10)
 ORDERS = TableId("SHOP", "ORDERS")
-START = Position(dbid=4_000_000_000, resetlogs_id=1_100_000_000, scn=Scn(2**53 + 1))
-
-
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    if request.param == "sqlite":
-        return f"sqlite:///{tmp_path}/deep/ledger.db"
-    return str(request.getfixturevalue("postgres_url"))
-
-
-@dataclass
-class Clock:
-    time: datetime = NOW
-
-    def __call__(self) -> datetime:
-        return self.time
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def ledger(url: str, clock: Clock) -> Iterator[Ledger]:
-    opened = open_ledger(url, "shop", clock)
-    yield opened
-    opened.close()
-
-
-@pytest.fixture
-def other(url: str, ledger: Ledger, clock: Clock) -> Iterator[Ledger]:
-    """Another pipeline's ledger in the same database."""
-    opened = open_ledger(url, "other", clock)
-    yield opened
-    opened.close()
-
-
-@pytest.fixture
-def capture(ledger: Ledger) -> Lease:
-    return ledger.lease("shop/capture", "run-1", 60)
-
-
-def scns(start: int, end: int) -> ScnRange:
-    return ScnRange(Scn(start), Scn(end))
-
-
-def name(start: int, end: int) -> str:
-    return f"{1:010d}-{start:020d}-{end:020d}"
-
-
-def plan(ledger: Ledger, lease: Lease, start: int, end: int):
-    return ledger.plan_window(name(start, end), 1, scns(start, end), {"slices": [1, 2]}, lease)
-
-
-def manifest(start: int, end: int) -> WindowManifest:
-    return WindowManifest(7, 1, start, end, (), ("SHOP.ORDERS",), {}, "hash", (), ())
 
 
 def test_the_end_of_a_window_has_its_time(ledger: Ledger) -> None:
@@ -109,21 +38,6 @@ def test_the_end_of_a_window_has_its_time(ledger: Ledger) -> None:
     ends = [ChainPosition(1, 200), ChainPosition(1, 300), ChainPosition(2, 200)]
     assert ledger.end_times(ends) == {ends[0]: at}
     assert [ledger.written_by(scn) for scn in (99, 100, 199, 200)] == [None, at, at, None]
-
-
-def at_once(*calls: Callable[[], R]) -> list[R | Exception]:
-    """Run the calls side by side, let go at the same moment; what each gave or raised."""
-    ready = threading.Barrier(len(calls))
-
-    def run(call: Callable[[], R]) -> R | Exception:
-        ready.wait(timeout=20)
-        try:
-            return call()
-        except Exception as error:
-            return error
-
-    with ThreadPoolExecutor(len(calls)) as pool:
-        return list(pool.map(run, calls))
 
 
 # -- opening
@@ -520,85 +434,6 @@ def test_open_transactions_are_those_of_the_last_batch(ledger, other):
     assert other.open_transactions() == [old]
 
 
-# -- leases
-
-
-def test_a_second_owner_waits_until_the_lease_ends_and_gets_a_higher_token(ledger, capture, clock):
-    clock.time = NOW + timedelta(seconds=59)
-    with pytest.raises(LeaseHeld, match="run-1 holds the lease shop/capture"):
-        ledger.lease("shop/capture", "run-2", 60)
-
-    clock.time = NOW + timedelta(seconds=60)
-    taken = ledger.lease("shop/capture", "run-2", 60)
-
-    assert taken.token > capture.token
-
-
-def test_a_released_lease_is_free_and_its_token_is_not_given_again(ledger, capture):
-    assert ledger.release_lease(capture)
-    taken = ledger.lease("shop/capture", "run-2", 60)
-
-    assert taken.token > capture.token
-    assert not ledger.release_lease(capture)
-    with pytest.raises(LeaseHeld):
-        ledger.renew(capture, 60)
-
-
-def test_a_renewed_lease_lasts_longer(ledger, capture, clock):
-    clock.time = NOW + timedelta(seconds=50)
-    ledger.renew(capture, 600)
-
-    clock.time = NOW + timedelta(seconds=600)
-    with pytest.raises(LeaseHeld):
-        ledger.lease("shop/capture", "run-2", 60)
-
-
-def test_a_writer_whose_lease_was_taken_over_can_write_nothing(ledger, capture, clock):
-    ledger.start_at(START)
-    plan(ledger, capture, 100, 200)
-    clock.time = LATER
-    ledger.lease("shop/capture", "run-2", 60)
-
-    for write in (
-        lambda: plan(ledger, capture, 200, 300),
-        lambda: ledger.renew(capture, 60),
-        lambda: ledger.replace_open_transactions("b", [], capture),
-    ):
-        with pytest.raises(LeaseHeld, match="taken over"):
-            write()
-    assert [w.state for w in ledger.windows()] == ["planned"]
-    assert ledger.position() == START
-
-
-def test_a_new_lease_of_the_same_owner_ends_its_earlier_one(ledger, capture):
-    again = ledger.lease("shop/capture", "run-1", 60)
-
-    assert again.token > capture.token
-    with pytest.raises(LeaseHeld):
-        plan(ledger, capture, 100, 200)
-
-
-def test_of_several_owners_that_take_a_lease_at_once_one_gets_it(ledger):
-    results = at_once(*[lambda n=n: ledger.lease("shop/apply", f"run-{n}", 60) for n in range(4)])
-
-    assert len([r for r in results if isinstance(r, Lease)]) == 1
-    assert len([r for r in results if isinstance(r, LeaseHeld)]) == 3
-
-
-def _want_lease(url: str, owner: str) -> str:
-    try:
-        return open_ledger(url, "shop", Clock()).lease("shop/apply", owner, 60).owner
-    except LeaseHeld:
-        return "held"
-
-
-def test_of_two_processes_that_take_a_lease_one_gets_it(url, ledger):
-    with get_context("spawn").Pool(2) as pool:
-        results = pool.starmap(_want_lease, [(url, "run-1"), (url, "run-2")])
-
-    assert sorted(results) in (["held", "run-1"], ["held", "run-2"])
-
-
 # -- decisions
 
 
@@ -610,54 +445,6 @@ def test_decisions_are_listed_in_the_order_in_which_they_were_made(ledger, other
 
     assert ledger.decisions() == [first, second]
     assert ledger.decisions("note") == [second]
-
-
-# --- Lost redo, and declared gaps --------------------------------------------------------------------------------------------
-
-LOST = {"code": "RedoLost", "what": "log 7 is gone", "where": {"thread": 1, "sequence": 7}, "cure": "redolake recover"}
-HERE, THERE = {"dbid": 1, "resetlogs_id": 2, "scn": 2**53 + 1}, {"dbid": 1, "resetlogs_id": 2, "scn": 2**53 + 9}
-
-
-def test_a_loss_is_kept_until_it_is_cleared(ledger, other):
-    assert ledger.loss() is None
-
-    ledger.record_loss(LOST, step="plan", position=HERE, missing=[{"sequence": 7}, {"sequence": 8}])
-    kept = ledger.loss()
-
-    assert (kept.error, kept.step, kept.position, kept.since) == (LOST, "plan", HERE, NOW)
-    assert other.loss() is None
-    assert ledger.clear_loss()
-    assert not ledger.clear_loss()
-    assert ledger.loss() is None
-
-
-def test_a_loss_recorded_again_keeps_its_time_and_every_missing_log(ledger, clock):
-    ledger.record_loss(LOST, step="plan", position=HERE, missing=[{"sequence": 7}, {"sequence": 8}])
-
-    clock.time = LATER
-    again = ledger.record_loss(LOST, step="mine", position=HERE, missing=[{"sequence": 8}, {"sequence": 9}])
-
-    assert (again.since, again.step) == (NOW, "mine")
-    assert list(again.missing) == [{"sequence": 7}, {"sequence": 8}, {"sequence": 9}]
-    assert ledger.loss() == again
-
-
-def test_a_loss_at_another_position_is_another_loss(ledger, clock):
-    ledger.record_loss(LOST, step="plan", position=HERE, missing=[{"sequence": 7}])
-
-    clock.time = LATER
-    other = ledger.record_loss(LOST, step="plan", position=THERE, missing=[{"sequence": 9}])
-
-    assert (other.since, list(other.missing)) == (LATER, [{"sequence": 9}])
-
-
-def test_declared_gaps_are_written_once_and_listed_in_the_order_of_the_chain(ledger, other):
-    assert ledger.record_gap(name(200, 300), {"kind": "gap"})
-    assert ledger.record_gap(name(100, 150), {"kind": "position"})
-    assert not ledger.record_gap(name(200, 300), {"kind": "other"})
-
-    assert list(ledger.gaps().items()) == [(name(100, 150), {"kind": "position"}), (name(200, 300), {"kind": "gap"})]
-    assert other.gaps() == {}
 
 
 def test_a_tables_position_contains_its_incarnation(ledger):

@@ -1,0 +1,44 @@
+"""Ledgers on SQLite and on PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pipelines.ledger import Ledger, open_ledger
+from pipelines.ledger.entries import Lease
+from tests.contract.ledgers import Clock
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/deep/ledger.db"
+    return str(request.getfixturevalue("postgres_url"))
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def ledger(url: str, clock: Clock) -> Iterator[Ledger]:
+    opened = open_ledger(url, "shop", clock)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def other(url: str, ledger: Ledger, clock: Clock) -> Iterator[Ledger]:
+    """Another pipeline's ledger in the same database."""
+    opened = open_ledger(url, "other", clock)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def capture(ledger: Ledger) -> Lease:
+    return ledger.lease("shop/capture", "run-1", 60)
