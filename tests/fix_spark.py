@@ -20,11 +20,13 @@ QUIET = {
     "spark.databricks.delta.snapshotPartitions": "1",
     "spark.python.worker.reuse": "true",
     # Most objects live as long as a query's plan, so a large young generation. Java collects all garbage whenever it makes the
-    # old one, or the room for classes, larger: both have their size from the start. The second compiler is for the code that
-    # runs most, and copies less code into one method, for ten minutes do not repay what it compiles by default.
-    "spark.driver.extraJavaOptions": f"{JAVA} -Xms2g -Xmn512m -XX:MetaspaceSize=256m -XX:Tier4InvocationThreshold=20000 "
-    "-XX:Tier4MinInvocationThreshold=2400 -XX:Tier4CompileThreshold=60000 -XX:Tier4BackEdgeThreshold=160000 "
-    "-XX:MaxInlineLevel=4 -XX:FreqInlineSize=60 -XX:InlineSmallCode=500",
+    # old one, or the room for classes, larger: both have their size from the start, in large pages (an option of Linux alone).
+    # The second compiler is for the code that runs most, and copies less code into one method, for ten minutes do not repay
+    # what it compiles by default.
+    "spark.driver.extraJavaOptions": f"{JAVA} -Xms2g -Xmn800m -XX:MetaspaceSize=256m -XX:+IgnoreUnrecognizedVMOptions "
+    "-XX:+UseTransparentHugePages -XX:+AlwaysPreTouch -XX:Tier4InvocationThreshold=20000 -XX:Tier4MinInvocationThreshold=2400 "
+    "-XX:Tier4CompileThreshold=60000 -XX:Tier4BackEdgeThreshold=160000 -XX:MaxInlineLevel=4 -XX:FreqInlineSize=60 "
+    "-XX:InlineSmallCode=500",
     "spark.driver.memory": "2g",
     # Nearly all the time of these tests went into planning and compiling queries over a few rows.
     "spark.sql.codegen.wholeStage": "false",
