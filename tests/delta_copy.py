@@ -20,7 +20,8 @@ from pipelines.steps.run import capture
 from tests.assemble_reference import NO_XID, UNKNOWN_SQN
 from tests.delta_table import delta_rows
 from tests.fix_shop import Shop
-from tests.histories import TABLES, Apply, Capture, Clients, History, abreast, drawn, histories, opened, play
+from tests.histories import TABLES, Apply, Capture, History, abreast, drawn, histories
+from tests.history_clients import Clients, opened, play
 from tests.killed import Killed
 from tests.reference_copy import IDS
 

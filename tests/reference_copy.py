@@ -36,7 +36,8 @@ from pipelines.source import (
 from pipelines.table import TableId
 from pipelines.window import NothingNew, Sealed, plan_window
 from tests.assemble_reference import DisposedRow, Row, assemble, fold
-from tests.histories import TABLES, Apply, Capture, Clients, History, opened, play
+from tests.histories import TABLES, Apply, Capture, History
+from tests.history_clients import Clients, opened, play
 from tests.killed import Killed
 
 PDB = "FREEPDB1"
