@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,17 @@ from pyspark.sql import SparkSession
 from demo.services import JAVA, QUICK_JAVA
 from pipelines.apply.session import open_session
 
+# Most objects live as long as a query's plan, so a large young generation. Java collects all garbage whenever it makes the old
+# one, or the room for classes, larger: both have their size from the start, in large pages, which Java has on Linux alone.
+LARGE_PAGES = "-XX:+UseTransparentHugePages -XX:+AlwaysPreTouch" if sys.platform == "linux" else ""
+HEAP = f"-Xms2g -Xmn800m -XX:MetaspaceSize=256m {LARGE_PAGES}"
+# For the code that runs most, and with less code copied into one method: ten minutes do not repay what Java's second compiler
+# compiles by default.
+SECOND_COMPILER = (
+    "-XX:Tier4InvocationThreshold=20000 -XX:Tier4MinInvocationThreshold=2400 -XX:Tier4CompileThreshold=60000 "
+    "-XX:Tier4BackEdgeThreshold=160000 -XX:MaxInlineLevel=4 -XX:FreqInlineSize=60 -XX:InlineSmallCode=500"
+)
+
 QUIET = {
     "spark.log.level": "ERROR",
     "spark.ui.showConsoleProgress": "false",
@@ -19,14 +31,7 @@ QUIET = {
     "spark.default.parallelism": "2",
     "spark.databricks.delta.snapshotPartitions": "1",
     "spark.python.worker.reuse": "true",
-    # Most objects live as long as a query's plan, so a large young generation. Java collects all garbage whenever it makes the
-    # old one, or the room for classes, larger: both have their size from the start, in large pages (an option of Linux alone).
-    # The second compiler is for the code that runs most, and copies less code into one method, for ten minutes do not repay
-    # what it compiles by default.
-    "spark.driver.extraJavaOptions": f"{JAVA} -Xms2g -Xmn800m -XX:MetaspaceSize=256m -XX:+IgnoreUnrecognizedVMOptions "
-    "-XX:+UseTransparentHugePages -XX:+AlwaysPreTouch -XX:Tier4InvocationThreshold=20000 -XX:Tier4MinInvocationThreshold=2400 "
-    "-XX:Tier4CompileThreshold=60000 -XX:Tier4BackEdgeThreshold=160000 -XX:MaxInlineLevel=4 -XX:FreqInlineSize=60 "
-    "-XX:InlineSmallCode=500",
+    "spark.driver.extraJavaOptions": f"{JAVA} {HEAP} {SECOND_COMPILER}",
     "spark.driver.memory": "2g",
     # Nearly all the time of these tests went into planning and compiling queries over a few rows.
     "spark.sql.codegen.wholeStage": "false",
