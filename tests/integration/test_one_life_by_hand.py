@@ -14,7 +14,7 @@ from pipelines.steps.run import apply, capture, spark_when_needed
 from standin.serve import standin
 from tests.fix_shop import Shop
 from tests.plain_lake import PlainLake
-from tests.table_lives import known
+from tests.table_life import known
 
 Rows = dict[int, dict[str, Any]]
 
