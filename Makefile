@@ -84,15 +84,19 @@ bench: $(STAMP) ## Measure decode, small and large batches, many tables, capture
 	@$(BIN)/python benchmarks/many_tables.py --tables 10 50
 	@$(BIN)/python benchmarks/capture.py --rows 20000 --turns 3 --terms 1
 
-bench-full: $(STAMP) ## Measure the same in full size, and the latency from log switch to lake, with Airflow (an hour)
-	@$(BIN)/python benchmarks/parse_redo_sql.py
-	@$(BIN)/python benchmarks/parse_redo_sql.py --columns 5
-	@$(BIN)/python benchmarks/parse_redo_sql.py --columns 100
+bench-full: $(STAMP) ## Measure all in full size, Debezium's parser and a bare MERGE beside it, and the latency with Airflow (an hour)
+	@$(BIN)/python benchmarks/parse_redo_sql.py --debezium
+	@$(BIN)/python benchmarks/parse_redo_sql.py --debezium --columns 5
+	@$(BIN)/python benchmarks/parse_redo_sql.py --debezium --columns 100
 	@$(BIN)/python benchmarks/apply_batch.py --json bench-small.json
 	@$(BIN)/python benchmarks/apply_batch.py --connect --json bench-connect.json
-	@$(BIN)/python benchmarks/large_batch.py --changes 200000 --rows 2000000 --json bench-large.json
+	@$(BIN)/python benchmarks/apply_batch.py --connect --tables 50 --warm-up 2 --batches 3 --json bench-fifty.json
+	@$(BIN)/python benchmarks/large_batch.py --changes 500000 --rows 2000000 --bare --warm-up 3 --json bench-large.json
 	@$(BIN)/python benchmarks/many_tables.py
-	@$(BIN)/python benchmarks/latency.py --json bench-latency.json
+	@$(BIN)/python benchmarks/capture.py --json bench-capture.json
+	@$(BIN)/python benchmarks/big_transaction.py --changes 1000000 --json bench-transaction.json
+	@$(BIN)/python benchmarks/latency.py --ways follow connect --schedule "every 3s" --warm-up 6 --rounds 4 --json bench-warm.json
+	@$(BIN)/python benchmarks/latency.py --ways submit --warm-up 1 --rounds 3 --json bench-submit.json
 
 check: $(STAMP) ## Format, lint, types, layers
 	$(BIN)/ruff format --check .
