@@ -28,8 +28,9 @@ from pipelines.table import NOT_RENAMED, Renamed, TableId
 
 FRAME = {Operation.START: "* start", Operation.COMMIT: "* commit", Operation.ROLLBACK: "* rollback"}
 SINGLE_QUOTE = r"[\pL\pN_]'[\pL\pN_]"  # a quote between two letters: single, or in a quoted name
-# A statement whose literals have their quotes doubled. No letter follows a literal; only N may stand before one.
-DOUBLED = re.compile(r"""(?:[^'"]|"[^"]*"|(?:(?<!\w)|(?<=\bN))'(?:[^']|'')*+'(?!\w))*+""")
+# A statement whose literals have their quotes doubled. No letter follows a literal; only N may stand before one. A text matches
+# in one way only, so no possessive quantifier is needed: Python before 3.11.5 matches those wrongly (python/cpython#106052).
+DOUBLED = re.compile(r"""[^'"]*(?:(?:"[^"]*"|(?:(?<!\w)|(?<=\bN))'[^']*(?:''[^']*)*'(?!['\w]))[^'"]*)*""")
 UNRESOLVED_NAME = re.compile("^UNKNOWN\0|\0(OBJ# |BIN[$])")  # owner and name
 CANONICAL = ("rs_id", "ssn", "scn", "xid", "operation_code", "rollback", "object_id")
 REPEATED = CANONICAL[3:]  # their values are those of many rows
