@@ -12,6 +12,7 @@ from pyspark.sql.functions import arrow_udf
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
 from pipelines.apply.translation import Translation
+from pipelines.arrow_check import check_arrow
 from pipelines.decode.changes import changes_schema, decode_changes, decode_pieces, pieces_schema
 from pipelines.decode.choice import decoder
 from pipelines.decode.datatypes import family_of, spark_ddl_type, target_type
@@ -59,6 +60,7 @@ def decode_frame(
     plain = decode_pieces if pieces else decode_changes if version.assembled else None
 
     def decode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        check_arrow()
         for batch in batches:
             decode_batch = plain or decoder(batch.column("sql_redo").nbytes)
             yield decode_batch(
@@ -80,6 +82,7 @@ def cast_text(texts: Expression, oracle_type: OracleType, rule: TypeRule) -> Exp
     target = target_type(oracle_type, rule)
 
     def cast(batch: pa.Array) -> pa.Array:
+        check_arrow()
         given = family_of(oracle_type).cast(batch.cast(pa.string()), target, rule)
         reasons = pa.array([given.refused.get(i) for i in range(len(batch))], pa.string())
         return pa.StructArray.from_arrays([given.values, reasons], ["value", "refused"])

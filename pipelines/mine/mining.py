@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pipelines.arrow_check import check_arrow
 from pipelines.errors import SourceRefused
 from pipelines.mine.checks import check_rows, check_stream
 from pipelines.mine.copies import LogSet
@@ -164,6 +165,7 @@ def mine_slice(
 
     The database is not used before the first batch is taken.
     """
+    check_arrow()
     log_set = logs if isinstance(logs, LogSet) else LogSet.of(logs)
     return SliceMining(
         session, log_set, window, tables=tables, object_ids=object_ids, container=container, fetch_rows=fetch_rows

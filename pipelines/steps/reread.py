@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipelines import crash
+from pipelines.arrow_check import check_arrow
 from pipelines.context import PipelineContext, open_pipeline_source
 from pipelines.decode.changes import decode_changes
 from pipelines.dictionary_table import DictionaryTable
@@ -289,6 +290,7 @@ def decoded_keys(
     version = versions[-1]
     columns = [column for name in key if (column := version.named(name)) is not None]
     narrow, types = replace(version, columns=tuple(columns)), rules(context, table.table, (version,))
+    check_arrow()
     for batch in rows.combine_chunks().to_batches():
         for row in decode_changes(batch, narrow, types, encoding=encoding(context)).to_pylist():
             sides = {Operation.INSERT: "n", Operation.UPDATE: "on"}.get(row["operation_code"], "o")

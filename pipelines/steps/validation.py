@@ -12,6 +12,7 @@ from typing import Any
 
 import pipelines
 from pipelines import crash
+from pipelines.arrow_check import check_arrow
 from pipelines.config import Pipeline
 from pipelines.context import ledger_url
 from pipelines.errors import ConfigurationError, Finding, RedolakeError
@@ -31,10 +32,18 @@ LOCAL_EXECUTORS = ("LocalExecutor", "SequentialExecutor")
 def validate(pipeline: Pipeline, *, executors: Sequence[str] = (), start_spark: bool = False) -> list[Finding]:
     """Check everything that needs no Oracle. `executors` are Airflow's; with `start_spark`, Spark reads and writes the places
     too."""
-    findings = [*place_findings(pipeline), *host_findings(pipeline, executors), *spark_findings(pipeline)]
+    findings = [*arrow_findings(), *place_findings(pipeline), *host_findings(pipeline, executors), *spark_findings(pipeline)]
     if start_spark and not any(finding.severity == "error" for finding in findings):
         findings += seen_by_spark(pipeline)
     return findings
+
+
+def arrow_findings() -> list[Finding]:
+    try:
+        check_arrow()
+    except ConfigurationError as error:
+        return list(error.findings)
+    return []
 
 
 def package_findings(folder: Path) -> list[Finding]:

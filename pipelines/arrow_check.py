@@ -1,0 +1,27 @@
+"""Refuse a pyarrow that computes wrong values.
+
+pip keeps to the versions that Redolake declares. Spark's Python workers may be set up by others.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pipelines.errors import ConfigurationError, Finding
+
+
+@cache
+def check_arrow() -> None:
+    """Raise ConfigurationError where `if_else` of a slice of texts and NULL returns other bytes, without an error of its own.
+
+    Versions before 24 do (apache/arrow#49410).
+    """
+    texts = pa.array(["first", "a", "bc", "def"]).slice(1)
+    shown = pc.if_else(pa.array([True, False, True]), texts, pa.scalar(None, pa.string()))
+    if shown.to_pylist() != ["a", None, "def"]:
+        what = f"version {pa.__version__}, which this Python has, changes texts that it should only copy"
+        cure = "install pyarrow 24 or later here, and where Spark's Python workers run"
+        raise ConfigurationError([Finding("pyarrow", what, cure)])

@@ -1,0 +1,61 @@
+"""A pyarrow that computes wrong texts is refused before its values are landed or decoded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from pipelines import arrow_check
+from pipelines.arrow_check import check_arrow
+from pipelines.errors import ConfigurationError
+from pipelines.job.translation import translation
+from pipelines.mine.mining import mine_slice
+from pipelines.redo import Encoding
+from pipelines.steps.validation import arrow_findings
+
+
+@pytest.fixture
+def faulty(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let `if_else` answer as that of pyarrow 23 does: the bytes of a slice begin at the start of the array's."""
+    monkeypatch.setattr(arrow_check, "pc", SimpleNamespace(if_else=lambda *_: pa.array(["f", None, "\0\0\0"])))
+    check_arrow.cache_clear()
+    yield
+    check_arrow.cache_clear()
+
+
+def test_the_installed_pyarrow_is_sound() -> None:
+    check_arrow()
+    assert arrow_findings() == []
+
+
+@pytest.mark.usefixtures("faulty")
+def test_validate_names_the_version_and_the_cure() -> None:
+    (finding,) = arrow_findings()
+    assert (finding.severity, finding.subject) == ("error", "pyarrow")
+    assert pa.__version__ in finding.what
+    assert "pyarrow 24 or later" in finding.cure
+
+
+@pytest.mark.usefixtures("faulty")
+def test_nothing_is_mined_with_it() -> None:
+    nothing: Any = None
+    with pytest.raises(ConfigurationError, match="pyarrow"):
+        mine_slice(nothing, nothing, nothing, tables=[], object_ids=frozenset(), container=None, fetch_rows=1)
+
+
+@pytest.mark.usefixtures("faulty")
+def test_nothing_is_decoded_with_it() -> None:
+    """Spark's Python worker runs what mapInArrow is given."""
+    given: list[Any] = []
+    frame: Any = SimpleNamespace(schema=[], mapInArrow=lambda work, _: given.append(work))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pipelines.job.translation.to_arrow_schema", lambda _: pa.schema([]))
+        patch.setattr("pipelines.job.translation.changes_schema", lambda *_: pa.schema([]))
+        translation(Encoding(), show_row_data=False).decode(frame, SimpleNamespace(columns=(), assembled=()), {})
+    (work,) = given
+    with pytest.raises(ConfigurationError, match="pyarrow"):
+        next(work(iter([pa.record_batch([], names=[])])))
