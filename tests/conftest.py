@@ -5,9 +5,14 @@ import os
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 
 pytest_plugins = ["tests.workers"]
 FIXTURES = ("tests.fix_disk", "tests.fix_ledger", "tests.fix_postgres", "tests.fix_s3", "tests.fix_spark", "tests.fix_shop")
+
+# A slow machine is no fault of an example.
+settings.register_profile("redolake", deadline=None)
+settings.load_profile("redolake")
 
 
 def pytest_configure(config: pytest.Config) -> None:

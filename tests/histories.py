@@ -321,7 +321,7 @@ def examples(usual: int) -> Callable[[Any], Any]:
 
 def hunt(number: int) -> settings:
     slow = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much, HealthCheck.function_scoped_fixture]
-    return settings(max_examples=number, deadline=None, suppress_health_check=slow, print_blob=True)
+    return settings(max_examples=number, suppress_health_check=slow, print_blob=True)
 
 
 def drawn(histories: st.SearchStrategy[History], number: int, at: int) -> list[History]:

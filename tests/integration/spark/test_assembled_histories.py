@@ -61,7 +61,7 @@ def land_histories(folder: Path, seed: int, edges: list[int]) -> Landed:
     return Landed(windows, rows)
 
 
-@settings(max_examples=2 * EXAMPLES or 1, deadline=None, phases=PHASES)
+@settings(max_examples=2 * EXAMPLES or 1, phases=PHASES)
 @given(
     seed=st.integers(0, 10**9),
     edges=st.sets(st.integers(1001, 1110), min_size=1, max_size=3).map(sorted),

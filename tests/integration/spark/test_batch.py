@@ -50,7 +50,7 @@ pytestmark = pytest.mark.spark
 PHASES = [Phase.explicit, *([Phase.generate] if EXAMPLES else [])]
 
 
-@settings(max_examples=EXAMPLES or 1, deadline=None, phases=PHASES)
+@settings(max_examples=EXAMPLES or 1, phases=PHASES)
 @given(
     seed=st.integers(0, 10**9),
     edge=st.integers(1015, 1080),

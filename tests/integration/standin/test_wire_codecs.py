@@ -57,7 +57,7 @@ def test_a_number_has_the_bytes_that_oracle_stores(value, data):
 
 
 @given(st.lists(st.one_of(st.none(), st.integers(-(2**63), 2**63 - 1)), min_size=1, max_size=20), st.integers(0, 9))
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_columns_of_numbers_are_encoded_as_single_numbers_are(values, scale):
     decimals = [None if v is None else Decimal(v).scaleb(-scale) for v in values]
     texts = [None if v is None else f"{v:f}" for v in decimals]
@@ -88,14 +88,14 @@ def test_a_moment_survives_the_codec(moment, zone):
 
 
 @given(st.lists(st.one_of(st.none(), MOMENTS), min_size=1, max_size=10))
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_columns_of_moments_are_encoded_as_single_moments_are(values):
     for type_ in (WireType.DATE, WireType.TIMESTAMP, WireType.TIMESTAMP_TZ):
         assert column_bytes(pa.array(values, pa.timestamp("us")), type_) == row_bytes(values, type_)
 
 
 @given(st.integers(-(2**63), 2**63 - 1), st.binary(max_size=70_000), st.integers(1, 9000))
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_fields_are_read_back_across_packet_boundaries(number, value, size):
     message = sb(number) + clr(value) + dalc(value) + b"\x2a"
     pieces = iter([message[i : i + size] for i in range(0, len(message), size)])

@@ -283,7 +283,7 @@ BINDS_AND_DECOYS = [":a", ": b", ':"c d"', ":1", ":x_1$", "'it''s :n'", "q'[:n']
 OTHER_WORDS = ["/*:n '*/", " ", ",", "||", "=", "f(", ")", "x", "seq", ";", ":=", "'k' :v", "9"]
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(st.sampled_from([*BINDS_AND_DECOYS, *OTHER_WORDS]), max_size=12),
     st.sampled_from(["select ", "begin ", "insert into t values ", "with x as ", "declare "]),

@@ -43,7 +43,7 @@ def changed_on_two_threads(rows: list[dict[str, Any]]) -> bool:
     return len({change[1:] for change in changes}) < len(set(changes))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(seed=st.integers(0, 10**9))
 def test_inserts_without_a_rowid_are_undone_by_the_same_rows(seed: int) -> None:
     history = History(seed)
@@ -60,7 +60,7 @@ def is_insert(row: dict[str, Any]) -> bool:
     return row["operation_code"] == Operation.INSERT and not row["rollback"]
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=1000)
 @given(seed=st.integers(0, 10**9), steps=st.integers(1, 90), data=st.data())
 def test_any_cut_into_windows_and_batches_gives_the_table_as_of_their_end(seed: int, steps: int, data: st.DataObject) -> None:
     history = History(seed, steps)
@@ -91,7 +91,7 @@ def test_any_cut_into_windows_and_batches_gives_the_table_as_of_their_end(seed: 
         assert [change.row for change in again if change.disposition == "carried_out"] == carried
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(seed=st.integers(0, 10**9), data=st.data())
 def test_a_snapshot_at_any_scn_loses_no_change(seed: int, data: st.DataObject) -> None:
     """Transactions and coordinators of parallel servers may be open: only commits above the snapshot are applied."""

@@ -40,7 +40,7 @@ def damaged(draw, text):
     return text if draw(st.booleans()) else text[:start] + part + text[end:]
 
 
-@settings(deadline=None, max_examples=4 * (EXAMPLES or 15))
+@settings(max_examples=4 * (EXAMPLES or 15))
 @given(st.data(), changes(), st.sampled_from(["", ";"]), st.booleans(), st.booleans(), st.integers(0, 3))
 def test_statements_are_read_alike_whole_or_damaged(data, drawn, delimiter, rowid, single_quotes, skipped):
     owner, name, kinds, names, changed = drawn
@@ -90,7 +90,7 @@ COLUMNS = [
 ]
 
 
-@settings(deadline=None, max_examples=EXAMPLES or 15)
+@settings(max_examples=EXAMPLES or 15)
 @given(st.data())
 @pytest.mark.parametrize(("kind", "rule", "call"), COLUMNS, ids=lambda value: str(value))
 def test_literals_of_each_type_are_read_alike(kind, rule, call, data):

@@ -354,7 +354,7 @@ def histories(draw):
     return table(**columns), history
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(histories(), st.integers(0, 6))
 def test_written_values_are_read_back_from_any_batch(case, cut):
     made, history = case

@@ -112,7 +112,7 @@ def expected(kind, value):
     return value.quantize(Decimal("0.01")) if kind == "number" and value is not None else value
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(changes(), st.sampled_from(["", ";"]), st.booleans(), st.integers(4, 60), st.integers(1, 5), HOSTILE)
 def test_any_values_under_any_names_are_read_back_however_they_are_cut(
     drawn, delimiter, rowid, piece_bytes, batch_rows, unreadable
@@ -172,7 +172,7 @@ def test_pieces_may_end_inside_a_doubled_quote_or_before_a_character_of_four_byt
 SPOKEN = st.lists(st.text("aé日_7", min_size=1, max_size=3), min_size=1, max_size=4).map("'".join)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.lists(st.tuples(SPOKEN, SPOKEN), min_size=1, max_size=3), st.sampled_from(["", ";"]), st.booleans())
 def test_single_quotes_within_words_are_read(rows, delimiter, rowid):
     columns = (Column(11, "A", TYPES["text"][0], 1), Column(12, "B", TYPES["text"][0], 2))

@@ -161,7 +161,7 @@ def test_redo_text_and_internal_bytes_of_any_value_yield_it(name: str) -> None:
     kind = KINDS[name]
     encode = encoder_of(kind.theirs)
 
-    @settings(deadline=None, max_examples=EXAMPLES or 15)
+    @settings(max_examples=EXAMPLES or 15)
     @given(st.lists(kind.values, min_size=1, max_size=8))
     def check(values: list[Any]) -> None:
         octets = [encode(value) for value in values]

@@ -27,7 +27,7 @@ def rows_of(texts):
             yield redo(100 + number, sql=piece, ssn=number, csf=int(at < len(cut) - 1), row_id=f"R{number}")
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(TEXTS, st.lists(st.integers(min_value=1, max_value=7), min_size=1, max_size=8))
 def test_pieces_are_joined_wherever_batches_end(texts, sizes):
     rest, joiner, out = list(rows_of(texts)), PieceJoiner(), []

@@ -234,7 +234,7 @@ def tail(draw: st.DrawFn) -> str:
 
 
 @given(alterations())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_after_any_adds_and_drops_the_derived_version_matches_the_dictionary(history):
     start = baseline(ModelTable().dictionary(100), Scn(100))
     derived = derive([start], [row(sql, 200 + 10 * n) for n, (sql, _) in enumerate(history)])
@@ -256,7 +256,7 @@ def test_after_any_adds_and_drops_the_derived_version_matches_the_dictionary(his
 
 
 @given(alterations())
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_the_cut_into_windows_does_not_matter(history):
     start = baseline(ModelTable().dictionary(100), Scn(100))
     rows = [row(sql, 200 + 10 * n) for n, (sql, _) in enumerate(history)]

@@ -113,7 +113,7 @@ def unnoticeable_threads(history, facts, start):
     return {(thread, inc) for thread in gone for inc in known if (thread, inc) not in seen}
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES)
 @given(HISTORIES, READINGS, st.integers(0, 100), st.integers(10, 60))
 def test_the_gates_answer_follows_from_the_written_redo(events, readings, share, budget):
     history = History(readings)
@@ -149,7 +149,7 @@ def test_the_gates_answer_follows_from_the_written_redo(events, readings, share,
     )
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES)
 @given(
     HISTORIES,
     READINGS,
@@ -170,7 +170,7 @@ def test_windows_are_complete_although_the_views_are_read_at_different_times(eve
         assert not isinstance(answer, Lost)
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES)
 @given(HISTORIES, READINGS, events_of(["forget"] * 12, REDO, THREADS, least=1, most=6), st.integers(0, 100))
 def test_windows_are_complete_although_views_drop_old_rows(events, readings, later, share):
     history = History(readings)
@@ -182,7 +182,7 @@ def test_windows_are_complete_although_views_drop_old_rows(events, readings, lat
     assert_complete(windows, history, facts, unnoticeable_threads(history, facts, start))
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES)
 @given(events_of(REDO, ["resetlogs", "resetlogs"], most=40), st.integers(0, 120), st.integers(0, 5))
 def test_a_position_outside_the_lineage_is_lost(events, share, number):
     history = History()
@@ -213,7 +213,7 @@ def newest_ended_and_later(logs, since):
     )
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES)
 @given(HISTORIES, READINGS, st.integers(0, 100), st.integers(10, 60))
 def test_a_plan_needs_no_logs_before_the_newest_that_had_ended_at_its_position(events, readings, share, budget):
     """Lost redo alone may be reported too often: steps/read_and_plan.py then reads all logs."""

@@ -256,7 +256,7 @@ def test_a_host_clock_that_was_set_back_gives_no_time():
 SPANS = st.lists(st.floats(0.1, 30), min_size=1, max_size=12)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(SPANS, min_size=1, max_size=3), st.floats(0, 120), st.floats(0, 150))
 def test_deletion_by_age_deletes_no_needed_log_within_the_time_left(spans, age, hour):
     """Logs are deleted by age of completion, like RMAN's COMPLETED BEFORE. The test knows the age, the runway does not."""
@@ -287,7 +287,7 @@ def test_deletion_by_age_deletes_no_needed_log_within_the_time_left(spans, age, 
                 assert deleted_at >= at(now) - timedelta(seconds=1)  # the drawing is right
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(SPANS, st.sets(st.integers(2, 13)), st.floats(0, 150))
 def test_the_runway_never_exceeds_the_complete_redo(spans, gone, hour):
     total = sum(spans)

@@ -87,7 +87,7 @@ def control_file(threads, scn, unarchived, deleted):
     return RedoFacts(7, Scn(scn), rows, tuple(archived), tuple(online), line)
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 @given(
     EVENTS,
     st.sets(st.tuples(st.integers(1, 3), st.integers(1, 12)), max_size=3),

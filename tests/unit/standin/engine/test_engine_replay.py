@@ -66,7 +66,7 @@ def stored_rows(database, scn):
     return sorted(tuple(store.layout.encode(values, range(3)).values()) for _, values in store.visible(scn, None))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.tuples(st.booleans(), STEP), max_size=40), st.sampled_from(["(ALL)", "(PRIMARY KEY)"]), st.booleans())
 def test_replaying_the_archived_redo_gives_the_committed_rows_at_every_log_end(steps, logging, private_strands):
     database = open_database(log_bytes=3000, private_strands=private_strands)

@@ -3,7 +3,7 @@
 from decimal import Decimal
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from standin.engine.masks import Moment, compile_mask
@@ -51,7 +51,6 @@ def internal(value: Decimal) -> bytes:
     return bytes([0xC1 + power, *(p + 1 for p in pairs)])
 
 
-@settings(deadline=None)
 @given(st.decimals(allow_nan=False, allow_infinity=False, places=6, min_value=-(10**20), max_value=10**20))
 def test_number_text_has_the_value_of_the_bytes(value):
     assert Decimal(number_text(internal(value))) == value

@@ -1,6 +1,6 @@
 """Records of several redo threads in one order."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from standin.logminer.merge import merged
@@ -9,7 +9,6 @@ from standin.redo_file import Op, RedoRecord, to_batch
 THREADS = st.lists(st.lists(st.lists(st.integers(0, 30), max_size=5), max_size=4), min_size=1, max_size=3)
 
 
-@settings(deadline=None)
 @given(THREADS)
 def test_merging_keeps_all_records_and_each_threads_order(threads):
     streams = [
@@ -25,7 +24,6 @@ def test_merging_keeps_all_records_and_each_threads_order(threads):
         assert [scn for thread, scn in rows if thread == number] == [scn for batch in batches for scn in batch]
 
 
-@settings(deadline=None)
 @given(st.lists(st.lists(st.integers(0, 30)).map(sorted), min_size=2, max_size=3))
 def test_ordered_threads_merge_to_one_ordered_stream(threads):
     streams = [iter([to_batch([RedoRecord(scn, Op.COMMIT, (0, 0, 0)) for scn in scns])]) for scns in threads]

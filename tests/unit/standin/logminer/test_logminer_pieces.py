@@ -1,12 +1,11 @@
 """How long texts are cut into continuation rows."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from standin.logminer.pieces import cut
 
 
-@settings(deadline=None)
 @given(st.text(alphabet="a'ü☃😀", max_size=200), st.integers(4, 40))
 def test_pieces_are_whole_characters_and_join_to_the_text(text, limit):
     pieces = cut(text, limit)
