@@ -10,7 +10,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo stop test test-fast soak bench bench-full check clean
+.PHONY: help setup demo stop test test-fast test-oldest soak bench bench-full check clean
 
 help: ## List these commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -e 's/:.*## /\t/' | while IFS="$$(printf '\t')" read -r name text; do \
@@ -57,13 +57,22 @@ stop: $(STAMP) ## Stop a demo that was kept running
 	@$(BIN)/python -m demo stop
 
 # A module at a time to each worker, in the order of tests/workers.py: slow ones first.
-PYTEST = $(BIN)/python -m pytest -n $(or $(WORKERS),2) --dist loadfile --no-loadscope-reorder
+SPREAD = -n $(or $(WORKERS),2) --dist loadfile --no-loadscope-reorder
+PYTEST = $(BIN)/python -m pytest $(SPREAD)
+FAST = -m "not spark and not airflow and not slow"
 
 test: $(STAMP) ## Run all tests (ARGS="-n 0 -k name" for some of them in one process)
 	@$(PYTEST) $(ARGS)
 
 test-fast: $(STAMP) ## Run the first check: no Spark, no Airflow, no whole pipelines (below 3 minutes)
-	@$(PYTEST) -m "not spark and not airflow and not slow" $(ARGS)
+	@$(PYTEST) $(FAST) $(ARGS)
+
+OLDEST = .venv-oldest
+test-oldest: $(STAMP) ## Run that check with the oldest packages that pyproject.toml allows, in an environment of its own
+	@$(BIN)/python -m venv --clear $(OLDEST)
+	@$(BIN)/uv pip install --quiet --python $(OLDEST)/bin/python --resolution lowest-direct -e '.[dev]'
+	@$(OLDEST)/bin/python -m pipelines.runtime
+	@$(OLDEST)/bin/python -m pytest $(SPREAD) $(FAST) $(ARGS)
 
 HUNTS = tests/e2e/test_kills_everywhere.py tests/e2e/test_compose_services.py tests/integration/test_histories.py tests/integration/test_table_lives.py \
 	tests/integration/test_objects_from_redo.py tests/integration/test_pipeline.py tests/integration/spark/test_assembled_histories.py \
@@ -105,5 +114,5 @@ check: $(STAMP) ## Format, lint, types, layers
 	$(BIN)/lint-imports
 
 clean: ## Remove what runs leave behind; .venv stays (rm -rf .venv for a fresh start)
-	rm -rf .demo .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis spark-warehouse metastore_db derby.log
+	rm -rf .demo $(OLDEST) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis spark-warehouse metastore_db derby.log
 	find pipelines standin demo tests dags -name __pycache__ -type d -prune -exec rm -rf {} +
