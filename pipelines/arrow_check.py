@@ -12,6 +12,9 @@ import pyarrow.compute as pc
 
 from pipelines.errors import ConfigurationError, Finding
 
+FAULT = "changes texts that it should only copy"
+CURE = "install pyarrow 24 or later here, and where Spark's Python workers run"
+
 
 @cache
 def check_arrow() -> None:
@@ -22,6 +25,4 @@ def check_arrow() -> None:
     texts = pa.array(["first", "a", "bc", "def"]).slice(1)
     shown = pc.if_else(pa.array([True, False, True]), texts, pa.scalar(None, pa.string()))
     if shown.to_pylist() != ["a", None, "def"]:
-        what = f"version {pa.__version__}, which this Python has, changes texts that it should only copy"
-        cure = "install pyarrow 24 or later here, and where Spark's Python workers run"
-        raise ConfigurationError([Finding("pyarrow", what, cure)])
+        raise ConfigurationError([Finding("pyarrow", f"version {pa.__version__}, which this Python has, {FAULT}", CURE)])

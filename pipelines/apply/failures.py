@@ -6,7 +6,8 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from pipelines.errors import LakeFull, Transient, VersionRemoved
+from pipelines.arrow_check import CURE, FAULT
+from pipelines.errors import ConfigurationError, Finding, LakeFull, Transient, VersionRemoved
 from pipelines.table import TableId
 
 NO_SPACE = ("No space left on device", "Disk quota exceeded", "File too large")  # ENOSPC, EDQUOT, EFBIG in the JVM's words
@@ -23,8 +24,11 @@ NO_FILE = (
 
 
 def check_session(spark: SparkSession, surprise: Exception) -> None:
-    """Raise when the failure does not concern one table: no space is left, another writer committed, or the session failed."""
+    """Raise when the failure does not concern one table: no space is left, the workers' pyarrow is faulty, another writer
+    committed, or the session failed."""
     check_space(surprise)
+    if FAULT in str(surprise):
+        raise ConfigurationError([Finding("pyarrow of Spark's Python workers", FAULT, CURE)]) from surprise
     if "DELTA_CONCURRENT" in str(surprise) or "Concurrent" in type(surprise).__name__:
         raise Transient("another writer changed the table meanwhile", cure="none: the batch is tried again") from surprise
     try:

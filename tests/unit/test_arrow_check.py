@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 import pytest
+from pyspark.sql import SparkSession
 
 from pipelines import arrow_check
+from pipelines.apply.failures import check_session
 from pipelines.arrow_check import check_arrow
 from pipelines.errors import ConfigurationError
 from pipelines.job.translation import translation
@@ -48,8 +50,8 @@ def test_nothing_is_mined_with_it() -> None:
 
 
 @pytest.mark.usefixtures("faulty")
-def test_nothing_is_decoded_with_it() -> None:
-    """Spark's Python worker runs what mapInArrow is given."""
+def test_nothing_is_decoded_with_it_and_no_table_is_held() -> None:
+    """Spark's Python worker runs what mapInArrow is given; its error ends the job."""
     given: list[Any] = []
     frame: Any = SimpleNamespace(schema=[], mapInArrow=lambda work, _: given.append(work))
     with pytest.MonkeyPatch.context() as patch:
@@ -57,5 +59,9 @@ def test_nothing_is_decoded_with_it() -> None:
         patch.setattr("pipelines.job.translation.changes_schema", lambda *_: pa.schema([]))
         translation(Encoding(), show_row_data=False).decode(frame, SimpleNamespace(columns=(), assembled=()), {})
     (work,) = given
-    with pytest.raises(ConfigurationError, match="pyarrow"):
+    with pytest.raises(ConfigurationError, match="pyarrow") as refused:
         next(work(iter([pa.record_batch([], names=[])])))
+
+    as_spark_shows_it, no_session = RuntimeError(f"PythonException: {refused.value}"), cast("SparkSession", None)
+    with pytest.raises(ConfigurationError, match="pyarrow of Spark's Python workers"):
+        check_session(no_session, as_spark_shows_it)
