@@ -1,8 +1,10 @@
 # Everything runs in .venv, which `make setup` builds; each target that needs it builds it by itself.
 # PYTHON names another interpreter: make setup PYTHON=/opt/python3.12/bin/python3
+# VERSIONS says which versions of the packages `make setup` takes.
 
 SHELL := /bin/sh
 VENV := .venv
+VERSIONS := -c constraints.txt
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.redolake-setup
 # Without byte code every process compiles Airflow anew.
@@ -38,11 +40,11 @@ $(STAMP): pyproject.toml constraints.txt
 			exit 1; \
 		fi; \
 	fi; \
-	echo "[2/3] packages, pinned by constraints.txt (about a minute the first time)"; \
+	echo "[2/3] packages (about a minute the first time)"; \
 	if ! { $(BIN)/python -m pip install --quiet --disable-pip-version-check uv \
-		&& $(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt -e '.[dev]' --compile-bytecode; }; then \
+		&& $(BIN)/uv pip install --quiet --python $(BIN)/python $(VERSIONS) -e '.[dev]' --compile-bytecode; }; then \
 		echo "      uv cannot do it here (it knows nothing of pip's own settings): pip does it, more slowly"; \
-		$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'; \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check $(VERSIONS) -e '.[dev]'; \
 	fi; \
 	echo "[3/3] Spark, and compiled code"; \
 	$(BIN)/python -m pipelines.runtime; \
@@ -57,22 +59,17 @@ stop: $(STAMP) ## Stop a demo that was kept running
 	@$(BIN)/python -m demo stop
 
 # A module at a time to each worker, in the order of tests/workers.py: slow ones first.
-SPREAD = -n $(or $(WORKERS),2) --dist loadfile --no-loadscope-reorder
-PYTEST = $(BIN)/python -m pytest $(SPREAD)
-FAST = -m "not spark and not airflow and not slow"
+PYTEST = $(BIN)/python -m pytest -n $(or $(WORKERS),2) --dist loadfile --no-loadscope-reorder
 
 test: $(STAMP) ## Run all tests (ARGS="-n 0 -k name" for some of them in one process)
 	@$(PYTEST) $(ARGS)
 
 test-fast: $(STAMP) ## Run the first check: no Spark, no Airflow, no whole pipelines (below 3 minutes)
-	@$(PYTEST) $(FAST) $(ARGS)
+	@$(PYTEST) -m "not spark and not airflow and not slow" $(ARGS)
 
 OLDEST = .venv-oldest
-test-oldest: $(STAMP) ## Run that check with the oldest packages that pyproject.toml allows, in an environment of its own
-	@$(BIN)/python -m venv --clear $(OLDEST)
-	@$(BIN)/uv pip install --quiet --python $(OLDEST)/bin/python --resolution lowest-direct -e '.[dev]'
-	@$(OLDEST)/bin/python -m pipelines.runtime
-	@$(OLDEST)/bin/python -m pytest $(SPREAD) $(FAST) $(ARGS)
+test-oldest: ## Run that check with the oldest packages that pyproject.toml allows, in an environment of its own
+	@$(MAKE) test-fast VENV=$(OLDEST) VERSIONS="--resolution lowest-direct"
 
 HUNTS = tests/e2e/test_kills_everywhere.py tests/e2e/test_compose_services.py tests/integration/test_histories.py tests/integration/test_table_lives.py \
 	tests/integration/test_objects_from_redo.py tests/integration/test_pipeline.py tests/integration/spark/test_assembled_histories.py \

@@ -17,12 +17,19 @@ CURE = "install pyarrow 24 or later here, and where Spark's Python workers run"
 
 
 @cache
-def check_arrow() -> None:
-    """Raise ConfigurationError where `if_else` of a slice of texts and NULL returns other bytes, without an error of its own.
+def arrow_findings() -> list[Finding]:
+    """Return a finding where `if_else` of a slice of texts and NULL returns other bytes, without an error of its own.
 
     Versions before 24 do (apache/arrow#49410).
     """
     texts = pa.array(["first", "a", "bc", "def"]).slice(1)
     shown = pc.if_else(pa.array([True, False, True]), texts, pa.scalar(None, pa.string()))
-    if shown.to_pylist() != ["a", None, "def"]:
-        raise ConfigurationError([Finding("pyarrow", f"version {pa.__version__}, which this Python has, {FAULT}", CURE)])
+    if shown.to_pylist() == ["a", None, "def"]:
+        return []
+    return [Finding("pyarrow", f"version {pa.__version__}, which this Python has, {FAULT}", CURE)]
+
+
+def check_arrow() -> None:
+    """Raise ConfigurationError with these findings, if there are any."""
+    if findings := arrow_findings():
+        raise ConfigurationError(findings)

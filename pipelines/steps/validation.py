@@ -12,7 +12,7 @@ from typing import Any
 
 import pipelines
 from pipelines import crash
-from pipelines.arrow_check import check_arrow
+from pipelines.arrow_check import arrow_findings
 from pipelines.config import Pipeline
 from pipelines.context import ledger_url
 from pipelines.errors import ConfigurationError, Finding, RedolakeError
@@ -36,14 +36,6 @@ def validate(pipeline: Pipeline, *, executors: Sequence[str] = (), start_spark: 
     if start_spark and not any(finding.severity == "error" for finding in findings):
         findings += seen_by_spark(pipeline)
     return findings
-
-
-def arrow_findings() -> list[Finding]:
-    try:
-        check_arrow()
-    except ConfigurationError as error:
-        return list(error.findings)
-    return []
 
 
 def package_findings(folder: Path) -> list[Finding]:

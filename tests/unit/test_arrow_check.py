@@ -12,21 +12,20 @@ from pyspark.sql import SparkSession
 
 from pipelines import arrow_check
 from pipelines.apply.failures import check_session
-from pipelines.arrow_check import check_arrow
+from pipelines.arrow_check import arrow_findings, check_arrow
 from pipelines.errors import ConfigurationError
 from pipelines.job.translation import translation
 from pipelines.mine.mining import mine_slice
 from pipelines.redo import Encoding
-from pipelines.steps.validation import arrow_findings
 
 
 @pytest.fixture
 def faulty(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Let `if_else` answer as that of pyarrow 23 does: the bytes of a slice begin at the start of the array's."""
     monkeypatch.setattr(arrow_check, "pc", SimpleNamespace(if_else=lambda *_: pa.array(["f", None, "\0\0\0"])))
-    check_arrow.cache_clear()
+    arrow_findings.cache_clear()
     yield
-    check_arrow.cache_clear()
+    arrow_findings.cache_clear()
 
 
 def test_the_installed_pyarrow_is_sound() -> None:
