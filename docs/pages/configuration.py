@@ -70,7 +70,7 @@ Each `key` needs [supplemental logging](../how-to/supplemental-logging.md); all 
 |---|---|
 | `REDOLAKE_CONFIG` | the pipelines file; default `./pipelines.yml` |
 | `AIRFLOW_CONN_<ID>` | a connection as URI or JSON, outside Airflow or instead of its database |
-| `REDOLAKE_SPARK_REMOTE` | a Spark Connect server for `redolake run` and `redolake verify`, e.g. `sc://host:15002` |
+| `REDOLAKE_SPARK_REMOTE` | with `spark.mode: connect`, the server for `redolake run` and `redolake verify`, e.g. `sc://host:15002` |
 | `REDOLAKE_DELTA_JARS` | Delta's jars, if they are not in the environment's `share/redolake/jars` |
 | `REDOLAKE_IVY_SETTINGS` | an ivysettings.xml, to download Delta's jars from a mirror |
 

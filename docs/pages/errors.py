@@ -18,7 +18,7 @@ for the case at hand. Follow that one first. A plain `Terminal` or `Transient` h
 If you start from what you see and not from a code, use [troubleshooting](../troubleshooting.md).
 """
 FAMILIES = {
-    Transient: "The same step may succeed later. Airflow retries the task, `redolake run` the step; `redolake` ends with exit code 75.",
+    Transient: "The same step may succeed later. Airflow retries the task (`plan` waits *deferred* for Oracle), `redolake run` the step; `redolake` ends with exit code 75.",
     Terminal: "A person must choose. The task fails at once, without retries; `redolake` ends with exit code 1, or 2 for `ConfigurationError`.",
 }
 

@@ -112,7 +112,13 @@ def snapshot_dag(pipeline: Pipeline) -> DAG:
 
     params = {
         "tables": tables_param(pipeline, [], "None chosen: all tables that have no contents yet."),
-        "replace": Param(False, type="boolean", title="Replace", description="Read tables that have contents again, too."),
+        "replace": Param(
+            False,
+            type="boolean",
+            title="Replace",
+            description="Read tables that have contents again, too. "
+            f"The history of one that {pipeline.name}_apply changes meanwhile is lost: pause it first.",
+        ),
         "by_policy": Param(
             False, type="boolean", title="By policy", description="Only held tables, within the limits of `resnapshot`."
         ),

@@ -17,7 +17,7 @@ change the state of the run.
 You can clear and run any task again: a window that has landed stays as it is.
 """
 
-APPLY = """Applies the landed windows of **{name}** to its Delta tables, all of them in one Spark job.
+APPLY = """Applies the landed windows of **{name}** to its Delta tables in one Spark job, up to `batch.max_rows` change rows.
 
 `prepare` writes the batch spec and ends the run if nothing is new. `spark` decodes changes, joins them with their commits and
 merges them. `record` updates the ledger from the Delta logs and publishes an event of the asset `{name}.OWNER.NAME` for each
@@ -66,7 +66,8 @@ A choice for the *DDL* cannot be undone: write the pipeline's name in *Confirm*,
 approval under *Required Actions*.
 """
 
-DOCTOR = """Checks the source of **{name}**: archiving, supplemental logging, privileges, tables, types, numbers. It reads only.
+DOCTOR = """Checks the source of **{name}**: archiving, supplemental logging, privileges, tables, types, numbers. It changes
+nothing there.
 
 It fails if something would stop a run; its log has each finding with its cure.
 """

@@ -46,7 +46,11 @@ def snapshot(
     ] = None,
     pipeline: PipelineOption = None,
     replace: Annotated[
-        bool, typer.Option("--replace", help="Read a live or held table again and replace its contents.")
+        bool,
+        typer.Option(
+            "--replace",
+            help="Read a live or held table again and replace its contents. If apply goes on, its Delta history is lost.",
+        ),
     ] = False,
     config: ConfigOption = None,
     output: OutputOption = Output.table,

@@ -68,7 +68,6 @@ def apply_batch(spark: SparkSession, spec: BatchSpec, report: Report, may_commit
         create_shadow(context, table, task)
     captured = [captured_table(spec, number, table) for number, table in enumerate(tables)]
     has_few_rows = spec.rows is not None and spec.rows <= MOST_ROWS
-    results: dict[int, TableResult] = {}
     with planned_for_few_rows(spark) if has_few_rows else nullcontext():
         assembly = assemble(spark, spec, captured)
         assemble_seconds = round(time.monotonic() - started, 3)
@@ -77,8 +76,9 @@ def apply_batch(spark: SparkSession, spec: BatchSpec, report: Report, may_commit
         carried = carry_over(spark, spec.carry_out, assembly.read, captured)
         applying = time.monotonic()
         small = [n for n, table in enumerate(tables) if has_few_rows and is_small(table, spec.tables[n], assembly.balances[n])]
-        apply_all(context, tables, small, spec, assembly, results)
-    apply_all(context, tables, [n for n in range(len(tables)) if n not in small], spec, assembly, results)
+        results = apply_all(context, tables, small, spec, assembly)
+    others = [n for n in range(len(tables)) if n not in small]
+    results |= apply_all(context, tables, others, spec, assembly, done=len(results))
     apply_seconds = round(time.monotonic() - applying, 3)
     let_go(assembly.read.changes)
     result = batch_result(spec, assembly.batch, tuple(results[n] for n in range(len(tables))), carried, assembly.rests)
@@ -167,10 +167,11 @@ def apply_all(
     numbers: Sequence[int],
     spec: BatchSpec,
     assembly: Assembly,
-    results: dict[int, TableResult],
-) -> None:
-    """Apply the tables with these numbers, `tables_at_once` side by side, and add their results to `results`. After an error
-    that ends the job no further table begins; those that have begun are finished."""
+    done: int = 0,
+) -> dict[int, TableResult]:
+    """Apply the tables with these numbers, `tables_at_once` side by side, and return their results; `done` others have been
+    applied before. After an error that ends the job no further table begins; those that have begun are finished."""
+    results: dict[int, TableResult] = {}
     waiting, running = deque(numbers), dict[Future[TableResult], int]()
     small = small_tables(context, tables, numbers, spec, assembly.batch)
     with ThreadPoolExecutor(spec.tables_at_once, "table") as threads:
@@ -183,7 +184,8 @@ def apply_all(
             for future in wait(running, return_when=FIRST_COMPLETED).done:
                 results[running.pop(future)] = result = future.result()
                 line = f"{result.table}: {result.state} to SCN {result.complete_to}, {rows_of(result)}"
-                context.report(Progress(line, "applying tables", len(results), len(tables)))
+                context.report(Progress(line, "applying tables", done + len(results), len(tables)))
+    return results
 
 
 def small_tables(

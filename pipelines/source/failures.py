@@ -28,7 +28,7 @@ CURES = {
     20: "wait: the step is retried. If it keeps failing, raise PROCESSES of the database, or lower `mining_tasks`",
     40: PROFILE,
     257: "the archiver is stuck: free space in the archive destination or the recovery area (V$RECOVERY_FILE_DEST); the step "
-    "is retried. Do not delete logs above the position that `redolake status` shows",
+    "is retried. Do not delete logs that end above `landed to SCN` of `redolake status`",
     1017: "correct the login and password of the connection; the step is not retried, because that would lock the account",
     1035: "wait: the step is retried. A DBA ends the restricted mode: ALTER SYSTEM DISABLE RESTRICTED SESSION",
     1045: "GRANT CREATE SESSION TO {user}",

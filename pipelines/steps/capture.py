@@ -369,7 +369,7 @@ def remine_window(
     with open_context(pipeline) as context:
         manifest = context.landing.windows.manifest(window)
         if manifest is None:
-            raise Terminal("no such window has landed", cure="`redolake windows` lists them", window=window)
+            raise Terminal("no such window has landed", cure="see `redolake windows --output json`", window=window)
         made = plan_of(context, window)
         records = []
         try:

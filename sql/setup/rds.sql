@@ -1,7 +1,8 @@
 -- Redolake: the user, its grants and supplemental logging, for Amazon RDS.
 -- Written by `redolake setup-sql --flavour rds`. Read it, then run it in SQL*Plus or SQLcl,
 -- as the master user, in the tenant database where RDS has containers
--- It stops at an error. After the cause is removed, run it again: an existing user and existing logging are kept.
+-- It stops at an error, except of the user and the key logging of tables, which may be there: read these.
+-- After the cause is removed, run it again.
 SET DEFINE ON
 SET VERIFY OFF
 WHENEVER SQLERROR EXIT FAILURE
