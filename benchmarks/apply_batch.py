@@ -48,7 +48,7 @@ SETTINGS = {
 def serve(folder: Path, number_of_tables: int, at_once: int, connect: bool, settings: dict[str, str]) -> None:
     from pipelines.job.batch import run_batch
     from pipelines.job.snapshot import run_snapshot
-    from pipelines.records.batch_spec import BatchSpec, LandedWindow, TableTask
+    from pipelines.records.batch_spec import LandedWindow, TableTask
     from pipelines.records.snapshot_load import SnapshotSpec, SnapshotTask
     from pipelines.scn import Scn
     from pipelines.table import Column, OracleType, TableId, TableVersion
@@ -84,7 +84,7 @@ def serve(folder: Path, number_of_tables: int, at_once: int, connect: bool, sett
             for table, target, app_id, version in zip(tables, targets, app_ids, versions, strict=True)
         )
         out = folder / "batches" / str(number)
-        spec = BatchSpec(
+        spec = spec_of(
             "p", 1, start, start + STEP, "token", (window,), tasks, str(out / "carry"), str(out / "manifest.json"), carried,
             tables_at_once=at_once, rows=pq.read_metadata(file).num_rows + number_of_tables,
         )  # fmt: skip
@@ -97,6 +97,13 @@ def serve(folder: Path, number_of_tables: int, at_once: int, connect: bool, sett
         sys.stdout.write(f"{seconds} {cpu}\n")
         sys.stdout.flush()
     spark.stop()
+
+
+def spec_of(*arguments: Any, **newer: Any) -> Any:
+    """Return the batch's spec, without what a commit from before it does not know."""
+    from pipelines.records.batch_spec import BatchSpec
+
+    return BatchSpec(*arguments, **{name: value for name, value in newer.items() if name in BatchSpec.__dataclass_fields__})
 
 
 def cpu_seconds() -> float:

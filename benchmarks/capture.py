@@ -24,8 +24,8 @@ from statistics import median
 from typing import Any
 from unittest import mock
 
-from parse_redo_sql import WORDS
 from standin_process import Served, standin_process
+from statements import WORDS
 
 from pipelines import steps
 from pipelines.config import Pipeline

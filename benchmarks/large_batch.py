@@ -25,8 +25,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from apply_batch import HERE, checkouts, cpu_seconds, session, start
-from parse_redo_sql import COLUMNS, DATE, MONEY, RAW, TEXT, TIMESTAMP, literal
+from apply_batch import HERE, checkouts, cpu_seconds, session, spec_of, start
+from statements import COLUMNS, DATE, MONEY, RAW, TEXT, TIMESTAMP, literal
 
 BARE = "bare MERGE"
 LOGGING = ("all columns", "primary key")
@@ -44,7 +44,7 @@ def serve(folder: Path, logging: str, changes: int, target_rows: int, young: int
     from pipelines.land.files import Files
     from pipelines.land.parquet import write_parquet
     from pipelines.landed_schema import LANDED_SCHEMA
-    from pipelines.records.batch_spec import BatchSpec, LandedWindow, TableTask
+    from pipelines.records.batch_spec import LandedWindow, TableTask
     from pipelines.records.snapshot_load import SnapshotSpec, SnapshotTask
     from pipelines.scn import Scn
     from pipelines.table import Column, TableId, TableVersion
@@ -82,7 +82,7 @@ def serve(folder: Path, logging: str, changes: int, target_rows: int, young: int
         window = LandedWindow(f"{1:010d}-{scn:020d}-{scn + step:020d}", scn, scn + step, (str(file),))
         task = TableTask(table=table, target=target, app_id=app_id, versions=(version,))
         out = folder / "batches" / str(number)
-        spec = BatchSpec(
+        spec = spec_of(
             "p", 1, scn, scn + step, "token", (window,), (task,), str(out / "carry"), str(out / "manifest.json"), (),
             rows=redo.num_rows,
         )  # fmt: skip
