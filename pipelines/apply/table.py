@@ -62,8 +62,7 @@ def apply_table(
     cannot be applied move to `held` in it. `prepared` is what was prepared together with other tables."""
     counted_from = table.position
     table.refresh()
-    if table.position != counted_from:
-        raise Transient("another writer changed the table meanwhile", cure="none: the batch is tried again", table=task.table)
+    check_position(table, task, counted_from)
     progress = TableProgress(complete_to=table.position, delta_version=table.version)
     error = None if task.hold is None else dict(task.hold.error)
     try:
@@ -102,7 +101,8 @@ def apply_ranges(
     progress: TableProgress,
     prepared: Prepared | None,
 ) -> None:
-    position = -1 if table.position is None else table.position
+    standing = table.position
+    position = -1 if standing is None else standing
     ranges = plan_commit_ranges(task, context.scns, position)
     if ranges:
         if table.log is None:
@@ -127,7 +127,8 @@ def apply_ranges(
             else:
                 ready = take_alone(prepare_range(context, TableRange(table, task, commit_range, committed)))
             began = time.monotonic()
-            progress.merged += merge_range(context, table, task, ready, committed)
+            progress.merged += merge_range(context, table, task, ready, committed, standing)
+            standing = table.position
             progress.merge_seconds += time.monotonic() - began
             progress.applied += committed.count
         progress.complete_to, progress.delta_version = commit_range.last_scn, table.version
@@ -139,12 +140,22 @@ def apply_ranges(
 
 
 def merge_range(
-    context: ApplyContext, table: DeltaTable, task: TableTask, prepared: PreparedRange, committed: CommittedChanges
+    context: ApplyContext,
+    table: DeltaTable,
+    task: TableTask,
+    prepared: PreparedRange,
+    committed: CommittedChanges,
+    standing: int | None,
 ) -> Merged:
+    """`standing` is the position from which the range goes on. Raises Transient if the table has another one by now: a batch
+    whose process was killed may still be committed by its Connect server, and Delta skips only a position that it has."""
     version, last_scn = prepared.commit_range.version, prepared.commit_range.last_scn
     scns = f"[{prepared.commit_range.start}, {prepared.commit_range.end})"
     tag = Tag(task.app_id, last_scn, {**context.metadata, "table": str(task.table), "scns": scns})
     context.may_commit()
+    table.see_others()
+    check_position(table, task, standing)
+    before = table.version
     if version.key_kind == "append":
         inserts = prepared.changes.count() if version.hides_rowids else committed.count
         merged = append(table, prepared.changes, tag, inserts, task.options)
@@ -156,7 +167,18 @@ def merge_range(
         raise InvariantBroken(
             "the commit left no position in the Delta log", cure="report it", table=task.table, scns=tag.metadata
         )
+    if table.log is not None and (others := table.log.txns_after(task.app_id, before) - {last_scn}):
+        raise InvariantBroken(
+            f"another writer committed changes up to SCN {max(others)} at the same moment, some of which may be there twice",
+            cure=f"run `redolake snapshot {task.table} --replace`",
+            table=task.table,
+        )
     return merged
+
+
+def check_position(table: DeltaTable, task: TableTask, position: int | None) -> None:
+    if table.position != position:
+        raise Transient("another writer changed the table meanwhile", cure="none: the batch is tried again", table=task.table)
 
 
 def merge_net_change(table: DeltaTable, task: TableTask, prepared: PreparedRange, tag: Tag) -> Merged:

@@ -45,6 +45,12 @@ class DeltaLog:
         found = (txn["version"] for txn in txns if txn["appId"] == app_id)
         return max(found, default=None)
 
+    def txns_after(self, app_id: str, version: int | None) -> set[int]:
+        """Return the transaction versions of an application id in the commits after a version of the table."""
+        commits = [commit for number, commit in (*self.older, *self.commits) if version is None or number > version]
+        txns = (action.get("txn", {}) for commit in commits for action in self._actions(commit))
+        return {int(txn["version"]) for txn in txns if txn.get("appId") == app_id}
+
     def table_bytes(self) -> int | None:
         """Return the size of the table's files by Delta's checksum of this version, or None when no checksum can be read."""
         size = self._checksum().get("tableSizeBytes")

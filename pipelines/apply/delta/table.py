@@ -23,6 +23,12 @@ class DeltaTable:
         for name in ("log", "position", "schema", "columns", "fields"):
             self.__dict__.pop(name, None)
 
+    def see_others(self) -> None:
+        """Refresh if there are commits that have not been read."""
+        log = read_log(self.path)
+        if self.version != (None if log is None else log.version):
+            self.refresh()
+
     @cached_property
     def log(self) -> DeltaLog | None:
         return read_log(self.path)

@@ -11,9 +11,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.sql import functions as F
 
+from pipelines.apply import table as apply_table
 from pipelines.apply.comparison import CompareTask, Comparison
+from pipelines.apply.delta.commit import Tag
 from pipelines.apply.delta.log import last_txn
+from pipelines.apply.delta.table import DeltaTable
+from pipelines.errors import Transient
 from pipelines.job.batch import run_batch
 from pipelines.job.comparison import compare_tables
 from pipelines.job.snapshot import run_snapshot
@@ -185,6 +190,44 @@ def test_append_only_tables_are_compared_by_how_often_each_row_occurs(spark, tmp
         ("2, NULL", "2 rows", "1 rows"),
         ("3, c", "1 rows", "0 rows"),
     ]
+
+
+@pytest.mark.parametrize("is_seen", [True, False], ids=["before the commit", "at the same moment"])
+def test_a_commit_of_a_killed_batch_is_never_appended_twice_without_an_error(
+    spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_seen: bool
+) -> None:
+    """A Connect server goes on with the append of a client that was killed, while the next batch has more windows."""
+    mine = task(tmp_path, versions=(APPEND,))
+    run_snapshot(spark, loaded(tmp_path, mine, []))
+    early = land(tmp_path / "w10", 10, 50, committed(0, 20, (1, insert(1, "a"), "R1")))
+    late = land(tmp_path / "w50", 50, 100, committed(10, 60, (1, insert(2, "b"), "R2")))
+    take = apply_table.take_alone
+
+    def prepared_while_the_other_commits(plan: Any) -> Any:
+        found = take(plan)
+        tag = Tag(mine.app_id, 49, {})
+        types = spark.read.format("delta").load(mine.target).schema
+        rows = spark.sql("SELECT '1' AS ID, 'a' AS V, 20 AS _commit_scn").select(
+            *(F.col(f.name).cast(f.dataType) for f in types)
+        )
+        rows.write.format("delta").mode("append").options(**tag.options()).save(mine.target)
+        return found
+
+    with monkeypatch.context() as patched:
+        patched.setattr(apply_table, "take_alone", prepared_while_the_other_commits)
+        if is_seen:
+            with pytest.raises(Transient, match="another writer"):
+                run_batch(spark, batch_spec(tmp_path, [early, late], [mine]))
+        else:
+            patched.setattr(DeltaTable, "see_others", lambda _: None)
+            done = run_batch(spark, batch_spec(tmp_path, [early, late], [mine])).tables[0]
+            assert (done.state, done.error["code"]) == ("held", "InvariantBroken"), done.error
+            assert "up to SCN 49" in done.error["what"]
+            return
+
+    again = run_batch(spark, batch_spec(tmp_path, [early, late], [mine])).tables[0]
+    assert (again.error, again.inserted) == (None, 1)
+    assert there(mine, "ID", "V") == Counter({(1, "a"): 1, (2, "b"): 1})
 
 
 def test_an_update_or_delete_holds_an_append_only_table(spark, tmp_path: Path) -> None:
