@@ -110,11 +110,10 @@ def check_read(
     position: int,
 ) -> None:
     """Raise RedoNotUnderstood unless all rows changed in each window were read again, from the state that the target has."""
-    window_of = F.lit(None)
-    for window in windows:
-        window_of = F.when((F.col("commit_scn") >= window.start) & (F.col("commit_scn") < window.end), window.start).otherwise(
-            window_of
-        )
+    commit_scn = F.col("commit_scn")
+    # One level deep, however many windows: Spark Connect rejects expressions deeper than a hundred levels.
+    starts = (F.when((commit_scn >= one.start) & (commit_scn < one.end), one.start) for one in windows)
+    window_of = F.coalesce(*starts, F.lit(None))
     asked = F.countDistinct(F.when(~has_no_rowid(), F.col("row_id"))) + F.count(F.when(has_no_rowid(), 1))
     # A locator without a text says nothing of its row, and a part of a value does not: the writes, or the row before it, do.
     code = F.col("operation_code")

@@ -12,13 +12,15 @@ from typing import Any
 import pytest
 
 from pipelines.apply.session import open_session
+from pipelines.apply.whole_rows import check_read
+from pipelines.errors import RedoNotUnderstood
 from pipelines.job.job import read_spec, run
 from pipelines.job.snapshot import run_snapshot
 from pipelines.records.batch_result import BatchResult
-from pipelines.records.batch_spec import LandedWindow
+from pipelines.records.batch_spec import LandedWindow, RereadFile
 from pipelines.records.codec import decode, encode
 from tests.integration.spark.landing import land
-from tests.integration.spark.specs import batch_spec, snapshot_spec
+from tests.integration.spark.specs import batch_spec, snapshot_spec, task
 from tests.integration.spark.table_with_ddl import AFTER_DDL, ddl_rows, rows_of, with_ddl
 
 pytestmark = pytest.mark.spark
@@ -46,3 +48,17 @@ def test_a_spec_file_runs_and_leaves_a_manifest(session: Any, tmp_path: Path) ->
     assert rows_of(session, mine) == AFTER_DDL
     log = "".join(commit.read_text() for commit in Path(mine.target, "_delta_log").glob("*.json"))
     assert [what for what in ("collate", "TypeWidening", "typeWidening") if what in log] == []  # for readers other than Spark
+
+
+def test_rows_that_were_read_again_are_checked_over_many_windows(session: Any, tmp_path: Path) -> None:
+    mine = task(tmp_path)
+    read = [RereadFile(mine.table, scn + 9, "rows.parquet", bases=(scn - 1,), asked=1) for scn in range(100, 1300, 10)]
+    windows = [LandedWindow(f"w{one.scn}", one.scn - 9, one.scn + 1, (), (one,)) for one in read]
+    files = {window.start: (window, window.reread[0]) for window in windows}
+    names = ("commit_scn", "row_id", "operation_code", "rollback", "sql_redo")
+    changes = session.createDataFrame([(one.scn, "AAA", 3, False, "x") for one in read], names)
+
+    check_read(changes, files, windows, mine, 0)
+
+    with pytest.raises(RedoNotUnderstood, match="1 changed row"):
+        check_read(changes, {start: found for start, found in files.items() if start != 700}, windows, mine, 0)
