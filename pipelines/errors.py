@@ -76,6 +76,14 @@ class SourceBusy(Transient):
     """
 
 
+class SparkLost(Transient):
+    """The Spark session has ended: its server was restarted or has closed an idle session, or its Java was stopped or killed.
+
+    Nothing is half-committed, and the batch is tried again. If it comes again, see the log and the memory of Spark's
+    driver.
+    """
+
+
 class LogOverdue(Transient):
     """A redo thread has switched a log, and no archived copy has appeared within `wait_warns_after_minutes`.
 

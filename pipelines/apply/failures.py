@@ -7,7 +7,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from pipelines.arrow_check import CURE, FAULT
-from pipelines.errors import ConfigurationError, Finding, LakeFull, Transient, VersionRemoved
+from pipelines.errors import ConfigurationError, Finding, LakeFull, SparkLost, Transient, VersionRemoved
 from pipelines.table import TableId
 
 NO_SPACE = ("No space left on device", "Disk quota exceeded", "File too large")  # ENOSPC, EDQUOT, EFBIG in the JVM's words
@@ -31,10 +31,17 @@ def check_session(spark: SparkSession, surprise: Exception) -> None:
         raise ConfigurationError([Finding("pyarrow of Spark's Python workers", FAULT, CURE)]) from surprise
     if "DELTA_CONCURRENT" in str(surprise) or "Concurrent" in type(surprise).__name__:
         raise Transient("another writer changed the table meanwhile", cure="none: the batch is tried again") from surprise
+    check_answers(spark, surprise)
+
+
+def check_answers(spark: SparkSession, surprise: Exception) -> None:
+    """Raise SparkLost when the failure has ended the session."""
     try:
         spark.sql("SELECT 1").collect()
     except Exception as failed:
-        raise surprise from failed
+        first_line = str(surprise).strip().partition("\n")[0][:300]
+        cure = "none: the batch is tried again in a new session; see the log and the memory of Spark's driver if it comes again"
+        raise SparkLost(f"Spark does not answer any more: {first_line or type(surprise).__name__}", cure=cure) from failed
 
 
 def check_version(surprise: Exception, table: TableId, delta_version: int) -> None:

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from pipelines import crash
 from pipelines.apply.context import MayCommit, Report, allow, silent
-from pipelines.apply.failures import check_space
+from pipelines.apply.failures import check_answers, check_space
 from pipelines.apply.session import open_session
 from pipelines.errors import LandingConflict, RedolakeError, Terminal
 from pipelines.job.batch import run_batch
@@ -34,6 +34,7 @@ def run(spark: SparkSession, spec: Spec, report: Report = silent, may_commit: Ma
         raise
     except Exception as surprise:
         check_space(surprise)
+        check_answers(spark, surprise)
         raise
 
 

@@ -45,7 +45,7 @@ def follow_pipeline(
     """Land and apply each window as soon as its logs are archived, until `stop` is set: then end after the step that runs.
 
     A transient error repeats the round after a pause that grows to the longest of `retry`. A terminal error ends
-    the loop; a held table does not.
+    the loop, and so does the end of a Java that this process started; a held table does not.
     """
     follower = Follower(pipeline, stop, source, report)
     with spark_when_needed(pipeline, spark) as session:

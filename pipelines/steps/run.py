@@ -13,7 +13,7 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait
 
 from pipelines.config import Pipeline
 from pipelines.context import Report, silent
-from pipelines.errors import Finding, RedolakeError, SnapshotTooEarly, TableHeld, Terminal, Transient
+from pipelines.errors import Finding, RedolakeError, SnapshotTooEarly, SparkLost, TableHeld, Terminal, Transient
 from pipelines.progress import Progress
 from pipelines.records.declared_gap import GapKind
 from pipelines.source import ConnectParams
@@ -79,10 +79,15 @@ class Spark:
         return self._own
 
     def stop(self) -> None:
-        """Close the session if this process opened it; the next batch opens another."""
+        """Close the session if this process opened it; the next batch opens another. Raises SparkLost if none can be opened."""
         own, self._own = self._own, None
-        if own is not None:
+        if own is None:
+            return
+        try:
             own.stop()
+        except Exception as failed:  # Java was killed: pyspark starts one per process
+            what, cure = "Spark's Java has ended, and this process cannot start another", "run the command again"
+            raise SparkLost(what, cure=cure) from failed
 
 
 @contextmanager

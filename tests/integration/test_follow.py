@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 from pipelines import steps
 from pipelines.cli import app
+from pipelines.errors import SparkLost
 from pipelines.steps import run as run_steps
 from pipelines.steps.follow import FollowOutcome, follow_pipeline
 from tests.fix_shop import Shop
@@ -134,6 +135,61 @@ def test_spark_is_not_opened_while_nothing_is_landed(shop: Shop, monkeypatch: py
         follow_pipeline(pipeline, stop, source=shop.params, report=stop_at_nothing)
     assert stop.is_set()
     assert opened == []
+
+
+class Session:
+    def __init__(self, is_killed: bool = False) -> None:
+        self.is_killed = is_killed
+
+    def stop(self) -> None:
+        if self.is_killed:
+            raise ConnectionRefusedError("Java is gone")
+
+
+def losing_spark(shop: Shop, monkeypatch: pytest.MonkeyPatch, *, is_killed: bool) -> tuple[Any, list[Session]]:
+    """Return a pipeline with redo to apply, and the sessions that are opened; the first of them is lost in its batch."""
+    opened: list[Session] = []
+    run_job = run_steps.run_spark_job
+
+    def open_spark(_: Any) -> Session:
+        opened.append(Session(is_killed))
+        return opened[-1]
+
+    def run(*arguments: Any) -> Any:
+        if len(opened) == 1:
+            raise SparkLost("Spark does not answer any more")
+        return run_job(*arguments)
+
+    monkeypatch.setattr(run_steps, "open_spark", open_spark)
+    monkeypatch.setattr(run_steps, "run_spark_job", run)
+    return shop.pipeline(tables=TWO_TABLES, **QUICK), opened
+
+
+def test_a_lost_session_is_replaced_by_a_new_one(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines: list[str] = []
+    with PlainLake().in_place_of_spark():
+        pipeline, opened = losing_spark(shop, monkeypatch, is_killed=False)
+        stop = threading.Event()
+
+        def stop_at_nothing(line: str) -> None:
+            lines.append(line)
+            if line.startswith("nothing:"):
+                stop.set()
+
+        done = follow_pipeline(pipeline, stop, source=shop.params, report=stop_at_nothing)
+        assert differences(shop, pipeline) == {}
+
+    assert (len(opened), done.retries, {t.state for t in done.tables}) == (2, 1, {"live"})
+    assert lines.count("SparkLost: Spark does not answer any more\nretrying in 0.05 s") == 1
+
+
+def test_a_killed_java_ends_the_command(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    with PlainLake().in_place_of_spark():
+        pipeline, opened = losing_spark(shop, monkeypatch, is_killed=True)
+
+        with pytest.raises(SparkLost, match="cannot start another"):
+            follow_pipeline(pipeline, threading.Event(), source=shop.params)
+    assert len(opened) == 1
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: signal.Signals(number).name)
