@@ -29,6 +29,8 @@ from pipelines.scn import Scn, known_end
 from pipelines.source.oracle import Source
 from pipelines.source.supplemental import DatabaseLogging, LoggedColumns, logged_columns
 
+ROLES = frozenset({"PRIMARY", "PHYSICAL STANDBY"})  # databases whose redo is the primary's
+
 RECURSIVE_START = 1  # START_SCN 0 and 1 are no SCNs
 ALL_LOGS = -1
 READINGS = 5  # of the views, until no log is switched meanwhile
@@ -89,6 +91,7 @@ def read_redo_facts(source: Source, since: Scn | None = None) -> RedoFacts:
     ended = {"since": ALL_LOGS if since is None else int(since)}
     for _ in range(READINGS):
         head = source.query("redo_head")[0]
+        require_role(head.database_role)
         groups, history = source.query("online_logs"), source.query("log_history", **ended)
         lines, files = source.query("incarnations"), source.query("archived_logs", **ended)
         running = source.query("redo_threads")
@@ -116,6 +119,14 @@ def read_redo_facts(source: Source, since: Scn | None = None) -> RedoFacts:
         history=_traces(_with_range(history), lines),
         is_standby=head.database_role != "PRIMARY",
     )
+
+
+def require_role(role: str) -> None:
+    """Raise SourceRefused for a database whose redo is not the primary's: a snapshot standby is opened with RESETLOGS, and its
+    incarnation would be followed into changes that are undone later."""
+    if role not in ROLES:
+        cure = "connect to the primary or a physical standby; a snapshot standby: wait until it is a physical standby again"
+        raise SourceRefused(f"the database is a {role}: its redo is its own, not the primary's", cure=cure)
 
 
 def _switched(groups: list[Any], history: list[Any]) -> tuple[set[tuple[Any, ...]], set[tuple[Any, ...]]]:

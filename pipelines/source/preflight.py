@@ -13,7 +13,7 @@ from pipelines.dictionary_table import DictionaryTable
 from pipelines.errors import Finding
 from pipelines.redo import LARGEST_LAG_SECONDS, ContainerFacts, Encoding, RedoFacts
 from pipelines.source.capture_findings import ConfiguredTable, Supported, capture_findings
-from pipelines.source.facts import DatabaseFacts
+from pipelines.source.facts import ROLES, DatabaseFacts
 from pipelines.source.rds import RdsFacts
 from pipelines.source.stored_objects import StoredObject, stored_findings
 from pipelines.source.supplemental import DatabaseLogging, LoggedColumns, logging_findings, logging_note
@@ -22,7 +22,6 @@ from pipelines.table import TableId
 NOLOGGING = "is NOLOGGING, and the database does not force logging: direct-path loads would leave no redo"
 CONTAINER_DATA = "in the root, for the user of the connection: ALTER USER <user> SET CONTAINER_DATA = ALL CONTAINER = CURRENT"
 READABLE = frozenset({"READ WRITE", "READ ONLY", "READ ONLY WITH APPLY"})
-ROLES = frozenset({"PRIMARY", "PHYSICAL STANDBY"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from pipelines.scn import Scn
 from pipelines.source.dictionary import read_tables
 from pipelines.source.facts import (
     ALL_LOGS,
+    ROLES,
     read_active_transactions,
     read_container,
     read_container_logging,
@@ -76,7 +77,8 @@ def probe(
         attempt(f"statement {name}", partial(source.query, name, **BINDS.get(name, {})))
     attempt.refused += missing_logminer_privileges(source)
     database = None if attempt.refused else attempt("database", partial(read_database, source))
-    redo = None if attempt.refused else attempt("redo", partial(read_redo_facts, source))
+    has_role = database is not None and database.role in ROLES  # another role is a finding of its own
+    redo = attempt("redo", partial(read_redo_facts, source)) if has_role and not attempt.refused else None
     if redo is not None:
         attempt("open transactions", partial(read_active_transactions, source))
     if source.pdb_only and not attempt.refused:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 from types import SimpleNamespace
 
+import pytest
+
+from pipelines.errors import SourceRefused
 from pipelines.source.facts import read_redo_facts
 
 AT = datetime(2026, 1, 1)
@@ -68,6 +71,13 @@ def test_a_row_without_the_range_of_its_log_shows_no_redo():
     )
 
     assert (facts.archived, facts.online, facts.history) == ((), (), ())
+
+
+@pytest.mark.parametrize("role", ["SNAPSHOT STANDBY", "LOGICAL STANDBY", "FAR SYNC"])
+def test_a_database_with_redo_of_its_own_is_refused(role: str):
+    with pytest.raises(SourceRefused, match=role) as refused:
+        read_redo_facts(FakeSource(redo_head=[{"dbid": 7, "current_scn": 300, "database_role": role}]))
+    assert "connect to the primary" in refused.value.cure
 
 
 def test_a_database_that_is_not_the_primary_is_a_standby():
