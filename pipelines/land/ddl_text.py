@@ -1,7 +1,7 @@
 """Tables that a DDL changes although its redo row names another table, or none. Pure.
 
-TRUNCATE .. CASCADE removes the rows of referencing tables, and DROP PARTITION those of tables that are partitioned by
-reference; the only redo row is that of the first table.
+TRUNCATE .. CASCADE removes the rows of referencing tables. DROP PARTITION removes those of tables that are partitioned by
+reference; SPLIT, MERGE, COALESCE and ADD, of a hash, give theirs new ROWIDs. The only redo row is that of the first table.
 EXCHANGE PARTITION moves the rows of a table to a partition of another one; its only redo row names the partitioned table.
 LogMiner shows a DDL without name and number when its object no longer exists.
 """
@@ -28,7 +28,11 @@ _CASCADES = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _RENAMED = re.compile(rf"\bTO\s+{_TABLE}[\s;\0]*$", re.IGNORECASE)
-_DROPS_PARTITION = re.compile(rf"\s*ALTER\s+TABLE\s+{_TABLE}(\s+DROP\s+(?:SUB)?PARTITIONS?\b.*)", re.IGNORECASE | re.DOTALL)
+# ADD with VALUES moves no row; Oracle itself adds such partitions all the time.
+_CHANGES_PARTITION = re.compile(
+    rf"\s*ALTER\s+TABLE\s+{_TABLE}(\s+(?:DROP|SPLIT|MERGE|COALESCE|ADD(?!.*\bVALUES\b))\s+(?:SUB)?PARTITIONS?\b.*)",
+    re.IGNORECASE | re.DOTALL,
+)
 
 
 def new_name(sql: str) -> str | None:
@@ -37,16 +41,16 @@ def new_name(sql: str) -> str | None:
     return None if match is None else _spelled(match[2] or match[1])
 
 
-def dropped_partition(sql: str) -> str | None:
-    """Return what follows the table's name in ALTER TABLE .. DROP PARTITION; None for other statements."""
-    match = _DROPS_PARTITION.match(_without_texts(sql))
+def changed_partition(sql: str) -> str | None:
+    """Return what follows the table's name in an ALTER TABLE that changes partitions by reference too; None for others."""
+    match = _CHANGES_PARTITION.match(_without_texts(sql))
     return None if match is None else match[3]
 
 
 def cascading_table(row: Mapping[str, Any]) -> TableId | None:
-    """Return the table that the DDL names if it removes the rows of tables that refer to it too; None for other statements."""
+    """Return the table that the DDL names if it removes or moves the rows of tables that refer to it too; None for others."""
     text = _without_texts(row["sql_redo"])
-    match = _CASCADES.match(text) or _DROPS_PARTITION.match(text)
+    match = _CASCADES.match(text) or _CHANGES_PARTITION.match(text)
     if match is None:
         return None
     first, second = (part and _spelled(part) for part in (match.groups()[:2] if match[1] else match.groups()[2:]))

@@ -229,7 +229,8 @@ def _add_row(store: TableStore, values: Row, scn: int) -> int:
 
 
 def _replace(session: EngineSession, store: TableStore, how: Partitioning, old: list[Partition], new: list[Partition]) -> None:
-    """Put the rows of some partitions into new ones, where they have new ROWIDs."""
+    """Put the rows of some partitions into new ones, where they have new ROWIDs, and so those of tables that are partitioned by
+    reference to it. The redo has no statement of theirs."""
     place = how.partitions.index(min(old, key=how.partitions.index))
     rows = [row for partition in old for row in _rows(store, partition)]
     for partition in old:
@@ -239,6 +240,16 @@ def _replace(session: EngineSession, store: TableStore, how: Partitioning, old: 
         values = next((v.values for v in reversed(store.rows.get(row, ())) if v.values is not None), None)
         part = None if values is None else partition_of(session, store, store.padded(values))
         store.part_of[row] = part or how.partitions[place]
+    names = {partition.name for partition in old}
+    for child, key in session.database.tables.children_of(store):
+        theirs = child.definition.partitioning
+        if theirs is None or theirs.reference != key.name:
+            continue
+        replaced = [part for part in theirs.partitions if part.parent in names]
+        if replaced:
+            _replace(session, child, theirs, replaced, [Partition(made.name, 0, 0, parent=made.name) for made in new])
+            session.database.tables.refresh(child)
+            child.structure_scn = session.database.clock.scn
 
 
 _VERBS = {"DROP": _drop, "TRUNCATE": _truncate, "MOVE": _move, "RENAME": _rename, "SPLIT": _split, "EXCHANGE": _exchange}

@@ -95,3 +95,35 @@ def test_a_dropped_partition_of_a_parent_by_reference_counts_for_the_child(tmp_p
 
         assert found["SHOP.DAYS"].state == state
         assert ("by that of SHOP.YEARS" in str(found["SHOP.DAYS"].error)) is (state == "held")
+
+
+@pytest.mark.parametrize(("key", "state"), [("rowid", "held"), ("primary", "live")])
+def test_a_split_partition_of_a_parent_by_reference_moves_the_rows_of_the_child(tmp_path: Path, key: str, state: str) -> None:
+    with standin() as oracle, PlainLake().in_place_of_spark():
+        shop = Shop(oracle, tmp_path)
+        shop.run_sql(
+            "CREATE TABLE years (id NUMBER(9) PRIMARY KEY, y NUMBER(4)) "
+            "PARTITION BY RANGE (y) (PARTITION old VALUES LESS THAN (2020), PARTITION young VALUES LESS THAN (MAXVALUE))",
+            "CREATE TABLE days (id NUMBER(9) PRIMARY KEY, p NUMBER(9) NOT NULL CONSTRAINT of_year REFERENCES years, n INT) "
+            "PARTITION BY REFERENCE (of_year)",
+            "ALTER TABLE days ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
+            *(f"INSERT INTO years VALUES ({n}, {y})" for n, y in enumerate((2001, 2015, 2026), 1)),
+            *(f"INSERT INTO days VALUES ({10 * n}, {n}, 0)" for n in (1, 2, 3)),
+        )
+        pipeline = shop.pipeline(tables=[{"table": "SHOP.DAYS", "key": key}])
+        steps.take_snapshot(pipeline, source=shop.params, spark=None)
+        before = places(shop)
+        split = "ALTER TABLE years SPLIT PARTITION old AT (2010) INTO (PARTITION older, PARTITION old)"
+        found = replicate(shop, pipeline, split, "UPDATE days SET n = 1 WHERE id = 10", "DELETE FROM days WHERE id = 20")
+
+        assert {number for number, place in places(shop).items() if place == before[number]} == {30}
+        assert found["SHOP.DAYS"].state == state
+        assert ("ROWID is the key" in str(found["SHOP.DAYS"].error)) is (state == "held")
+        if state == "live":
+            assert differences(shop, pipeline) == {}
+
+
+def places(shop: Shop) -> dict[int, str]:
+    """Return the ROWID of each row of DAYS."""
+    with shop.oracle.connect("SHOP") as connection, connection.cursor() as cursor:
+        return dict(cursor.execute("SELECT id, ROWID FROM days").fetchall())

@@ -48,11 +48,14 @@ def test_a_truncated_partition_of_a_parent_is_no_truncate_of_the_whole_child() -
     assert row.sql == "TRUNCATE TABLE SHOP.PARENT CASCADE"  # and the child stops there
 
 
+@pytest.mark.parametrize(
+    "what", ["drop partition p", "split partition p at (5)", "merge partitions p, q", "coalesce partition"]
+)
 @pytest.mark.parametrize("is_partitioned", [True, False])
-def test_a_dropped_partition_of_a_parent_is_one_of_a_partitioned_child(is_partitioned: bool) -> None:
+def test_a_changed_partition_of_a_parent_is_one_of_a_partitioned_child(is_partitioned: bool, what: str) -> None:
     parents = Parents(frozenset({"SHOP.PARENT"}), are_seen=True, of_partitioned=is_partitioned)
 
-    found = truncated_by_parents(CHILD, windows("SHOP.PARENT", 'alter table shop."PARENT" drop partition p'), parents)
+    found = truncated_by_parents(CHILD, windows("SHOP.PARENT", f'alter table shop."PARENT" {what}'), parents)
 
-    own = "ALTER TABLE SHOP.CHILD drop partition p /* by that of SHOP.PARENT */"
+    own = f"ALTER TABLE SHOP.CHILD {what} /* by that of SHOP.PARENT */"
     assert [row.sql for row in found] == ([own] if is_partitioned else [])
