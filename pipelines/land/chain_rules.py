@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pipelines.errors import InvariantBroken, LandingConflict
@@ -12,6 +12,7 @@ from pipelines.records.declared_gap import DeclaredGap
 from pipelines.records.slice_record import SliceRecord
 from pipelines.records.window_manifest import WindowManifest
 from pipelines.redo import Position, Window
+from pipelines.scn import BEFORE_ALL, ChainPosition
 from pipelines.table import TableId
 
 TAKEN_CURE = "nothing: the range has landed already; plan again from the end of the chain"
@@ -61,13 +62,16 @@ def _circumstance(record: SliceRecord) -> Mapping[str, Any]:
     return {"token": record.token, **record.circumstance}
 
 
-def captured_since(windows: Sequence[WindowManifest], table: TableId) -> int | None:
-    """Return the start of the last run of adjoining windows that capture the table; None when the newest does not."""
+def captured_since(newest_first: Iterable[WindowManifest], table: TableId, enough: ChainPosition = BEFORE_ALL) -> int | None:
+    """Return the start of the last run of adjoining windows that capture the table, or of its newest window that begins at
+    `enough` or before, so that no older ones are read. None when the newest window does not capture the table."""
     start = None
-    for window in reversed(windows):
+    for window in newest_first:
         if str(table) not in window.tables or start not in (None, window.end):
             break
         start = window.start
+        if window.start_position <= enough:
+            break
     return start
 
 

@@ -48,22 +48,23 @@ class Gaps:
     def split_by(self, gap: DeclaredGap) -> tuple[SplitTransaction, ...] | None:
         """Return the transactions that the gap has split; None while no window follows it. Each window is read once, and what
         is known at its end is kept."""
-        windows, state = self._windows_after(gap), SplitTransactions()
-        kept = {name.removesuffix(".json") for name in self._files.names(layout.split_folder(gap.name))}
-        known = max((number for number, window in enumerate(windows) if window.name in kept), default=-1)
-        if known >= 0:
-            state = self._files.read_record(SplitTransactions, layout.split_file(gap.name, windows[known].name)) or state
-        for window in windows[known + 1 :]:
+        state, newest = SplitTransactions(), ""
+        for name in self._files.names(layout.split_folder(gap.name))[-1:]:
+            newest = name.removesuffix(".json")
+            state = self._files.read_record(SplitTransactions, layout.split_file(gap.name, newest)) or state
+        windows = self._windows_after(gap, newest)
+        for window in windows:
             paths = [layout.in_window(window.name, name) for name in window.files]
             state = after_next_window(state, read_columns(self._files, paths, COLUMNS))
             self._files.write_record_once(layout.split_file(gap.name, window.name), state)
-        return state.transactions if windows else None
+        return state.transactions if windows or newest else None
 
-    def _windows_after(self, gap: DeclaredGap) -> Sequence[WindowManifest]:
-        """Return the windows from the gap's end to the next gap or RESETLOGS; no transaction continues after these."""
+    def _windows_after(self, gap: DeclaredGap, newest: str) -> Sequence[WindowManifest]:
+        """Return the windows after the one called `newest`, from the gap's end to the next gap or RESETLOGS: no transaction
+        continues after these."""
         start = gap.end.chain_position
         later = [other.start.chain_position for other in self.all() if other.name > gap.name]
         end = min(later, default=ChainPosition(start.resetlogs_id + 1, 0))
-        names = (name for name in self._chain.window_names() if layout.ends_after(name, start))
+        names = (name for name in self._chain.window_names() if name > newest and layout.ends_after(name, start))
         found = [manifest for manifest in map(self._chain.manifest, names) if manifest is not None]
         return [m for m in found if m.resetlogs_id == start.resetlogs_id and start <= m.start_position < end]

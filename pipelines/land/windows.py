@@ -198,6 +198,10 @@ class Windows:
         """Yield what `after` returns; a manifest is read when it is asked for."""
         return self._read(name for name in self._chain.window_names() if layout.ends_after(name, position))
 
+    def newest_first(self) -> Iterator[WindowManifest]:
+        """Yield the landed windows in the reverse order of the chain; a manifest is read when it is asked for."""
+        return self._read(reversed(self._chain.window_names()))
+
     def with_scn(self, scn: int) -> list[WindowManifest]:
         """Return the landed windows that contain an SCN: one in each incarnation at most."""
         return list(self._read(name for name in self._chain.window_names() if layout.contains(name, scn)))

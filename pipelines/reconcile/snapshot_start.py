@@ -83,7 +83,7 @@ def check_captured(context: PipelineContext, chosen: Sequence[TableId], oldest_s
     oldest = ChainPosition(position.resetlogs_id, int(oldest_start))
     since_oldest = batches_between(context, oldest, position.chain_position)
     for table in chosen:
-        since = captured_from(context, table)
+        since = captured_from(context, table, oldest)  # years of windows may be landed before
         if since is None:
             raise SnapshotTooEarly(
                 "the table's redo is not landed yet",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from itertools import takewhile
 
 from pipelines import crash
 from pipelines.context import PipelineContext, owner
@@ -17,7 +18,7 @@ from pipelines.records.codec import to_body
 from pipelines.records.declared_gap import DeclaredGap
 from pipelines.records.handover import FirstPosition
 from pipelines.records.window_manifest import WindowManifest
-from pipelines.scn import Scn
+from pipelines.scn import BEFORE_ALL, ChainPosition, Scn
 from pipelines.table import TableId, TableVersion
 
 LOAD = "load"  # the kind of decision recorded for a load that set tables back
@@ -47,21 +48,21 @@ def add_tables(context: PipelineContext, captured_from_scn: Mapping[TableId, Scn
             context.ledger.add_table(table, scn)
 
 
-def captured_from(context: PipelineContext, table: TableId) -> Scn | None:
-    """Return the SCN from which a table's redo is landed without a declared gap, or will be.
+def captured_from(context: PipelineContext, table: TableId, enough: ChainPosition = BEFORE_ALL) -> Scn | None:
+    """Return the SCN from which a table's redo is landed without a declared gap, or will be; where that is before `enough`,
+    perhaps a later one that is too.
 
     None if the newest window omits the table, or before the first snapshot. After a gap every configured table is captured.
     """
-    windows = context.landing.windows.after()
-    for gap in context.landing.gaps.all()[-1:]:
-        end = gap.end
-        if end == context.landing.chain_end():
-            return end.scn
-        windows = [w for w in windows if w.start_position >= end.chain_position]
-    if not windows:
+    end, gaps = context.landing.chain_end(), context.landing.gaps.all()
+    if end is None:
         start = context.landing.files.read_record(FirstPosition, layout.HANDOVER)
         return None if start is None else Scn(start.scn)
-    since = captured_since(windows, table)
+    if gaps and gaps[-1].end == end:
+        return end.scn
+    after = gaps[-1].end.chain_position if gaps else BEFORE_ALL
+    unbroken = takewhile(lambda window: window.start_position >= after, context.landing.windows.newest_first())
+    since = captured_since(unbroken, table, enough)
     return None if since is None else Scn(since)
 
 

@@ -17,6 +17,7 @@ from pipelines.reconcile.ledger import reconcile_ledger
 from pipelines.reconcile.table_versions import present_object_ids
 from pipelines.reconcile.tables import captured_from
 from pipelines.records.captured_tables import CapturedTables
+from pipelines.scn import BEFORE_ALL
 from pipelines.source import ListedTable, Source, list_tables, read_current_scn
 from pipelines.source.dictionary import query_tables
 from pipelines.table import Renamed, TableId
@@ -63,7 +64,9 @@ def joined_tables(pipeline: Pipeline) -> list[str]:
         reconcile_ledger(context)
         new = {entry.table for entry in context.ledger.tables("new")}
         by_pattern = new & {table.id for table in context.pipeline.tables} - {table.id for table in pipeline.tables}
-        return [str(table) for table in sorted(by_pattern) if captured_from(context, table) is not None]
+        end = context.landing.chain_end()
+        newest = BEFORE_ALL if end is None else end.chain_position
+        return [str(table) for table in sorted(by_pattern) if captured_from(context, table, newest) is not None]
 
 
 def read_list(pipeline: Pipeline, oracle: Source) -> tuple[int, tuple[ListedTable, ...]]:

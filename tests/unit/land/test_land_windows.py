@@ -272,7 +272,15 @@ def test_a_table_is_captured_since_the_last_adjoining_windows_that_name_it(windo
         WindowManifest(7, 11, start, end, (), tuple(f"S.{t}" for t in tables), {}, "", (), ()) for start, end, tables in windows
     ]
 
-    assert captured_since(landed, TableId("S", "A")) == since
+    assert captured_since(reversed(landed), TableId("S", "A")) == since
+
+
+def test_no_window_is_read_beyond_the_position_that_is_asked_for():
+    def newest_first():
+        yield from (WindowManifest(7, 11, n, n + 5, (), ("S.A",), {}, "", (), ()) for n in (20, 15, 10))
+        raise AssertionError("an older window was read")
+
+    assert captured_since(newest_first(), TableId("S", "A"), ChainPosition(11, 12)) == 10
 
 
 def test_a_failing_stream_leaves_no_file_under_its_name(tmp_path):
