@@ -155,7 +155,7 @@ def _head(choices: SetupChoices) -> Iterator[str]:
     yield f"-- Redolake: the user, its grants and supplemental logging, for {what}."
     yield f"-- Written by `redolake setup-sql --flavour {choices.flavour}`. Read it, then run it in SQL*Plus or SQLcl,"
     yield f"-- {run}"
-    yield "-- It stops at an error, except of the user and the key logging of tables, which may be there: read these."
+    yield "-- It stops at an error, but for the user and the key logging of tables, which may exist: read their answers."
     yield "-- After the cause is removed, run it again."
     yield "SET DEFINE ON"
     yield "SET VERIFY OFF"

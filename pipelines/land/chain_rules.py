@@ -70,7 +70,7 @@ def captured_since(newest_first: Iterable[WindowManifest], table: TableId, enoug
         if str(table) not in window.tables or start not in (None, window.end):
             break
         start = window.start
-        if window.start_position <= enough:
+        if window.start_position <= enough and window.start <= enough.scn:
             break
     return start
 

@@ -23,14 +23,18 @@ _OBJECT = re.compile(
     rf"\s*(?:(?:ALTER|CREATE|DROP|FLASHBACK|TRUNCATE)\s+TABLE|RENAME)\s+(?:IF\s+(?:NOT\s+)?EXISTS\s+)?{_TABLE}", re.IGNORECASE
 )
 
+_EXISTS = r"(?:IF\s+EXISTS\s+)?"
 _CASCADES = re.compile(
-    rf"\s*(?:TRUNCATE\s+TABLE\s+{_TABLE}|ALTER\s+TABLE\s+{_TABLE}.*?\b(?:TRUNCATE|EXCHANGE)\s+(?:SUB)?PARTITION\b).*\bCASCADE\b",
+    rf"\s*(?:TRUNCATE\s+TABLE\s+{_EXISTS}{_TABLE}|ALTER\s+TABLE\s+{_EXISTS}{_TABLE}.*?\b(?:TRUNCATE|EXCHANGE)\s+(?:SUB)?PARTITION\b).*\bCASCADE\b",
     re.IGNORECASE | re.DOTALL,
 )
 _RENAMED = re.compile(rf"\bTO\s+{_TABLE}[\s;\0]*$", re.IGNORECASE)
-# ADD with VALUES moves no row; Oracle itself adds such partitions all the time.
+# ADD of a partition with VALUES moves no row; Oracle itself adds such partitions all the time.
+_WITH_VALUES = rf"\s+(?:SUB)?PARTITION\s+(?:{_NAME}\s+)?VALUES\b"
+_OF_PARTITION = rf"(?:MODIFY\s+PARTITION\s+(?:FOR\s*\([^)]*\)|{_NAME})\s+)?"
 _CHANGES_PARTITION = re.compile(
-    rf"\s*ALTER\s+TABLE\s+{_TABLE}(\s+(?:DROP|SPLIT|MERGE|COALESCE|ADD(?!.*\bVALUES\b))\s+(?:SUB)?PARTITIONS?\b.*)",
+    rf"\s*ALTER\s+TABLE\s+{_EXISTS}{_TABLE}"
+    rf"(\s+{_OF_PARTITION}(?:DROP|SPLIT|MERGE|COALESCE|ADD(?!{_WITH_VALUES}))\s+(?:SUB)?PARTITIONS?\b.*)",
     re.IGNORECASE | re.DOTALL,
 )
 

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from pipelines.config import Pipeline
 from pipelines.context import Report, open_context, open_pipeline_source, silent
-from pipelines.errors import Transient
+from pipelines.errors import SparkLost, Transient
 from pipelines.pauses import growing_pauses
 from pipelines.source import ConnectParams, connect_params
 from pipelines.steps.run import CapturedWindow, Spark, apply, capture, first_contents, snapshot_again, spark_when_needed
@@ -53,7 +53,7 @@ def follow_pipeline(
             try:
                 follower.round(session)
             except Transient as error:
-                session.stop()  # it may be what failed
+                follower.stop_after(error, session)  # it may be what failed
                 follower.pause_after(error)
     return FollowOutcome(follower.windows, follower.batches, follower.retries, read_status(pipeline).tables)
 
@@ -89,6 +89,14 @@ class Follower:
 
     def _new_pauses(self) -> Iterator[float]:
         return growing_pauses(self.pipeline.retry.most_seconds, self.pipeline.retry.first_seconds)
+
+    def stop_after(self, error: Transient, spark: Spark) -> None:
+        """Close the session. Report the error first if no other session can be opened."""
+        try:
+            spark.stop()
+        except SparkLost:
+            self.report(str(error))
+            raise
 
     def pause_after(self, error: Transient) -> None:
         """Wait before the next try, twice as long after each failure in a row."""

@@ -73,8 +73,8 @@ def reread_large_objects(
     wanted = [table for table, one in choices.items() if "reread" in (one.large_objects, one.unsupported)]
     if not wanted:
         return NOTHING_REREAD
-    # No transaction that was open at a RESETLOGS or a declared gap ends after it, so its rows would wait for ever.
-    before = [one for one in context.landing.windows.last(1) if one.end_position == made.window.start_position]
+    # Apply carries no transaction over a declared gap, so rows that wait for the end of one would wait for ever.
+    before = [one for one in context.landing.windows.last(1) if context.landing.gaps.starting_at(one.end_position) is None]
     waiting = context.landing.windows.reread_later(before[-1]) if before else None
     token = uuid.uuid4().hex
     with open_pipeline_source(context.pipeline, source) as oracle:

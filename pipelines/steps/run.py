@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
@@ -95,8 +95,11 @@ def spark_when_needed(pipeline: Pipeline, given: Any) -> Iterator[Spark]:
     spark = Spark(pipeline, given)
     try:
         yield spark
-    finally:
-        spark.stop()
+    except BaseException:
+        with suppress(SparkLost):  # the first error says why
+            spark.stop()
+        raise
+    spark.stop()
 
 
 def retrying(pipeline: Pipeline) -> Callable[[Callable[[], T]], T]:
@@ -214,6 +217,8 @@ def snapshot_again(pipeline: Pipeline, source: ConnectParams | None, spark: Spar
     for table in due:
         try:
             read_and_load_snapshot(pipeline, [table], True, source, spark, report, by_itself=True)
+        except SparkLost:
+            raise
         except RedolakeError as error:
             report(str(error))
     return bool(due)

@@ -1,7 +1,7 @@
 -- Redolake: the user, its grants and supplemental logging, for a database without containers.
 -- Written by `redolake setup-sql --flavour non-cdb`. Read it, then run it in SQL*Plus or SQLcl,
 -- as SYSDBA:  sqlplus / as sysdba @setup.sql
--- It stops at an error, except of the user and the key logging of tables, which may be there: read these.
+-- It stops at an error, but for the user and the key logging of tables, which may exist: read their answers.
 -- After the cause is removed, run it again.
 SET DEFINE ON
 SET VERIFY OFF

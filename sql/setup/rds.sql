@@ -1,7 +1,7 @@
 -- Redolake: the user, its grants and supplemental logging, for Amazon RDS.
 -- Written by `redolake setup-sql --flavour rds`. Read it, then run it in SQL*Plus or SQLcl,
 -- as the master user, in the tenant database where RDS has containers
--- It stops at an error, except of the user and the key logging of tables, which may be there: read these.
+-- It stops at an error, but for the user and the key logging of tables, which may exist: read their answers.
 -- After the cause is removed, run it again.
 SET DEFINE ON
 SET VERIFY OFF

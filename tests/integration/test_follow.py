@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from pipelines import steps
 from pipelines.cli import app
-from pipelines.errors import SparkLost
+from pipelines.errors import SparkLost, Terminal
 from pipelines.steps import run as run_steps
 from pipelines.steps.follow import FollowOutcome, follow_pipeline
 from tests.fix_shop import Shop
@@ -183,13 +183,35 @@ def test_a_lost_session_is_replaced_by_a_new_one(shop: Shop, monkeypatch: pytest
     assert lines.count("SparkLost: Spark does not answer any more\nretrying in 0.05 s") == 1
 
 
-def test_a_killed_java_ends_the_command(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_killed_java_ends_the_command_after_what_has_killed_it_is_shown(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines: list[str] = []
     with PlainLake().in_place_of_spark():
         pipeline, opened = losing_spark(shop, monkeypatch, is_killed=True)
 
         with pytest.raises(SparkLost, match="cannot start another"):
-            follow_pipeline(pipeline, threading.Event(), source=shop.params)
-    assert len(opened) == 1
+            follow_pipeline(pipeline, threading.Event(), source=shop.params, report=lines.append)
+    assert (len(opened), lines[-1]) == (1, "SparkLost: Spark does not answer any more")
+
+
+def test_an_error_is_not_hidden_by_a_killed_java(shop: Shop) -> None:
+    def fail() -> None:
+        with run_steps.spark_when_needed(shop.pipeline(), None) as spark:
+            spark._own = Session(is_killed=True)
+            raise Terminal("redo is lost")
+
+    with pytest.raises(Terminal, match="redo is lost"):
+        fail()
+
+
+def test_a_session_that_is_lost_in_a_second_snapshot_ends_the_round(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    def lost(*_: Any, **__: Any) -> None:
+        raise SparkLost("Spark does not answer any more")
+
+    monkeypatch.setattr(run_steps, "begin_resnapshots", lambda _: ["SHOP.ORDERS"])
+    monkeypatch.setattr(run_steps, "read_and_load_snapshot", lost)
+
+    with pytest.raises(SparkLost):
+        run_steps.snapshot_again(shop.pipeline(), None, Session(), print)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: signal.Signals(number).name)

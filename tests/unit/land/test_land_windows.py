@@ -283,6 +283,13 @@ def test_no_window_is_read_beyond_the_position_that_is_asked_for():
     assert captured_since(newest_first(), TableId("S", "A"), ChainPosition(11, 12)) == 10
 
 
+def test_a_window_of_an_older_incarnation_may_begin_after_the_scn_that_is_asked_for():
+    """A prepared transaction may have begun before a RESETLOGS."""
+    landed = [WindowManifest(7, n, start, end, (), ("S.A",), {}, "", (), ()) for n, start, end in ((2, 20, 23), (1, 15, 20))]
+
+    assert captured_since(landed, TableId("S", "A"), ChainPosition(3, 17)) == 15
+
+
 def test_a_failing_stream_leaves_no_file_under_its_name(tmp_path):
     def failing():
         yield batch(frame(110, 6))

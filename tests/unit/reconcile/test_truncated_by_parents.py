@@ -48,6 +48,15 @@ def test_a_truncated_partition_of_a_parent_is_no_truncate_of_the_whole_child() -
     assert row.sql == "TRUNCATE TABLE SHOP.PARENT CASCADE"  # and the child stops there
 
 
+@pytest.mark.parametrize(("owner", "count"), [("OTHER", 1), ("SYS", 0)])
+def test_partitions_of_the_dictionary_itself_concern_no_table_whose_parents_are_unknown(owner: str, count: int) -> None:
+    parents = Parents(frozenset(), are_seen=False, of_partitioned=True)
+
+    found = truncated_by_parents(CHILD, windows(f"{owner}.WRH", f"alter table {owner}.wrh split partition p at (5)"), parents)
+
+    assert len(list(found)) == count
+
+
 @pytest.mark.parametrize(
     "what", ["drop partition p", "split partition p at (5)", "merge partitions p, q", "coalesce partition"]
 )
