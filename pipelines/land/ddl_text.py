@@ -25,7 +25,8 @@ _OBJECT = re.compile(
 
 _EXISTS = r"(?:IF\s+EXISTS\s+)?"
 _CASCADES = re.compile(
-    rf"\s*(?:TRUNCATE\s+TABLE\s+{_EXISTS}{_TABLE}|ALTER\s+TABLE\s+{_EXISTS}{_TABLE}.*?\b(?:TRUNCATE|EXCHANGE)\s+(?:SUB)?PARTITION\b).*\bCASCADE\b",
+    rf"\s*(?:TRUNCATE\s+TABLE\s+{_EXISTS}{_TABLE}"
+    rf"|ALTER\s+TABLE\s+{_EXISTS}{_TABLE}.*?\b(?:TRUNCATE|EXCHANGE)\s+(?:SUB)?PARTITION\b).*\bCASCADE\b",
     re.IGNORECASE | re.DOTALL,
 )
 _RENAMED = re.compile(rf"\bTO\s+{_TABLE}[\s;\0]*$", re.IGNORECASE)

@@ -54,13 +54,13 @@ def captured_from(context: PipelineContext, table: TableId, enough: ChainPositio
 
     None if the newest window omits the table, or before the first snapshot. After a gap every configured table is captured.
     """
-    end, gaps = context.landing.chain_end(), context.landing.gaps.all()
-    if end is None:
+    newest, gaps = context.landing.windows.last(1), context.landing.gaps.all()
+    after = gaps[-1].end.chain_position if gaps else BEFORE_ALL
+    if gaps and (not newest or newest[0].end_position <= after):
+        return gaps[-1].end.scn
+    if not newest:
         start = context.landing.files.read_record(FirstPosition, layout.HANDOVER)
         return None if start is None else Scn(start.scn)
-    if gaps and gaps[-1].end == end:
-        return end.scn
-    after = gaps[-1].end.chain_position if gaps else BEFORE_ALL
     unbroken = takewhile(lambda window: window.start_position >= after, context.landing.windows.newest_first())
     since = captured_since(unbroken, table, enough)
     return None if since is None else Scn(since)

@@ -5,7 +5,7 @@ Their redo is of blocks and of the dictionary, so LogMiner shows the DDL alone.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from standin.engine.ddl_redo import lock_exclusively
 from standin.engine.layout import Row
@@ -24,9 +24,24 @@ def change_partition(session: EngineSession, store: TableStore, cursor: Cursor) 
     """Run one clause, and return whether there was one. The past of the table is no longer readable then."""
     if not _changed(session, store, cursor):
         return False
+    _refresh(session, store)
+    return True
+
+
+def _refresh(session: EngineSession, store: TableStore) -> None:
     session.database.tables.refresh(store)
     store.structure_scn = session.database.clock.scn
-    return True
+
+
+def _by_reference(
+    session: EngineSession, store: TableStore, names: set[str]
+) -> Iterator[tuple[TableStore, Partitioning, list[Partition]]]:
+    """Yield the tables that are partitioned by reference to the table, with their partitions that belong to the named ones. The
+    redo of a DDL of the table has no statement of theirs."""
+    for child, key in session.database.tables.children_of(store):
+        how = child.definition.partitioning
+        if how is not None and how.reference == key.name and (parts := [p for p in how.partitions if p.parent in names]):
+            yield child, how, parts
 
 
 def _changed(session: EngineSession, store: TableStore, cursor: Cursor) -> bool:
@@ -109,13 +124,11 @@ def _drop(session: EngineSession, store: TableStore, how: Partitioning, cursor: 
 
 
 def _drop_with_children(session: EngineSession, store: TableStore, dropped: Partition) -> None:
-    """Drop the partition and those of tables that are partitioned by reference to it. The redo has no statement of theirs."""
-    for child, key in session.database.tables.children_of(store):
-        how = child.definition.partitioning
-        for part in [p for p in how.partitions if p.parent == dropped.name] if how and how.reference == key.name else ():
+    """Drop the partition and those of tables that are partitioned by reference to it."""
+    for child, _, parts in _by_reference(session, store, {dropped.name}):
+        for part in parts:
             _drop_with_children(session, child, part)
-            session.database.tables.refresh(child)
-            child.structure_scn = session.database.clock.scn
+        _refresh(session, child)
     _remove_rows(store, dropped)
     _require(store.definition.partitioning).partitions.remove(dropped)
 
@@ -230,7 +243,7 @@ def _add_row(store: TableStore, values: Row, scn: int) -> int:
 
 def _replace(session: EngineSession, store: TableStore, how: Partitioning, old: list[Partition], new: list[Partition]) -> None:
     """Put the rows of some partitions into new ones, where they have new ROWIDs, and so those of tables that are partitioned by
-    reference to it. The redo has no statement of theirs."""
+    reference to it."""
     place = how.partitions.index(min(old, key=how.partitions.index))
     rows = [row for partition in old for row in _rows(store, partition)]
     for partition in old:
@@ -240,16 +253,9 @@ def _replace(session: EngineSession, store: TableStore, how: Partitioning, old: 
         values = next((v.values for v in reversed(store.rows.get(row, ())) if v.values is not None), None)
         part = None if values is None else partition_of(session, store, store.padded(values))
         store.part_of[row] = part or how.partitions[place]
-    names = {partition.name for partition in old}
-    for child, key in session.database.tables.children_of(store):
-        theirs = child.definition.partitioning
-        if theirs is None or theirs.reference != key.name:
-            continue
-        replaced = [part for part in theirs.partitions if part.parent in names]
-        if replaced:
-            _replace(session, child, theirs, replaced, [Partition(made.name, 0, 0, parent=made.name) for made in new])
-            session.database.tables.refresh(child)
-            child.structure_scn = session.database.clock.scn
+    for child, theirs, parts in _by_reference(session, store, {partition.name for partition in old}):
+        _replace(session, child, theirs, parts, [Partition(made.name, 0, 0, parent=made.name) for made in new])
+        _refresh(session, child)
 
 
 _VERBS = {"DROP": _drop, "TRUNCATE": _truncate, "MOVE": _move, "RENAME": _rename, "SPLIT": _split, "EXCHANGE": _exchange}

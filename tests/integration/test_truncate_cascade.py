@@ -74,24 +74,30 @@ def test_a_truncate_with_cascade_of_another_table_concerns_no_child(tmp_path: Pa
         assert differences(shop, pipeline) == {}
 
 
-@pytest.mark.parametrize(("policy", "state"), [("hold", "held"), ("keep", "live")])
-def test_a_dropped_partition_of_a_parent_by_reference_counts_for_the_child(tmp_path: Path, policy: str, state: str) -> None:
+@contextmanager
+def years_and_days(folder: Path, partitions: str, days: dict[str, Any]) -> Iterator[tuple[Shop, Pipeline]]:
+    """Yield YEARS with these partitions, DAYS by reference to it with a row of each year, and a pipeline of DAYS."""
+    years = (2001, 2015, 2026)
     with standin() as oracle, PlainLake().in_place_of_spark():
-        shop = Shop(oracle, tmp_path)
+        shop = Shop(oracle, folder)
         shop.run_sql(
-            "CREATE TABLE years (id NUMBER(9) PRIMARY KEY, y NUMBER(4)) "
-            "PARTITION BY LIST (y) (PARTITION old VALUES (2001), PARTITION young VALUES (2026))",
-            "CREATE TABLE days (id NUMBER(9) PRIMARY KEY, p NUMBER(9) NOT NULL CONSTRAINT of_year REFERENCES years) "
+            f"CREATE TABLE years (id NUMBER(9) PRIMARY KEY, y NUMBER(4)) PARTITION BY {partitions}",
+            "CREATE TABLE days (id NUMBER(9) PRIMARY KEY, p NUMBER(9) NOT NULL CONSTRAINT of_year REFERENCES years, n INT) "
             "PARTITION BY REFERENCE (of_year)",
             "ALTER TABLE days ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
-            "INSERT INTO years VALUES (1, 2001)",
-            "INSERT INTO years VALUES (2, 2026)",
-            "INSERT INTO days VALUES (10, 1)",
-            "INSERT INTO days VALUES (20, 2)",
+            *(f"INSERT INTO years VALUES ({n}, {y})" for n, y in enumerate(years, 1)),
+            *(f"INSERT INTO days VALUES ({10 * n}, {n}, 0)" for n in range(1, len(years) + 1)),
         )
-        pipeline = shop.pipeline(tables=[{"table": "SHOP.DAYS", "on": {"drop_partition": policy}}])
+        pipeline = shop.pipeline(tables=[{"table": "SHOP.DAYS", **days}])
         steps.take_snapshot(pipeline, source=shop.params, spark=None)
-        found = replicate(shop, pipeline, "ALTER TABLE years DROP PARTITION old", "INSERT INTO days VALUES (21, 2)")
+        yield shop, pipeline
+
+
+@pytest.mark.parametrize(("policy", "state"), [("hold", "held"), ("keep", "live")])
+def test_a_dropped_partition_of_a_parent_by_reference_counts_for_the_child(tmp_path: Path, policy: str, state: str) -> None:
+    partitions = "LIST (y) (PARTITION old VALUES (2001), PARTITION young VALUES (2015, 2026))"
+    with years_and_days(tmp_path, partitions, {"on": {"drop_partition": policy}}) as (shop, pipeline):
+        found = replicate(shop, pipeline, "ALTER TABLE years DROP PARTITION old", "INSERT INTO days VALUES (21, 2, 0)")
 
         assert found["SHOP.DAYS"].state == state
         assert ("by that of SHOP.YEARS" in str(found["SHOP.DAYS"].error)) is (state == "held")
@@ -99,19 +105,8 @@ def test_a_dropped_partition_of_a_parent_by_reference_counts_for_the_child(tmp_p
 
 @pytest.mark.parametrize(("key", "state"), [("rowid", "held"), ("primary", "live")])
 def test_a_split_partition_of_a_parent_by_reference_moves_the_rows_of_the_child(tmp_path: Path, key: str, state: str) -> None:
-    with standin() as oracle, PlainLake().in_place_of_spark():
-        shop = Shop(oracle, tmp_path)
-        shop.run_sql(
-            "CREATE TABLE years (id NUMBER(9) PRIMARY KEY, y NUMBER(4)) "
-            "PARTITION BY RANGE (y) (PARTITION old VALUES LESS THAN (2020), PARTITION young VALUES LESS THAN (MAXVALUE))",
-            "CREATE TABLE days (id NUMBER(9) PRIMARY KEY, p NUMBER(9) NOT NULL CONSTRAINT of_year REFERENCES years, n INT) "
-            "PARTITION BY REFERENCE (of_year)",
-            "ALTER TABLE days ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
-            *(f"INSERT INTO years VALUES ({n}, {y})" for n, y in enumerate((2001, 2015, 2026), 1)),
-            *(f"INSERT INTO days VALUES ({10 * n}, {n}, 0)" for n in (1, 2, 3)),
-        )
-        pipeline = shop.pipeline(tables=[{"table": "SHOP.DAYS", "key": key}])
-        steps.take_snapshot(pipeline, source=shop.params, spark=None)
+    partitions = "RANGE (y) (PARTITION old VALUES LESS THAN (2020), PARTITION young VALUES LESS THAN (MAXVALUE))"
+    with years_and_days(tmp_path, partitions, {"key": key}) as (shop, pipeline):
         before = places(shop)
         split = "ALTER TABLE years SPLIT PARTITION old AT (2010) INTO (PARTITION older, PARTITION old)"
         found = replicate(shop, pipeline, split, "UPDATE days SET n = 1 WHERE id = 10", "DELETE FROM days WHERE id = 20")

@@ -38,9 +38,8 @@ class DeltaLog:
     def last_txn(self, app_id: str) -> int | None:
         """Return the last transaction version of an application id, or None when it has no commit."""
         for _, commit in reversed(self.commits):
-            for action in self._actions(commit):
-                if action.get("txn", {}).get("appId") == app_id:
-                    return int(action["txn"]["version"])
+            if app_id in self._txns(commit):
+                return self._txns(commit)[app_id]
         txns = (txn for part in self.checkpoint for txn in self._checkpoint_actions(part, "txn"))
         found = (txn["version"] for txn in txns if txn["appId"] == app_id)
         return max(found, default=None)
@@ -48,8 +47,14 @@ class DeltaLog:
     def txns_after(self, app_id: str, version: int | None) -> set[int]:
         """Return the transaction versions of an application id in the commits after a version of the table."""
         commits = [commit for number, commit in (*self.older, *self.commits) if version is None or number > version]
-        txns = (action.get("txn", {}) for commit in commits for action in self._actions(commit))
-        return {int(txn["version"]) for txn in txns if txn.get("appId") == app_id}
+        return {txns[app_id] for txns in map(self._txns, commits) if app_id in txns}
+
+    def _txns(self, commit: str) -> dict[str, int]:
+        """Return the transaction versions in a commit, by application id."""
+        if commit not in self.known:
+            txns = (action["txn"] for action in self._actions(commit) if "txn" in action)
+            self.known[commit] = {txn["appId"]: int(txn["version"]) for txn in txns}
+        return self.known[commit]
 
     def table_bytes(self) -> int | None:
         """Return the size of the table's files by Delta's checksum of this version, or None when no checksum can be read."""

@@ -28,6 +28,7 @@ class DeltaTable:
         log = read_log(self.path)
         if self.version != (None if log is None else log.version):
             self.refresh()
+            self.log = log
 
     @cached_property
     def log(self) -> DeltaLog | None:

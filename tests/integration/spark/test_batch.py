@@ -239,8 +239,8 @@ def test_the_delta_log_is_listed_before_and_after_each_commit_and_a_table_withou
     spark, tmp_path: Path, monkeypatch
 ) -> None:
     """The log is listed before and after the changes are assembled; then only after a commit, by whoever needs it first, and
-    before a commit of changes, lest another writer has made the same ones. Small
-    batches cost what their jobs cost: the table without changes runs none, and more than these are a step back."""
+    before a commit of changes, lest another writer has made the same ones. Small batches cost what their jobs cost: the table
+    without changes runs none, and more than these are a step back."""
     ddl, merged, quiet = (
         with_ddl(tmp_path),
         task(tmp_path, TableId("SHOP", "U"), 200),
