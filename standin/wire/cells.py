@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 
 from standin.wire.numbers import encode_number
 from standin.wire.primitives import CHUNK, SHORT, clr, ub
+from standin.wire.repeats import RepeatedValues
 from standin.wire.types import FLOATS, LOBS, LONGS, MOMENTS, NATIONAL, NUMBERS, TEXTS, WireType
 from standin.wire.values import encode_interval, encode_moment, encode_months
 
@@ -65,10 +66,10 @@ def encode_rows(
     batches: Iterable[pa.RecordBatch], cells: tuple[Cell, ...], locator: Callable[[str | bytes], bytes]
 ) -> Iterator[EncodedRows]:
     """Yield blocks of encoded rows. `locator` converts a LOB value to its cell."""
+    repeats = RepeatedValues([cell.type for cell in cells])
     for batch in batches:
         for block in _blocks(batch):
-            encode = _encode_few if block.num_rows <= FEW_ROWS else _encode_block
-            yield encode(block, cells, locator)
+            yield _rows(*repeats.leave_out(encode_columns(block, cells, locator)), block.num_rows)
 
 
 def _blocks(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
@@ -80,30 +81,32 @@ def _blocks(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         yield batch
 
 
-def _encode_block(batch: pa.RecordBatch, cells: tuple[Cell, ...], locator: Callable[[str | bytes], bytes]) -> EncodedRows:
-    parts: list[Part] = [pa.scalar(ROW, pa.binary())]
-    for name, column, cell in zip(batch.schema.names, batch.columns, cells, strict=True):
-        try:
-            parts += _column_parts(column, cell, locator)
-        except _UNSENDABLE as error:
-            raise _unsendable(name, column, cell, error) from error
-    if all(isinstance(part, pa.Scalar) for part in parts):
-        parts[0] = pa.array([ROW] * batch.num_rows, pa.binary())
-    joined = _joined(parts)
+def _rows(columns: Sequence[pa.Array], vectors: list[bytes] | None, count: int) -> EncodedRows:
+    marks = pa.array([ROW] * count if vectors is None else [vector + ROW for vector in vectors], pa.binary())
+    joined = _joined([marks, *columns])
     _, offsets, data = joined.buffers()
     return EncodedRows(memoryview(data), np.frombuffer(offsets, np.int32)[joined.offset : joined.offset + len(joined) + 1])
 
 
-def _encode_few(batch: pa.RecordBatch, cells: tuple[Cell, ...], locator: Callable[[str | bytes], bytes]) -> EncodedRows:
-    """Encode value by value: Arrow's and numpy's fixed costs per column are those of a hundred rows."""
-    columns: list[list[bytes]] = [[ROW] * batch.num_rows]
+def encode_columns(batch: pa.RecordBatch, cells: tuple[Cell, ...], locator: Callable[[str | bytes], bytes]) -> list[pa.Array]:
+    """Return the wire cells of each column. A few rows are encoded value by value: Arrow's and numpy's fixed costs per column
+    are those of a hundred rows."""
+    columns = []
     for name, column, cell in zip(batch.schema.names, batch.columns, cells, strict=True):
         try:
-            columns.append(_column_cells(column, cell, locator))
+            if batch.num_rows <= FEW_ROWS:
+                columns.append(pa.array(_column_cells(column, cell, locator), pa.binary()))
+            else:
+                columns.append(_one(_column_parts(column, cell, locator), batch.num_rows))
         except _UNSENDABLE as error:
             raise _unsendable(name, column, cell, error) from error
-    rows = [b"".join(parts) for parts in zip(*columns, strict=True)]
-    return EncodedRows(memoryview(b"".join(rows)), np.cumsum([0, *map(len, rows)], dtype=np.int32))
+    return columns
+
+
+def _one(parts: list[Part], rows: int) -> pa.Array:
+    if all(isinstance(part, pa.Scalar) for part in parts):
+        parts = [pa.array([b""] * rows, pa.binary()), *parts]
+    return parts[0] if len(parts) == 1 else _joined(parts)
 
 
 def _column_cells(column: pa.Array, cell: Cell, locator: Callable[[str | bytes], bytes]) -> list[bytes]:

@@ -10,7 +10,6 @@ from standin.interface import ColumnInfo, OraError
 from standin.wire.primitives import clr, dalc, sb, ub
 from standin.wire.types import SCALED, UNLIMITED_SCALE, WireType, column_type
 
-ROW_HEADER = b"\x06" + bytes(7)
 IN, OUT, IN_OUT = 32, 16, 48
 DIRECTIONS = {"IN": IN, "OUT": OUT, "IN OUT": IN_OUT}
 _IN_TRANSACTION = 0x02  # a bit of the call status; the client reports it and relies on it to roll back
@@ -68,6 +67,12 @@ def _batch_errors(failures: Sequence[tuple[int, OraError]]) -> bytes:
     rows = b"".join(ub(row) for row, _ in failures)
     texts = b"".join(ub(1) + clr(str(error).encode()) + b"\0\0" for _, error in failures)
     return number + mark + codes + number + mark + rows + number + mark + texts
+
+
+def row_header(vector: bytes = b"") -> bytes:
+    """Build message 6. `vector` has a 1 for each column of the first row that is sent (standin/wire/repeats.py)."""
+    repeats = ub(len(vector)) + bytes((len(vector),)) + vector if vector else ub(0)
+    return b"\x06" + bytes(5) + repeats + ub(0)
 
 
 @lru_cache(1000)

@@ -14,6 +14,7 @@ from standin.wire.errors import NO_DATA_FOUND, as_ora_error
 from standin.wire.lobs import LobStore
 from standin.wire.primitives import sb, ub
 from standin.wire.reader import Reader
+from standin.wire.repeats import vector_in_front
 from standin.wire.requests import (
     Dialect,
     ExecuteHead,
@@ -163,7 +164,10 @@ class Statements:
         if result is None:
             raise OraError(1002, "fetch out of sequence")
         taken = result.take(rows)
-        parts: list[bytes | memoryview] = [messages.ROW_HEADER, *taken] if taken else []
+        parts: list[bytes | memoryview] = []
+        if taken:
+            vector, taken[0] = vector_in_front(taken[0], len(cursor.columns))
+            parts = [messages.row_header(vector), *taken]
         if result.is_at_end:
             return Reply(parts, cursor.id, result.fetched, NO_DATA_FOUND, is_fetch=True)
         return Reply(parts, cursor.id, result.fetched, ahead=result, rows_ahead=rows, is_fetch=True)

@@ -10,17 +10,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from standin.wire.cells import Cell, encode_rows
+from standin.wire.cells import Cell, encode_columns, encode_rows
+from standin.wire.messages import row_header
 from standin.wire.numbers import NumberOutOfRange, decode_number, encode_number
 from standin.wire.primitives import clr, dalc, sb
 from standin.wire.reader import Reader, RequestNotUnderstood
+from standin.wire.repeats import vector_in_front
 from standin.wire.types import BindType, WireType
 from standin.wire.values import decode_bind, encode_out
 
 
 def column_bytes(array: pa.Array, type_: WireType) -> bytes:
-    blocks = encode_rows([pa.RecordBatch.from_arrays([array], names=["c"])], (Cell(type_),), lambda _: b"")
-    return b"".join(bytes(block.first(len(block))) for block in blocks)
+    (cells,) = encode_columns(pa.RecordBatch.from_arrays([array], names=["c"]), (Cell(type_),), lambda _: b"")
+    return b"".join(b"\x07" + cell for cell in cells.to_pylist())
 
 
 def row_bytes(values: list, type_: WireType) -> bytes:
@@ -114,3 +116,45 @@ def test_extra_bytes_after_a_request_are_an_error():
 
     with pytest.raises(RequestNotUnderstood, match="1 bytes are left over: 07"):
         reader.finish()
+
+
+def sent(batches: list[dict[str, list]], *types: WireType) -> bytes:
+    """Return all rows of a result as they are sent."""
+    cells = tuple(Cell(type_) for type_ in types)
+    blocks = encode_rows([pa.RecordBatch.from_pydict(b) for b in batches], cells, lambda _: b"")
+    return b"".join(bytes(block.first(len(block))) for block in blocks)
+
+
+def test_a_repeated_value_is_a_bit_and_not_bytes():
+    columns = {"a": ["x", "x", "y", "y"], "b": ["1", "2", "2", "2"]}
+
+    assert sent([columns], WireType.VARCHAR, WireType.VARCHAR).hex(" ") == " ".join(
+        [
+            "07 01 78 01 31",
+            "15 01 01 02 07 01 32",  # one column is sent: the second
+            "15 01 01 01 07 01 79",
+            "15 00 00 07",
+        ]
+    )
+
+
+def test_the_first_row_of_a_batch_repeats_the_last_one_of_the_batch_before():
+    batches = [{"a": [None], "b": ["1"]}, {"a": [None], "b": ["2"]}]
+
+    assert sent(batches, WireType.VARCHAR, WireType.VARCHAR).hex(" ") == "07 00 01 31 15 01 01 02 07 01 32"
+
+
+def test_values_of_long_columns_are_sent_again():
+    assert sent([{"a": ["x", "x"]}], WireType.LONG).hex(" ") == "07 01 78 00 00 07 01 78 00 00"
+
+
+def test_the_first_row_of_a_later_fetch_has_its_bits_in_the_row_header():
+    vector, row = vector_in_front(memoryview(bytes.fromhex("15 01 01 fe01 07 01 78")), 9)
+
+    assert (vector.hex(), row.hex(" ")) == ("fe01", "07 01 78")
+    assert row_header(vector).hex(" ") == "06 00 00 00 00 00 01 02 02 fe 01 00"
+
+
+def test_a_row_header_without_repeats_is_empty():
+    assert vector_in_front(memoryview(b"\x07\x01x"), 9)[0] == b""
+    assert row_header().hex() == "06" + "00" * 7

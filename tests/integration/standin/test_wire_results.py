@@ -14,6 +14,7 @@ from standin.wire.cells import FEW_ROWS
 from tests.integration.standin.wire_fake import FakeInstance, batch, number, rows, text
 
 SQL = "select * from t"
+SINGLE = "select * from single"
 
 
 def shows(instance: FakeInstance, columns: list[ColumnInfo], *arrays: pa.Array) -> None:
@@ -31,7 +32,7 @@ TEXTS = ["", "x", "é" * 126, "y" * 253, "z" * 32_767, "w" * 70_000, None]
 
 COLUMNS = {
     "NUMBER as int64": (number("N", 19, 0), pa.array(NUMBERS, pa.int64()), NUMBERS),
-    "NUMBER as int8": (number("N", 2, 0), pa.array([1, -100, None], pa.int8()), [1, -100, None]),
+    "NUMBER as int8": (number("N", 3, 0), pa.array([1, -100, None], pa.int8()), [1, -100, None]),
     "NUMBER as decimal": (number("N", 10, 2), pa.array(DECIMALS, pa.decimal128(10, 2)), DECIMALS),
     "NUMBER as decimal of odd scale": (
         number("N", 19, 3),
@@ -100,6 +101,46 @@ def test_a_column_arrives_unchanged(connection, instance, column, array, expecte
         got = [(value and value.replace(tzinfo=UTC), after) for value, after in got]
     assert [value for value, _ in got] == expected
     assert [after for _, after in got] == list(range(len(array)))
+
+
+# Two values of each type, repeated in runs of 1 to 4 rows; a NULL repeats too.
+REPEATED = {
+    kind: (column, array)
+    for kind, (column, array, _) in COLUMNS.items()
+    if kind not in ("only NULLs", "only NULL LONGs", "LONG", "NUMBER as text of whole numbers")
+}
+
+
+@pytest.mark.parametrize("decimals", [False, True], ids=["plainly", "with decimals"])
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 100])
+@pytest.mark.parametrize(("column", "array"), REPEATED.values(), ids=REPEATED)
+def test_repeated_values_arrive_as_tuples_and_as_arrow(connection, instance, monkeypatch, column, array, size, decimals):
+    monkeypatch.setattr(oracledb.defaults, "fetch_decimals", decimals)
+    picks = [i % len(array) for i in range(40) for _ in range(i % 4 + 1)]
+    taken = (
+        array.take(pa.array(picks))
+        if not pa.types.is_dictionary(array.type)
+        else array.dictionary_decode().take(pa.array(picks))
+    )
+    constant, counter = pa.array(["same"] * len(picks)), pa.array(range(len(picks)))
+    columns = [text("SAME"), column, number("COUNTER"), text("SAME2")]
+    cuts = [(0, 1), (1, 2), (3, len(picks))]
+    instance.answers[SQL] = lambda *_: rows(
+        columns, *(batch(constant, taken, counter, constant).slice(start, count) for start, count in cuts)
+    )
+    instance.answers[SINGLE] = lambda *_: rows([column], batch(array))
+    (values,) = zip(*connection.cursor().execute(SINGLE).fetchall(), strict=True)
+    cursor = connection.cursor()
+    cursor.arraysize = cursor.prefetchrows = size
+    frames = list(connection.fetch_df_batches(SQL, size=size))
+
+    expected = [("same", values[pick], i, "same") for i, pick in enumerate(picks)]
+    assert cursor.execute(SQL).fetchall() == expected
+    (single,) = connection.fetch_df_all(SINGLE).column_arrays()
+    table = pa.concat_tables(pa.table(frame) for frame in frames)
+    assert table["COUNTER"].to_pylist() == list(range(len(picks)))
+    assert table["SAME"].to_pylist() == table["SAME2"].to_pylist() == constant.to_pylist()
+    assert table.column(1).to_pylist() == [pa.array(single)[pick].as_py() for pick in picks]
 
 
 def test_a_slice_of_an_arrow_batch_is_sent_without_its_neighbours(cursor, instance):
