@@ -9,6 +9,7 @@ from pipelines.source.connection import (
     is_connection_set,
 )
 from pipelines.source.dictionary import read_tables
+from pipelines.source.driver_check import driver_findings
 from pipelines.source.facts import (
     read_container,
     read_current_scn,
@@ -45,6 +46,7 @@ __all__ = [
     "connection_from_json",
     "connection_from_uri",
     "counted_rows",
+    "driver_findings",
     "first_window_start",
     "has_needed_logging",
     "is_connection_set",

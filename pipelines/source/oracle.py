@@ -16,6 +16,7 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait
 
 from pipelines.errors import ConfigurationError, Finding, SourceRefused, Transient
 from pipelines.source.connection import ConnectParams
+from pipelines.source.driver_check import check_driver
 from pipelines.source.quoting import quoted
 from pipelines.source.session import ROOT_ID, OracleSession
 
@@ -38,7 +39,9 @@ def open_source(
     call_timeout_seconds: float = 1800,
     retry: RetryRule | None = None,
 ) -> Source:
-    """Connect to the container, or without one to the root, retrying transient errors. A wrong password is never retried."""
+    """Connect to the container, or without one to the root, retrying transient errors. A wrong password is never retried, and
+    a driver that is known to read wrong values is refused."""
+    check_driver()
     if params.thick:
         _init_thick(params)
     source = Source(params, call_timeout_seconds, retry or RetryRule())

@@ -22,7 +22,7 @@ from pipelines.ledger import Ledger, open_ledger
 from pipelines.records.codec import from_body
 from pipelines.records.facts import SettingsFact
 from pipelines.runtime import JARS_VARIABLE, find_java, s3_jars, spark_jars
-from pipelines.source import connect_params, is_connection_set
+from pipelines.source import connect_params, driver_findings, is_connection_set
 from pipelines.steps.spark_jobs import open_spark
 
 # Airflow's executors that run each task on the scheduler's own machine.
@@ -32,7 +32,8 @@ LOCAL_EXECUTORS = ("LocalExecutor", "SequentialExecutor")
 def validate(pipeline: Pipeline, *, executors: Sequence[str] = (), start_spark: bool = False) -> list[Finding]:
     """Check everything that needs no Oracle. `executors` are Airflow's; with `start_spark`, Spark reads and writes the places
     too."""
-    findings = [*arrow_findings(), *place_findings(pipeline), *host_findings(pipeline, executors), *spark_findings(pipeline)]
+    findings = [*arrow_findings(), *driver_findings(), *place_findings(pipeline), *host_findings(pipeline, executors)]
+    findings += spark_findings(pipeline)
     if start_spark and not any(finding.severity == "error" for finding in findings):
         findings += seen_by_spark(pipeline)
     return findings
