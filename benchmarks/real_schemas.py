@@ -34,8 +34,8 @@ def proposed(oracle: StandIn, owners: list[str]) -> tuple[FoundTables, FirstPipe
             container=PDB,
             found=found,
             large_objects="reread",
-            landing="landing",
-            lake="lake",
+            landing="/data/landing",
+            lake="/data/lake",
         )
     return found, made
 

@@ -88,8 +88,8 @@ def init(
             of_objects = large_objects or choose_large_objects(found, ask)
             chosen_name = name or name_of(found.owner or chosen_container or known.id or "oracle")
             conn_id = known.id or f"oracle_{chosen_name}"
-            landing = landing or ask("Landing", str(Path.cwd() / "redolake" / "landing"))
-            lake = lake or ask("Lake", str(Path.cwd() / "redolake" / "lake"))
+            landing = whole_path(landing or ask("Landing", str(Path.cwd() / "redolake" / "landing")))
+            lake = whole_path(lake or ask("Lake", str(Path.cwd() / "redolake" / "lake")))
             if ledger is None and "://" in landing:
                 ledger = ask("Ledger: Airflow connection id of a PostgreSQL database", None)
             made = steps.propose_pipeline(
@@ -110,6 +110,11 @@ def init(
 
 
 Ask = Callable[[str, str | None], str]
+
+
+def whole_path(place: str) -> str:
+    """Return a folder with its whole path: Airflow and Spark start in folders of their own."""
+    return place if "://" in place else str(Path(place).expanduser().absolute())
 
 
 def ask_person(question: str, proposal: str | None) -> str:

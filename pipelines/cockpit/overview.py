@@ -24,6 +24,7 @@ from pipelines.cockpit.values import (
     WindowLine,
 )
 from pipelines.config import Pipeline
+from pipelines.config.tables import default_path
 from pipelines.land import layout
 from pipelines.ledger.entries import Decision, Json, TableEntry
 from pipelines.ledger.reading import LedgerReading, WindowRow, read_ledger
@@ -171,7 +172,7 @@ def table_lines(pipeline: Pipeline, reading: LedgerReading) -> list[TableLine]:
         table_line(
             entry,
             reading,
-            targets.get(entry.table) or f"{lake}/" + f"{entry.table.owner}/{entry.table.name}".lower(),  # of a pattern
+            targets.get(entry.table) or f"{lake}/{default_path(entry.table)}",  # of a pattern
             furthest is not None and entry.position < furthest,
             ends.get(entry.position) or snapshot_time(reading, entry),
         )

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import posixpath
 import re
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from itertools import pairwise
-from pathlib import Path
 from typing import Any, Literal, Self
+from urllib.parse import quote
 
 from pydantic import Field, field_validator, model_validator
 
@@ -20,6 +18,7 @@ from pipelines.config.tables import Match, OnDdl, Table, is_match
 from pipelines.config.values import Bytes, Properties, Settings, UnsupportedColumns, quoted_on
 from pipelines.ddl_policies import DdlPolicies
 from pipelines.filesystem import CREATES_ONCE, protocol_of
+from pipelines.paths import crowded_out, unfit_place
 from pipelines.table import NOT_RENAMED, ColumnChoice, LargeObjects, Renamed, TableId
 from pipelines.target_options import Deletes, MetadataName, Names, Readers, TargetOptions
 
@@ -193,6 +192,14 @@ class Pipeline(Settings):
             raise ValueError(f"{', '.join(twice)} is the name of two tables: one of them was renamed, so give it `renamed_to`")
         return self
 
+    @field_validator("landing", "lake")
+    @classmethod
+    def is_one_place_for_all(cls, value: str) -> str:
+        """Refuse what this process, Spark and a worker of Airflow would not all read as the same folder."""
+        if (why := unfit_place(value)) is not None:
+            raise ValueError(f"{value} {why}")
+        return value
+
     @field_validator("landing")
     @classmethod
     def landing_keeps_two_writers_apart(cls, value: str) -> str:
@@ -318,7 +325,9 @@ class Pipeline(Settings):
     @property
     def ledger_url(self) -> str:
         """The SQLAlchemy URL; without `url` and `connection`, a SQLite file in the landing folder, which is local."""
-        return self.ledger.url or f"sqlite:///{Path(self.landing.removeprefix('file://')).absolute()}/redolake-ledger.db"
+        if self.ledger.url:
+            return self.ledger.url
+        return f"sqlite:///{quote(self.landing.removeprefix('file://').rstrip('/'))}/redolake-ledger.db"
 
 
 class Configuration(Settings):
@@ -343,10 +352,11 @@ class Configuration(Settings):
 
     @model_validator(mode="after")
     def targets_are_separate(self) -> Configuration:
-        """Refuse a target inside another's folder: VACUUM removes files below the folder that its table does not own."""
-        owned = ((p.target(t.id), f"{p.name}: {t.id}") for p in self.pipelines.values() for t in p.tables)
-        targets = sorted((posixpath.normpath(target).split("/"), table) for target, table in owned)
-        for (outer, one), (inner, other) in pairwise(targets):
-            if inner[: len(outer)] == outer:
-                raise ValueError(f"{'/'.join(inner)} would be written by {one} and {other}; give each its own folder")
+        """Refuse a folder inside another's: VACUUM removes files below the folder that its table does not own. Tables of
+        patterns are not known yet."""
+        folders = [(p.landing_folder, f"the landing of {p.name}") for p in self.pipelines.values()]
+        folders += [(p.target(t.id), f"{p.name}: {t.id}") for p in self.pipelines.values() for t in p.tables]
+        places = {of: folder for folder, of in folders}
+        for inner, outer in crowded_out(folders).items():
+            raise ValueError(f"{places[inner]} would be written by {outer} and {inner}; give each its own folder")
         return self

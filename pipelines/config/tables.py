@@ -18,6 +18,7 @@ from pipelines.config.values import (
     UnsupportedColumns,
     quoted_on,
 )
+from pipelines.paths import segment, unfit_target
 from pipelines.table import ColumnChoice, KeyPolicy, LargeObjects, TableId
 from pipelines.table_pattern import TablePattern, is_pattern
 from pipelines.target_options import Deletes, MetadataName, Names, Readers
@@ -129,11 +130,20 @@ class TableSettings(Settings):
         return KeyPolicy(self.key) if isinstance(self.key, str) else KeyPolicy("columns", self.key)
 
 
+def default_path(table: TableId) -> str:
+    """Return the folder of a table without `target`; its name cannot lead out of its owner's folder."""
+    return "/".join(segment(name.lower()) for name in (table.owner, table.name))
+
+
 class Table(TableSettings):
     """One captured table; a bare `OWNER.NAME` in the list is the same as `table: OWNER.NAME`."""
 
     table: str = Field(description="OWNER.NAME, upper case unless in double quotes")
-    target: str | None = Field(None, description="path below `lake`; default: owner/name in lower case")
+    target: str | None = Field(
+        None,
+        description="path below `lake`; default: owner/name in lower case, with other characters than letters, digits, `_`, "
+        "`$`, `#`, `-` and blanks as `~` and two hexadecimal digits",
+    )
     renamed_to: str | None = Field(
         None, description="OWNER.NAME in Oracle, after a RENAME; the entry, its history and its Delta table keep the first name"
     )
@@ -150,6 +160,13 @@ class Table(TableSettings):
             TableId.parse(value)
         return value
 
+    @field_validator("target")
+    @classmethod
+    def below_the_lake(cls, value: str | None) -> str | None:
+        if value is not None and (why := unfit_target(value)) is not None:
+            raise ValueError(f"{value} {why}")
+        return value
+
     @property
     def in_oracle(self) -> TableId:
         """The table's name in Oracle."""
@@ -161,7 +178,8 @@ class Table(TableSettings):
 
     @property
     def path(self) -> str:
-        return self.target or f"{self.id.owner}/{self.id.name}".lower()
+        """The folder below the lake."""
+        return self.target or default_path(self.id)
 
 
 class Match(TableSettings):

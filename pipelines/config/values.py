@@ -70,13 +70,15 @@ def quoted_on(value: object) -> object:
 
 # Delta's properties that another setting decides, or that Redolake cannot write with.
 RESERVED_PROPERTIES = re.compile(
-    r"delta\.(columnMapping\.|enableDeletionVectors|enableTypeWidening|enableChangeDataFeed|minReaderVersion|minWriterVersion|"
+    r"redolake\.|delta\.(columnMapping\.|enableDeletionVectors|enableTypeWidening|enableChangeDataFeed|minReaderVersion|minWriterVersion|"
     r"feature\.|appendOnly|constraints\.|checkpointPolicy)"
 )
 
 
 def checked_properties(value: dict[str, str]) -> dict[str, str]:
     reserved = sorted(key for key in value if RESERVED_PROPERTIES.match(key))
+    if any(key.startswith("redolake.") for key in reserved):
+        raise ValueError("not for `properties`: what begins with `redolake.` says whose the table is")
     if reserved:
         raise ValueError(f"not for `properties`: {', '.join(reserved)}; `readers` and `change_data_feed` decide on features")
     return value

@@ -1,5 +1,7 @@
 """Name the files of a pipeline's folder, `<landing>/<pipeline>/`. Numbers have a fixed width, so that names sort by SCN.
 
+No name leads out of its folder, whoever has chosen it: each becomes one segment by `paths.segment`.
+
 Several attempts may write the same thing; `<token>` and `<attempt>` are random and keep their files apart.
 
 handover.json                                  the SCN at which capture begins, and the database's character set
@@ -28,8 +30,9 @@ verify/<token>/<object id>.parquet             rows for one comparison; removed 
 
 from __future__ import annotations
 
-from urllib.parse import quote
+from functools import partial
 
+from pipelines.paths import hashed, segment, shortened
 from pipelines.scn import ChainPosition
 from pipelines.table import TableId
 
@@ -40,16 +43,18 @@ SNAPSHOTS, LOADS, BATCHES, BACKFILLS, DROPS, VERIFY = "snapshots", "loads", "bat
 APPROVALS = "approvals"
 SINCE = "since-"
 
+_named = partial(segment, keep=".")  # an XID has dots
+
 
 # --- The chain -------------------------------------------------------------------------------------------------------
 
 
 def window_folder(window: str) -> str:
-    return f"{WINDOWS}/{window}"
+    return f"{WINDOWS}/{_named(window)}"
 
 
 def in_window(window: str, file: str) -> str:
-    return f"{window_folder(window)}/{file}"
+    return f"{window_folder(window)}/{_named(file)}"
 
 
 def window_manifest(window: str) -> str:
@@ -87,19 +92,19 @@ def contains(window: str, scn: int) -> bool:
 
 def chain_link(position: str) -> str:
     """Return the file of a chain position. Only one writer can create it; that writer's window or gap continues the chain."""
-    return f"{CHAIN}/{position}.json"
+    return f"{CHAIN}/{_named(position)}.json"
 
 
 def gap_file(gap: str) -> str:
-    return f"{GAPS}/{gap}.json"
+    return f"{GAPS}/{_named(gap)}.json"
 
 
 def split_folder(gap: str) -> str:
-    return f"{SPLIT}/{gap}"
+    return f"{SPLIT}/{_named(gap)}"
 
 
 def split_file(gap: str, window: str) -> str:
-    return f"{split_folder(gap)}/{window}.json"
+    return f"{split_folder(gap)}/{_named(window)}.json"
 
 
 def dictionary_file(position: ChainPosition) -> str:
@@ -111,7 +116,7 @@ def captured_file(number: int) -> str:
 
 
 def dictionary_content(content: str) -> str:
-    return f"{DICTIONARY}/contents/{content}.json"
+    return f"{DICTIONARY}/contents/{_named(content)}.json"
 
 
 # --- Snapshots -------------------------------------------------------------------------------------------------------
@@ -123,8 +128,13 @@ def snapshot_folders(table: TableId) -> str:
 
 
 def snapshot_folder(table: TableId, scn: int) -> str:
-    """Return the folder; characters that a path must not contain are quoted as in a URL."""
-    return f"{SNAPSHOTS}/{quote(table.owner, safe='$# ')}.{quote(table.name, safe='$# ')}/{scn:020d}"
+    return f"{SNAPSHOTS}/{_table_folder(table)}/{scn:020d}"
+
+
+def _table_folder(table: TableId) -> str:
+    """Return a name that no other table has, also where the store does not distinguish small letters from capitals."""
+    name = f"{segment(table.owner)}.{segment(table.name)}"
+    return shortened(name, str(table)) if name == name.upper() else hashed(shortened(name, str(table)), str(table))
 
 
 def snapshot_rows(token: str) -> str:
@@ -141,7 +151,7 @@ def snapshot_dictionary(table: TableId, scn: int) -> str:
 
 
 def snapshot_begun(table: TableId, scn: int, epoch: str) -> str:
-    return f"{snapshot_folder(table, scn)}/begun-{epoch}.json"
+    return f"{snapshot_folder(table, scn)}/begun-{_named(epoch)}.json"
 
 
 def snapshot_since(table: TableId, scn: int, position: ChainPosition) -> str:
@@ -154,22 +164,22 @@ def since_of(name: str) -> ChainPosition | None:
 
 
 def load_spec(load: str) -> str:
-    return f"{LOADS}/{load}/spec.json"
+    return f"{LOADS}/{_named(load)}/spec.json"
 
 
 def load_manifest(load: str) -> str:
-    return f"{LOADS}/{load}/manifest.json"
+    return f"{LOADS}/{_named(load)}/manifest.json"
 
 
 # --- Batches ---------------------------------------------------------------------------------------------------------
 
 
 def batch_folder(batch: str) -> str:
-    return f"{BATCHES}/{batch}"
+    return f"{BATCHES}/{_named(batch)}"
 
 
 def batch_spec(batch: str, attempt: str) -> str:
-    return f"{batch_folder(batch)}/spec-{attempt}.json"
+    return f"{batch_folder(batch)}/spec-{_named(attempt)}.json"
 
 
 def batch_manifest(batch: str) -> str:
@@ -177,19 +187,19 @@ def batch_manifest(batch: str) -> str:
 
 
 def batch_carry(batch: str, attempt: str) -> str:
-    return f"{batch_folder(batch)}/carry-{attempt}"
+    return f"{batch_folder(batch)}/carry-{_named(attempt)}"
 
 
 def backfill_spec(backfill: str) -> str:
-    return f"{BACKFILLS}/{backfill}/spec.json"
+    return f"{BACKFILLS}/{_named(backfill)}/spec.json"
 
 
 def backfill_manifest(backfill: str) -> str:
-    return f"{BACKFILLS}/{backfill}/manifest.json"
+    return f"{BACKFILLS}/{_named(backfill)}/manifest.json"
 
 
 def backfill_carry(backfill: str) -> str:
-    return f"{BACKFILLS}/{backfill}/carry"
+    return f"{BACKFILLS}/{_named(backfill)}/carry"
 
 
 def name_of(manifest: str) -> str:
@@ -203,15 +213,15 @@ def failure_file(spec: str, attempt: str) -> str:
 
 
 def drop_file(drop: str) -> str:
-    return f"{DROPS}/{drop}.json"
+    return f"{DROPS}/{_named(drop)}.json"
 
 
 def approval_file(approval: str) -> str:
-    return f"{APPROVALS}/{approval}.json"
+    return f"{APPROVALS}/{_named(approval)}.json"
 
 
 def verify_folder(token: str) -> str:
-    return f"{VERIFY}/{token}"
+    return f"{VERIFY}/{_named(token)}"
 
 
 def verify_file(token: str, object_id: int) -> str:

@@ -123,7 +123,7 @@ def find_tables(source: Source, container: str | None, wanted: Sequence[str]) ->
 
 def pipeline_of(entries: Sequence[str]) -> Pipeline:
     """Return a pipeline with these entries of `tables` and nothing else that counts. Raises ConfigurationError."""
-    body = {"source": {"connection": "x"}, "landing": "x", "lake": "x", "tables": list(entries)}
+    body = {"source": {"connection": "x"}, "landing": "/x/landing", "lake": "/x/lake", "tables": list(entries)}
     return parse_configuration(json.dumps({"pipelines": {"x": body}}), {}, "the list of tables").pipelines["x"]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from sqlalchemy.engine import make_url
 
 from pipelines.config import parse_configuration
 from pipelines.errors import ConfigurationError
@@ -124,6 +125,21 @@ WRONG = {
     "hours that are none": (GOOD + '    resnapshot: {hours: "22"}\n', "write two hours of the day in UTC from 00 to 23"),
     "a policy without a value": (GOOD + "    on: {truncate: maybe}\n", "'follow', 'keep' or 'hold'"),
     "a landing that cannot keep two writers apart": (GOOD.replace("landing: ", "landing: hdfs://"), "both can succeed"),
+    "a lake below each process's own folder": (GOOD.replace("lake: /lake/", "lake: k2"), "k2 is not absolute"),
+    "a landing below each process's own folder": (GOOD.replace("${ROOT}/landing", "./landing"), "./landing is not absolute"),
+    "a lake whose name is a pattern": (GOOD.replace("lake: /lake/", "lake: '/lake[1]'"), "contains ["),
+    "a landing that a URL reads as another": (GOOD.replace("${ROOT}/landing", "/pre%20x"), "contains %"),
+    "an absolute target": (GOOD.replace("target: mixed", "target: /etc"), "is not below `lake`"),
+    "a target outside of the lake": (GOOD.replace("target: mixed", "target: ../../etc"), "contains `.` or `..`"),
+    "a target among the shadows": (GOOD.replace("target: mixed", "target: _shadow/1-2/shop/orders"), "Spark hides"),
+    "a target that differs by case from another's": (GOOD.replace("target: mixed", "target: Shop/Orders"), "its own folder"),
+    "two names that are one in lower case": (
+        GOOD.replace('"Shop"."Mixed Case"', '"shop"."Orders"').replace(", target: mixed", ""),
+        "its own folder",
+    ),
+    "a landing in the folder of a table": (GOOD.replace("${ROOT}/landing", "/lake/mixed"), "the landing of shop"),
+    "a table in the landing": (GOOD.replace("lake: /lake/", "lake: ${ROOT}/landing/shop"), "the landing of shop"),
+    "a property that says whose the table is": (GOOD + "    properties: {redolake.pipeline: other}\n", "whose the table is"),
     "two ledgers": (GOOD + "    ledger: {url: 'sqlite:///x', connection: y}\n", "not both"),
 }
 
@@ -131,6 +147,14 @@ WRONG = {
 @pytest.mark.parametrize(("text", "what"), WRONG.values(), ids=WRONG)
 def test_an_invalid_file_is_refused_with_its_reason(text: str, what: str) -> None:
     assert any(what in found for found in findings_of(text, ROOT="/data").values())
+
+
+@pytest.mark.parametrize("landing", ["/my data/a+b", "/a@b/c=d;e&f", "/\u00e9", "file:///data/landing/"])
+def test_the_default_ledger_is_in_the_landing_whatever_its_name(landing: str) -> None:
+    pipeline = parse_configuration(GOOD.replace("${ROOT}/landing", landing), {}).pipelines["shop"]
+
+    folder = landing.removeprefix("file://").rstrip("/")
+    assert make_url(pipeline.ledger_url).database == f"{folder}/redolake-ledger.db"
 
 
 @pytest.mark.parametrize("landing", ["s3://bucket/landing", "abfss://lake@account/landing"])

@@ -31,7 +31,7 @@ def test_a_published_snapshot_names_its_files_and_rows(landing):
     assert (body.row_count, body.files) == (3, ("part-t0.parquet", "part-t1.parquet"))
     paths = landing.snapshots.files_of(TABLE, 500, body)
     assert [pq.read_table(f).num_rows for f in paths] == [3, 0]
-    assert "A%2FB table" in paths[0]
+    assert "/SHOP.A~2FB table~~" in paths[0]
 
 
 def test_a_second_writer_gets_the_first_ones_snapshot(landing):

