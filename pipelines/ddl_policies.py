@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -37,3 +38,30 @@ PolicyName = Literal[
 ]  # fmt: skip
 
 DEFAULT_POLICIES = DdlPolicies()
+
+
+IGNORE = "ignore"
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What lets a table go on that a statement holds: values of `on`, and those of `redolake resume --ddl`, for this statement
+    alone. Not `follow` where rows are read again: that happens when the window lands."""
+
+    on: tuple[str, ...] = ()
+    once: tuple[str, ...] = ()
+
+
+ANSWERS: Mapping[PolicyName, Answers] = {
+    "truncate": Answers(("follow", "keep"), ("follow", "keep")),
+    "drop_table": Answers(("keep",)),
+    "recreate": Answers(("resnapshot",)),
+    "drop_partition": Answers(("keep", "resnapshot"), ("keep", IGNORE)),
+    "computed_default": Answers(("resnapshot",)),
+    "rename_column": Answers(("evolve",), ("evolve",)),
+    "narrow": Answers(("evolve",), ("evolve",)),
+    "primary_key": Answers(("resnapshot",)),
+    "unknown_ddl": Answers(("resnapshot",), (IGNORE,)),
+}
+SNAPSHOT_OR_IGNORE = Answers(("resnapshot",), (IGNORE,))
+SNAPSHOT_ONLY = Answers(("resnapshot",))

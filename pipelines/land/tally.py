@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from pipelines.combinations import Numbers, combinations
 from pipelines.errors import InvariantBroken
-from pipelines.land.ddl_text import cascading_table, exchanged_table, table_from_ddl_text
+from pipelines.land.ddl_text import cascading_sources, tables_in_text
 from pipelines.land.quote_marks import Flags, quote_marks
 from pipelines.records.slice_record import LogTally
 from pipelines.records.window_manifest import DdlRow, LogIdentity
@@ -69,6 +69,8 @@ class Tally:
         self._renamed = renamed
         in_redo = [renamed.get(t, t) for t in named]
         self._captured = {(t.owner, t.name): captured for t, captured in zip(in_redo, named, strict=True)}
+        # A text has the name that the table had then, which a RENAME may have changed since.
+        self._in_texts = {(t.owner, t.name): t for t in named} | self._captured
         self._hashes = {log.sequence: hashlib.sha256() for log in logs.logs}
         self._rows: Counter[int] = Counter()
         self.counts: Counter[str] = Counter()
@@ -141,24 +143,20 @@ class Tally:
         is_ddl = pc.equal(rows["operation_code"], Operation.DDL)
         places = np.flatnonzero(is_ddl.to_numpy(zero_copy_only=False)).tolist()
         for place, row in zip(places, rows.filter(is_ddl).to_pylist(), strict=True):
-            ddl, cascading = _ddl_row(row), cascading_table(row)
-            ddl = ddl if cascading is None else replace(ddl, cascades_from=str(cascading))
-            if labels[place] is not None:
-                other = exchanged_table(row, self._captured)
-                if other is not None and labels[place] != f"{other} ddl":
-                    name = self._renamed.get(other, other)
-                    self.ddl.append(replace(ddl, owner=name.owner, table=name.name, object_id=0))
-            else:
-                table = table_from_ddl_text(row, self._captured)
-                if table is None and cascading is not None:
-                    self.ddl.append(ddl)  # it may have removed the rows of a captured table
-                if table is None:
-                    continue
-                name = self._renamed.get(table, table)
-                self.counts[f"{table} ddl"] += 1
+            ddl, label = _ddl_row(row), labels[place]
+            named = [pair for pair in tables_in_text(row, self._in_texts) if label != f"{self._in_texts[pair]} ddl"]
+            sources = cascading_sources(row, {owner for owner, _ in self._in_texts})
+            own = [replace(ddl, owner=owner, table=name) for owner, name in named]
+            if label is not None:
+                own = [ddl, *(replace(one, object_id=0) for one in own)]
+            elif own:
+                self.counts[f"{self._in_texts[named[0]]} ddl"] += 1
                 is_counted[place] = True
-                ddl = replace(ddl, owner=name.owner, table=name.name)
-            self.ddl.append(ddl)
+            # What a statement removes from tables that it does not name is recorded whatever table it is of.
+            own = own or ([ddl] if sources else [])
+            self.ddl += [replace(one, cascades_from=sources[0]) for one in own[:1]] if sources else own[:1]
+            self.ddl += own[1:]
+            self.ddl += [replace(ddl, owner="", table="", object_id=0, cascades_from=source) for source in sources[1:]]
 
     def _hash(self, rows: pa.RecordBatch) -> None:
         numbers, first = combinations([rows[name] for name in REPEATED])

@@ -127,7 +127,18 @@ def omitted_before(table: BatchedTable) -> HoldAt | None:
 
 
 def contradicts_dictionary(table: BatchedTable) -> HoldAt | None:
-    return None if table.conflict is None else HoldAt(table.start, table.conflict.as_dict())
+    """Hold a table whose versions something contradicts. Where the dictionary says so too late, the error says what was already
+    committed to Delta without the change."""
+    if table.conflict is None:
+        return None
+    error, complete = table.conflict.as_dict(), table.entry.complete_to_scn
+    agreed = table.conflict.where.get("agreed_until")
+    if isinstance(agreed, int) and complete is not None and complete > agreed:
+        error["what"] = (
+            f"{table.conflict.what}. Delta has the table up to SCN {complete}: if that happened between SCN {agreed}, the last "
+            f"at which both agreed, and {complete}, the rows that readers see since then are wrong"
+        )
+    return HoldAt(table.start, error)
 
 
 def unsupported_ddl(table: BatchedTable) -> HoldAt | None:

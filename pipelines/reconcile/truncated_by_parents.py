@@ -1,8 +1,9 @@
 """TRUNCATE .. CASCADE of a table removes the rows of those that refer to it ON DELETE CASCADE, and of those that refer to them.
 What changes its partitions changes those of the tables that are partitioned by reference to it.
+DROP USER .. CASCADE drops all tables of a user, and TRUNCATE CLUSTER empties all tables of a cluster.
 
-The redo has the statement of the first table alone, which need not be captured. For each of the others it counts as a statement
-of its own at that SCN.
+The redo has the statement of the first table alone, which need not be captured, or that of the user or cluster. For each of the
+others it counts as a statement of its own at that SCN.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from pipelines.land.ddl_text import changed_partition
+from pipelines.land.ddl_text import ANY_OWNER, changed_partition, is_group, is_source
 from pipelines.land.dictionary import Readings
 from pipelines.records.window_manifest import DdlRow, WindowManifest
 from pipelines.table import TableId, TableVersion
@@ -48,17 +49,36 @@ def truncated_by_parents(version: TableVersion, windows: Sequence[WindowManifest
     """
     own = version.in_oracle
     for row in (row for window in windows for row in window.ddl if row.cascades_from not in ("", str(own))):
-        is_parent, changed = row.cascades_from in parents.tables, changed_partition(row.sql)
-        if changed is not None and not parents.of_partitioned:
-            continue
-        if changed is not None and row.cascades_from.startswith("SYS.") and not is_parent:
-            continue  # AWR splits its partitions every day
-        if is_parent and changed is not None:
-            sql = f"ALTER TABLE {own}{changed} /* by that of {row.cascades_from} */"
+        sql = _of_group(version, row) or _of_parent(own, row, parents)
+        if sql is not None:
             yield replace(row, owner=own.owner, table=own.name, object_id=version.object_id, sql=sql, cascades_from="")
-        elif is_parent or not parents.are_seen:
-            whole = is_parent and row.sql.lstrip().upper().startswith("TRUNCATE")
-            of = f"{own} /* by that of {row.cascades_from} with CASCADE */" if whole else f"{row.cascades_from} CASCADE"
-            yield replace(
-                row, owner=own.owner, table=own.name, object_id=version.object_id, sql=f"TRUNCATE TABLE {of}", cascades_from=""
-            )
+
+
+def _of_group(version: TableVersion, row: DdlRow) -> str | None:
+    """Return what DROP USER did to a table of the user. TRUNCATE or DROP CLUSTER counts for every table in a cluster: no record
+    says which cluster that is."""
+    own = version.in_oracle
+    if row.cascades_from == f"user {own.owner}":
+        return f"DROP TABLE {own} /* by DROP USER */"
+    return row.sql if row.cascades_from.startswith("cluster ") and version.organization == "cluster" else None
+
+
+def _of_parent(own: TableId, row: DdlRow, parents: Parents) -> str | None:
+    source = row.cascades_from
+    if is_group(source):
+        return None
+    may_be_parent, changed = any(is_source(source, parent) for parent in parents.tables), changed_partition(row.sql)
+    if changed is not None and not parents.of_partitioned:
+        return None
+    if changed is not None and source.startswith("SYS.") and not may_be_parent:
+        return None  # AWR splits its partitions every day
+    if may_be_parent and changed is not None:
+        return f"ALTER TABLE {own}{changed} /* by that of {source} */"
+    if source in parents.tables and row.sql.lstrip().upper().startswith("TRUNCATE"):
+        return f"TRUNCATE TABLE {own} /* by that of {source} with CASCADE */"
+    return f"TRUNCATE TABLE {_unequal(source)} CASCADE" if may_be_parent or not parents.are_seen else None
+
+
+def _unequal(source: str) -> str:
+    """Return the name so that no table has it, where the owner is open."""
+    return f'"{ANY_OWNER}"{source[1:]}' if source.startswith(f"{ANY_OWNER}.") else source

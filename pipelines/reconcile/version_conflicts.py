@@ -71,8 +71,23 @@ def dictionary_conflict(
         if here is None:
             return None if known.dropped_at is not None else table_missing(table)
         if here.scn_before < end:  # a later dictionary may contain a DDL that has not landed yet
-            return conflict_with_dictionary(known, here)
+            found = conflict_with_dictionary(known, here)
+            return found and with_agreement(found, readings, derived, resetlogs_id, int(here.scn_before))
     return None
+
+
+def with_agreement(
+    found: SchemaConflict, readings: Readings, derived: Derived, resetlogs_id: int, below: int
+) -> SchemaConflict:
+    """Return the conflict with the last SCN at which the dictionary still agreed: what no DDL explains happened after it."""
+    first = int(derived.versions[0].from_scn)
+    for reading in readings.newest_first(resetlogs_id, first, below):
+        here = reading.table(derived.versions[0].table)
+        if here is not None and not conflict_with_dictionary(valid_at(derived.versions, here.scn_before), here):
+            first = max(first, int(here.scn_before))
+            break
+    found.where = {**found.where, "agreed_until": first}
+    return found
 
 
 def unseen_partitions(derived: Derived, readings: Readings, resetlogs_id: int) -> SchemaConflict | None:

@@ -26,7 +26,8 @@ class LogIdentity:
 @dataclass(frozen=True, slots=True)
 class DdlRow:
     """A DDL in the redo that names a captured table or its object id; `sql` is the user's text. `cascades_from` is the table
-    from which it removes the rows of all that refer to it, captured or not; empty for other statements.
+    from which it removes the rows of all that refer to it, captured or not (`*.NAME` where its owner is not known), or the
+    `user U` or `cluster O.C` whose tables it drops or empties; empty for other statements.
     `username` is empty where LogMiner does not know it."""
 
     scn: int

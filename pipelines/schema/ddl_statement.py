@@ -14,7 +14,7 @@ from sqlglot.dialects.oracle import Oracle
 from sqlglot.errors import TokenError
 from sqlglot.tokens import Token, TokenType
 
-from pipelines.ddl_policies import DEFAULT_POLICIES, DdlPolicies, PolicyName
+from pipelines.ddl_policies import ANSWERS, DEFAULT_POLICIES, SNAPSHOT_ONLY, Answers, DdlPolicies, PolicyName
 from pipelines.dictionary_table import DictionaryTable
 from pipelines.errors import SchemaConflict
 from pipelines.records.window_manifest import DdlRow
@@ -44,26 +44,44 @@ class Word:
         return self.text.upper() if self.kind in ("word", "mark") else ""
 
 
-def refusal(row: DdlRow, table: TableId, why: str, policy: PolicyName = "unknown_ddl") -> SchemaConflict:
-    """Return the error that stops the table at this statement; `policy` is the setting of `on` that may answer it."""
+def refusal(
+    row: DdlRow, table: TableId, why: str, policy: PolicyName = "unknown_ddl", answers: Answers | None = None
+) -> SchemaConflict:
+    """Return the error that stops the table at this statement. `policy` is the setting of `on` that may answer it; `answers`
+    are the values that do, where they are not those of the policy."""
     statement = " ".join(row.sql.split())
     if len(statement) > 300:
         statement = statement[:300] + " ..."
     return SchemaConflict(
         f"{why}: {statement}",
         cure=f"run `redolake snapshot {table} --replace` to read the table as it is now; `redolake resume` would stop at the "
-        "same statement until you install a Redolake that supports it",
+        f"same statement{_answered(table, policy, answers or ANSWERS[policy])}",
         table=table,
         scn=row.scn,
         thread=row.thread,
         rs_id=row.rs_id.strip(),
         policy=policy,
+        ddl_choice=None if answers is None else ", ".join(answers.once) or "none",
     )
+
+
+def _answered(table: TableId, policy: PolicyName, answers: Answers) -> str:
+    """Return what lets the table go on without a snapshot, or by itself."""
+    once = [f"`redolake resume {table} --ddl {choice} --reason ..`{_WHEN.get(choice, '')}" for choice in answers.once]
+    always = [f"`on: {{{policy}: {value}}}`{_THEN.get(value, '')}" for value in answers.on]
+    found = [*once, *always]
+    return f", unless it is answered: {'; '.join(found)}" if found else ""
+
+
+MAY_MOVE_ROWS: frozenset[PolicyName] = frozenset({"unknown_ddl", "drop_partition", "recreate"})
+_WHEN = {"ignore": ", if it changed neither columns, key nor rows"}
+_THEN = {"resnapshot": ", which takes the snapshot by itself"}
 
 
 class DdlStatement:
     """A cursor over the words of one DDL row of `table`, which Oracle calls `in_oracle`. `after` returns the first dictionary
-    reading after an SCN; `refused` returns whether a column's type is not supported."""
+    reading after an SCN; `refused` returns whether a column's type is not supported. With
+    `rowid_key` no person can say that a statement may be ignored: it may have moved rows."""
 
     def __init__(
         self,
@@ -73,14 +91,16 @@ class DdlStatement:
         policies: DdlPolicies = DEFAULT_POLICIES,
         refused: Refused = all_supported,
         in_oracle: TableId | None = None,
+        *,
+        rowid_key: bool = False,
     ) -> None:
-        self.in_oracle = in_oracle or table
+        self.in_oracle, self._rowid_key = in_oracle or table, rowid_key
         self.row, self.table, self._after, self.policies, self.refused = row, table, after, policies, refused
         try:
             tokens = _tokens(row.sql.rstrip("\0"))  # some releases end the text with a NUL byte
             self._words = [word for token in tokens for word in _words_of(token)]
         except TokenError as error:
-            raise refusal(row, table, "DDL whose text cannot be read") from error
+            raise self.refuse("DDL whose text cannot be read") from error
         while self._words and self._words[-1].upper == ";":
             self._words.pop()
         self._at = 0
@@ -89,9 +109,11 @@ class DdlStatement:
         """Return the table as the dictionary described it at some time after the statement, if it was read since."""
         return None if self._after is None else self._after(self.row.scn)
 
-    def refuse(self, why: str, policy: PolicyName = "unknown_ddl") -> SchemaConflict:
-        """Return the error that stops the table at this statement; `policy` is the setting of `on` that may answer it."""
-        return refusal(self.row, self.table, why, policy)
+    def refuse(self, why: str, policy: PolicyName = "unknown_ddl", answers: Answers | None = None) -> SchemaConflict:
+        """Return the error that stops the table at this statement; see `refusal`."""
+        if self._rowid_key and policy in MAY_MOVE_ROWS:
+            answers = SNAPSHOT_ONLY
+        return refusal(self.row, self.table, why, policy, answers)
 
     def not_understood(self) -> SchemaConflict:
         """Return the error for a statement with an unknown word at the cursor."""

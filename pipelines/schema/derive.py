@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pipelines.ddl_policies import DEFAULT_POLICIES, DdlPolicies
+from pipelines.ddl_policies import DEFAULT_POLICIES, IGNORE, SNAPSHOT_ONLY, DdlPolicies
 from pipelines.errors import SchemaConflict
 from pipelines.records.window_manifest import DdlRow
 from pipelines.schema.ddl import DdlStep, Effect, effect_of
@@ -16,7 +16,6 @@ from pipelines.table import TableVersion
 
 Choice = tuple[str, str]  # a policy and its value, or IGNORE
 Approved = Callable[[DdlRow], Choice | None]
-IGNORE = "ignore"
 
 
 def none_approved(_row: DdlRow) -> None:
@@ -97,7 +96,7 @@ def ignored(row: DdlRow, version: TableVersion) -> Effect:
     """Return the effect of a statement that a person has found to change neither columns, key nor rows. It may have moved rows,
     so redo before and after it is applied apart. Raises SchemaConflict where that is not enough: ROWID is the key."""
     if version.key_kind == "rowid":
-        raise refusal(row, version.table, "it may have given rows new ROWIDs, and ROWID is the key")
+        raise refusal(row, version.table, "it may have given rows new ROWIDs, and ROWID is the key", answers=SNAPSHOT_ONLY)
     return Effect(version, (DdlStep(Scn(row.scn), "renumber", version.columns[0]),))
 
 

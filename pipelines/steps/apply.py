@@ -9,6 +9,7 @@ from typing import Any
 from pipelines import crash
 from pipelines.config import Pipeline
 from pipelines.context import PipelineContext, open_context, open_to_read, owner, read_result, read_spec
+from pipelines.ddl_policies import ANSWERS, Answers
 from pipelines.errors import Finding, TableHeld, Terminal
 from pipelines.land import layout
 from pipelines.reconcile.approvals import record_approval
@@ -19,7 +20,6 @@ from pipelines.reconcile.next_batch import catch_up, next_batch
 from pipelines.records.approval import Approval
 from pipelines.records.batch_result import BatchResult, TableResult
 from pipelines.records.codec import decode
-from pipelines.schema.derive import IGNORE
 from pipelines.scn import ChainPosition
 from pipelines.steps.decisions import check_reason
 from pipelines.steps.leases import renewed, take_apply_lease
@@ -143,16 +143,6 @@ def resume_tables(pipeline: Pipeline, tables: Sequence[str], by: str = "", reaso
         return tuple(resumed)
 
 
-# Not `follow` where rows are read again: that happens when the window lands.
-APPROVABLE: Mapping[str, tuple[str, ...]] = {
-    "drop_partition": ("keep",),
-    "narrow": ("evolve",),
-    "rename_column": ("evolve",),
-    "truncate": ("follow", "keep"),
-    "unknown_ddl": (IGNORE,),
-}
-
-
 @dataclass(frozen=True, slots=True)
 class HoldingStatement:
     """The DDL statement that holds a table: its address in the redo, and the policy that answers it."""
@@ -179,11 +169,14 @@ def holding_statement(context: PipelineContext, table: TableId, choice: str) -> 
     entry = context.ledger.table(table)
     error = {} if entry is None or entry.state != "held" else dict(entry.error or {})
     where = error.get("where", {})
-    policy, values = where.get("policy", ""), APPROVABLE.get(where.get("policy", ""), ())
+    policy, known = where.get("policy", ""), where.get("ddl_choice")
+    values = tuple(known.split(", ")) if known else ANSWERS.get(policy, Answers()).once
     if "rs_id" not in where or choice not in values:
         raise Terminal(
             f"the table is not held by a DDL statement that {choice!r} answers",
-            cure=f"write {' or '.join(values)}" if values and "rs_id" in where else "`redolake status` shows what holds it",
+            cure=f"write {' or '.join(values)}"
+            if values not in ((), ("none",)) and "rs_id" in where
+            else "`redolake status` shows what holds it",
             table=table,
         )
     return HoldingStatement(table, policy, where["scn"], where["thread"], where["rs_id"], error.get("what", ""))

@@ -166,10 +166,6 @@ def dropper(kind: str) -> Callable[[EngineSession, Cursor], None]:
         if found is None or found.kind != kind:
             code = {"VIEW": 942, "SYNONYM": 1434, "TRIGGER": 4080}.get(kind, 4043)
             raise OraError(code, {942: "table or view does not exist"}.get(code, f"object {name} does not exist"))
-        if kind == "CLUSTER" and any(
-            (t.owner, t.cluster) == (found.owner, name) for t in session.database.state.tables.values()
-        ):
-            raise OraError(951, "cluster not empty")
         del session.database.state.objects[_key(found)]
         cursor.skip_rest()
         write_ddl(session, cursor.text)

@@ -28,7 +28,7 @@ from standin.engine.table_clauses import table_clauses
 from standin.engine.tokens import Cursor
 from standin.engine.user_types import resolved, storage_columns
 from standin.interface import ColumnInfo, OraError
-from standin.model import UNRESOLVED, IndexOrganization, Partition, Partitioning, SqlType, TableDef
+from standin.model import UNRESOLVED, IndexOrganization, Partition, Partitioning, SchemaObject, SqlType, TableDef
 
 
 def create_table(session: EngineSession, cursor: Cursor) -> None:
@@ -324,6 +324,50 @@ def truncate_table(session: EngineSession, cursor: Cursor) -> None:
     scn = write_ddl(session, cursor.text, text_table)
     for one in stores:
         one.structure_scn = scn
+
+
+def truncate_cluster(session: EngineSession, cursor: Cursor) -> None:
+    """Remove all rows of the tables in an index cluster; their redo is the statement of the cluster alone."""
+    found, stores = cluster_named(session, cursor)
+    while cursor.accept("DROP", "STORAGE") or cursor.accept("REUSE", "STORAGE"):
+        pass
+    cursor.end()
+    if "HASHKEYS" in found.text.upper():
+        raise OraError(3293, "Cluster to be truncated is a HASH CLUSTER")
+    for store in stores:
+        lock_exclusively(session, store)
+    segment = session.database.next_object_id()
+    for store in stores:
+        _remove_rows(session, store)
+        store.definition.data_object_id = segment
+    scn = write_ddl(session, cursor.text)
+    for store in stores:
+        store.structure_scn = scn
+
+
+def drop_cluster(session: EngineSession, cursor: Cursor) -> None:
+    """Drop a cluster, INCLUDING TABLES its tables too, which do not go to the recycle bin."""
+    found, stores = cluster_named(session, cursor)
+    if stores and not cursor.accept("INCLUDING", "TABLES"):
+        raise OraError(951, "cluster not empty")
+    cursor.accept("CASCADE", "CONSTRAINTS")
+    cursor.end()
+    for store in stores:
+        lock_exclusively(session, store)
+        session.database.tables.remove(store)
+    objects = session.database.state.objects
+    objects.pop(next(key for key, one in objects.items() if one is found))
+    write_ddl(session, cursor.text)
+
+
+def cluster_named(session: EngineSession, cursor: Cursor) -> tuple[SchemaObject, list[TableStore]]:
+    """Return the cluster that comes next in the text, and its tables."""
+    owner, name = cursor.qualified()
+    found = session.database.state.objects.get((session.container, owner or session.schema, name))
+    if found is None or found.kind != "CLUSTER":
+        raise OraError(943, "cluster does not exist")
+    stores = session.database.tables.stores.values()
+    return found, [s for s in stores if (s.definition.owner, s.definition.cluster) == (found.owner, name)]
 
 
 def _with_children(session: EngineSession, store: TableStore) -> list[TableStore]:

@@ -14,6 +14,7 @@ from pipelines.schema.ddl import (
     column_clauses,
     comment,
     drop_table,
+    exchange_partner,
     ignorable,
     new_segment,
     partitions,
@@ -31,6 +32,7 @@ from pipelines.table import TableVersion
 FORMS: tuple[Callable[[DdlStatement, TableVersion], Effect | None], ...] = (
     comment.read,
     drop_table.read,
+    exchange_partner.read,
     ignorable.read,
     properties.read,
     column_clauses.read,
@@ -52,7 +54,9 @@ def effect_of(
     refused: Refused = all_supported,
 ) -> Effect:
     """Return the effect of a DDL row on a table. Raises SchemaConflict for an unsupported statement."""
-    statement = DdlStatement(row, version.table, after, policies, refused, version.in_oracle)
+    statement = DdlStatement(
+        row, version.table, after, policies, refused, version.in_oracle, rowid_key=version.key_kind == "rowid"
+    )
     for form in FORMS:
         effect = form(statement, version)
         if effect is not None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from pipelines.ddl_policies import SNAPSHOT_OR_IGNORE
 from pipelines.schema.ddl.effect import Effect
 from pipelines.schema.ddl.rename_table import renamed
 from pipelines.schema.ddl_statement import DdlStatement
@@ -42,7 +43,7 @@ def _is_recycling(statement: DdlStatement) -> bool:
 def _purged(statement: DdlStatement, version: TableVersion) -> Effect:
     """Only what was dropped can be purged; a name may be that of an older table in the recycle bin."""
     if version.dropped_at is None and statement.row.object_id in (0, version.object_id):
-        raise statement.refuse("PURGE of a table whose DROP is not in the redo", "drop_table")
+        raise statement.refuse("PURGE of a table whose DROP is not in the redo", "recreate", SNAPSHOT_OR_IGNORE)
     return Effect(version)
 
 
@@ -56,12 +57,14 @@ def _dropped(statement: DdlStatement, version: TableVersion, *, is_own: bool) ->
     _, name = statement.qualified_name()
     if name != version.in_oracle.name:  # the name of the table has passed to another object
         raise statement.refuse(f"the table was called {name}, and no RENAME in the redo explains it", "recreate")
-    while statement.take_any("CASCADE CONSTRAINTS", "PURGE"):
+    while statement.take_any("CASCADE CONSTRAINTS", "CASCADE CONSTRAINT", "PURGE"):
         pass
     if statement.take("AS"):  # Oracle's own addition: the name in the recycle bin
         statement.name()
     if not statement.done:
         raise statement.not_understood()
+    if version.dropped_at is not None:
+        return version  # of a DROP USER, after a DROP TABLE of its own
     later = statement.dictionary_after()
     is_back = later is not None and later.object_id == version.object_id
     if statement.policies.drop_table == "hold" and not is_back:

@@ -7,6 +7,7 @@ from the dictionary. No redo shows which rows a DROP, TRUNCATE or EXCHANGE has m
 
 from __future__ import annotations
 
+from pipelines.ddl_policies import SNAPSHOT_OR_IGNORE
 from pipelines.schema.ddl.effect import DdlStep, Effect
 from pipelines.schema.ddl.segment import check_readable
 from pipelines.schema.ddl_statement import DdlStatement
@@ -41,7 +42,7 @@ def read(statement: DdlStatement, version: TableVersion) -> Effect | None:
         return _removed(statement, version, removed)
     if statement.take_any(*EXCHANGED):
         why = "EXCHANGE PARTITION brought rows in from another table, or took them there, which no redo shows"
-        raise statement.refuse(why, "drop_partition")
+        raise statement.refuse(why, "drop_partition", SNAPSHOT_OR_IGNORE)
     added = statement.take_any(*ADDED)
     if not added and not statement.take_any(*MOVED):
         return None
@@ -58,7 +59,8 @@ def _removed(statement: DdlStatement, version: TableVersion, what: str) -> Effec
     if policy not in ("keep", "follow"):
         raise statement.refuse(f"{what} removed rows, and `on: drop_partition` is `{policy}`", "drop_partition")
     if statement.row.object_id not in version.object_ids:  # by its text alone it may be a table of another owner
-        raise statement.refuse(f"{what} of object {statement.row.object_id}, and not certainly of this table", "drop_partition")
+        why = f"{what} of object {statement.row.object_id}, and not certainly of this table"
+        raise statement.refuse(why, "drop_partition", SNAPSHOT_OR_IGNORE)
     if policy == "follow":
         check_readable(statement, version, what)
         return Effect(version, (DdlStep(Scn(statement.row.scn), "remove_rows", version.columns[0]),))

@@ -13,6 +13,8 @@ STATEMENTS = {
     "CREATE TABLE": "a table of this name was created again",
     "CREATE": "CREATE that is not understood",
     "FLASHBACK": "FLASHBACK TABLE that is not understood",
+    "TRUNCATE CLUSTER": "the rows of all tables of a cluster were removed, and this table is in that cluster or in another",
+    "DROP CLUSTER": "all tables of a cluster were dropped, and this table was in that cluster or is in another",
 }
 ALTERATIONS = {
     "MODIFY LOB": "MODIFY LOB changes how a large object is stored and is not supported",
@@ -27,7 +29,7 @@ ALTERATIONS = {
     "NOLOGGING": "NOLOGGING allows rows to be written without redo",
 }
 PARTITION_OPERATIONS = ("ADD", "DROP", "TRUNCATE", "EXCHANGE", "SPLIT", "MERGE", "COALESCE", "MOVE", "MODIFY", "RENAME")
-POLICIES: Mapping[str, PolicyName] = {"CREATE TABLE": "recreate"}
+POLICIES: Mapping[str, PolicyName] = {"CREATE TABLE": "recreate", "DROP CLUSTER": "drop_table"}
 
 
 def read(statement: DdlStatement, version: TableVersion) -> NoReturn:

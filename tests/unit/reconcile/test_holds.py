@@ -98,3 +98,14 @@ def test_a_table_is_held_where_nothing_may_be_applied(table: BatchedTable, expec
     hold = first_hold(table)
 
     assert expected == (None if hold is None else (hold.at_scn, hold.error["code"]))
+
+
+@pytest.mark.parametrize(("agreed", "said"), [(98, True), (99, False), (None, False)])
+def test_a_contradiction_after_the_last_commit_says_that_readers_may_see_wrong_rows(agreed: int | None, said: bool) -> None:
+    conflict = SchemaConflict("DATA_OBJECT_ID is 7, in the dictionary 9", cure="snapshot", agreed_until=agreed)
+
+    hold = first_hold(replace(TABLE, conflict=conflict))
+
+    assert hold is not None
+    assert ("Delta has the table up to SCN 99" in str(hold.error["what"])) is said
+    assert ("SCN 98, the last at which both agreed" in str(hold.error["what"])) is said

@@ -47,6 +47,18 @@ def test_a_table_read_after_the_range_is_not_compared_even_if_others_were_read_i
     assert conflict(199, 200) is None
 
 
+def test_a_conflict_says_until_when_the_dictionary_agreed(tmp_path):
+    dictionary = Landing(str(tmp_path), "shop").dictionary
+    for scn, found in ((130, TABLE), (140, TABLE), (150, ALTERED)):
+        dictionary.write_dictionary(11, scn, [replace(found, scn_before=Scn(scn), scn_after=Scn(scn))])
+    derived = Derived((baseline(TABLE, Scn(120)),), ())
+
+    found = dictionary_conflict(Readings(dictionary), ORDERS, derived, 11, 100, 200)
+
+    assert found is not None
+    assert found.where["agreed_until"] == 140
+
+
 def test_a_table_that_is_gone_without_its_own_ddl_is_a_conflict(tmp_path, conflict):
     """As after DROP USER .. CASCADE; once the table exists again, the newer reading counts."""
     dictionary = Landing(str(tmp_path), "shop").dictionary

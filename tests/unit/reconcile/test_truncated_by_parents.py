@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from pipelines.reconcile.truncated_by_parents import Parents, truncated_by_parents
@@ -29,8 +31,26 @@ def windows(cascades_from: str, sql: str) -> list[WindowManifest]:
         (Parents(frozenset(), are_seen=False), "OTHER.CHILD", ["TRUNCATE TABLE OTHER.CHILD CASCADE"]),
         (Parents(frozenset(), are_seen=False), "SHOP.CHILD", []),
         (Parents(frozenset({"SHOP.PARENT"}), are_seen=True), "", []),
+        (Parents(frozenset({"SHOP.PARENT"}), are_seen=True), "*.PARENT", ['TRUNCATE TABLE "*".PARENT CASCADE']),
+        (Parents(frozenset({"SHOP.CHILD"}), are_seen=True), "*.CHILD", ['TRUNCATE TABLE "*".CHILD CASCADE']),
+        (Parents(frozenset({"SHOP.PARENT"}), are_seen=True), "*.OTHER", []),
+        (Parents(frozenset(), are_seen=False), "user SHOP", ["DROP TABLE SHOP.CHILD /* by DROP USER */"]),
+        (Parents(frozenset(), are_seen=False), "user OTHER", []),
+        (Parents(frozenset(), are_seen=False), "cluster SHOP.THINGS", []),
     ],
-    ids=["a parent", "no parent", "perhaps a parent that the user may not see", "the table itself", "without CASCADE"],
+    ids=[
+        "a parent",
+        "no parent",
+        "perhaps a parent that the user may not see",
+        "the table itself",
+        "without CASCADE",
+        "perhaps a parent, of an unknown owner",
+        "perhaps one of the table's own name",
+        "of an unknown owner, and no parent",
+        "its user",
+        "another user",
+        "a cluster, of which it is none",
+    ],
 )
 def test_a_truncate_of_a_parent_is_one_of_the_child(parents: Parents, cascades_from: str, statements: list[str]) -> None:
     rows = list(truncated_by_parents(CHILD, windows(cascades_from, "truncate table parent cascade"), parents))
@@ -38,6 +58,16 @@ def test_a_truncate_of_a_parent_is_one_of_the_child(parents: Parents, cascades_f
     assert [(row.owner, row.table, row.scn, row.object_id, row.sql) for row in rows] == [
         ("SHOP", "CHILD", 150, 7, sql) for sql in statements
     ]
+
+
+def test_an_emptied_cluster_is_a_statement_of_every_table_in_a_cluster() -> None:
+    found = truncated_by_parents(
+        replace(CHILD, organization="cluster"),
+        windows("cluster SHOP.THINGS", "truncate cluster things"),
+        Parents(frozenset(), True),
+    )
+
+    assert [(row.object_id, row.sql) for row in found] == [(7, "truncate cluster things")]
 
 
 def test_a_truncated_partition_of_a_parent_is_no_truncate_of_the_whole_child() -> None:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
 from pipelines.ddl_policies import DdlPolicies
+from pipelines.dictionary_table import DictionaryTable
 from pipelines.errors import SchemaConflict
+from pipelines.reconcile.resnapshot_policy import answering
 from pipelines.schema.ddl import effect_of
+from pipelines.schema.derive import derive
+from pipelines.scn import Scn
 from pipelines.table import Part, TableId
 from tests.unit.schema.ddl_golden import FOLDER, ORDERS, outcome_of, read_cases, row
 
@@ -211,3 +217,30 @@ def test_a_drop_under_a_name_that_the_table_never_got_holds_it_whatever_the_poli
     """DBMS_REDEFINITION has given the table's name to another object, and the old one is dropped."""
     with pytest.raises(SchemaConflict, match="was called ORDERS_INT, and no RENAME"):
         effect_of(row("drop table orders_int purge"), ORDERS, policies=DdlPolicies(drop_table="keep"))
+
+
+REFUSED = [case for _, case in CASES if case.outcome.startswith("refused")]
+KINDS = {"primary": ORDERS, "rowid": replace(ORDERS, key=(0,), key_kind="rowid")}
+TRUNCATED = DictionaryTable(ORDERS.table, 7000, 7002, (), (), frozenset(), Scn(300), Scn(300))
+
+
+@pytest.mark.parametrize("case", REFUSED, ids=[case.title for case in REFUSED])
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_answer_that_the_cure_of_a_refusal_names_lets_the_table_go_on(case, kind):
+    refused = row(case.sql)
+    reading = (lambda _: TRUNCATED) if kind == "rowid" else None  # TRUNCATE asks for the new segment
+    hold = derive([KINDS[kind]], [refused], reading).hold
+    if hold is None:
+        assert kind == "rowid", "a primary key is of no account then"
+        return
+    cure, stopped_by = hold.error.cure, hold.error.where["policy"]
+    once, always = re.findall(r"--ddl (\w+)", cure), re.findall(r"`on: \{(\w+): (\w+)\}`", cure)
+
+    for choice in once:
+        approved = partial(lambda _, choice: (stopped_by, choice), choice=choice)
+        assert derive([KINDS[kind]], [refused], reading, approved=approved).hold is None, choice
+    for policy, value in always:
+        policies = DdlPolicies(**{policy: value})
+        followed = derive([KINDS[kind]], [refused], reading, policies).hold is None
+        assert answering(policies, stopped_by) == policy if value == "resnapshot" else followed
+    assert once or always or "renamed_to" in cure, "every hold has an answer besides the snapshot by hand"
