@@ -136,6 +136,7 @@ def test_no_name_leads_out_of_its_folder_in_the_landing(name: str) -> None:
     for path, folder in paths.items():
         assert os.path.normpath(path) == path, path
         assert path.startswith(f"{folder}/"), path
+        assert path.startswith(f"{folder}/"), path
         assert all(len(part.encode()) <= 255 for part in path.split("/")), path
 
 
