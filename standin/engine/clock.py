@@ -57,3 +57,9 @@ class Clock:
         self.second()
         at = bisect_right(self._mark_scns, scn)
         return self._mark_times[at - 1] if at else None
+
+    def scn_at(self, time: datetime) -> int | None:
+        """Return the SCN that the database remembers for a time; None if it is earlier than all of them or in the future."""
+        self.second()
+        at = bisect_right(self._mark_times, time)
+        return self._mark_scns[at - 1] if at and time <= self.now() else None

@@ -283,12 +283,14 @@ class Compiler:
     def _like(self, node: exp.Like, escape: exp.Expression | None) -> Compiled:
         value, pattern = self.compile(node.this), self.compile(node.expression)
         mark = self.compile(escape).run if escape is not None else None
+        wants_match = not node.args.get("negate")
 
         def matches(row: Any, f: Frame) -> Any:
             text, wanted = value.run(row, f), pattern.run(row, f)
             if text is None or wanted is None:
                 return None
-            return bool(like_pattern(wanted, mark(row, f) if mark else None).fullmatch(to_text(text, f.nls)))
+            found = like_pattern(wanted, mark(row, f) if mark else None).fullmatch(to_text(text, f.nls))
+            return (found is not None) is wants_match
 
         return Compiled(matches, datatypes.NUMBER)
 

@@ -123,6 +123,21 @@ def _scn_to_timestamp(frame: Frame, scn: Any) -> datetime:
     return at
 
 
+def _timestamp_to_scn(frame: Frame, value: Any) -> int:
+    scn = frame.session.database.clock.scn_at(moment(value, frame.nls["NLS_TIMESTAMP_FORMAT"]))
+    if scn is None:
+        raise OraError(8180, "no snapshot found based on specified time")
+    return scn
+
+
+# Oracle's numbers of character sets.
+CHARACTER_SETS = {
+    "US7ASCII": 1, "WE8DEC": 2, "WE8ISO8859P1": 31, "EE8ISO8859P2": 32, "CL8ISO8859P5": 35, "WE8ISO8859P15": 46,
+    "EE8MSWIN1250": 170, "CL8MSWIN1251": 171, "WE8MSWIN1252": 178, "JA16EUC": 830, "JA16SJIS": 832, "KO16MSWIN949": 846,
+    "ZHS16GBK": 852, "UTF8": 871, "AL32UTF8": 873, "AL16UTF16": 2000,
+}  # fmt: skip
+
+
 def _substr(frame: Frame, value: Any, start: Any, length: Any = None) -> str | None:
     text, first = to_text(value, frame.nls), int(to_number(start))
     at = first - 1 if first > 0 else (len(text) + first if first < 0 else 0)
@@ -316,6 +331,8 @@ FUNCTIONS: dict[str, Function] = {
     "EMPTY_CLOB": Function(lambda frame: None, _CLOB),
     "EMPTY_BLOB": Function(lambda frame: None, ColumnInfo("", "BLOB", 4000, 0, 0, 0)),
     "SCN_TO_TIMESTAMP": Function(_scn_to_timestamp, datatypes.TIMESTAMP),
+    "TIMESTAMP_TO_SCN": Function(_timestamp_to_scn, _NUMBER),
+    "NLS_CHARSET_ID": Function(lambda frame, name: CHARACTER_SETS.get(str(name).upper()), _NUMBER),
     "SYS_CONTEXT": Function(lambda frame, space, key: context(frame.session, space, key), datatypes.text_info(256)),
     "USERENV": Function(lambda frame, key: context(frame.session, "USERENV", key), datatypes.text_info(64)),
     "XMLTYPE": Function(lambda frame, v: v, _TEXT),
