@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
 from standin.engine.session import EngineSession
 from standin.engine.storage import TableStore
-from standin.engine.transaction import Transaction
+from standin.engine.table_locks import EXCLUSIVE, wait_for_table
 from standin.interface import OraError
 from standin.model import TableDef
 
@@ -38,23 +37,9 @@ def write_ddl(
 
 
 def lock_exclusively(session: EngineSession, store: TableStore) -> None:
-    """Wait until no other transaction holds a row of the table. Raise ORA-00054 after DDL_LOCK_TIMEOUT seconds, and ORA-00069
-    at once after DISABLE TABLE LOCK.
+    """Wait until no other session has a lock on the table or one of its rows. Raise ORA-00054 after DDL_LOCK_TIMEOUT seconds,
+    and ORA-00069 at once after DISABLE TABLE LOCK.
     """
     if not store.definition.table_lock:
         raise OraError(69, f"cannot acquire lock -- table locks disabled for {store.definition.name}")
-    deadline = time.monotonic() + float(session.settings.get("DDL_LOCK_TIMEOUT", "0"))
-    while (owner := _holder(session, store)) is not None:
-        left = deadline - time.monotonic()
-        if left <= 0 or not session.database.locks.wait_for(session, owner, left):
-            raise OraError(54, "resource busy and acquire with NOWAIT specified or timeout expired")
-
-
-def _holder(session: EngineSession, store: TableStore) -> Transaction | None:
-    for other in session.database.sessions.values():
-        tx = other.transaction
-        if tx is None or other is session:
-            continue
-        if tx.changes_table(store) or any(locked is store for locked, _ in tx.row_locks):
-            return tx
-    return None
+    wait_for_table(session, store, EXCLUSIVE, float(session.settings.get("DDL_LOCK_TIMEOUT", "0")))

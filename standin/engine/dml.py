@@ -24,6 +24,7 @@ from standin.engine.partitions import partition_of
 from standin.engine.privileges import require_on
 from standin.engine.session import EngineSession
 from standin.engine.storage import TableStore
+from standin.engine.table_locks import lock_rows_of
 from standin.engine.target import Target, target_of
 from standin.engine.triggers import before_insert, fire
 from standin.engine.user_types import with_constructors
@@ -186,6 +187,7 @@ class InsertPlan:
 
     def run(self, session: EngineSession, frame: Frame) -> Touched:
         store = self.store
+        lock_rows_of(session, store)
         checks = checks_of(store)
         result = _Result(store, self.returning, frame)
         database = session.database
@@ -259,6 +261,7 @@ class UpdatePlan:
 
     def run(self, session: EngineSession, frame: Frame) -> Touched:
         store, database = self.target.store, session.database
+        lock_rows_of(session, store)
         found = self.target.rows(session, frame)
         result = _Result(store, self.returning, frame)
         fire(session, store, "UPDATE", frozenset(position for position, _ in self.settings))
@@ -325,6 +328,7 @@ class DeletePlan:
 
     def run(self, session: EngineSession, frame: Frame) -> Touched:
         store, database = self.target.store, session.database
+        lock_rows_of(session, store)
         found = self.target.rows(session, frame)
         result = _Result(store, self.returning, frame)
         fire(session, store, "DELETE")

@@ -32,6 +32,14 @@ class RowOwner:
         self.ended = False
 
 
+class TableLock(RowOwner):
+    """A lock that LOCK TABLE has taken; `mode` is Oracle's number."""
+
+    def __init__(self, session: Waiter, object_id: int, mode: int) -> None:
+        super().__init__(session)
+        self.object_id, self.mode = object_id, mode
+
+
 class Locks:
     """Waits for transactions. The caller holds the database's lock, which a wait releases until `changed` is notified."""
 

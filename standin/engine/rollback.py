@@ -22,6 +22,7 @@ class Rollback:
     def session(self, session: SessionState) -> None:
         """End the session's transaction, if there is one."""
         session.savepoint_before_start.clear()
+        session.release_table_locks()
         tx = session.transaction
         if tx is not None:
             self.to_mark(tx, 0)
@@ -32,6 +33,7 @@ class Rollback:
         dead = [session.transaction for session in sessions if session.transaction is not None]
         for session in sessions:
             session.transaction, session.killed = None, True
+            session.release_table_locks()
         for tx in dead:
             self._transactions.hide(tx)
         self._dead += dead
@@ -52,6 +54,7 @@ class Rollback:
     def set_savepoint(self, session: SessionState, name: str) -> None:
         tx = session.transaction
         session.savepoint_before_start.discard(name)
+        session.savepoint_locks[name] = len(session.table_locks)
         if tx is None:
             session.savepoint_before_start.add(name)  # a savepoint begins no transaction
         else:
@@ -66,5 +69,6 @@ class Rollback:
             mark = 0
         else:
             raise OraError(1086, f"savepoint '{name}' never established in this session or is invalid")
+        session.release_table_locks(session.savepoint_locks[name])
         if tx is not None:
             self.to_mark(tx, mark)

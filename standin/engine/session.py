@@ -36,6 +36,8 @@ class EngineSession(SessionState, ABC):
                 self.database.await_redo(self)
                 self._check_deferred(self.transaction)
                 self.database.transactions.commit(self.transaction)
+            self.release_table_locks()
+            self.database.changed.notify_all()
 
     def _check_deferred(self, tx: Transaction) -> None:
         try:
@@ -47,6 +49,7 @@ class EngineSession(SessionState, ABC):
     def rollback(self) -> None:
         with self.database.lock:
             self.database.rollback.session(self)
+            self.database.changed.notify_all()
 
     def set_info(self, *, module: str | None = None, action: str | None = None, client_id: str | None = None) -> None:
         self.module = self.module if module is None else module

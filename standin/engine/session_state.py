@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from standin.engine.locks import Waiter
+from standin.engine.locks import TableLock, Waiter
 from standin.engine.nls import NLS_DEFAULTS
 from standin.engine.parallel import ParallelSetting
 from standin.engine.transaction import Transaction
@@ -35,11 +35,19 @@ class SessionState(Waiter):
         self.nls: dict[str, str] = dict(NLS_DEFAULTS)
         self.settings: dict[str, str] = {}
         self.savepoint_before_start: set[str] = set()
+        self.table_locks: list[TableLock] = []
+        self.savepoint_locks: dict[str, int] = {}  # how many of these each savepoint had
         self.parallel = ParallelSetting()
 
     @property
     def in_transaction(self) -> bool:
         return self.transaction is not None
+
+    def release_table_locks(self, kept: int = 0) -> None:
+        """End the locks of LOCK TABLE but the first `kept` ones. The caller notifies those who wait."""
+        for lock in self.table_locks[kept:]:
+            lock.ended = True
+        del self.table_locks[kept:]
 
     @property
     def threads(self) -> set[int]:

@@ -14,6 +14,7 @@ from standin.engine.parallel_dml import in_parallel
 from standin.engine.parse import parse_as_written
 from standin.engine.query import compile_query, subquery_compiler
 from standin.engine.session import EngineSession
+from standin.engine.table_locks import lock_table
 from standin.engine.target import Stale
 from standin.engine.tokens import Cursor
 from standin.interface import Called, Done, OraError, Rows
@@ -132,14 +133,17 @@ class SqlSession(EngineSession):
         if cursor.accept("TO"):
             cursor.accept("SAVEPOINT")
             self.database.rollback.to_savepoint(self, cursor.name())
+            self.database.changed.notify_all()
         else:
             self.rollback()
 
     def _other(self, cursor: Cursor) -> None:
         if cursor.accept("SAVEPOINT"):
             self.database.rollback.set_savepoint(self, cursor.name())
+        elif cursor.accept("LOCK"):
+            lock_table(self, cursor)
         elif not (cursor.accept("SET", "TRANSACTION") or cursor.accept("SET", "ROLE")):
-            if cursor.is_next("LOCK") or cursor.is_next("EXPLAIN"):
+            if cursor.is_next("EXPLAIN"):
                 raise OraError(3001, f"unimplemented feature: {cursor.next.value}")
             raise OraError(900, "invalid SQL statement")
 
