@@ -124,7 +124,8 @@ def _scn_to_timestamp(frame: Frame, scn: Any) -> datetime:
 
 
 def _timestamp_to_scn(frame: Frame, value: Any) -> int:
-    scn = frame.session.database.clock.scn_at(moment(value, frame.nls["NLS_TIMESTAMP_FORMAT"]))
+    at = moment(value, frame.nls["NLS_TIMESTAMP_FORMAT"])
+    scn = frame.session.database.clock.scn_at(at) if isinstance(at, datetime) else None
     if scn is None:
         raise OraError(8180, "no snapshot found based on specified time")
     return scn

@@ -13,7 +13,7 @@ from standin.engine.access import conjuncts, is_rownum_limit
 from standin.engine.aggregates import AGGREGATES, Aggregate, aggregate_of
 from standin.engine.analytic import AnalyticQuery
 from standin.engine.expressions import Compiler
-from standin.engine.frame import Compiled, Fn, Frame, NotCompilable
+from standin.engine.frame import Compiled, Fn, Frame, NotCompilable, Scope
 from standin.engine.parse import identifier, parse_as_written
 from standin.engine.privileges import require_on
 from standin.engine.relations import Relation, relation_of
@@ -112,26 +112,51 @@ def _referenced(tree: exp.Select, relation: Relation) -> frozenset[str]:
 def _projections(
     tree: exp.Select, relation: Relation, compiler: Compiler
 ) -> tuple[list[ColumnInfo], list[Compiled], list[Aggregate]]:
+    """Return the selected names and values, and the aggregates whose results the values are computed from, if there are any."""
+    if any(_aggregates_in(node) for node in tree.expressions):
+        return _aggregated(tree, compiler)
     infos: list[ColumnInfo] = []
     values: list[Compiled] = []
-    aggregates: list[Aggregate] = []
     for node in tree.expressions:
         if isinstance(node, exp.Star) or (isinstance(node, exp.Column) and isinstance(node.this, exp.Star)):
             for at, info in relation.shown:
                 infos.append(info)
                 values.append(_plain(at, info))
             continue
-        inner = node.this if isinstance(node, exp.Alias) else node
-        name = column_name(node)
-        if isinstance(inner, exp.Anonymous) and str(inner.this).upper() in AGGREGATES:
-            aggregates.append(aggregate_of(inner, compiler))
-            infos.append(replace(aggregates[-1].info, name=name))
-            continue
-        compiled = compiler.compile(inner)
-        infos.append(replace(compiled.info, name=name))
+        compiled = compiler.compile(node.this if isinstance(node, exp.Alias) else node)
+        infos.append(replace(compiled.info, name=column_name(node)))
         values.append(compiled)
-    if aggregates and values:
-        raise NotCompilable("aggregate with a plain value")
+    return infos, values, []
+
+
+def _aggregates_in(node: exp.Expression) -> list[exp.Anonymous]:
+    if isinstance(node, exp.Subquery):
+        return []
+    if isinstance(node, exp.Anonymous) and str(node.this).upper() in AGGREGATES:
+        return [node]
+    return [found for child in node.iter_expressions() for found in _aggregates_in(child)]
+
+
+def _aggregated(tree: exp.Select, compiler: Compiler) -> tuple[list[ColumnInfo], list[Compiled], list[Aggregate]]:
+    """Compile expressions over aggregates: each aggregate is a column of the one row that the expressions read."""
+    infos, values, aggregates = list[ColumnInfo](), list[Compiled](), list[Aggregate]()
+    columns: dict[str, tuple[int, ColumnInfo]] = {}
+    for node in tree.expressions:
+        inner = (node.this if isinstance(node, exp.Alias) else node).copy()
+        holder = exp.Paren(this=inner)
+        for found in _aggregates_in(holder):
+            aggregates.append(aggregate_of(found, compiler))
+            name = f"aggregate {len(columns)}"
+            columns[name] = (len(columns), aggregates[-1].info)
+            found.replace(exp.column(exp.to_identifier(name, quoted=True)))
+        try:
+            compiled = Compiler(Scope(columns)).compile(holder)
+        except OraError as error:
+            if error.code == 904:  # a plain column beside an aggregate
+                raise NotCompilable("aggregate with a plain value") from None
+            raise
+        infos.append(replace(compiled.info, name=column_name(node)))
+        values.append(compiled)
     return infos, values, aggregates
 
 

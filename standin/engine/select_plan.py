@@ -109,7 +109,8 @@ class SelectPlan:
             found = islice(found, limit)
         if self.aggregates:
             rows = list(found)
-            return iter([tuple(a.of(rows, frame, self._address) for a in self.aggregates)])
+            folded = tuple(a.of(rows, frame, self._address) for a in self.aggregates)
+            return iter([tuple([v.run(folded, frame) for v in self.values])])
         if self.order:
             found = iter(self._sorted(list(found), frame))
         result: Tuples = self._projected(found, frame)

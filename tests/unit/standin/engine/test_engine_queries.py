@@ -54,6 +54,7 @@ EXPRESSIONS = {
     "SYS_CONTEXT('USERENV', 'CON_NAME')": "FREEPDB1",
     "ROWNUM": 1,
     "(SELECT MAX(id) FROM t)": 1,
+    "NLS_CHARSET_ID('AL32UTF8')": 873,
 }
 CONDITIONS = {
     "id = '1'": 1,
@@ -306,3 +307,23 @@ def test_a_repeated_query_of_a_view_follows_ddl(database, shop, monkeypatch):
     assert [run(shop, query) for query in queries[2:]] == [[], []]
     run(shop, "DROP TABLE all_tested PURGE")
     assert [run(shop, query) for query in queries[2:]] == [[(2,)], [(2,)]]
+
+
+def test_an_expression_over_aggregates_is_computed_from_their_results(shop):
+    run(shop, "CREATE TABLE u (id NUMBER(10), day DATE)")
+    run(shop, "INSERT INTO u VALUES (3, DATE '2026-01-31')")
+    run(shop, "INSERT INTO u VALUES (5, NULL)")
+
+    assert run(shop, "SELECT MAX(id) - MIN(id) AS range, ADD_MONTHS(MAX(day), 1), NVL(SUM(id), 0) FROM u") == [
+        (2, datetime(2026, 2, 28), 8)
+    ]
+    assert run(shop, "SELECT NVL(MAX(id), -1), COUNT(*) FROM u WHERE id > 9") == [(-1, 0)]
+    assert error_code(shop, "SELECT id + MAX(id) FROM u") in (937, 979)
+
+
+def test_timestamp_to_scn_returns_an_scn_of_that_time(shop):
+    ((now, scn),) = run(shop, "SELECT SYSTIMESTAMP, TIMESTAMP_TO_SCN(SYSTIMESTAMP) FROM dual")
+
+    ((shown,),) = run(shop, "SELECT SCN_TO_TIMESTAMP(:1) FROM dual", scn)
+    assert shown <= now.replace(tzinfo=None)
+    assert error_code(shop, "SELECT TIMESTAMP_TO_SCN(SYSTIMESTAMP + 1) FROM dual") == 8180
