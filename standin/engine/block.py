@@ -1,6 +1,6 @@
 """Anonymous PL/SQL blocks: variables, calls, assignments, embedded SQL, EXECUTE IMMEDIATE, IF, FOR and exception handlers.
 
-What else a block needs (cursors, records, procedures of its own, other loops) raises ORA-06550.
+OPEN gives the client a cursor. What else a block needs (FETCH, records, procedures of its own, other loops) raises ORA-06550.
 """
 
 from __future__ import annotations
@@ -225,12 +225,17 @@ def _for(session: EngineSession, cursor: Cursor, binds: Binds) -> None:
     cursor.expect("END", "LOOP")
 
 
-def _queried(session: EngineSession, text: str, binds: Binds) -> list[dict[str, Any]]:
-    """Return the rows of a query, with NUMBERs as numbers."""
+def _rows(session: EngineSession, text: str, binds: Binds) -> Rows:
     bound = scan_binds(with_binds(text, binds))
     result = session.execute(bound.text, [[binds.get(name) for name in bound.names]] if bound.names else ())
     if not isinstance(result, Rows):
         raise OraError(6550, "line 1, column 1:", more=("PLS-00428: an INTO clause is expected in this SELECT statement",))
+    return result
+
+
+def _queried(session: EngineSession, text: str, binds: Binds) -> list[dict[str, Any]]:
+    """Return the rows of a query, with NUMBERs as numbers."""
+    result = _rows(session, text, binds)
     found = []
     for batch in result.batches:
         for values in zip(*(column.to_pylist() for column in batch.columns), strict=True):
@@ -239,6 +244,18 @@ def _queried(session: EngineSession, text: str, binds: Binds) -> list[dict[str, 
             )
             found.append(dict(zip((c.name for c in result.columns), typed, strict=True)))
     return found
+
+
+def _open(session: EngineSession, cursor: Cursor, binds: Binds) -> None:
+    """Run OPEN cursor FOR query. The rows are those of this moment; the client fetches them."""
+    cursor.expect("OPEN")
+    name = cursor.take()
+    cursor.expect("FOR")
+    rows = _rows(session, _sql_text(cursor), binds)
+    if name.kind == "bind":
+        binds.set(name.value, rows)
+    else:
+        binds.variables[name.value] = rows
 
 
 def _select_into(session: EngineSession, cursor: Cursor, binds: Binds) -> None:
@@ -307,6 +324,7 @@ _CONTROL: dict[str, Callable[[EngineSession, Cursor, Binds], None]] = {
     "DECLARE": _block,
     "IF": _if,
     "FOR": _for,
+    "OPEN": _open,
     "SELECT": _select_into,
     "RAISE": _raise,
     "RAISE_APPLICATION_ERROR": _raise_application_error,

@@ -75,9 +75,14 @@ def row_header(vector: bytes = b"") -> bytes:
     return b"\x06" + bytes(5) + repeats + ub(0)
 
 
-@lru_cache(1000)
 def describe(columns: tuple[ColumnInfo, ...], *, wide_scale: bool) -> bytes:
-    parts = [b"\x10", clr(b"\x01"), ub(1000), ub(len(columns)), b"\x01" if columns else b""]
+    return b"\x10" + clr(b"\x01") + described(columns, wide_scale=wide_scale)
+
+
+@lru_cache(1000)
+def described(columns: tuple[ColumnInfo, ...], *, wide_scale: bool) -> bytes:
+    """Return the description without its head: that of a cursor that is an OUT value has none."""
+    parts = [ub(1000), ub(len(columns)), b"\x01" if columns else b""]
     for position, column in enumerate(columns, 1):
         kind = column_type(column)
         precision, scale = _precision_and_scale(column)

@@ -25,7 +25,7 @@ from standin.wire.requests import (
     read_execute,
     read_reexecute,
 )
-from standin.wire.types import LOBS, BindType
+from standin.wire.types import LOBS, BindType, WireType
 from standin.wire.values import decode_bind, encode_out
 
 
@@ -116,6 +116,8 @@ class Statements:
             raise OraError(3001, "unimplemented feature: scrollable cursors")
         describe = bool(head.options & (Option.PARSE | Option.DESCRIBE))
         rows = self._decoded(cursor, raw)
+        if head.sql is None and cursor.result is not None and not head.options & Option.EXECUTE:  # opened by a PL/SQL block
+            return self._fetched(cursor, head.prefetch)
         if head.options & Option.EXECUTE:
             return self._run(cursor, _Run(rows, head.prefetch, head.options, head.row_counts, describe))
         if cursor.kind != "query":
@@ -214,9 +216,18 @@ class Statements:
         return self._out_value(value, bind) + sb(0)
 
     def _out_value(self, value: Any, bind: BindType) -> bytes:
+        if isinstance(value, Rows):
+            return self._ref_cursor(value)
         if bind.type in LOBS:
             return b"\0" if value is None else self._lobs.cell(value)
         return encode_out(value, bind)
+
+    def _ref_cursor(self, rows: Rows) -> bytes:
+        """Open a cursor for the rows of a query that a block has opened, and return its description and number."""
+        cursor = self.cursors.open("", self._session.container)
+        cursor.kind, cursor.columns = "query", rows.columns
+        cursor.result = Result(self._encoded(cursor, rows))
+        return b"\x01" + messages.described(cursor.columns, wide_scale=self._dialect.is_jdbc) + ub(cursor.id)
 
     # -- binds
 
@@ -236,7 +247,7 @@ class Statements:
     def _value(self, raw: RawBind, bind: BindType) -> Any:
         if isinstance(raw, list):
             return [self._value(item, bind) for item in raw]
-        if raw is None:
+        if raw is None or bind.type == WireType.CURSOR:
             return None
         return self._lobs.value(raw) if bind.type in LOBS else decode_bind(raw, bind)
 
