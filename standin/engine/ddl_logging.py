@@ -1,11 +1,13 @@
-"""Supplemental logging of a table: ADD and DROP SUPPLEMENTAL LOG of ALTER TABLE."""
+"""Supplemental logging of a table: ADD and DROP SUPPLEMENTAL LOG of ALTER TABLE, and SUPPLEMENTAL LOG in CREATE TABLE."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 from standin.engine.storage import TableStore
 from standin.engine.tokens import Cursor
 from standin.interface import OraError
-from standin.model import LogGroup
+from standin.model import LogGroup, TableDef
 
 _LOGGING = {
     ("ALL",): "ALL COLUMN LOGGING",
@@ -16,16 +18,25 @@ _LOGGING = {
 
 
 def add_logging(store: TableStore, cursor: Cursor) -> None:
-    groups = store.definition.log_groups
+    add_log_groups(store.definition, log_groups(cursor))
+
+
+def log_groups(cursor: Cursor) -> list[LogGroup]:
+    """Read what follows SUPPLEMENTAL LOG. The groups of DATA (..) COLUMNS get their names with their table."""
     if cursor.accept("GROUP"):
         name, columns = cursor.name(), cursor.names()
-        groups.append(LogGroup(name, "USER LOG GROUP", columns, cursor.accept("ALWAYS")))
-        return
-    for kind in logging_kinds(cursor):
-        if any(g.kind == kind for g in groups):
+        return [LogGroup(name, "USER LOG GROUP", columns, cursor.accept("ALWAYS"))]
+    always = ("ALL COLUMN LOGGING", "PRIMARY KEY LOGGING")
+    return [LogGroup("", kind, [], kind in always) for kind in logging_kinds(cursor)]
+
+
+def add_log_groups(table: TableDef, groups: Iterable[LogGroup]) -> None:
+    for group in groups:
+        kind = group.kind
+        if not group.name and any(g.kind == kind for g in table.log_groups):
             raise OraError(32588, f"supplemental logging attribute {kind.lower().removesuffix(' logging')} exists")
-        always = kind in ("ALL COLUMN LOGGING", "PRIMARY KEY LOGGING")
-        groups.append(LogGroup(f"SYS_C{store.definition.object_id:06d}_{kind[:2]}", kind, [], always))
+        group.name = group.name or f"SYS_C{table.object_id:06d}_{kind[:2]}"
+        table.log_groups.append(group)
 
 
 def logging_kinds(cursor: Cursor) -> list[str]:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from standin.engine.datatypes import type_of_info
 from standin.engine.ddl_columns import archive_state, column_of, period, period_column, with_virtual
 from standin.engine.ddl_constraints import add_constraint
+from standin.engine.ddl_logging import add_log_groups, log_groups
 from standin.engine.ddl_objects import drop_triggers
 from standin.engine.ddl_redo import INTERNAL_DDL, lock_exclusively, write_ddl
 from standin.engine.definitions import (
@@ -28,14 +29,14 @@ from standin.engine.table_clauses import table_clauses
 from standin.engine.tokens import Cursor
 from standin.engine.user_types import resolved, storage_columns
 from standin.interface import ColumnInfo, OraError
-from standin.model import UNRESOLVED, IndexOrganization, Partition, Partitioning, SchemaObject, SqlType, TableDef
+from standin.model import UNRESOLVED, IndexOrganization, LogGroup, Partition, Partitioning, SchemaObject, SqlType, TableDef
 
 
 def create_table(session: EngineSession, cursor: Cursor) -> None:
     temporary = "TEMPORARY" in cursor.text[: cursor.next.start].upper().split()
     owner, name = _new_name(session, cursor, "CREATE")
     of_type = _object_columns(session, cursor)
-    columns, clauses, periods = _columns_and_constraints(cursor, named=bool(of_type))
+    columns, clauses, periods, logging = _columns_and_constraints(cursor, named=bool(of_type))
     if of_type:
         columns = _of_attributes(of_type, columns)
     found = table_clauses(cursor)
@@ -72,6 +73,7 @@ def create_table(session: EngineSession, cursor: Cursor) -> None:
     try:
         for clause in clauses:
             add_constraint(session, store, clause)
+        add_log_groups(table, logging)
         if found.partitioning is not None:
             _partition(session, store, found.partitioning)
     except OraError:
@@ -107,17 +109,22 @@ def _require_storage(table: TableDef) -> None:
             raise OraError(22913, f"must specify table name for nested table column or attribute: {column.name}")
 
 
-def _columns_and_constraints(cursor: Cursor, *, named: bool) -> tuple[list[ColumnClause], list[ConstraintClause], list[str]]:
-    """Read the list of columns, which CREATE TABLE .. AS SELECT may lack: columns, constraints, and names of periods. With
-    `named`, columns have no types."""
+def _columns_and_constraints(
+    cursor: Cursor, *, named: bool
+) -> tuple[list[ColumnClause], list[ConstraintClause], list[str], list[LogGroup]]:
+    """Read the list of columns, which CREATE TABLE .. AS SELECT may lack: columns, constraints, names of periods, and
+    supplemental logging. With `named`, columns have no types."""
     columns: list[ColumnClause] = []
     clauses: list[ConstraintClause] = []
     periods: list[str] = []
+    logging: list[LogGroup] = []
     if not cursor.accept("("):
-        return columns, clauses, periods
+        return columns, clauses, periods, logging
     while True:
         if cursor.accept("PERIOD", "FOR"):
             periods.append(period(cursor))
+        elif cursor.accept("SUPPLEMENTAL", "LOG"):
+            logging += log_groups(cursor)
         elif starts_constraint(cursor):
             clauses.append(table_constraint(cursor))
         else:
@@ -125,7 +132,7 @@ def _columns_and_constraints(cursor: Cursor, *, named: bool) -> tuple[list[Colum
             clauses += columns[-1].constraints
         if not cursor.accept(","):
             cursor.expect(")")
-            return columns, clauses, periods
+            return columns, clauses, periods, logging
 
 
 def _organize_by_index(session: EngineSession, table: TableDef, clauses: list[ConstraintClause], *, overflow: bool) -> None:

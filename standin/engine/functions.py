@@ -23,6 +23,7 @@ from standin.engine.environment import context
 from standin.engine.formats import formatted_number
 from standin.engine.frame import Frame
 from standin.engine.masks import date_text
+from standin.engine.metadata import get_ddl
 from standin.engine.values import (
     EXACT,
     Instance,
@@ -116,8 +117,8 @@ def _unistr(frame: Frame, value: Any) -> str | None:
 
 
 def _scn_to_timestamp(frame: Frame, scn: Any) -> datetime:
-    clock = frame.session.database.clock
-    at = clock.time_of(int(scn)) if scn <= clock.scn else None
+    clock, wanted = frame.session.database.clock, int(to_number(scn))
+    at = clock.time_of(wanted) if wanted <= clock.scn else None
     if at is None:
         raise OraError(8181, "specified number is not a valid system change number")
     return at
@@ -344,6 +345,7 @@ FUNCTIONS: dict[str, Function] = {
     "XMLSERIALIZE": Function(lambda frame, v: v, _CLOB),
     "JSON_SERIALIZE": Function(lambda frame, v: v, _CLOB),
     "VECTOR_SERIALIZE": Function(lambda frame, v: v, _CLOB),
+    "DBMS_METADATA.GET_DDL": Function(get_ddl, _CLOB),
     "DBMS_LOB.GETLENGTH": Function(lambda frame, v: len(v), _NUMBER),
 }
 

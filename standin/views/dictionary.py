@@ -227,6 +227,13 @@ def object_tables(database: Database) -> Iterator[ViewRow]:
             yield ViewRow(t.con_id, t.owner, t, (t.owner, t.name))
 
 
+def all_tables(database: Database) -> Iterator[ViewRow]:
+    """Yield the relational and the object tables. The name of an object table's type is not kept."""
+    for t in database.state.tables.values():
+        of = "OBJECT" if t.is_object_table else None
+        yield ViewRow(t.con_id, t.owner, t, (t.owner, t.name, "USERS", "VALID", t.counted_rows, of and t.owner, of))
+
+
 def materialized_views(database: Database) -> Iterator[ViewRow]:
     for found in database.state.objects.values():
         if found.kind == "MATERIALIZED VIEW":
@@ -313,6 +320,12 @@ def register() -> None:
         OBJECT_TYPE VARCHAR2(23), CREATED DATE, LAST_DDL_TIME DATE, TIMESTAMP VARCHAR2(19), STATUS VARCHAR2(7),
         TEMPORARY VARCHAR2(1), GENERATED VARCHAR2(1), SECONDARY VARCHAR2(1), ORACLE_MAINTAINED VARCHAR2(1)""",
         objects,
+    )
+    dictionary_views(
+        "ALL_TABLES",
+        """OWNER VARCHAR2(128), TABLE_NAME VARCHAR2(128), TABLESPACE_NAME VARCHAR2(30), STATUS VARCHAR2(8), NUM_ROWS NUMBER,
+        TABLE_TYPE_OWNER VARCHAR2(128), TABLE_TYPE VARCHAR2(128)""",
+        all_tables,
     )
     dictionary_views("OBJECT_TABLES", "OWNER VARCHAR2(128), TABLE_NAME VARCHAR2(128)", object_tables)
     mviews = "OWNER VARCHAR2(128), MVIEW_NAME VARCHAR2(128), CONTAINER_NAME VARCHAR2(128)"
