@@ -192,9 +192,9 @@ class LakeFull(Terminal):
 
 
 class ValueDoesNotFit(Terminal):
-    """A value does not fit the column's type in Delta.
+    """A value does not fit the column's type in Delta, or the path of its partition.
 
-    Give the column another scale, or `string`, under `columns` of its table; then run
+    Give the column another scale, or `string`, under `columns` of its table, or take it out of `partition_by`; then run
     `redolake snapshot OWNER.TABLE --replace`.
     """
 

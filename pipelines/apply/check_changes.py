@@ -7,10 +7,11 @@ from typing import Any
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 
+from pipelines.apply.delta.partitions import cure_of as cure_of_partition
 from pipelines.apply.delta.schema import TargetColumn
 from pipelines.apply.findings import FINDINGS
 from pipelines.apply.looks import Look
-from pipelines.errors import InvariantBroken, KeyNeeded, NotLogged, RedolakeError
+from pipelines.errors import InvariantBroken, KeyNeeded, NotLogged, RedolakeError, ValueDoesNotFit
 from pipelines.records.batch_spec import TableTask
 
 
@@ -55,6 +56,8 @@ def cure_of(kind: type[RedolakeError], task: TableTask) -> str:
             f"declare `key: rowid`, or the columns of a unique index, for {table} in pipelines.yml, and then {rebuild}; "
             "the rebuild alone is enough where this was the only such change"
         )
+    if kind is ValueDoesNotFit:
+        return cure_of_partition(table)
     if kind is NotLogged:
         columns = "PRIMARY KEY" if task.versions[-1].key_kind == "primary" else "ALL"
         return (

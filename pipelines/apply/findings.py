@@ -10,14 +10,14 @@ from pyspark.sql import functions as F
 
 from pipelines.apply.keys import has_null, is_moved
 from pipelines.apply.shallow import any_of
-from pipelines.errors import KeyNeeded, NotLogged, RedolakeError, RedoNotUnderstood, SchemaConflict
+from pipelines.errors import KeyNeeded, NotLogged, RedolakeError, RedoNotUnderstood, SchemaConflict, ValueDoesNotFit
 from pipelines.redo import NO_ROWID, Operation
 from pipelines.table import ROWID_COLUMN, TableVersion
 
 ROWID_DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 NOT_GUARANTEED = 3  # STATUS
 SHOWN_CHARACTERS = 500  # of redo text that cannot be decoded
-KINDS = (KeyNeeded, NotLogged, RedoNotUnderstood, SchemaConflict)
+KINDS = (KeyNeeded, NotLogged, RedoNotUnderstood, SchemaConflict, ValueDoesNotFit)
 FINDINGS: Mapping[str, type[RedolakeError]] = {kind.__name__: kind for kind in KINDS}
 
 Case = tuple[type[RedolakeError], Expression, Expression]  # error, its condition, its text

@@ -17,6 +17,7 @@ from pipelines.apply.context import ApplyContext
 from pipelines.apply.decoded import Target, decode
 from pipelines.apply.delta.key_range import KeyRange, key_range, ranged_column
 from pipelines.apply.delta.own_columns import live, needed
+from pipelines.apply.delta.partitions import with_findings
 from pipelines.apply.delta.schema import TargetColumn, check_columns, named
 from pipelines.apply.delta.table import DeltaTable
 from pipelines.apply.keys import has_null
@@ -105,6 +106,7 @@ def prepare_range(context: ApplyContext, part: TableRange) -> Plan[PreparedRange
     elif version.key and version.hides_rowids:
         decoded = with_row_ids(decoded, version.key)
     if version.key_kind == "append":
+        decoded = with_findings(decoded, columns, (), task.options)
         check_all(task, (yield look_at_changes(decoded)), expected)
         return PreparedRange(commit_range, decoded.filter(F.col("operation_code") == Operation.INSERT))
     has_reread = bool(version.reread)
@@ -126,7 +128,7 @@ def prepare_range(context: ApplyContext, part: TableRange) -> Plan[PreparedRange
         large = large_columns(table, version)
         net = with_assembled(net, objects, version.key, large, version.documents)
         missing = replace(missing, columns=(*missing.columns, *large))
-    net = context.kept.keep(task.table, net)
+    net = context.kept.keep(task.table, with_findings(net, columns, version.key, task.options))
     ranged = None if nulls or commit_range.whole is not None else ranged_column(table, version)
     seen = yield look_at_net_changes(net, ranged)
     check_all(task, seen, expected)

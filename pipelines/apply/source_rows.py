@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from pipelines.apply.delta.partitions import WHAT, cure_of, unfit
 from pipelines.apply.delta.quoting import quoted
 from pipelines.apply.delta.schema import field_of, parse_type, target_columns
 from pipelines.apply.translation import Translation
 from pipelines.errors import SchemaConflict, ValueDoesNotFit
-from pipelines.table import Column, Rules, TableVersion, TypeRule
+from pipelines.table import Column, Rules, TableId, TableVersion, TypeRule
 from pipelines.target_options import DEFAULT, TargetOptions
 
 AFTER_CHRIST = r"^ ?(?!0000)\d{4}-"  # dates fetched as text by SYYYY
@@ -28,15 +29,25 @@ ZEROS_OF_FRACTION = r"\.0*$|(?<=\.\d{0,8}[1-9])0+$"
 
 
 @dataclass(frozen=True, slots=True)
+class Misfit:
+    """A value that does not fit its column: `condition` on a row as it was read, `what` kind of value it is, and the cure."""
+
+    column: Column
+    condition: Expression
+    what: str
+    cure: str
+
+
+@dataclass(frozen=True, slots=True)
 class SourceRows:
     """`frame` has the target's columns in the version's order, with our metadata; `raw` has the same rows as they were read.
 
-    `misfits` are the conditions under which a value does not fit its column, `row` is the key of such a row.
+    `misfits` are the conditions under which a value does not fit, `row` is the key of such a row.
     """
 
     raw: DataFrame
     frame: DataFrame
-    misfits: tuple[tuple[Column, Expression], ...]
+    misfits: tuple[Misfit, ...]
     row: Expression
 
 
@@ -48,8 +59,10 @@ def read_source(
     translation: Translation,
     options: TargetOptions = DEFAULT,
     comments: Mapping[int, str] | None = None,
+    partition_by: Collection[str] = (),
 ) -> SourceRows:
-    """Raise SchemaConflict when the files lack a column of the version."""
+    """Raise SchemaConflict when the files lack a column of the version. `partition_by` names columns, in Oracle, whose values
+    must fit into a path."""
     if not files:
         raise SchemaConflict("the snapshot has no files", cure="take the snapshot again", table=version.table)
     raw = spark.read.parquet(*files)
@@ -62,7 +75,8 @@ def read_source(
             table=version.table,
         )
     texts = {field.name for field in raw.schema.fields if field.dataType.typeName() == "string"}
-    cast, misfits = [], []
+    cast: list[Expression] = []
+    misfits: list[Misfit] = []
     for column in columns:
         rule, is_text = rules.get(column.id), column.name in texts
         type_ = translation.spark_type(column.type, rule)
@@ -70,7 +84,9 @@ def read_source(
             raise read_as_date(column, version)
         target, misfit = _cast(column, rule, type_, translation, is_text=is_text)
         if misfit is not None:
-            misfits.append((column, F.col(quoted(column.name)).isNotNull() & misfit))
+            misfits.append(misfit_of(column, F.col(quoted(column.name)).isNotNull() & misfit, version.table))
+        if type_ == "string" and column.name in partition_by:
+            misfits.append(Misfit(column, unfit(column.name, target), WHAT, cure_of(version.table)))
         field = field_of(column, version, type_)
         comment = (comments or {}).get(column.id)
         metadata = {**field.metadata, **({} if comment is None else {"comment": comment})}
@@ -153,23 +169,24 @@ def _has_more_decimals(number: Expression, scale: int) -> Expression:
 def check_values(source: SourceRows, version: TableVersion) -> int:
     """Return the number of rows. Raise ValueDoesNotFit for the first column with a value that the target cannot hold."""
     counts = [F.count("*").alias("rows")]
-    counts += [F.min(F.when(misfit, source.row)).alias(f"c{c.id}") for c, misfit in source.misfits]
+    counts += [F.min(F.when(one.condition, source.row)).alias(f"m{n}") for n, one in enumerate(source.misfits)]
     found = source.raw.agg(*counts).collect()[0]
-    for column, _ in source.misfits:
-        if found[f"c{column.id}"] is not None:
-            row = f" in the row with {found[f'c{column.id}']}" if version.key else ""
-            what, cure = misfit_of(column)
-            raise ValueDoesNotFit(
-                f"{column.name} contains {what} that its target type cannot hold{row}",
-                cure=f"declare the column as {cure} under `columns` of "
-                f"{version.table}, then run `redolake snapshot {version.table} --replace`",
-                table=version.table,
-                column=column.name,
-            )
+    for number, one in enumerate(source.misfits):
+        if found[f"m{number}"] is not None:
+            row = f" in the row with {found[f'm{number}']}" if version.key else ""
+            name = one.column.name
+            raise ValueDoesNotFit(f"{name} contains {one.what}{row}", cure=one.cure, table=version.table, column=name)
     return int(found["rows"])
 
 
-def misfit_of(column: Column) -> tuple[str, str]:
+def misfit_of(column: Column, condition: Expression, table: TableId) -> Misfit:
+    what, rules = rules_for(column)
+    again = f"then run `redolake snapshot {table} --replace`"
+    cure = f"declare the column as {rules} under `columns` of {table}, {again}"
+    return Misfit(column, condition, f"{what} that its target type cannot hold", cure)
+
+
+def rules_for(column: Column) -> tuple[str, str]:
     """Return what kind of value does not fit, and the rules that would take it."""
     kind = column.type.name
     if kind == "NUMBER":

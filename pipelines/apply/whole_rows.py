@@ -44,7 +44,7 @@ def whole_rows(
     before = replace(after, columns=(*(c for c in version.columns if c.id in keys), ROWID))
     parts = []
     for file in used:
-        source = read_source(spark, [file.path], after, task.rules, translation)
+        source = read_source(spark, [file.path], after, task.rules, translation, partition_by=task.options.partition_by)
         check_values(source, after)
         parts.append(keyed(source.frame, after, after.columns, file, is_there=True))
         if file.before is not None:

@@ -26,6 +26,7 @@ from pipelines.source import (
 )
 from pipelines.steps.captured_tables import pattern_findings
 from pipelines.steps.doctor_report import DoctorReport, doctor_report
+from pipelines.steps.lake_findings import lake_findings
 from pipelines.steps.redo_dictionary import dictionary_for
 from pipelines.steps.same_container import pdb_change, recorded_container
 from pipelines.steps.validation import place_findings
@@ -127,7 +128,15 @@ def findings_of(pipeline: Pipeline, probed: ProbeResult, tables: Sequence[TableI
         ConfiguredTable(table, pipeline.table(table).columns, pipeline.table(table).key_policy, pipeline.choice(table))
         for table in tables
     )
-    found = preflight_findings(probed, wanted, why_refused)
+    found = (
+        *preflight_findings(probed, wanted, why_refused),
+        *(
+            finding
+            for one in wanted
+            if one.table in probed.tables
+            for finding in lake_findings(probed.tables[one.table], one, pipeline.target_options(one.table))
+        ),
+    )
     sets = probed.encoding
     if probed.database is None or sets is None or sets.text in CODECS:
         return found

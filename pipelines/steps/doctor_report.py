@@ -86,7 +86,7 @@ def summaries(tables: Mapping[str, Table], findings: Iterable[Finding]) -> tuple
     for owner in sorted({table.id.owner for table in tables.values()}):
         own = {name: table for name, table in tables.items() if table.id.owner == owner}
         refused = [name for name in own if name in causes]
-        ruled = [name for name, table in own.items() if name not in causes and table.model_fields_set - {"table", "target"}]
+        ruled = [name for name, table in own.items() if name not in causes and has_own_settings(table)]
         counts = Counter(cause for name in refused for cause in causes[name])
         found.append(
             SchemaSummary(
@@ -99,6 +99,12 @@ def summaries(tables: Mapping[str, Table], findings: Iterable[Finding]) -> tuple
             )
         )
     return tuple(found)
+
+
+def has_own_settings(table: Table) -> bool:
+    """Return whether a setting that is not the default says how the table is captured, whoever wrote defaults out."""
+    named = {"table", "target", "renamed_to"}
+    return table.model_dump(exclude=named) != Table(table=table.table).model_dump(exclude=named)
 
 
 def grouped(findings: Iterable[Finding], tables: Collection[str]) -> tuple[FindingGroup, ...]:

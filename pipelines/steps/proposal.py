@@ -8,7 +8,9 @@ from dataclasses import dataclass, field, replace
 from pipelines.decode.datatypes import why_refused
 from pipelines.dictionary_table import DictionaryColumn, DictionaryTable
 from pipelines.source import ConfiguredTable, capture_findings
+from pipelines.steps.lake_findings import lake_findings
 from pipelines.table import DOCUMENTS, PRIMARY, ColumnChoice, KeyPolicy, LargeObjects, TableId, TypeRule
+from pipelines.target_options import DEFAULT
 
 ROWID = KeyPolicy("rowid")
 
@@ -111,7 +113,8 @@ def errors_of(proposed: ProposedTable, table: DictionaryTable, large_objects: La
     choice = choice_of(proposed, large_objects)
     rules = {name: rule for name, rule in proposed.columns.items() if rule is not None}
     wanted = ConfiguredTable(table.table, rules, proposed.key, choice)
-    for finding in capture_findings(table, wanted, why_refused):
+    found = (*capture_findings(table, wanted, why_refused), *lake_findings(table, wanted, DEFAULT))
+    for finding in found:
         if finding.severity == "error":
             where = finding.subject.removeprefix(str(table.table)).removeprefix(".")
             yield f"{where}: {finding.what}" if where else finding.what

@@ -8,6 +8,7 @@ import pytest
 
 from pipelines import steps
 from pipelines.context import open_context
+from pipelines.errors import ConfigurationError
 from pipelines.scn import Scn
 from tests.fix_shop import Shop
 
@@ -142,3 +143,26 @@ def test_large_objects_that_the_redo_may_not_show_are_not_assembled(shop: Shop) 
     assert errors(shop.pipeline(tables=["SHOP.PAPERS"], large_objects="reread"), shop) == []
     without_key = shop.pipeline(tables=[{"table": "SHOP.PAPERS", "key": "rowid"}], large_objects="redo")
     assert ["or `redo` where the table has a key of columns" in what for what in errors(without_key, shop)] == [True] * 3
+
+
+def test_doctor_and_init_foresee_what_the_load_would_refuse_of_names_and_layouts(shop: Shop) -> None:
+    shop.run_sql(
+        'CREATE TABLE twins (id NUMBER(9) PRIMARY KEY, "id" NUMBER(9), "_commit_scn" NUMBER(9), "_metadata" DATE)',
+        "CREATE TABLE papers (id NUMBER(9) PRIMARY KEY, hash RAW(16), rate NUMBER(5,2), day DATE)",
+        *(f"ALTER TABLE {name} ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS" for name in ("twins", "papers")),
+    )
+    papers = {"table": "SHOP.PAPERS", "partition_by": ["HASH", "RATE", "GONE"]}
+    pipeline = shop.pipeline(tables=["SHOP.TWINS", papers], names="lower")
+
+    found = errors(pipeline, shop)
+
+    for said in ("only in case", "reserved for Redolake: _commit_scn", "reserved for Delta: _metadata"):
+        assert any(one.startswith("SHOP.TWINS: ") and said in one for one in found), said
+    for said in ("hash, of type binary", "rate, of type decimal(5,2)", "does not have: gone"):
+        assert any(one.startswith("SHOP.PAPERS: ") and said in one for one in found), said
+    with pytest.raises(ConfigurationError) as refused:
+        steps.begin_snapshot(pipeline, shop.params)
+    assert {finding.what for finding in refused.value.findings} == {one.partition(": ")[2].partition("\n")[0] for one in found}
+    good = {"table": "SHOP.PAPERS", "partition_by": ["DAY"]}
+    less = {"table": "SHOP.TWINS", "exclude": ['"id"', '"_metadata"'], "metadata_columns": []}
+    assert errors(shop.pipeline(tables=[good, less]), shop) == []

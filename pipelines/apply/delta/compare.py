@@ -21,8 +21,10 @@ from pipelines.apply.source_rows import check_values, read_source
 from pipelines.apply.translation import Translation
 from pipelines.errors import InvariantBroken, SchemaConflict, TableSetBack
 from pipelines.table import Column, TableVersion
+from pipelines.target_options import TargetOptions
 
 MOST_SAMPLES = 10
+OWN_SCN = "redolake: commit SCN"  # as no column of a sane table is called
 
 
 def compare(spark: SparkSession, task: CompareTask, translation: Translation) -> Comparison:
@@ -33,7 +35,7 @@ def compare(spark: SparkSession, task: CompareTask, translation: Translation) ->
     check_columns(version, task.rules, columns_of(delta.schema), translation)
     source = read_source(spark, task.files, task.version, task.rules, translation, task.options)
     check_values(source, task.version)
-    delta = with_commit(live(delta, task.options))
+    delta = with_commit(live(delta, task.options), task.options)
     if version.key_kind == "append":
         return compare_counts(source.frame, delta, task, delta_version)
     if not may_be_null(version):
@@ -66,9 +68,10 @@ def compare_keyed(source: DataFrame, delta: DataFrame, task: CompareTask, delta_
     return Comparison(version.table, complete_to, delta_version, **counts, samples=samples)
 
 
-def with_commit(delta: DataFrame) -> DataFrame:
-    """Add the column of commit SCNs, empty where the table has none."""
-    return delta if COMMIT_SCN in delta.columns else delta.withColumn(COMMIT_SCN, F.lit(None).cast("bigint"))
+def with_commit(delta: DataFrame, options: TargetOptions) -> DataFrame:
+    """Add OWN_SCN: the commit SCN of each row, NULL where the table has none. A column of Oracle may have its name."""
+    own = F.col(COMMIT_SCN) if COMMIT_SCN in options.own_columns else F.lit(None)
+    return delta.withColumn(OWN_SCN, own.cast("bigint"))
 
 
 def version_to_compare(task: CompareTask) -> int:
@@ -130,7 +133,7 @@ def count_rows(source: DataFrame, delta: DataFrame, version: TableVersion) -> Da
     values = [F.col(quoted(c.name)).alias(f"c{c.id}") for c in version.columns]
     no_scn = F.lit(None).cast("bigint").alias("commit_scn")
     ours = source.select(*values, F.lit(1).alias("source"), F.lit(0).alias("delta"), no_scn)
-    theirs = delta.select(*values, F.lit(0).alias("source"), F.lit(1).alias("delta"), F.col(COMMIT_SCN).alias("commit_scn"))
+    theirs = delta.select(*values, F.lit(0).alias("source"), F.lit(1).alias("delta"), F.col(OWN_SCN).alias("commit_scn"))
     rows = ours.unionByName(theirs).groupBy(*(f"c{c.id}" for c in version.columns))
     return rows.agg(F.sum("source").alias("source"), F.sum("delta").alias("delta"), F.max("commit_scn").alias("commit_scn"))
 
@@ -146,7 +149,7 @@ def side_by_side(source: DataFrame, delta: DataFrame, columns: Sequence[Column],
     ours = source.select(*(F.col(quoted(c.name)).alias(f"s{c.id}") for c in columns), F.lit(1).alias("in_source"))
     theirs = delta.select(
         *(F.col(quoted(c.name)).alias(f"d{c.id}") for c in columns),
-        F.col(COMMIT_SCN).alias("commit_scn"),
+        F.col(OWN_SCN).alias("commit_scn"),
         F.lit(1).alias("in_delta"),
     )
     same_key = F.lit(True)

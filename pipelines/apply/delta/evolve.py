@@ -20,15 +20,16 @@ from pipelines import crash
 from pipelines.apply.commit_ranges import CommitRange
 from pipelines.apply.context import ApplyContext
 from pipelines.apply.delta.commit import Tag, described, tagged
-from pipelines.apply.delta.features import Feature, check_names, enabling, feature_of_name, feature_of_type, has_feature
+from pipelines.apply.delta.features import Feature, enabling, feature_of_name, feature_of_type, has_feature
 from pipelines.apply.delta.quoting import quoted, table_at, text_literal
 from pipelines.apply.delta.rewrite import rewrite, widens
-from pipelines.apply.delta.schema import TargetColumn, check_columns, field_of, named
+from pipelines.apply.delta.schema import TargetColumn, check_columns, field_of, has_rowid, named, refuse_conflict
 from pipelines.apply.delta.table import DeltaTable
 from pipelines.apply.translation import Translation
 from pipelines.errors import SchemaConflict
+from pipelines.lake_rules import LakeColumn, folded, mapping_conflicts, name_conflicts, not_in_a_path
 from pipelines.records.batch_spec import ColumnChange, TableTask
-from pipelines.table import ROWID_COLUMN, TableVersion
+from pipelines.table import LARGE_TYPES, ROWID_COLUMN, TableVersion
 from pipelines.target_options import DELETED, TargetOptions
 
 log = logging.getLogger(__name__)
@@ -114,6 +115,8 @@ def runs(steps: Sequence[ColumnChange], widest: bool) -> Iterator[tuple[int, tup
 def follow_steps(evolution: Evolution, run: Sequence[ColumnChange], number: int) -> None:
     """Commit the changes of a run. The last commit is marked with its number."""
     context, table = evolution.context, evolution.table
+    for step in run:
+        check_partition(evolution, step)
     kinds = ", ".join(f"{step.kind} {step.column.name}" for step in run)
     about = {**context.metadata, "table": str(evolution.task.table), "app": table.app_id, "ddl_scn": run[0].scn, "ddl": kinds}
     if evolution.widest and run[0].kind in REWRITES:
@@ -127,16 +130,35 @@ def follow_steps(evolution: Evolution, run: Sequence[ColumnChange], number: int)
     table.refresh()
 
 
-def check_name(evolution: Evolution, name: str, scn: int, others: Sequence[str]) -> None:
-    """Raise SchemaConflict if another column has the name, or it is reserved."""
-    if name.lower() not in {other.lower() for other in (*others, *evolution.task.options.own_columns)}:
+def partitions_of(table: DeltaTable) -> list[str]:
+    return [] if table.log is None else table.log.partition_columns()
+
+
+def check_partition(evolution: Evolution, step: ColumnChange) -> None:
+    """Raise SchemaConflict for a change of a partition's column after which the table cannot be partitioned by it."""
+    table, column = evolution.task.table, evolution.table.columns.get(step.column.id)
+    if column is None or column.name not in partitions_of(evolution.table):
         return
-    raise SchemaConflict(
-        f"the Delta table already has another column {name}, or the name is reserved",
-        cure=f"run `redolake snapshot {evolution.task.table} --replace` to rebuild the table",
-        table=evolution.task.table,
-        scn=scn,
+    new = LakeColumn(column.name, evolution.type_of(step), step.column.type.name in LARGE_TYPES)
+    why = "was dropped in Oracle" if step.kind == "drop_column" else not_in_a_path(new) if step.kind == "change_type" else None
+    if why is not None:
+        raise SchemaConflict(
+            f"{column.name}, by which the Delta table is partitioned: {why}",
+            cure=f"take it out of `partition_by` of {table}, and run `redolake snapshot {table} --replace`",
+            table=table,
+            scn=step.scn,
+        )
+
+
+def check_name(evolution: Evolution, name: str, scn: int, others: Sequence[str]) -> None:
+    """Raise SchemaConflict if another column has the name, or the lake cannot hold it."""
+    options = evolution.task.options
+    alike = [other for other in others if folded(other) == folded(name)]
+    found = (
+        *name_conflicts([*alike, name], options, has_rowid=has_rowid(evolution.version)),
+        *mapping_conflicts([name], options),
     )
+    refuse_conflict(next(iter(found), None), evolution.task.table, scn)
 
 
 def add_column(evolution: Evolution, step: ColumnChange) -> list[Commit]:
@@ -144,11 +166,10 @@ def add_column(evolution: Evolution, step: ColumnChange) -> list[Commit]:
     if column.id in table.columns:
         return place_of(evolution, column.id, column.name)
     check_name(evolution, column.name, step.scn, [other.name for other in table.columns.values()])
-    check_names([column.name], evolution.task.options.readers, evolution.task.table)
     type_ = evolution.type_of(step)
     # An append of no rows adds the column together with its metadata, which ALTER TABLE ADD COLUMN could not.
     # It must contain the columns that the table is partitioned by.
-    partitions = set() if table.log is None else set(table.log.partition_columns())
+    partitions = partitions_of(table)
     parts = [field for field in table.schema.fields if field.name in partitions]
     new = field_of(column, version, type_, step.default)
 
@@ -186,7 +207,7 @@ def rename_column(evolution: Evolution, step: ColumnChange) -> list[Commit]:
     check_name(evolution, name, step.scn, [])
     commits, old = evolution.enable("columnMapping"), column.name
     for other in table.columns.values():
-        if other.name.lower() == name.lower():
+        if folded(other.name) == folded(name):
             parked = f"{PARKED}{other.id}"
             commits.append(evolution.alter(f"RENAME COLUMN {quoted(other.name)} TO {quoted(parked)}"))
             old = parked if other.id == column.id else old
@@ -197,7 +218,7 @@ def change_type(evolution: Evolution, step: ColumnChange) -> list[Commit]:
     column, new = evolution.table.columns.get(step.column.id), evolution.type_of(step)
     if column is None or column.type == new:
         return []
-    if not widens(column.type, new):
+    if not widens(column.type, new) or column.name in partitions_of(evolution.table):
         return rewritten(evolution, [step])
     return [*evolution.enable("typeWidening"), evolution.alter(f"ALTER COLUMN {quoted(column.name)} TYPE {new}")]
 
@@ -261,7 +282,6 @@ def rewritten(evolution: Evolution, run: Sequence[ColumnChange]) -> list[Commit]
         if step.kind == "drop_column":
             del after[column.id]
         elif step.kind == "rename_column":
-            check_names([step.column.name], task.options.readers, task.table)
             after[column.id] = replace(column, name=step.column.name)
         else:
             after[column.id] = replace(column, type=evolution.type_of(step))

@@ -5,11 +5,12 @@ Column mapping may be enabled later, because columns that exist keep their names
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Literal
 
 from pipelines.apply.delta.log import DeltaLog
 from pipelines.errors import SchemaConflict
+from pipelines.lake_rules import needs_mapping
 from pipelines.table import TableId
 from pipelines.target_options import Readers
 
@@ -26,8 +27,6 @@ NOT_WIDEST: tuple[Feature, ...] = ("columnMapping", "deletionVectors", "typeWide
 # Column mapping alone is reader version 2, by which delta-rs shows a renamed column as NULL, and DuckDB opens no table. With a
 # feature that has no version of its own the protocol names its features, and readers know or refuse them.
 NAMES_FEATURES: Feature = "timestampNtz"
-# Delta writes no column whose name contains one of these, unless column mapping gives it another name in the files.
-MAPPED_CHARACTERS = frozenset(" ,;{}()\n\t=")
 
 
 def has_feature(log: DeltaLog, feature: Feature) -> bool:
@@ -49,18 +48,7 @@ def feature_of_type(type_: str) -> Feature | None:
 
 
 def feature_of_name(name: str) -> Feature | None:
-    return "columnMapping" if MAPPED_CHARACTERS & set(name) else None
-
-
-def check_names(names: Iterable[str], readers: Readers, table: TableId) -> None:
-    """Raise SchemaConflict for a name that needs column mapping, if the profile does not allow it."""
-    found = sorted(name for name in names if readers == "widest" and feature_of_name(name))
-    if found:
-        raise SchemaConflict(
-            f"column names need column mapping, which `readers: widest` does not allow: {', '.join(found)}",
-            cure="declare `readers: spark`, or leave the columns out (`exclude` of the table)",
-            table=table,
-        )
+    return "columnMapping" if needs_mapping(name) else None
 
 
 def beyond(log: DeltaLog, readers: Readers) -> list[str]:

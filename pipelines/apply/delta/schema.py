@@ -6,7 +6,6 @@ Our column ids are in the fields' metadata, which Delta keeps through ADD, DROP 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,11 +13,11 @@ from typing import Any
 from pyspark.sql import SparkSession
 from pyspark.sql import types as T
 
-from pipelines.apply.delta.features import check_names
 from pipelines.apply.delta.own_columns import own_fields
 from pipelines.apply.translation import Translation
 from pipelines.errors import SchemaConflict
-from pipelines.table import ROWID_COLUMN, ROWID_NAME, Column, OracleType, Rules, TableVersion
+from pipelines.lake_rules import Conflict, LakeColumn, conflicts
+from pipelines.table import LARGE_TYPES, ROWID_COLUMN, ROWID_NAME, Column, OracleType, Rules, TableId, TableVersion
 from pipelines.target_options import DEFAULT as DEFAULT_OPTIONS
 from pipelines.target_options import TargetOptions
 
@@ -82,22 +81,27 @@ def target_schema(
 ) -> T.StructType:
     """Return the schema for a version with the lake's names.
 
-    Raise SchemaConflict for names that Delta cannot distinguish, and for a table without the key it needs."""
+    Raise SchemaConflict for what the lake cannot hold (lake_rules.py), and for a table without the key it needs."""
     columns = target_columns(version)
-    names = Counter([*options.own_columns, *(column.name.lower() for column in columns)])
-    twice = [name for name, count in names.items() if count > 1]
-    if twice:
-        raise SchemaConflict(
-            f"column names differ only in case, or are reserved for Redolake: {', '.join(twice)}",
-            cure="leave the table out, or rename the column in Oracle",
-            table=version.table,
-        )
+    types = {column.id: translation.spark_type(column.type, rules.get(column.id)) for column in columns}
+    own = [LakeColumn(c.name, types[c.id], c.type.name in LARGE_TYPES) for c in version.columns]
+    refuse_conflict(next(conflicts(own, options, has_rowid=has_rowid(version)), None), version.table)
     if not version.key and version.key_kind != "append":
         cure = "add one, declare another `key` for it in pipelines.yml, or leave it out"
         raise SchemaConflict("the table has no primary key", cure=cure, table=version.table)
-    check_names([column.name for column in columns], options.readers, version.table)
-    fields = [field_of(c, version, translation.spark_type(c.type, rules.get(c.id))) for c in columns]
+    fields = [field_of(c, version, types[c.id]) for c in columns]
     return T.StructType([*fields, *own_fields(options)])
+
+
+def has_rowid(version: TableVersion) -> bool:
+    """Return whether its rows are read with their ROWID, as key or to be read again."""
+    return version.key_kind == "rowid" or version.rereads_rows or bool(version.reread)
+
+
+def refuse_conflict(found: Conflict | None, table: TableId, scn: int | None = None) -> None:
+    if found is not None:
+        cure = f"{found.cure}; then run `redolake snapshot {table} --replace`"
+        raise SchemaConflict(found.what, cure=cure, table=table, scn=scn)
 
 
 def read_columns(spark: SparkSession, path: str) -> dict[int, TargetColumn]:

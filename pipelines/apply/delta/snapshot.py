@@ -36,7 +36,8 @@ def load_snapshot(spark: SparkSession, spec: SnapshotSpec, task: SnapshotTask, t
         remove_table(task.target)
     # Refuses names that Delta cannot distinguish.
     target_schema(named(task.version, task.options), task.rules, translation, task.options)
-    source = read_source(spark, task.files, task.version, task.rules, translation, task.options, dict(task.comments))
+    options, comments = task.options, dict(task.comments)
+    source = read_source(spark, task.files, task.version, task.rules, translation, options, comments, options.partition_by)
     rows = check_values(source, task.version)
     if task.rows is not None and rows != task.rows:
         raise InvariantBroken(

@@ -144,3 +144,71 @@ def test_a_changed_setting_that_needs_a_new_snapshot_holds_the_table_until_then(
     log = read_log(plain.target)
     assert log is not None
     assert "deletionVectors" not in log.features()
+
+
+WORD = "__HIVE_DEFAULT_PARTITION__"
+NO_PATHS = {"the word for NULL": WORD, "too long": "x" * 254, "too long once escaped": "/" * 90, "a NUL": "a\0b"}
+PATHS = ("a/b=%41", "é\u0301😀 \t\x7f{}[]^", " ", ".", WORD.lower(), "null", "x" * 200, "/" * 60)
+BY_V = TargetOptions(partition_by=("V",))
+
+
+def test_texts_that_a_path_of_a_partition_can_hold_are_loaded_as_they_are(spark: Any, tmp_path: Path) -> None:
+    mine = replace(task(tmp_path), options=BY_V)
+    rows = [{"ID": n, "V": value} for n, value in enumerate((*PATHS, None), 1)]
+
+    assert load(spark, tmp_path, mine, 5, rows) == {"error": None}
+
+    assert [(int(row[0]), row[1]) for row in rows_of(spark, mine)] == [(row["ID"], row["V"]) for row in rows]
+
+
+@pytest.mark.parametrize("value", NO_PATHS.values(), ids=NO_PATHS.keys())
+def test_a_text_that_no_path_of_a_partition_can_hold_is_refused_before_the_commit(
+    spark: Any, tmp_path: Path, value: str
+) -> None:
+    mine = replace(task(tmp_path), options=BY_V)
+    error = load(spark, tmp_path, mine, 5, [{"ID": 1, "V": "fits"}, {"ID": 2, "V": value}])["error"]
+
+    assert (error["code"], "in the row with ID 2" in error["what"]) == ("ValueDoesNotFit", True)
+    assert "`partition_by` of SHOP.T" in error["cure"]
+    assert read_log(mine.target) is None
+
+
+def test_a_batch_with_such_a_text_holds_the_table_until_the_text_is_changed_or_the_setting(spark: Any, tmp_path: Path) -> None:
+    keyed = replace(task(tmp_path, TableId("SHOP", "T1"), 101), options=BY_V)
+    appended = task(tmp_path, TableId("SHOP", "T2"), 102, options=BY_V)
+    appended = replace(appended, versions=(replace(appended.versions[0], key=(), key_kind="append"),))
+    for mine in (keyed, appended):
+        assert load(spark, tmp_path, mine, 5, [{"ID": 1, "V": "fits"}]) == {"error": None}
+    words = [f"""insert into "SHOP"."T"("ID","V") values ('2','{WORD}');""", insert(3, "good")]
+    changes = committed(0, 20, (1, words[0], "R2"), (1, words[1], "R3"))
+    rows = [
+        {**row, "ordinal": row["ordinal"] + 100 * n, "xid": f"{row['xid']}{n}"}
+        for n in (1, 2)
+        for row in of_table(changes, f"T{n}", 100 + n)
+    ]
+    first = land(tmp_path / "w1", 10, 100, rows)
+
+    held = run_batch(spark, batch_spec(tmp_path / "one", [first], [keyed, appended])).tables
+
+    assert [(one.state, one.error and one.error["code"]) for one in held] == [("held", "ValueDoesNotFit")] * 2
+    assert [one.error and "in the row with ID 2" in one.error["what"] for one in held] == [True, False]
+    assert [len(rows_of(spark, mine)) for mine in (keyed, appended)] == [1, 1]
+    fixed = of_table(committed(50, 150, (3, update(2, WORD, "other"), "R2")), "T1", 101)
+    second = land(tmp_path / "w2", 100, 200, fixed)
+    done = run_batch(spark, batch_spec(tmp_path / "two", [first, second], [keyed])).tables[0]
+    assert (done.state, done.error) == ("applied", None)
+    assert [(int(row[0]), row[1]) for row in rows_of(spark, keyed)] == [(1, "fits"), (2, "other"), (3, "good")]
+
+
+def test_a_ddl_that_takes_away_a_partitions_column_holds_the_table_with_a_cure_that_helps(spark: Any, tmp_path: Path) -> None:
+    columns = ((ID, V, N), (ID, N))
+    versions = tuple(version(scn=scn, columns=one) for scn, one in zip((0, 40), columns, strict=True))
+    steps = (ColumnChange(40, "drop_column", V),)
+    mine = task(tmp_path, versions=(replace(versions[0], columns=(ID, V)), versions[1]), ddl=steps, options=BY_V)
+    assert load(spark, tmp_path, mine, 5, [{"ID": 1, "V": "fits"}]) == {"error": None}
+
+    held = run_batch(spark, batch_spec(tmp_path, [land(tmp_path / "w", 10, 100, committed(0, 50))], [mine])).tables[0]
+
+    assert held.error is not None
+    assert held.error["code"] == "SchemaConflict"
+    assert "take it out of `partition_by` of SHOP.T" in held.error["cure"]

@@ -5,9 +5,11 @@ from __future__ import annotations
 from rich.console import Console
 
 from pipelines.cli.output import doctor_text
-from pipelines.config import Pipeline
+from pipelines.config import Pipeline, Table
+from pipelines.config.tables import Match
 from pipelines.errors import Finding
 from pipelines.steps.doctor_report import doctor_report
+from pipelines.table import TableId
 
 DOCUMENTS = [f"APP.DOC{number:03d}" for number in range(100)]
 TABLES = [*DOCUMENTS, 'APP."Odd.Name"', {"table": "HR.JOBS", "key": "rowid"}, "HR.PLAIN"]
@@ -41,6 +43,22 @@ def test_each_schema_has_its_counts_and_the_reasons_of_refusals() -> None:
     assert (app.tables, app.as_is, app.with_settings, app.refused) == (101, 0, 0, 101)
     assert app.reasons == {"CLOB": 100, "has no enabled primary key": 1}
     assert (hr.tables, hr.as_is, hr.with_settings, hr.refused) == (2, 1, 1, 0)
+
+
+def test_a_table_that_a_pattern_matches_without_settings_is_captured_as_it_is() -> None:
+    matched = PIPELINE.model_copy(
+        update={
+            "tables": [
+                Match(match="HR.*").table(TableId("HR", "PLAIN")),
+                Match(match="HR.*", key="rowid").table(TableId("HR", "RULED"), TableId("HR", "RENAMED")),
+                Table(table="HR.DEFAULTS", key="primary", columns={}),
+            ]
+        }
+    )
+
+    (hr,) = doctor_report(matched, []).schemas
+
+    assert (hr.as_is, hr.with_settings) == (2, 1)
 
 
 def test_the_text_is_short_and_begins_with_a_line_of_totals() -> None:

@@ -76,6 +76,15 @@ def test_rows_that_logminer_does_not_show_are_read_again_where_they_have_a_rowid
     assert "as UNSUPPORTED" in proposed(flag, iot=True, parts=(Part(5),)).refused[0]
 
 
+def test_a_table_whose_names_the_lake_cannot_hold_is_left_out_with_the_reason() -> None:
+    found = proposed(column("id", OracleType("DATE"), 2), column("_commit_scn", OracleType("DATE"), 3))
+
+    assert [why.partition(":")[0] for why in found.refused] == [
+        "column names are reserved for Redolake",
+        "column names differ only in case, which Delta does not distinguish",
+    ]
+
+
 def test_odd_names_in_the_file_are_read_back_as_they_are() -> None:
     odd = TableId("Shop it's", "on: #1")
     settings = {"on": "string", "Total $": 2, "YES": "integer"}
