@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any
 from unittest import mock
 
@@ -302,21 +301,17 @@ def position_after(spec: BatchSpec, task: TableTask, at: int) -> int:
 def source_rows(files: Sequence[str], version: TableVersion, rules: Mapping[int, TypeRule]) -> list[Any]:
     """Return rows as they were fetched, with the values that the target has."""
     names = [name_of(version, number) for number in ids_of(version)]
-    times = {n for n, column in enumerate(version.columns) if column.type.name == "TIMESTAMP"}
     fetched = pa.concat_tables([pq.read_table(file) for file in files])
     for column in version.columns:
-        if column.type.name in READ_AS_REDO:
-            rule, texts = rules.get(column.id), fetched[column.name].combine_chunks().cast(pa.string())
-            made = family_of(column.type).cast(pc.utf8_trim_whitespace(texts), target_type(column.type, rule), rule)
+        texts = fetched[column.name].combine_chunks()
+        if column.type.name in READ_AS_REDO or (column.type.name == "TIMESTAMP" and not pa.types.is_timestamp(texts.type)):
+            rule = rules.get(column.id)
+            made = family_of(column.type).cast(
+                pc.utf8_trim_whitespace(texts.cast(pa.string())), target_type(column.type, rule), rule
+            )
             assert not made.refused, (column, made.refused)
             fetched = fetched.set_column(fetched.column_names.index(column.name), column.name, made.values)
-    rows = rows_of(fetched, names, numbers_of(version))
-    return [tuple(time_of(value) if n in times else value for n, value in enumerate(row)) for row in rows]
-
-
-def time_of(value: Any) -> Any:
-    """Return a TIMESTAMP(7) to (9), which is fetched as text, as a time; other values as they are."""
-    return datetime.fromisoformat(value.strip()[:26]) if isinstance(value, str) else value
+    return rows_of(fetched, names, numbers_of(version))
 
 
 def key_of(row: Any, version: TableVersion) -> Any:

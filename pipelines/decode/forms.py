@@ -25,7 +25,10 @@ class Clause(IntEnum):
 
 
 class Form(IntEnum):
-    """How a value is written: up to UNISTR as a literal, NUMBER without quotes; the other forms contain no value."""
+    """How a value is written: as a literal, or NUMBER without quotes; NULL and the forms after it contain no value.
+
+    The compiled loops contain these numbers, and may have been kept by an older release: none is used again.
+    """
 
     TEXT = 0
     DATE = 1
@@ -37,6 +40,8 @@ class Form(IntEnum):
     JSON = 7
     UNISTR = 8
     NUMBER = 9
+    TIMESTAMP_LTZ = 14
+    MOMENT = 15  # the literal of the SQL standard
     NULL = 10
     EMPTY_LOB = 11
     XML = 12
@@ -47,6 +52,9 @@ FUNCTIONS = {
     "TO_DATE(": Form.DATE,
     "TO_TIMESTAMP(": Form.TIMESTAMP,
     "TO_TIMESTAMP_TZ(": Form.TIMESTAMP_TZ,
+    "TO_TIMESTAMP_ITZ(": Form.TIMESTAMP_LTZ,  # as peers spell it
+    "TO_TIMESTAMP_LTZ(": Form.TIMESTAMP_LTZ,
+    "TIMESTAMP ": Form.MOMENT,
     "TO_DSINTERVAL(": Form.DAY_INTERVAL,
     "TO_YMINTERVAL(": Form.YEAR_INTERVAL,
     "HEXTORAW(": Form.HEX,
@@ -57,6 +65,7 @@ CONSTANTS = {
     "NULL": Form.NULL,
     "EMPTY_CLOB()": Form.EMPTY_LOB,
     "EMPTY_BLOB()": Form.EMPTY_LOB,
+    "/* JSON */ EMPTY_BLOB()": Form.EMPTY_LOB,
     "XMLType(:1)": Form.XML,
     "Unsupported Type": Form.UNSUPPORTED,
 }

@@ -138,7 +138,8 @@ def _vocabulary() -> Vocabulary:
 _QUOTED = re.compile(r"""\"[^"]*"|'[^']*'""")
 # The end of a value and the next assignment. Groups: the text between them, and the column.
 SWALLOWED = r"""'(, | and | where )(?:a\.)?"([^"]+)" (?:= |IS NULL)"""
-_WITHIN_A_WORD = re.compile(r"(?<=\w)'(?=\w)")
+# A quote that begins a literal follows one of `(, `, and one that ends it precedes one of `,) ;` or the end of the text.
+_INSIDE = re.compile(r"(?<=[^(, '])'(?=[^,) ;'])")
 
 
 def _hide_apostrophes(sql: str) -> str:
@@ -149,9 +150,9 @@ def _hide_apostrophes(sql: str) -> str:
 def _double_apostrophes(sql: str) -> str:
     """Double the apostrophes that LogMiner left single, as some releases do, where they can be nothing else.
 
-    A quote that begins or ends a literal is never between two letters or digits. A row with any other is refused.
+    A quote that can neither begin nor end a literal is inside one, as in a word. A row with any other is refused.
     """
-    return _WITHIN_A_WORD.sub("''", sql)
+    return _INSIDE.sub("''", sql)
 
 
 def _mended(

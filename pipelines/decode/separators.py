@@ -73,6 +73,7 @@ class _Rest:
     opens: Assignment | None = None
 
 
+_OF_A_MOMENT = (Form.DATE, Form.TIMESTAMP, Form.TIMESTAMP_TZ, Form.TIMESTAMP_LTZ)
 _COLUMN = r'(?:a\.)?"(?P<column>[^"]+)"'
 _CONSTANT = "|".join(map(re.escape, CONSTANTS))
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:E[+-]?\d+)?"
@@ -80,14 +81,14 @@ _OPENING = "|".join(map(re.escape, FUNCTIONS))
 _VALUE = re.compile(rf"(?P<constant>{_CONSTANT})|(?P<number>{_NUMBER})|(?P<call>{_OPENING})?'\Z", re.ASCII)
 _ASSIGNED = re.compile(rf"{_COLUMN}(?: = |(?P<null> IS NULL))")
 _TABLE = r'"(?P<owner>[^"]+)"\."(?P<name>[^"]+)"'
-_INSERT = re.compile(rf'insert into {_TABLE}\((?P<columns>"[^"]+"(?:,"[^"]+")*)\) values \(')
+_INSERT = re.compile(rf'insert into {_TABLE} ?\((?P<columns>"[^"]+"(?:,"[^"]+")*)\) values \(')
 _UPDATE = re.compile(rf"update {_TABLE}(?: a)? set ")
 _DELETE = re.compile(rf"delete from {_TABLE}(?: a)?")
 _NAME = re.compile(r'"([^"]+)"')
 
 # Format masks under which the text of a date is ISO. Mining sets SYYYY, which keeps the sign of BC; early landings have YYYY.
 # Under another mask, day and month could be confused.
-_MASK = re.compile(r"', 'S?YYYY-MM-DD HH24:MI:SS(?:\.FF[1-9]?)?'\)")
+_MASK = re.compile(r"', 'S?YYYY-MM-DD HH24:MI:SS(?:\.FF[1-9]?)?(?: TZH:TZM)?'\)")
 
 # An apostrophe inside a quoted name would count as a quote, so redo_sql.py replaces it by NUL, which no name may contain.
 HIDDEN_APOSTROPHE = "\0"
@@ -218,11 +219,11 @@ def _assignment(m: re.Match[str], column: str | None, clause: Clause) -> Assignm
 
 
 def _enclosure(form: Form) -> Enclosure:
-    if form is Form.TEXT:
+    if form in (Form.TEXT, Form.MOMENT):
         return Enclosure.QUOTES
     if form is Form.UNISTR:
         return Enclosure.UNISTR
-    return Enclosure.MASKABLE if form in (Form.DATE, Form.TIMESTAMP, Form.TIMESTAMP_TZ) else Enclosure.CALL
+    return Enclosure.MASKABLE if form in _OF_A_MOMENT else Enclosure.CALL
 
 
 def _bits(clauses: Iterable[Clause], enclosures: list[Enclosure]) -> int:

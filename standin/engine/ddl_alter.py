@@ -15,6 +15,7 @@ from standin.engine.ddl_columns import (
     drop_needless_guard,
     drop_unused,
     fill_rows,
+    rename_guard,
     set_unused,
 )
 from standin.engine.ddl_constraints import add_constraint, drop_constraint, set_state
@@ -275,6 +276,8 @@ def _drop(session: EngineSession, store: TableStore, cursor: Cursor) -> bool:
     if not session.database.options.keeps_guards:
         drop_needless_guard(store)
     drop_unused(store)  # "and all columns currently marked as unused" (SQL Language Reference)
+    if session.database.options.renames_guards:
+        rename_guard(store)
     return True
 
 

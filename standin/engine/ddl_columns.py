@@ -25,7 +25,6 @@ from standin.interface import OraError
 from standin.model import SqlType, TableColumn, TableDef
 
 ARCHIVE_STATE = "ORA_ARCHIVE_STATE"
-_GUARD_TYPE = SqlType("RAW", 126)
 _ARCHIVE_TYPE = SqlType("VARCHAR2", 4000, 4000)
 
 
@@ -136,11 +135,24 @@ def append_column(session: EngineSession, store: TableStore, column: TableColumn
 def _add_guard(session: EngineSession, store: TableStore) -> None:
     """Add the guard column unless there is one. A table with a LOB has none: Oracle writes the default into its rows."""
     table = store.definition
-    if not session.database.options.guards_added_columns or any(is_lob(c.type) for c in table.columns):
+    options = session.database.options
+    if not options.guards_added_columns or any(is_lob(c.type) for c in table.columns):
         return
     if all(c.kind != "guard" for c in table.columns):
-        name = f"SYS_NC{len(table.columns) + 1:05d}$"
-        append_column(session, store, TableColumn(name, _GUARD_TYPE, table.next_segment_id, hidden=True, kind="guard"), None)
+        name, type_ = _guard_name(len(table.columns)), SqlType("RAW", options.guard_bytes)
+        append_column(session, store, TableColumn(name, type_, table.next_segment_id, hidden=True, kind="guard"), None)
+
+
+def _guard_name(place: int) -> str:
+    return f"SYS_NC{place + 1:05d}$"
+
+
+def rename_guard(store: TableStore) -> None:
+    """Give the guard the name of its place, which DROP COLUMN may have changed."""
+    for place, column in enumerate(store.definition.columns):
+        if column.kind == "guard":
+            column.name = _guard_name(place)
+    store.refresh(frozenset())
 
 
 def add_archive_state(session: EngineSession, store: TableStore) -> None:

@@ -32,6 +32,16 @@ class LobRow:
 
 
 @dataclass(frozen=True, slots=True)
+class LobForm:
+    """The options lob_rows, lob_counts, null_lobs and lob_updates."""
+
+    by_statement: bool = False
+    by_code_unit: bool = False
+    empties_nulls: bool = False
+    sets_columns_apart: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class LobCall:
     """A call of DBMS_LOB that changes an object: LOB_WRITE and LOB_ERASE from an offset, LOB_TRIM to a length."""
 
@@ -56,67 +66,61 @@ def is_outside(content: bytes | None) -> bool:
     return content is not None and len(content) > INLINE
 
 
-def of_insert(
-    layout: RowLayout, values: Row, *, by_statement: bool, by_code_unit: bool, omitted: Set[int] = frozenset()
-) -> Iterator[LobRow]:
+def of_insert(layout: RowLayout, values: Row, form: LobForm, *, omitted: Set[int] = frozenset()) -> Iterator[LobRow]:
     """Yield the redo rows of an INSERT, which lacks the positions `omitted`."""
     after = layout.encode(values, tuple(i for i in range(len(values)) if i not in omitted))
     logged = _logged(layout, values)
     contents = {layout.segment_ids[i]: after[layout.segment_ids[i]] for i in sorted(layout.lobs) if i < len(values)}
-    empty = {number: b"" for number, content in contents.items() if content is not None}
-    yield LobRow(Op.INSERT, {}, {**after, **empty}, named=not by_statement)
-    if not by_statement:
+    empty = {number: b"" for number, content in contents.items() if content is not None or form.empties_nulls}
+    yield LobRow(Op.INSERT, {}, {**after, **empty}, named=not form.by_statement)
+    if not form.by_statement:
         for number in empty:
-            if contents[number]:
-                yield from _of_object(layout, number, contents[number], logged, replaces=False, by_code_unit=by_code_unit)
+            if contents[number] != b"":
+                yield from _of_object(layout, number, contents[number], logged, form, replaces=False)
         return
     for number, content in contents.items():
         if is_outside(content):
-            yield from _pieces(layout, number, content or b"", logged, replaces=False, named=False, by_code_unit=by_code_unit)
+            yield from _pieces(layout, number, content or b"", logged, form, replaces=False, named=False)
     yield _last({number: c for number, c in contents.items() if not is_outside(c) and c != b""}, logged)
 
 
-def of_update(
-    layout: RowLayout, old: Row, new: Row, changed: Set[int], *, by_statement: bool, by_code_unit: bool
-) -> Iterator[LobRow]:
+def of_update(layout: RowLayout, old: Row, new: Row, changed: Set[int], form: LobForm) -> Iterator[LobRow]:
     plain = changed - layout.lobs
     logged = _logged(layout, new)
     before = layout.encode(old, tuple(sorted(layout.logged(changed))))
     contents = {layout.segment_ids[i]: layout.encode(new, (i,))[layout.segment_ids[i]] for i in sorted(changed & layout.lobs)}
     own = layout.encode(new, tuple(sorted(plain)))
-    if not by_statement:
+    if not form.by_statement:
         if own:  # not virtual columns alone
             yield LobRow(Op.UPDATE, before, own)
         for number, content in contents.items():
-            yield from _of_object(layout, number, content, logged, replaces=True, by_code_unit=by_code_unit)
+            yield from _of_object(layout, number, content, logged, form, replaces=True)
         return
     inside = {number: content for number, content in contents.items() if not is_outside(content)}
-    if own or len(inside) == len(contents):
-        begun = {number: None if content is None else b"" for number, content in inside.items()}
+    begun = {number: None if content is None else b"" for number, content in inside.items()}
+    if (form.sets_columns_apart and (own or set(begun.values()) == {None})) or not (own or len(inside) == len(contents)):
+        begun = {}
+    if own or begun:
         yield LobRow(Op.UPDATE, before, {**own, **begun}, named=False)
     for number in contents.keys() - inside.keys():
-        yield from _pieces(
-            layout, number, contents[number] or b"", logged, replaces=True, named=False, by_code_unit=by_code_unit
-        )
-    yield _last({number: content for number, content in inside.items() if content != b""}, logged)
+        yield from _pieces(layout, number, contents[number] or b"", logged, form, replaces=True, named=False)
+    yield _last({number: content for number, content in inside.items() if content != b"" or number not in begun}, logged)
 
 
-def of_call(
-    layout: RowLayout, new: Row, position: int, call: LobCall, *, by_statement: bool, by_code_unit: bool
-) -> Iterator[LobRow]:
+def of_call(layout: RowLayout, new: Row, position: int, call: LobCall, form: LobForm) -> Iterator[LobRow]:
     """Yield the redo rows of a DBMS_LOB call. Where a statement has one ROWID, a call has it on all rows but LOB_TRIM."""
     number, logged = layout.segment_ids[position], _logged(layout, new)
     yield LobRow(Op.LOB_LOCATOR, logged, {number: b""})
     if call.op is Op.LOB_WRITE:
         content, charset = layout.encode(new, (position,))[number] or b"", layout.charsets[number]
-        units = as_units(content if charset is None else content.decode(charset), by_code_unit=by_code_unit)
+        units = as_units(content if charset is None else content.decode(charset), by_code_unit=form.by_code_unit)
         for start, amount, data in _cut(units[call.at - 1 : call.at - 1 + call.amount], charset):
             yield LobRow(Op.LOB_WRITE, logged, {number: data}, f"{amount}, {call.at + start}")
     elif call.op is Op.LOB_TRIM:
-        yield LobRow(Op.LOB_TRIM, logged, {number: b""}, str(call.at), named=not by_statement)
+        yield LobRow(Op.LOB_TRIM, logged, {number: b""}, str(call.at), named=not form.by_statement)
     else:
         yield LobRow(Op.LOB_ERASE, logged, {number: b""}, f"{call.amount}, {call.at}")
-    if by_statement:
+    if form.by_statement:
         yield LobRow(Op.INTERNAL, {}, {})
 
 
@@ -141,21 +145,21 @@ def _logged(layout: RowLayout, values: Row) -> Image:
 
 
 def _of_object(
-    layout: RowLayout, number: int, content: bytes | None, logged: Image, *, replaces: bool, by_code_unit: bool
+    layout: RowLayout, number: int, content: bytes | None, logged: Image, form: LobForm, *, replaces: bool
 ) -> Iterator[LobRow]:
     if is_outside(content):
-        yield from _pieces(layout, number, content or b"", logged, replaces=replaces, named=True, by_code_unit=by_code_unit)
+        yield from _pieces(layout, number, content or b"", logged, form, replaces=replaces, named=True)
     else:
         yield LobRow(Op.UPDATE, logged, {number: content})
 
 
 def _pieces(
-    layout: RowLayout, number: int, content: bytes, logged: Image, *, replaces: bool, named: bool, by_code_unit: bool
+    layout: RowLayout, number: int, content: bytes, logged: Image, form: LobForm, *, replaces: bool, named: bool
 ) -> Iterator[LobRow]:
     """Yield a locator, the pieces of a new value, and the trim that ends it where there was another value before."""
     charset = layout.charsets[number]
     yield LobRow(Op.LOB_LOCATOR, logged, {number: b""}, named=named)
-    units = as_units(content if charset is None else content.decode(charset), by_code_unit=by_code_unit)
+    units = as_units(content if charset is None else content.decode(charset), by_code_unit=form.by_code_unit)
     for start, amount, data in _cut(units, charset):
         yield LobRow(Op.LOB_WRITE, logged, {number: data}, f"{amount}, {start + 1}", named)
     if replaces:

@@ -54,6 +54,8 @@ class DatabaseOptions:
     renumbers_pdb: bool = False  # a RESETLOGS of the whole database gives its PDB a row in V$PDB_INCARNATION too
     guards_added_columns: bool = True  # a nullable ADD .. DEFAULT adds a hidden guard column; False: as before 12c
     keeps_guards: bool = True  # the guard column stays without a column that it guards; False: DROP COLUMN of the last drops it
+    guard_bytes: int = 126  # the length of the guard's RAW; 513 was published of 26ai
+    renames_guards: bool = False  # DROP COLUMN of a column in front of the guard gives the guard the name of its new place
     hidden_columns: str = "name"  # how SQL_REDO shows Oracle's own stored columns: name, number (COL n), or none
     nonblocking_ddl: bool = False  # ADD of a column and SET UNUSED ONLINE do not wait for open transactions of the table
     # How ADD of a column with a default that differs by row (NEXTVAL, an identity column) fills older rows: without redo of
@@ -62,6 +64,16 @@ class DatabaseOptions:
     renames_keep_version: bool = False  # after RENAME COLUMN LogMiner shows older rows under the new name, not as COL n
     # The quotes inside texts in SQL_REDO: doubled; single, as some releases leave them; or mixed: single between two letters
     quotes: str = "doubled"
+    # A TIMESTAMP or INTERVAL that is stored without a fraction, where the mask has FF9: zeros, the point alone, or none
+    whole_seconds: str = "zeros"
+    interval_digits: str = "longest"  # those of days and years in SQL_REDO: 5 and 4, or as the column has declared
+    local_zone_call: str = "TO_TIMESTAMP_TZ"  # what SQL_REDO calls for a TIMESTAMP WITH LOCAL TIME ZONE; peers know _ITZ too
+    national_text: str = "unistr"  # NVARCHAR2 of ASCII characters alone: plain is a literal without UNISTR
+    urowids: str = "text"  # the value of a UROWID column in SQL_REDO: unsupported is `Unsupported Type`
+    # An UPDATE that sets to NULL what is NULL: assigned, with these columns in SET; all, with every column, the key too
+    null_updates: str = "assigned"
+    young_columns: str = "absent"  # WHERE, where a row is older than a column: absent; or null, as published of 26ai
+    blank_in_insert: bool = False  # insert into "O"."T" ("A") with a blank before the columns
     long_names: bool = False  # LogMiner knows names beyond 30 bytes; False: such rows are UNSUPPORTED
     # Rows of tables with columns of users' types: with their other values, and `Unsupported Type` for these; or UNSUPPORTED
     object_rows: str = "values"
@@ -69,6 +81,12 @@ class DatabaseOptions:
     # The redo of a statement that writes LOBs: rows, each with its ROWID; statement: only the last one has it, and one undo row
     # takes all of them back, as measured on 26ai
     lob_rows: str = "rows"
+    # A NULL object in an INSERT: null; or empty, EMPTY_CLOB(), which an UPDATE then sets to NULL, as published of 26ai
+    null_lobs: str = "null"
+    # UPDATE of columns and objects, where lob_rows is statement: the columns together with the beginning of the objects; or
+    # apart, the columns alone, and one row for objects that become NULL, as published of 26ai
+    lob_updates: str = "together"
+    placeholders_have_segment: bool = True  # DATA_OBJD# of a row without a ROWID of its own; False: 0, as published of 26ai
     lob_locators_have_text: bool = False  # SELECT_LOB_LOCATOR has its name and a text, as before 23ai; False: INTERNAL, no text
     lob_counts: str = "characters"  # what offsets and lengths in a CLOB count: characters, or code units of UTF-16
     # The redo of an XMLTYPE value. values: XMLType(:1) in the statement, and nothing more; documents: XML DOC rows, and the

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from standin.engine.layout import Row, RowLayout
-from standin.engine.lob_redo import LobRow, is_outside, of_call, of_insert, of_update
+from standin.engine.lob_redo import LobForm, LobRow, is_outside, of_call, of_insert, of_update
 from standin.engine.options import DatabaseOptions
 from standin.engine.redo_writer import RedoWriter
 from standin.engine.rowids import rowid_text
@@ -42,7 +42,7 @@ class RowChanges:
             return row
         documents = self._xml.documents(layout, values, frozenset(range(len(values))))
         omitted = self._xml.omitted(layout, values, documents)
-        rows = [*of_insert(layout, values, omitted=omitted, **self._reading)]
+        rows = [*of_insert(layout, values, self._lob_form, omitted=omitted)]
         self._write_rows(tx, store, row, self._with_documents(layout, values, rows, documents))
         return row
 
@@ -64,8 +64,14 @@ class RowChanges:
         return self._options.lob_rows == "statement"
 
     @property
-    def _reading(self) -> dict[str, bool]:
-        return {"by_statement": self._by_statement, "by_code_unit": self._options.lob_counts == "code units"}
+    def _lob_form(self) -> LobForm:
+        options = self._options
+        return LobForm(
+            self._by_statement,
+            options.lob_counts == "code units",
+            options.null_lobs == "empty",
+            options.lob_updates == "apart",
+        )
 
     def _new_row(self, tx: Transaction, store: TableStore, values: Row) -> tuple[int, Version, bool]:
         row = store.take_freed(tx) if self._options.reuses_rowids and not store.definition.partitioning else None
@@ -91,19 +97,26 @@ class RowChanges:
         layout = store.layout
         documents = self._xml.documents(layout, new, changed)
         if documents or not changed.isdisjoint(layout.lobs):
-            self._write_rows(tx, store, row, self._of_update(tx, layout, old, new, changed, documents))
+            self._write_rows(tx, store, row, self._of_update(tx, store, old, new, changed, documents))
             return
-        before = layout.encode(old, tuple(sorted(layout.logged(changed))))
+        before = layout.encode(self._logged_row(store, old), tuple(sorted(layout.logged(changed))))
+        if self._options.null_updates == "all" and all(i < len(old) and old[i] is new[i] is None for i in changed):
+            changed = frozenset(range(len(old))) - layout.lobs - layout.unlogged
         self._write(tx, store, row, Op.UPDATE, before=before, after=layout.encode(new, tuple(sorted(changed))))
 
+    def _logged_row(self, store: TableStore, old: Row) -> Row:
+        """Return the row with the values that WHERE shows: NULL, or nothing, in columns that are younger than the row."""
+        return (*old, *(None for _ in store.pad[len(old) :])) if self._options.young_columns == "null" else old
+
     def _of_update(
-        self, tx: Transaction, layout: RowLayout, old: Row, new: Row, changed: frozenset[int], documents: frozenset[int]
+        self, tx: Transaction, store: TableStore, old: Row, new: Row, changed: frozenset[int], documents: frozenset[int]
     ) -> list[LobRow]:
+        layout = store.layout
         if tx.lob_call is not None:
             (position,) = changed
-            return [*of_call(layout, new, position, tx.lob_call, **self._reading)]
+            return [*of_call(layout, new, position, tx.lob_call, self._lob_form)]
         rest = changed - documents
-        rows = [*of_update(layout, old, new, rest, **self._reading)] if rest else []
+        rows = [*of_update(layout, self._logged_row(store, old), new, rest, self._lob_form)] if rest else []
         if documents and rest.isdisjoint(layout.lobs) and self._by_statement:
             before, after = layout.encode(old, tuple(sorted(layout.logged(rest)))), layout.encode(new, tuple(sorted(rest)))
             plain = [LobRow(Op.UPDATE, before, after, named=False)] if rest else []
@@ -115,8 +128,9 @@ class RowChanges:
         self._record_undo(tx, Undo(store, row, Op.DELETE, old, version, is_new))
         self._free(store, row)
         layout = store.layout
-        positions = tuple(i for i in range(len(old)) if i not in layout.lobs | layout.extended)
-        self._write(tx, store, row, Op.DELETE, before=layout.encode(old, positions))
+        logged = self._logged_row(store, old)
+        positions = tuple(i for i in range(len(logged)) if i not in layout.lobs | layout.extended)
+        self._write(tx, store, row, Op.DELETE, before=layout.encode(logged, positions))
 
     def lock(self, tx: Transaction, store: TableStore, row: int) -> None:
         if store.owner_of(row) is not tx:
@@ -245,6 +259,7 @@ class RowChanges:
         without = self._by_statement or self._options.lob_rows_without_rowid
         if not named or (op is Op.INSERT and not rollback and store.layout.has_large and without):
             row_id = ""
+            data_object_id = data_object_id if self._options.placeholders_have_segment else 0
         record = RedoRecord(
             0, op, xid, thread, 0, 0, 0, 0, rollback, tx.con_id, object_id, data_object_id,
             table.object_version, row_id, before or {}, after or {}, sql, "", "",

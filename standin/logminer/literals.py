@@ -57,6 +57,21 @@ class Nls:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Forms:
+    """How values are written where releases differ or where it is not known: options of the database of the same names."""
+
+    quotes: str = "doubled"
+    whole_seconds: str = "zeros"
+    interval_digits: str = "longest"
+    local_zone_call: str = "TO_TIMESTAMP_TZ"
+    national_text: str = "unistr"
+    urowids: str = "text"
+
+
+AS_MOST = Forms()
+
+
 def quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
@@ -151,18 +166,38 @@ def _unistr_unit(unit: int) -> str:
     return chr(unit) if 0x20 <= unit < 0x7F else f"\\{unit:04X}"
 
 
+def _national(value: bytes, forms: Forms) -> str:
+    text = value.decode("utf-16-be", "surrogatepass")
+    return QUOTING[forms.quotes](text) if forms.national_text == "plain" and text.isascii() else unistr(value)
+
+
 def _date(nls: Nls) -> Literal:
     show, mask = compile_mask(nls.date_format), nls.date_format
     return lambda value: f"TO_DATE('{show(moment_of(value))}', '{mask}')"
 
 
-def _timestamp(nls: Nls, precision: int) -> Literal:
-    show = compile_mask(nls.timestamp_format, nls.decimal_mark, precision)
+# What the mask of a timestamp without a fraction loses. Where FF has no number of digits, there are none, and X prints no mark.
+_LOST = {
+    "zeros": re.compile(r"X?FF(?![1-9])", re.IGNORECASE),
+    "point": re.compile(r"XFF[1-9]?|FF[1-9]?", re.IGNORECASE),
+    "none": re.compile(r"[.X]?FF[1-9]?", re.IGNORECASE),
+}
+
+
+def _shown(mask: str, nls: Nls, precision: int, forms: Forms) -> Callable[[Moment], str]:
+    """Return the formatter of a mask: a timestamp that is stored without a fraction is shown with precision 0."""
+    show = compile_mask(mask, nls.decimal_mark, precision)
+    show_whole = compile_mask(_LOST[forms.whole_seconds].sub("", mask), nls.decimal_mark, 0)
+    return lambda moment: (show if moment.nanosecond else show_whole)(moment)
+
+
+def _timestamp(nls: Nls, precision: int, forms: Forms) -> Literal:
+    show = _shown(nls.timestamp_format, nls, precision, forms)
     return lambda value: f"TO_TIMESTAMP('{show(moment_of(value))}')"
 
 
-def _timestamp_tz(nls: Nls, precision: int) -> Literal:
-    show = compile_mask(nls.timestamp_tz_format, nls.decimal_mark, precision)
+def _timestamp_tz(nls: Nls, precision: int, forms: Forms) -> Literal:
+    show = _shown(nls.timestamp_tz_format, nls, precision, forms)
 
     def literal(value: bytes) -> str:
         return f"TO_TIMESTAMP_TZ('{show(Zoned(moment_of(value), zone_of(value[11:])).local())}')"
@@ -170,50 +205,56 @@ def _timestamp_tz(nls: Nls, precision: int) -> Literal:
     return literal
 
 
-def _timestamp_ltz(nls: Nls, precision: int) -> Literal:
-    show, minutes = compile_mask(nls.timestamp_format, nls.decimal_mark, precision), zone_minutes(nls.time_zone)
-    return lambda value: f"TO_TIMESTAMP_TZ('{show(shifted(moment_of(value), minutes))}')"
+def _timestamp_ltz(nls: Nls, precision: int, forms: Forms) -> Literal:
+    show, minutes = _shown(nls.timestamp_format, nls, precision, forms), zone_minutes(nls.time_zone)
+    return lambda value: f"{forms.local_zone_call}('{show(shifted(moment_of(value), minutes))}')"
 
 
-def _interval_day(value: bytes, fraction_digits: int) -> str:
-    return f"TO_DSINTERVAL('{DaySecond.decode(value).text(5, fraction_digits)}')"
+def _interval_day(value: bytes, kind: SqlType, forms: Forms) -> str:
+    days = 5 if forms.interval_digits == "longest" else 2 if kind.precision is None else kind.precision
+    text = DaySecond.decode(value).text(days, 6 if kind.scale is None else kind.scale)
+    whole, point, fraction = text.partition(".")
+    if point and not fraction.strip("0") and forms.whole_seconds != "zeros":
+        text = whole + (point if forms.whole_seconds == "point" else "")
+    return f"TO_DSINTERVAL('{text}')"
 
 
-def _interval_year(value: bytes) -> str:
-    return f"TO_YMINTERVAL('{YearMonth.decode(value).text(4)}')"
+def _interval_year(value: bytes, kind: SqlType, forms: Forms) -> str:
+    years = 4 if forms.interval_digits == "longest" else 2 if kind.precision is None else kind.precision
+    return f"TO_YMINTERVAL('{YearMonth.decode(value).text(years)}')"
 
 
 def _rowid(value: bytes) -> str:
     return quoted(stored_text(value))
 
 
-def literal_of(kind: SqlType, nls: Nls, quotes: str = "doubled") -> Literal:
+def literal_of(kind: SqlType, nls: Nls, forms: Forms = AS_MOST) -> Literal:
     """Return the function that writes non-NULL values of a type. It caches the last thousands, since values repeat."""
     name, precision = kind.name, 6 if kind.scale is None else kind.scale
     mark = nls.decimal_mark
     if name in ("NUMBER", "FLOAT", "INTEGER"):
         return lru_cache(maxsize=8192)(lambda value: f"'{number_text(value, mark)}'")
     if name in ("VARCHAR2", "CHAR", "VARCHAR", "LONG"):
-        in_quotes = QUOTING[quotes]
+        in_quotes = QUOTING[forms.quotes]
         return lambda value: in_quotes(value.decode("utf-8", "replace"))
     if name in ("DATE", "TIMESTAMP"):
-        return lru_cache(maxsize=8192)(_date(nls) if name == "DATE" else _timestamp(nls, precision))
+        return lru_cache(maxsize=8192)(_date(nls) if name == "DATE" else _timestamp(nls, precision, forms))
     families: dict[str, Callable[[], Literal]] = {
-        "NVARCHAR2": lambda: unistr,
-        "NCHAR": lambda: unistr,
+        "NVARCHAR2": lambda: lambda value: _national(value, forms),
+        "NCHAR": lambda: lambda value: _national(value, forms),
         "RAW": lambda: hexraw,
         "LONG RAW": lambda: hexraw,
         "BINARY_FLOAT": lambda: lambda value: f"'{binary_text(value, mark)}'",
         "BINARY_DOUBLE": lambda: lambda value: f"'{binary_text(value, mark)}'",
-        "TIMESTAMP WITH TIME ZONE": lambda: _timestamp_tz(nls, precision),
-        "TIMESTAMP WITH LOCAL TIME ZONE": lambda: _timestamp_ltz(nls, precision),
-        "INTERVAL DAY TO SECOND": lambda: lambda value: _interval_day(value, precision),
-        "INTERVAL YEAR TO MONTH": lambda: _interval_year,
+        "TIMESTAMP WITH TIME ZONE": lambda: _timestamp_tz(nls, precision, forms),
+        "TIMESTAMP WITH LOCAL TIME ZONE": lambda: _timestamp_ltz(nls, precision, forms),
+        "INTERVAL DAY TO SECOND": lambda: lambda value: _interval_day(value, kind, forms),
+        "INTERVAL YEAR TO MONTH": lambda: lambda value: _interval_year(value, kind, forms),
         "ROWID": lambda: _rowid,
-        "UROWID": lambda: _rowid,
+        "UROWID": lambda: _rowid if forms.urowids == "text" else lambda _: UNSUPPORTED_TYPE,
         "XMLTYPE": lambda: lambda _: "XMLType(:1)",
         "CLOB": lambda: lambda value: quoted(value.decode("utf-8", "replace")) if value else "EMPTY_CLOB()",
-        "NCLOB": lambda: lambda value: unistr(value) if value else "EMPTY_CLOB()",
+        "NCLOB": lambda: lambda value: _national(value, forms) if value else "EMPTY_CLOB()",
         "BLOB": lambda: lambda value: hexraw(value) if value else "EMPTY_BLOB()",
     }
     return families[name]() if name in families else lambda _: UNSUPPORTED_TYPE

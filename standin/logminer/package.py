@@ -15,7 +15,7 @@ from standin.engine.privileges import require
 from standin.interface import OraError
 from standin.logminer import contents, listing
 from standin.logminer.dictionary import NoCatalog, OnlineCatalog, RedoDictionary
-from standin.logminer.literals import Nls
+from standin.logminer.literals import Forms, Nls
 from standin.logminer.logs import MinedLog, open_log
 from standin.logminer.mining import Mining, MiningRange
 from standin.logminer.options import ADDFILE, CONSTANTS, StartOption, check_options
@@ -132,8 +132,16 @@ def contents_rows(session: EngineSession, wanted: frozenset[str]) -> Iterator[pa
         Nls.of(session.nls),
         "" if StartOption.NO_SQL_DELIMITER in mined.options else ";",
         StartOption.NO_ROWID_IN_STMT not in mined.options,
-        options.quotes,
+        Forms(
+            options.quotes,
+            options.whole_seconds,
+            options.interval_digits,
+            options.local_zone_call,
+            options.national_text,
+            options.urowids,
+        ),
         aliases=options.xml_rows != "values",
+        blank_in_insert=options.blank_in_insert,
     )
     rendering = Rendering(
         catalog,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from standin.logminer.dictionary import ResolvedTable
-from standin.logminer.literals import QUOTING, WHOLE_ROW_UNSUPPORTED, Literal, Nls, hexraw, literal_of, quoted
+from standin.logminer.literals import AS_MOST, QUOTING, WHOLE_ROW_UNSUPPORTED, Forms, Literal, Nls, hexraw, literal_of, quoted
 from standin.redo_file import Op
 
 Values = dict[int, bytes | None]
@@ -25,14 +25,15 @@ _DML = frozenset({Op.INSERT, Op.DELETE, Op.UPDATE})
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The form of the text: the options NO_SQL_DELIMITER and NO_ROWID_IN_STMT, the NLS settings, how the quotes inside a text
-    are written (doubled, single or mixed), and whether a table with an XMLTYPE column has the alias a."""
+    """The form of the text: the options NO_SQL_DELIMITER and NO_ROWID_IN_STMT, the NLS settings, how values are written,
+    whether a table with an XMLTYPE column has the alias a, and whether a blank follows the table of an INSERT."""
 
     nls: Nls
     delimiter: str = ";"
     rowid: bool = True
-    quotes: str = "doubled"
+    forms: Forms = AS_MOST
     aliases: bool = False
+    blank_in_insert: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +136,7 @@ class TableText:
             return piece.decode()
         if shown == "bytes":  # without the last quote
             return f"XML_REDO := HEXTORAW('{piece.hex()}):{len(piece)}"
-        return f"XML_REDO := {QUOTING[self._layout.quotes](piece.decode())}\n amount: {len(piece.decode())}"
+        return f"XML_REDO := {QUOTING[self._layout.forms.quotes](piece.decode())}\n amount: {len(piece.decode())}"
 
     def undo(self, op: int, before: Values, after: Values, row_id: str, *, rollback: bool) -> str | None:
         """Return SQL_UNDO; None (NULL) for rows of a rollback and for operations other than DML."""
@@ -152,7 +153,8 @@ class TableText:
     def _insert(self, values: Values) -> str:
         shape, items = self._shaped(values)
         row = ",".join(["NULL" if v is None else c.literal(v) for c, v in zip(shape.columns, items, strict=True)])
-        return f"insert into {self._target}({shape.names}) values ({row})"
+        blank = " " if self._layout.blank_in_insert else ""
+        return f"insert into {self._target}{blank}({shape.names}) values ({row})"
 
     def _set(self, values: Values) -> str:
         shape, items = self._shaped(values)
@@ -188,7 +190,7 @@ class TableText:
         if number not in self._columns:
             if number in self.table.columns:
                 name, kind = self.table.columns[number]
-                literal, is_lob = literal_of(kind, self._layout.nls, self._layout.quotes), kind.name in _LOBS
+                literal, is_lob = literal_of(kind, self._layout.nls, self._layout.forms), kind.name in _LOBS
             else:
                 name, literal, is_lob = f"COL {number}", hexraw, False
             self._names[number] = name

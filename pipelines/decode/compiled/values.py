@@ -140,15 +140,15 @@ def _days(year: int, month: int, day: int) -> int:
 
 @inlined
 def _microseconds(data: Octets, start: int, length: int, truncate: bool) -> tuple[int, bool]:
-    """Return the microseconds since 1970 of `YYYY-MM-DD HH:MM:SS[.f]`, perhaps after a blank, and whether it is such a text."""
+    """Return the microseconds since 1970 of `YYYY-MM-DD HH:MM:SS[.[f]]`, perhaps after a blank, and whether it is one."""
     blank = 1 if data[u64(start)] == _BLANK else 0
     start, length = start + blank, length - blank
     decimals = max(length - 20, 0)
-    if length != 19 and not 1 <= decimals <= 9:
+    if not 19 <= length <= 29:
         return 0, False
     if data[u64(start + 4)] != _MINUS or data[u64(start + 7)] != _MINUS or data[u64(start + 10)] != _BLANK:
         return 0, False
-    if data[u64(start + 13)] != _COLON or data[u64(start + 16)] != _COLON or (decimals and data[u64(start + 19)] != _POINT):
+    if data[u64(start + 13)] != _COLON or data[u64(start + 16)] != _COLON or (length > 19 and data[u64(start + 19)] != _POINT):
         return 0, False
     year, is_year = _digits(data, start, start + 4)
     month, is_month = _digits(data, start + 5, start + 7)

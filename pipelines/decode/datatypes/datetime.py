@@ -5,7 +5,8 @@ no date at all. With the rule `string` a column is text: `YYYY-MM-DD HH:MM:SS[.f
 IMPOSSIBLE for what is no date. TO_CHAR, redo text and internal bytes yield the same text. A TIMESTAMP(7) to (9) with a
 fraction below the microsecond is refused unless the rule is `truncate` or `string`.
 
-The texts have the NLS formats that mining sets. Any other text is refused, as it may lack its time of day.
+The texts have the NLS formats that mining sets. Any other text is refused, as it may lack its time of day. A TIMESTAMP that is
+stored without a fraction may come as one of precision 0: with zeros, with the point alone, or with neither.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ TYPE = pa.timestamp("us")
 _SECONDS, _NANOSECONDS = len("2026-03-29 01:30:00"), len("2026-03-29 01:30:00.123456000")
 _MICROSECONDS = _NANOSECONDS - 3
 # SYYYY writes a blank for the sign; landings made before mining set it have none.
-_PINNED = re.compile(r"[ -]?(\d{4})-(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?", re.ASCII)
+_PINNED = re.compile(r"[ -]?(\d{4})-(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)(?:\.(\d{0,9}))?", re.ASCII)
+_PARTS = r"^ ?(?P<whole>[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.(?P<fraction>[0-9]{0,9}))?$"
 _FIRST = pa.scalar(datetime(1, 1, 1), TYPE)
 IMPOSSIBLE = "0000-00-00 00:00:00"  # as TO_CHAR shows it
 _EARLIEST, _LATEST, _GREGORIAN_SINCE = -4712, 9999, 1582
@@ -55,7 +57,7 @@ def cast(texts: pa.StringArray, target: pa.DataType, rule: TypeRule = None) -> C
 
 
 def _cast_all(texts: pa.StringArray) -> pa.Array | None:
-    """Cast all texts at once if they have one form, else return None.
+    """Cast all texts at once if each has the format that mining sets, else return None.
 
     Arrow reads up to six decimals. It would also accept a date without a time, so lengths are checked first.
     """
@@ -64,7 +66,8 @@ def _cast_all(texts: pa.StringArray) -> pa.Array | None:
         return texts.cast(TYPE)
     blank = int(pc.all(pc.starts_with(texts, " ")).as_py())
     if len(lengths) > 1 or lengths[0] - blank not in (_SECONDS, _MICROSECONDS, _NANOSECONDS):
-        return None
+        padded = _padded(texts)
+        return None if padded is None else _cast_all(padded)
     end = int(lengths[0]) - blank
     if lengths[0] - blank == _NANOSECONDS:
         if not pc.all(pc.ends_with(texts, "000")).as_py():
@@ -73,6 +76,15 @@ def _cast_all(texts: pa.StringArray) -> pa.Array | None:
     if lengths[0] == end:
         return texts.cast(TYPE)
     return pc.binary_slice(texts.cast(pa.binary()), blank, blank + end).cast(pa.string()).cast(TYPE)
+
+
+def _padded(texts: pa.StringArray) -> pa.StringArray | None:
+    """Return the texts without a blank in front and with nine decimals each, or None where one is not such a text."""
+    parts = pc.extract_regex(texts, _PARTS)
+    if parts.null_count > texts.null_count:
+        return None
+    fraction = pc.ascii_rpad(pc.struct_field(parts, "fraction"), 9, "0")
+    return pc.binary_join_element_wise(pc.struct_field(parts, "whole"), fraction, ".")
 
 
 def parse_datetime(text: str) -> datetime:
@@ -140,6 +152,6 @@ def datetime_text(raw: bytes) -> str:
 
 
 FAMILIES = (
-    Family(frozenset({"DATE"}), frozenset({Form.DATE}), target, cast, internal),
-    Family(frozenset({"TIMESTAMP"}), frozenset({Form.TIMESTAMP}), target, cast, internal),
+    Family(frozenset({"DATE"}), frozenset({Form.DATE, Form.MOMENT}), target, cast, internal),
+    Family(frozenset({"TIMESTAMP"}), frozenset({Form.TIMESTAMP, Form.MOMENT}), target, cast, internal),
 )

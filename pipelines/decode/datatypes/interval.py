@@ -1,6 +1,7 @@
 """INTERVAL DAY TO SECOND and YEAR TO MONTH: ISO 8601 text, or a number by the rules `microseconds` and `months`.
 
-Text has one spelling: `P5DT4H3M2.5S` and `-P1Y2M`, without parts that are zero; `PT0S` and `P0M` for none at all.
+Text has one spelling: `P5DT4H3M2.5S` and `-P1Y2M`, without parts that are zero; `PT0S` and `P0M` for none at all. Redo has any
+number of digits: as the column declares, or always those of the longest type; a point may stand without a fraction.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from pipelines.decode.forms import Form
 from pipelines.redo import Encoding
 from pipelines.table import OracleType, TypeRule
 
-_DAY = re.compile(r"([+-]?)(\d{1,9}) (\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?", re.ASCII)
+_DAY = re.compile(r"([+-]?)(\d{1,9}) (\d\d):(\d\d):(\d\d)(?:\.(\d{0,9}))?", re.ASCII)
 _YEAR = re.compile(r"([+-]?)(\d{1,9})-(\d{1,2})", re.ASCII)
 _BIAS, _SMALL_BIAS = 0x80000000, 60
 _BIGINT = 2**63

@@ -149,8 +149,9 @@ def internal_local(raw: pa.BinaryArray, target: pa.DataType, encoding: Encoding,
     return cast_distinct(raw, utc_text, lambda texts: cast_local(texts, target, rule))
 
 
-_FORMS = frozenset({Form.TIMESTAMP_TZ})
+_ZONED_FORMS = frozenset({Form.TIMESTAMP_TZ, Form.MOMENT})
+_LOCAL_FORMS = _ZONED_FORMS | {Form.TIMESTAMP, Form.TIMESTAMP_LTZ}  # without an offset it is the session's zone in each
 FAMILIES = (
-    Family(frozenset({"TIMESTAMP WITH TIME ZONE"}), _FORMS, target, cast_with_zone, internal_with_zone),
-    Family(frozenset({"TIMESTAMP WITH LOCAL TIME ZONE"}), _FORMS, target, cast_local, internal_local),
+    Family(frozenset({"TIMESTAMP WITH TIME ZONE"}), _ZONED_FORMS, target, cast_with_zone, internal_with_zone),
+    Family(frozenset({"TIMESTAMP WITH LOCAL TIME ZONE"}), _LOCAL_FORMS, target, cast_local, internal_local),
 )
