@@ -33,7 +33,7 @@ DOCUMENTS = frozenset({"XMLTYPE"})  # LogMiner shows their values in rows of the
 ASSEMBLED = LARGE_OBJECTS | DOCUMENTS
 # LogMiner shows a change of a table with such a column without values, or without those of the column.
 USER_TYPES = frozenset({"OBJECT", "VARRAY", "NESTED TABLE", "REF"})  # kinds of users' types; SDO_GEOMETRY is an object type
-UNSHOWN = frozenset({"BOOLEAN", "JSON", "VECTOR", "XMLTYPE", "LONG", "LONG RAW", *EXTENDED.values(), *USER_TYPES})
+UNSHOWN = frozenset({"BOOLEAN", "JSON", "VECTOR", "XMLTYPE", "LONG", "LONG RAW", "UROWID", *EXTENDED.values(), *USER_TYPES})
 ROWID_COLUMN = 0  # the column id of ROWID, which is not in the segment; ids of columns begin at 1
 ROWID_NAME = "_rowid"
 

@@ -13,6 +13,7 @@ TABLES = {
     "LETTERS": ("XMLTYPE", "XMLTYPE('<a>ä</a>')", "XMLTYPE('<b/>')"),
     "NOTES": ("LONG", "'a long text'", "'another'"),
     "IMAGES": ("LONG RAW", "HEXTORAW('00ff')", "HEXTORAW('aa')"),
+    "POINTERS": ("UROWID", "'AAAR3sAAEAAAACXAAA'", "'AAAR3sAAEAAAACXAAB'"),
     "HOMES": ("home", "home('O''Neil \"Street\"', .5, DATE '2026-02-03', dialled('+1', NULL))", "home(NULL, -7, NULL, NULL)"),
     "DIALS": ("dialled", "dialled('+49 89', NULL, 'ä')", "dialled()"),
     "PLACES": (

@@ -131,7 +131,8 @@ NOTES = {
     "CHAR(10)": "with its trailing blanks",
     "DATE": "with its time of day; year 1 to 9999, or `string` per column for all of Oracle's range",
     "TIMESTAMP(6)": "year 1 to 9999, or `string` per column for all of Oracle's range",
-    "TIMESTAMP(9)": "stops at a fraction below the microsecond, unless the column is declared `truncate` or `string`",
+    "TIMESTAMP(9)": "and (7), (8), with time zones too: stops at a fraction below the microsecond, unless the column is declared "
+    "`truncate` or `string`",
     "FLOAT(126)": "a decimal number inside Oracle; `double` or `decimal(p,s)` per column, with every value checked",
     "FLOAT(49)": "and less: its 15 digits survive a double",
     "BINARY_DOUBLE": "with NaN and the infinities",
@@ -140,6 +141,7 @@ NOTES = {
     "INTERVAL DAY TO SECOND": "ISO 8601, `P5DT4H3M2.5S`; `microseconds` per column for a `bigint`",
     "INTERVAL YEAR TO MONTH": "ISO 8601, `P1Y2M`; `months` per column for a `bigint`",
     "NCHAR(10)": "with its trailing blanks",
+    "UROWID": f"{REREAD}: LogMiner was seen to show `Unsupported Type` in place of a value, which holds the table without it",
     "BOOLEAN": f"{REREAD}",
     "XMLTYPE": f"{REREAD}, as XMLSERIALIZE writes it; or with `large_objects: redo`, as LogMiner does",
     "JSON": f"{REREAD}, as JSON_SERIALIZE writes it",

@@ -8,10 +8,11 @@ from difflib import get_close_matches
 
 from pipelines.dictionary_table import DictionaryColumn, DictionaryTable
 from pipelines.errors import Finding
-from pipelines.table import ALL_COLUMNS, EXTENDED, PRIMARY, ColumnChoice, KeyPolicy, OracleType, TableId
+from pipelines.table import ALL_COLUMNS, EXTENDED, PRIMARY, ColumnChoice, KeyPolicy, OracleType, TableId, is_unshown
 
 Supported = Callable[[OracleType, str | int | None, ColumnChoice], str | None]  # (type, rule, ..) -> why not captured, or None
 
+MICROSECONDS = 6
 LONGEST_MINED_NAME_BYTES = 30
 WHOLE_ROWS_UNSUPPORTED = frozenset({"BOOLEAN", "JSON", "VECTOR", *EXTENDED.values()})  # the first three measured on 23ai
 MAYBE_IGNORED = frozenset({"BFILE", "NESTED TABLE", "VARRAY", "REF"})  # manuals of different releases name them as unsupported
@@ -209,8 +210,31 @@ def column_findings(
     for column in table.captured:
         reason = refused(column.type, rules.get(column.name))
         if reason is not None:
-            out = (
-                "" if column.name in table.key else "leave it out (`exclude` of the table, or `unsupported_columns: exclude`), "
-            )
-            cure = f"{out}drop or move the column, or remove {table.table} from `tables`"
+            again = "read its rows again (`unsupported_columns: reread`), " if is_reread(column, table) else ""
+            cure = f"{again}{leave_out(column, table)}drop or move the column, or remove {table.table} from `tables`"
             yield Finding(f"{table.table}.{column.name}", f"{column.type}: {reason}", cure)
+        else:
+            yield from unshown_values(column, table, rules.get(column.name))
+
+
+def is_reread(column: DictionaryColumn, table: DictionaryTable) -> bool:
+    return is_unshown(column.type.name) and not table.iot and not table.rereads_rows
+
+
+def leave_out(column: DictionaryColumn, table: DictionaryTable) -> str:
+    return "" if column.name in table.key else "leave it out (`exclude` of the table, or `unsupported_columns: exclude`), "
+
+
+def unshown_values(column: DictionaryColumn, table: DictionaryTable, rule: str | int | None) -> Iterator[Finding]:
+    """Warn of values that the redo or the lake's type cannot show, whether or not there are any yet."""
+    name, type_ = f"{table.table}.{column.name}", column.type
+    if type_.name == "UROWID" and not table.rereads_rows:
+        what = "UROWID: LogMiner was seen to show `Unsupported Type` in place of a value, which would hold the table"
+        again = "read its rows again (`unsupported_columns: reread`), " if is_reread(column, table) else ""
+        yield Finding(name, what, f"{again}{leave_out(column, table)}or wait for such a row", "warning")
+    is_moment = type_.name.startswith("TIMESTAMP") and rule is None
+    if (is_moment or rule == "microseconds") and (type_.scale or 0) > MICROSECONDS:
+        what = f"{type_}: the lake's type has microseconds, and a value with a fraction below one holds the table"
+        other = ", or `truncate`" if is_moment else ""
+        cure = f"nothing, if no value has one; else declare the column under `columns` as `string`, which keeps it{other}"
+        yield Finding(name, what, cure, "warning")

@@ -121,6 +121,7 @@ CASES: tuple[Case, ...] = (
         (
             f"INSERT INTO {{table}} VALUES (2, UNISTR('{NATIONAL}'), UNISTR('\\D83D\\DE00'))",
             "INSERT INTO {table} VALUES (3, RPAD(UNISTR('\\00E9'), 1000, UNISTR('\\00E9')), NULL)",
+            "INSERT INTO {table} VALUES (4, N'C:\\temp\\0041', N'a')",
             "UPDATE {table} SET code = N'b', text = NULL WHERE id = 1",
         ),
     ),
@@ -163,16 +164,31 @@ CASES: tuple[Case, ...] = (
         "Do intervals and ROWIDs return exactly?",
         (
             "CREATE TABLE {table} (id NUMBER(9) PRIMARY KEY, ds INTERVAL DAY(4) TO SECOND(9), "
-            "ym INTERVAL YEAR(4) TO MONTH, r ROWID, u UROWID)",
+            "ym INTERVAL YEAR(4) TO MONTH, r ROWID)",
             ALL_COLUMNS,
             "INSERT INTO {table} VALUES (1, INTERVAL '5 04:03:02.123456789' DAY TO SECOND(9), "
-            "INTERVAL '12-03' YEAR TO MONTH, 'AAAR3sAAEAAAACXAAA', 'AAAR3sAAEAAAACXAAA')",
+            "INTERVAL '12-03' YEAR TO MONTH, 'AAAR3sAAEAAAACXAAA')",
         ),
         (
+            "INSERT INTO {table} (id, ds) VALUES (4, INTERVAL '1' DAY)",
             "INSERT INTO {table} (id, ds) VALUES (2, INTERVAL '-1 02:03:04.5' DAY TO SECOND)",
             "INSERT INTO {table} (id, ym) VALUES (3, INTERVAL '-1-02' YEAR TO MONTH)",
             "UPDATE {table} SET ds = NULL, r = 'AAAR3sAAEAAAACXAAB' WHERE id = 1",
         ),
+    ),
+    Case(
+        "RLT_UROWIDS",
+        "Are rows with a UROWID read again, whatever LogMiner shows of it?",
+        (
+            "CREATE TABLE {table} (id NUMBER(9) PRIMARY KEY, u UROWID)",
+            ALL_COLUMNS,
+            "INSERT INTO {table} VALUES (1, 'AAAR3sAAEAAAACXAAA')",
+        ),
+        (
+            "INSERT INTO {table} VALUES (2, 'AAAR3sAAEAAAACXAAA')",
+            "UPDATE {table} SET u = 'AAAR3sAAEAAAACXAAB' WHERE id = 1",
+        ),
+        settings={"unsupported_columns": "reread"},
     ),
     Case(
         "RLT_TRANSACTIONS",

@@ -50,7 +50,7 @@ def states(pipeline: Any) -> dict[str, str]:
 READINGS = {
     "23ai": {},
     "placeholder ROWIDs, and rows with objects UNSUPPORTED": {"lob_rows_without_rowid": True, "object_rows": "unsupported"},
-    "as on 26ai": {"lob_rows": "statement"},
+    "as on 26ai": {"lob_rows": "statement", "urowids": "unsupported"},
 }
 
 
@@ -232,3 +232,31 @@ def test_an_altered_type_holds_its_tables_until_their_next_snapshot(shop: Shop, 
     caught_up(shop, pipeline, no_spark)
     assert differences(shop, pipeline) == {}
     assert set(states(pipeline).values()) == {"live"}
+
+
+@pytest.mark.parametrize("shop", [{"urowids": "unsupported"}], indirect=True)
+def test_a_urowid_that_logminer_does_not_show_holds_its_table_until_its_rows_are_read_again(shop: Shop, no_spark: str) -> None:
+    def pointers(name: str, **entry: Any) -> Any:
+        folders = {kind: str(shop.folder / name / kind) for kind in ("landing", "lake")}
+        return shop.pipeline(name=name, tables=[{"table": "SHOP.POINTERS", **entry}], **folders)
+
+    pipelines = {
+        "by_text": pointers("by_text"),
+        "left_out": pointers("left_out", exclude=["V"]),
+        "not_shown": pointers("not_shown", unsupported_columns="exclude"),
+    }
+    for pipeline in pipelines.values():
+        steps.take_snapshot(pipeline, source=shop.params, spark=no_spark)
+    shop.run_sql("UPDATE pointers SET name = 'b' WHERE id = 1", "UPDATE pointers SET v = 'AAAR3sAAEAAAACXAAB' WHERE id = 2")
+    for pipeline in pipelines.values():
+        caught_up(shop, pipeline, no_spark)
+    found = {name: steps.read_status(pipeline).tables[0] for name, pipeline in pipelines.items()}
+
+    assert {name: table.state for name, table in found.items()} == {"by_text": "held", "left_out": "live", "not_shown": "live"}
+    assert "column V: UROWID written as UNSUPPORTED" in (found["by_text"].error or "")
+    cured = pointers("by_text", unsupported_columns="reread")
+    steps.take_snapshot(cured, ("SHOP.POINTERS",), replace=True, source=shop.params, spark=no_spark)
+    shop.run_sql("UPDATE pointers SET v = 'AAAR3sAAEAAAACXAAC' WHERE id = 3", "INSERT INTO pointers VALUES (9, 'c', NULL)")
+    caught_up(shop, cured, no_spark)
+    assert states(cured) == {"SHOP.POINTERS": "live"}
+    assert differences(shop, cured) == {}

@@ -94,6 +94,8 @@ def why_refused(oracle_type: OracleType, rule: TypeRule = None, choice: ColumnCh
     if oracle_type.name in unshown.NAMES and choice.unsupported != "reread" and not is_assembled:
         other = ", or `large_objects: redo`," if oracle_type.name in DOCUMENTS else ""
         return f"its changes are captured with `unsupported_columns: reread`{other} only"
+    if oracle_type.name == "UROWID" and choice.unsupported == "exclude":
+        return "LogMiner may show `Unsupported Type` in place of a value"
     try:
         target_type(oracle_type, rule)
     except RedolakeError as error:

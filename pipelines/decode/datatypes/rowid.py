@@ -1,4 +1,8 @@
-"""Columns of type ROWID and UROWID: addresses of rows, as text. An application stored them; they are not the row's own."""
+"""Columns of type ROWID and UROWID: addresses of rows, as text. An application stored them; they are not the row's own.
+
+Releases were seen to write `Unsupported Type` in place of a UROWID. That is refused as a value; with
+`unsupported_columns: reread` the changed rows are read again.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Redo forms of some releases: parallel DML, undo rows first, late rows, incomplete XIDs."""
+"""Redo forms of some releases: parallel DML, undo rows first, late rows, incomplete XIDs; values as published."""
 
 from __future__ import annotations
 
@@ -342,3 +342,143 @@ def test_a_slot_is_reused_with_a_higher_sequence_and_containers_can_share_an_xid
     assert len(ours) == len(set(ours)) == 30
     assert len({xid[:2] for xid in ours}) == 2
     assert set(roots) < set(ours)
+
+
+# What others have published from real databases, mostly 26ai.
+PUBLISHED = {
+    "whole_seconds": "point",
+    "interval_digits": "declared",
+    "national_text": "plain",
+    "urowids": "unsupported",
+    "null_updates": "all",
+    "young_columns": "null",
+    "lob_rows": "statement",
+    "null_lobs": "empty",
+    "lob_updates": "apart",
+    "placeholders_have_segment": False,
+    "guard_bytes": 513,
+    "renames_guards": True,
+}
+
+
+@pytest.fixture(scope="module")
+def published():
+    with standin(**PUBLISHED) as running:
+        yield running
+
+
+def statements_of(oracle, *changes, table="T", columns="sql_redo"):
+    """Run the changes, and return what LogMiner shows of their rows in the table."""
+    since = logs_of(oracle)
+    with oracle.connect("SHOP") as shop:
+        run(shop, *changes)
+        shop.commit()
+    logs_of(oracle)
+    with oracle.connect(oracle.capture_user) as miner:
+        run(miner, "ALTER SESSION SET NLS_TIMESTAMP_FORMAT = 'SYYYY-MM-DD HH24:MI:SS.FF9' NLS_DATE_FORMAT = 'YYYY-MM-DD'")
+        add(miner, *(name for name in archived(miner) if name not in since))
+        start(miner)
+        sql = f"SELECT {columns} FROM v$logmnr_contents WHERE table_name = :name AND operation_code IN (1, 2, 3)"
+        return query(miner, sql, name=table)
+
+
+def create(oracle, table, columns):
+    with oracle.connect("SHOP") as shop:
+        run(
+            shop,
+            f"CREATE TABLE {table} (id NUMBER PRIMARY KEY, {columns})",
+            f"ALTER TABLE {table} ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
+        )
+
+
+def test_an_update_of_null_to_null_has_every_column_in_set(published):
+    create(published, "nulls", "col_a VARCHAR2(20), col_b NUMBER, col_c VARCHAR2(20)")
+    *_, (update,) = statements_of(
+        published, "INSERT INTO nulls VALUES (2, 'x', 999, NULL)", "UPDATE nulls SET col_c = NULL WHERE id = 2", table="NULLS"
+    )
+
+    assert update == (
+        """update "SHOP"."NULLS" set "ID" = '2', "COL_A" = 'x', "COL_B" = '999', "COL_C" = NULL """
+        """where "ID" = '2' and "COL_A" = 'x' and "COL_B" = '999' and "COL_C" IS NULL"""
+    )
+
+
+def test_a_column_younger_than_its_row_is_null_in_where(published):
+    create(published, "young", "name VARCHAR2(20)")
+    rows = statements_of(
+        published,
+        "INSERT INTO young VALUES (1, 'a')",
+        "ALTER TABLE young ADD (email VARCHAR2(200))",
+        "UPDATE young SET name = 'b'",
+        "DELETE FROM young",
+        table="YOUNG",
+    )
+
+    assert [text for (text,) in rows[1:]] == [
+        """update "SHOP"."YOUNG" set "NAME" = 'b' where "ID" = '1' and "NAME" = 'a' and "EMAIL" IS NULL""",
+        """delete from "SHOP"."YOUNG" where "ID" = '1' and "NAME" = 'b' and "EMAIL" IS NULL""",
+    ]
+
+
+def test_large_objects_begin_empty_and_come_after_the_columns(published):
+    create(published, "papers", "col_label VARCHAR2(20), col_clob CLOB, col_blob BLOB")
+    rows = statements_of(
+        published,
+        "INSERT INTO papers VALUES (1, 'a', NULL, NULL)",
+        "UPDATE papers SET col_label = 'updated', col_clob = 'Updated text'",
+        "UPDATE papers SET col_clob = NULL, col_blob = NULL",
+        "UPDATE papers SET col_clob = 'Short', col_blob = HEXTORAW('aabb')",
+        table="PAPERS",
+        columns="sql_redo, row_id, data_objd#",
+    )
+
+    where = """ where "ID" = '1' and "COL_LABEL" = '"""
+    assert [text for text, *_ in rows] == [
+        """insert into "SHOP"."PAPERS"("ID","COL_LABEL","COL_CLOB","COL_BLOB") values ('1','a',EMPTY_CLOB(),EMPTY_BLOB())""",
+        f"""update "SHOP"."PAPERS" set "COL_CLOB" = NULL, "COL_BLOB" = NULL{where}a'""",
+        f"""update "SHOP"."PAPERS" set "COL_LABEL" = 'updated'{where}a'""",
+        f"""update "SHOP"."PAPERS" set "COL_CLOB" = 'Updated text'{where}updated'""",
+        f"""update "SHOP"."PAPERS" set "COL_CLOB" = NULL, "COL_BLOB" = NULL{where}updated'""",
+        f"""update "SHOP"."PAPERS" set "COL_CLOB" = EMPTY_CLOB(), "COL_BLOB" = EMPTY_BLOB(){where}updated'""",
+        f"""update "SHOP"."PAPERS" set "COL_CLOB" = 'Short', "COL_BLOB" = HEXTORAW('aabb'){where}updated'""",
+    ]
+    without = [row_id == "A" * 18 for _, row_id, _ in rows]
+    assert without == [True, False, True, False, False, True, False]
+    assert [segment == 0 for *_, segment in rows] == without
+
+
+def test_values_are_written_as_published(published):
+    create(
+        published,
+        "forms",
+        "t TIMESTAMP(6), d INTERVAL DAY(2) TO SECOND(6), e INTERVAL DAY(2) TO SECOND(6), y INTERVAL YEAR(4) TO MONTH, "
+        "n NVARCHAR2(20), o NVARCHAR2(20), r ROWID, u UROWID",
+    )
+    ((insert,),) = statements_of(
+        published,
+        """INSERT INTO forms VALUES (1, TIMESTAMP '2020-02-01 00:00:00', INTERVAL '1 02:03:04.567' DAY TO SECOND,
+            INTERVAL '1' DAY, INTERVAL '1234-05' YEAR(4) TO MONTH, 'unicode text', UNISTR('a\\BCC0'), 'AAAT+SAAAAAADxGAAA',
+            'AAAT+SAAAAAADxGAAA')""",
+        table="FORMS",
+    )
+
+    assert insert.partition(" values ")[2] == (
+        "('1',TO_TIMESTAMP(' 2020-02-01 00:00:00.'),TO_DSINTERVAL('+01 02:03:04.567000'),TO_DSINTERVAL('+01 00:00:00.'),"
+        "TO_YMINTERVAL('+1234-05'),'unicode text',UNISTR('a\\BCC0'),'AAAT+SAAAAAADxGAAA',Unsupported Type)"
+    )
+
+
+def test_the_guard_gets_the_name_of_its_place_when_a_column_before_it_is_dropped(published):
+    create(published, "guarded", "name VARCHAR2(20), val NUMBER")
+    with published.connect("SHOP") as shop:
+        run(
+            shop,
+            "ALTER TABLE guarded ADD (extra VARCHAR2(50))",
+            "ALTER TABLE guarded ADD (score NUMBER DEFAULT 0)",
+            "ALTER TABLE guarded DROP COLUMN extra",
+        )
+        columns = "SELECT column_name, segment_column_id, data_length FROM all_tab_cols WHERE table_name = 'GUARDED'"
+        found = query(shop, f"{columns} ORDER BY segment_column_id")
+
+    assert [name for name, *_ in found] == ["ID", "NAME", "VAL", "SYS_NC00004$", "SCORE"]
+    assert found[3][1:] == (4, 513)

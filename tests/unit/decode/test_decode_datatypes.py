@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.decode.datatypes import FAMILIES, family_of, spark_ddl_type, target_type
+from pipelines.decode.datatypes import FAMILIES, family_of, spark_ddl_type, target_type, why_refused
 from pipelines.decode.datatypes.datetime import datetime_text
 from pipelines.decode.datatypes.number import number_text
 from pipelines.errors import ConfigurationError, SchemaConflict
 from pipelines.redo import Encoding
-from pipelines.table import OracleType
+from pipelines.table import ColumnChoice, OracleType
 from tests.unit.decode.redo_text import TYPES, datetime_bytes, number, number_bytes
 
 WIDE = Context(prec=400)
@@ -488,3 +488,10 @@ def test_internal_bytes_from_oracle(oracle_type, octets, rule, value):
     made = family_of(oracle_type).internal(pa.array([bytes.fromhex(octets)]), target, Encoding(), rule)
 
     assert (made.values.to_pylist(), dict(made.refused)) == ([value], {})
+
+
+def test_a_urowid_is_left_out_with_the_types_that_the_redo_does_not_show_and_else_captured():
+    choices = [ColumnChoice(unsupported=one) for one in ("refuse", "exclude", "reread")]
+    refused = {one.unsupported: why_refused(OracleType("UROWID"), None, one) for one in choices}
+
+    assert {one for one, why in refused.items() if why} == {"exclude"}

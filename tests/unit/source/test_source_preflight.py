@@ -331,6 +331,44 @@ def test_a_table_that_logminer_does_not_show_is_accepted_where_its_rows_are_read
     assert [f.severity for f in findings(probed) if f.severity == "error"], "without the setting it is refused"
 
 
+POINTER = DictionaryColumn("PLACE", OracleType("UROWID"), 4, 4, True)
+
+
+def test_a_urowid_is_told_of_before_its_first_value_with_what_reads_it():
+    probed = with_table(columns=(*TABLE.columns, POINTER))
+    (warned,) = findings(probed)
+    (of_index,) = findings(with_table(columns=(*TABLE.columns, POINTER), iot=True, parts=(Part(8),)))
+
+    assert (warned.subject, warned.severity) == ("SHOP.ORDERS.PLACE", "warning")
+    assert "Unsupported Type" in warned.what
+    assert "`unsupported_columns: reread`" in warned.cure
+    assert "reread" not in of_index.cure  # by ROWID, which its rows do not have
+    for choice in (REREAD, ColumnChoice(("PLACE",))):
+        assert [f.severity for f in findings(probed, ConfiguredTable(ORDERS, choice=choice))] == ["note"], choice
+
+
+BELOW_THE_MICROSECOND = {
+    "TIMESTAMP(7)": (OracleType("TIMESTAMP", scale=7), None, "`truncate`"),
+    "TIMESTAMP(9)": (OracleType("TIMESTAMP", scale=9), None, "`truncate`"),
+    "with a zone": (OracleType("TIMESTAMP WITH TIME ZONE", scale=9), None, "`truncate`"),
+    "local": (OracleType("TIMESTAMP WITH LOCAL TIME ZONE", scale=8), None, "`truncate`"),
+    "an interval as a number": (OracleType("INTERVAL DAY TO SECOND", scale=7), "microseconds", "`string`"),
+    "an interval as text": (OracleType("INTERVAL DAY TO SECOND", scale=9), None, None),
+    "kept as text": (OracleType("TIMESTAMP", scale=9), "string", None),
+    "truncated": (OracleType("TIMESTAMP", scale=9), "truncate", None),
+    "TIMESTAMP(6)": (OracleType("TIMESTAMP", scale=6), None, None),
+}
+
+
+@pytest.mark.parametrize(("type_", "rule", "cure"), BELOW_THE_MICROSECOND.values(), ids=BELOW_THE_MICROSECOND)
+def test_digits_that_the_lake_cannot_hold_are_told_of_before_the_first_row(type_, rule, cure):
+    probed = with_table(columns=(*TABLE.columns, DictionaryColumn("AT", type_, 4, 4, True)))
+    found = findings(probed, ConfiguredTable(ORDERS, {} if rule is None else {"AT": rule}))
+
+    assert [(f.subject, f.severity) for f in found] == ([("SHOP.ORDERS.AT", "warning")] if cure else [])
+    assert all(cure in f.cure and "`string`" in f.cure for f in found)
+
+
 def test_documents_can_be_assembled_with_a_warning_or_left_out():
     probed = with_table(columns=(*TABLE.columns, XML, XML_STORED))
     captured = findings(probed, ConfiguredTable(ORDERS, choice=REDO))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from standin.engine.masks import Moment, compile_mask
 from standin.interface import OraError
-from standin.logminer.literals import Nls, literal_of, number_text
+from standin.logminer.literals import Forms, Nls, literal_of, number_text
 from standin.model import SqlType
 
 PINNED = Nls(
@@ -71,6 +71,10 @@ VALUES = {
     "TIMESTAMP": ("TIMESTAMP", PINNED, "787e031d021f01075bca00", "TO_TIMESTAMP('2026-03-29 01:30:00.123456000')"),
     "TIMESTAMP without fraction": ("TIMESTAMP", PINNED, "787e031d021f01", "TO_TIMESTAMP('2026-03-29 01:30:00.000000000')"),
     "TIMESTAMP by default": ("TIMESTAMP", Nls(), "787e031d021f01075bca00", "TO_TIMESTAMP('29-MAR-26 01.30.00.123456 AM')"),
+    "no fraction by default": ("TIMESTAMP", Nls(), "787e031d021f01", "TO_TIMESTAMP('29-MAR-26 01.30.00 AM')"),
+    "no fraction where the mask has FF": (
+        "TIMESTAMP", Nls("", "YYYY-MM-DD HH24:MI:SS.FF"), "787e031d021f01", "TO_TIMESTAMP('2026-03-29 01:30:00.')",
+    ),
     "offset is added to UTC": (
         "TIMESTAMP WITH TIME ZONE", PINNED, "787e031c1501011dcd6500195a",
         "TO_TIMESTAMP_TZ('2026-03-29 01:30:00.500000000 +05:30')",
@@ -99,6 +103,20 @@ VALUES = {
 @pytest.mark.parametrize(("kind", "nls", "raw", "text"), VALUES.values(), ids=VALUES)
 def test_a_value_is_written_by_type_and_nls_settings(kind, nls, raw, text):
     assert literal_of(SqlType(kind, scale=None), nls)(bytes.fromhex(raw)) == text
+
+
+# What follows the seconds where the mask has FF9.
+WHOLE_SECONDS = {"zeros": ".000000000", "point": ".", "none": ""}
+
+
+@pytest.mark.parametrize(("form", "shown"), WHOLE_SECONDS.items())
+def test_the_form_of_a_moment_without_a_fraction_is_an_option(form, shown):
+    whole = {"TIMESTAMP": "787e031d021f01", "TIMESTAMP WITH TIME ZONE": "787e031c15010100000000195a"}
+    forms = Forms(whole_seconds=form)
+
+    texts = [literal_of(SqlType(kind, scale=3), PINNED, forms)(bytes.fromhex(raw)) for kind, raw in whole.items()]
+
+    assert texts == [f"TO_TIMESTAMP('2026-03-29 01:30:00{shown}')", f"TO_TIMESTAMP_TZ('2026-03-29 01:30:00{shown} +05:30')"]
 
 
 def test_long_national_text_is_a_chain_of_unistr():
