@@ -125,7 +125,8 @@ class Pipeline(Settings):
     unsupported_columns: UnsupportedColumns = Field(
         "refuse",
         description="tables with a column of a type that the redo does not show: `refuse` them, `exclude` the column, or "
-        "`reread` each changed row whole from the table (XMLTYPE, JSON, LONG, LONG RAW, VECTOR, BOOLEAN, UROWID, object types, VARRAY)",
+        "`reread` each changed row whole from the table (XMLTYPE, JSON, LONG, LONG RAW, VECTOR, BOOLEAN, UROWID, object types, "
+        "VARRAY)",
     )
     readers: Readers = Field(
         "spark",
