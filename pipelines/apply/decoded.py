@@ -199,7 +199,7 @@ def _value(column: TargetColumn, version: TableVersion, translation: Translation
     rows."""
     if column.id == ROWID_COLUMN or any(known.id == column.id for known in version.columns):
         return F.col(f"{side}{column.id}")
-    return F.expr(translation.literal(column.default, column.type))
+    return F.lit(column.default).cast(column.type)
 
 
 def _of_unfilled(version: TableVersion, target: Target) -> Expression:

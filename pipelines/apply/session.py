@@ -10,10 +10,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
-from pyspark.sql import SparkSession
+from pyspark.errors import AnalysisException
+from pyspark.sql import Row, SparkSession
 
 from pipelines.apply.java_names import remember_java_names
+from pipelines.errors import ConfigurationError, Finding
 from pipelines.runtime import class_archive, prepare_this_process, spark_jars
+from pipelines.spark_settings import AS_WRITTEN
 
 DELTA = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
@@ -65,8 +68,9 @@ ONE_TASK = {
 
 
 def spark_conf(extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return the settings to start Spark with (spark-submit, Connect server, local session); `extra` wins."""
-    settings = {**DELTA, **S3, **s3_endpoint(os.environ), **SERVER, **SESSION, **(extra or {})}
+    """Return the settings to start Spark with (spark-submit, Connect server, local session); `extra` wins, but over
+    AS_WRITTEN."""
+    settings = {**DELTA, **S3, **s3_endpoint(os.environ), **SERVER, **SESSION, **(extra or {}), **AS_WRITTEN}
     for name in (JAVA_OPTIONS, EXECUTOR_JAVA_OPTIONS):
         given = settings.get(name, "")
         settings[name] = given if "DontCompileHugeMethods" in given else f"{given} {COMPILES_ALL}".strip()
@@ -106,6 +110,7 @@ def open_session(
         session = SparkSession.builder.remote(master_or_remote or "sc://localhost").create()
         for key, value in {**SESSION, **_runtime(conf or {})}.items():
             session.conf.set(key, value)
+        read_as_written(session)
         return session
     builder = SparkSession.builder.appName("redolake")
     if mode == "local":
@@ -120,7 +125,30 @@ def open_session(
     session = builder.getOrCreate()
     if not is_connect(session):  # Spark's own settings may ask for a Connect session here too
         remember_java_names(session)
+    read_as_written(session)
     return session
+
+
+def read_as_written(session: SparkSession) -> None:
+    """Make the session read names and texts as they are written. Raise ConfigurationError if it would still replace ${..}, by
+    which a name or a DEFAULT of the source could read this machine's environment."""
+    for name, value in AS_WRITTEN.items():
+        try:
+            session.conf.set(name, value)
+            found = session.conf.get(name)
+        except AnalysisException as refused:
+            found = str(refused).partition("\n")[0]
+        if found != value:
+            cure = f"let the session set {name} to {value}: see the settings and plugins that Spark is started with"
+            raise ConfigurationError([Finding("Spark's session", f"{name} is not {value}: {found}", cure)])
+
+
+def run_sql(session: SparkSession, statement: str) -> list[Row]:
+    """Run a statement whose names and texts were quoted by `delta.quoting`. Raise ConfigurationError if the session would read
+    them otherwise, whoever has changed it meanwhile."""
+    if "$" in statement or "\\" in statement:
+        read_as_written(session)
+    return session.sql(statement).collect()
 
 
 @contextmanager

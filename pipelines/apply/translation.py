@@ -20,13 +20,11 @@ Decode = Callable[[DataFrame, TableVersion, Rules, Mapping[str, int] | None, Col
 @dataclass(frozen=True, slots=True)
 class Translation:
     """`decode_pieces` decodes rows about large objects and adds what they do to one (apply.decoded.PIECE). `spark_type` returns
-    DDL text, e.g. decimal(10,2); `literal` turns (neutral text or None, that type) into Spark SQL; `cast_text` turns text, as
-    redo would show the value, into a struct of `value` and `refused`, a reason or null. `read_text` reads bytes in the
-    database's character set, or raises ValueError."""
+    DDL text, e.g. decimal(10,2); `cast_text` turns text, as redo would show the value, into a struct of `value` and `refused`, a
+    reason or null. `read_text` reads bytes in the database's character set, or raises ValueError."""
 
     decode: Decode
     decode_pieces: Decode
     spark_type: Callable[[OracleType, TypeRule], str]
-    literal: Callable[[str | None, str], str]
     cast_text: Callable[[Expression, OracleType, TypeRule], Expression]
     read_text: Callable[[bytes], str]

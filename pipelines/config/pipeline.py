@@ -19,6 +19,7 @@ from pipelines.config.values import Bytes, Properties, Settings, UnsupportedColu
 from pipelines.ddl_policies import DdlPolicies
 from pipelines.filesystem import CREATES_ONCE, protocol_of
 from pipelines.paths import crowded_out, unfit_place
+from pipelines.spark_settings import AS_WRITTEN
 from pipelines.table import NOT_RENAMED, ColumnChoice, LargeObjects, Renamed, TableId
 from pipelines.target_options import Deletes, MetadataName, Names, Readers, TargetOptions
 
@@ -71,13 +72,26 @@ class SparkSettings(Settings):
     )
     connection: str = Field("spark_default", description="Airflow connection id of the cluster or the Connect server")
     master: str = Field("local[2]", description="for `redolake run` and `verify` in one process")
-    conf: dict[str, str] = Field(default_factory=dict, description="more Spark settings, passed on unchanged")
+    conf: dict[str, str] = Field(
+        default_factory=dict, description=f"more Spark settings, passed on unchanged; not {' or '.join(AS_WRITTEN)}"
+    )
     tables_at_once: int = Field(
         2,
         ge=1,
         le=64,
         description="tables of a batch that are merged side by side; more of them help where the driver has more cores",
     )
+
+    @field_validator("conf")
+    @classmethod
+    def names_are_read_as_written(cls, value: dict[str, str]) -> dict[str, str]:
+        for name in AS_WRITTEN.keys() & value.keys():
+            if value[name].strip().lower() != AS_WRITTEN[name]:
+                raise ValueError(
+                    f"{name} stays {AS_WRITTEN[name]}: with it, names and DEFAULTs of the source could read the environment of "
+                    "Spark's driver, or end their own text"
+                )
+        return value
 
 
 class Retry(Settings):

@@ -19,6 +19,7 @@ from typing import Any
 
 from rich.console import Console
 
+from pipelines.apply.delta.quoting import table_at
 from pipelines.apply.session import JAVA_OPTIONS, end_connect, open_session
 from pipelines.job.connect_server import server_command
 from pipelines.runtime import class_archive, environment
@@ -76,27 +77,27 @@ def run_batch(remote: str, folder: Path) -> None:
 
 
 def run_queries(spark: Any, folder: Path) -> None:
-    landed, target = folder / "landed", folder / "target"
+    landed, target = folder / "landed", table_at(str(folder / "target"))
     spark.range(100).selectExpr("id", "id % 7 AS k", "CAST(id AS STRING) AS v", "CAST(id AS DECIMAL(22,1)) AS n").write.parquet(
         str(landed)
     )
     rows = spark.read.schema("id BIGINT, k BIGINT, v STRING, n DECIMAL(22,1)").parquet(str(landed))
     decoded = rows.mapInArrow(lambda batches: batches, rows.schema)
     decoded.createOrReplaceTempView("decoded")
-    spark.sql(f"CREATE TABLE delta.`{target}` (k BIGINT, v STRING, n DECIMAL(22,1)) USING delta").collect()
+    spark.sql(f"CREATE TABLE {target} (k BIGINT, v STRING, n DECIMAL(22,1)) USING delta").collect()
     net = "SELECT k, v, n FROM (SELECT *, row_number() OVER (PARTITION BY k ORDER BY id DESC) AS r FROM decoded) WHERE r = 1"
     spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW net AS {net}")
     for _ in range(2):
         spark.sql(
-            f"MERGE INTO delta.`{target}` AS t USING net AS s ON t.k = s.k WHEN MATCHED AND s.k = 3 THEN DELETE "
+            f"MERGE INTO {target} AS t USING net AS s ON t.k = s.k WHEN MATCHED AND s.k = 3 THEN DELETE "
             "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
         ).collect()
-    spark.sql(f"ALTER TABLE delta.`{target}` ADD COLUMNS (w TIMESTAMP)").collect()
-    sums = f"SELECT k, count(*), max(v), sum(n) FROM delta.`{target}` GROUP BY k ORDER BY k"
+    spark.sql(f"ALTER TABLE {target} ADD COLUMNS (w TIMESTAMP)").collect()
+    sums = f"SELECT k, count(*), max(v), sum(n) FROM {target} GROUP BY k ORDER BY k"
     spark.sql(
         f"WITH sums AS ({sums}) SELECT * FROM sums LEFT ANTI JOIN decoded USING (k) UNION ALL SELECT * FROM sums"
     ).toArrow()
-    spark.sql(f"DESCRIBE HISTORY delta.`{target}`").collect()
+    spark.sql(f"DESCRIBE HISTORY {target}").collect()
 
 
 def main() -> int:

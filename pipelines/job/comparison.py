@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 from pipelines.apply.comparison import CompareTask, Comparison
 from pipelines.apply.delta.compare import compare
 from pipelines.apply.failures import check_session, check_version
+from pipelines.apply.session import read_as_written
 from pipelines.errors import InvariantBroken, RedolakeError
 from pipelines.job.translation import TRANSLATION
 
@@ -20,6 +21,7 @@ def compare_tables(spark: SparkSession, tasks: Sequence[CompareTask]) -> tuple[C
 def compare_one(spark: SparkSession, task: CompareTask) -> Comparison:
     """Raise a typed error for what concerns the table alone, and any other one for a failed session."""
     try:
+        read_as_written(spark)
         return compare(spark, task, TRANSLATION)
     except RedolakeError:
         raise

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from pipelines import crash
 from pipelines.apply.context import MayCommit, Report, allow, silent
 from pipelines.apply.failures import check_answers, check_space
-from pipelines.apply.session import open_session
+from pipelines.apply.session import open_session, read_as_written
 from pipelines.errors import LandingConflict, RedolakeError, Terminal
 from pipelines.job.batch import run_batch
 from pipelines.job.snapshot import run_snapshot
@@ -27,6 +27,7 @@ from pipelines.records.job_spec import Result, Spec, decode_spec
 def run(spark: SparkSession, spec: Spec, report: Report = silent, may_commit: MayCommit = allow) -> Result:
     """Run the spec. `may_commit` is called before each commit and raises when another writer holds the lease."""
     try:
+        read_as_written(spark)
         if isinstance(spec, BatchSpec):
             return run_batch(spark, spec, report, may_commit)
         return run_snapshot(spark, spec, report, may_commit)

@@ -1,4 +1,4 @@
-"""Give apply the stages it does not import: how redo is decoded, and which types and literals Spark gets."""
+"""Give apply the stages it does not import: how redo is decoded, and which types Spark gets."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from pipelines.decode.choice import decoder
 from pipelines.decode.datatypes import family_of, spark_ddl_type, target_type
 from pipelines.decode.datatypes.character import CODECS, decode_text
 from pipelines.redo import Encoding
-from pipelines.schema.constant import spark_literal
 from pipelines.table import OracleType, Rules, TableVersion, TypeRule
 
 
@@ -28,7 +27,6 @@ def translation(encoding: Encoding, *, show_row_data: bool, single_quotes: bool 
         decode=decode,
         decode_pieces=partial(decode, pieces=True),
         spark_type=spark_ddl_type,
-        literal=spark_literal,
         cast_text=cast_text,
         read_text=partial(read_text, encoding),
     )

@@ -296,7 +296,8 @@ def rules(context: PipelineContext, table: TableId, versions: Sequence[TableVers
 
 
 def app_id(context: PipelineContext, table: TableId, resetlogs_id: int) -> str:
-    return f"{context.name}/{table}/{resetlogs_id}"
+    """Return the id by which a table's log knows our commits. Spark would replace ${..} in a setting's value."""
+    return f"{context.name}/{table}/{resetlogs_id}".replace("${", "$%7B")
 
 
 def incarnation_of(app: str) -> int:

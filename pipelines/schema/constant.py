@@ -42,14 +42,6 @@ def read_default(statement: DdlStatement, column: str, type_: OracleType) -> str
     return fitted
 
 
-def spark_literal(default: str | None, spark_type: str) -> str:
-    """Return neutral text as Spark SQL of a type, e.g. CAST('5' AS DECIMAL(10,2))."""
-    if default is None:
-        return f"CAST(NULL AS {spark_type})"
-    escaped = default.replace("\\", "\\\\").replace("'", "\\'")
-    return f"CAST('{escaped}' AS {spark_type})"
-
-
 def _literal(statement: DdlStatement) -> Constant | None:
     if statement.take("("):
         inner = _literal(statement)

@@ -22,8 +22,8 @@ METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 
 
 def text_of(metadata: Mapping[str, object]) -> str:
-    """Return the user metadata of our commits; it begins with OURS."""
-    return json.dumps({"redolake": dict(metadata)}, sort_keys=True)
+    """Return the user metadata of our commits; it begins with OURS. Spark would replace ${..} in a setting's value."""
+    return json.dumps({"redolake": dict(metadata)}, sort_keys=True).replace("$", "\\u0024")
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,11 +21,11 @@ from pipelines.apply.commit_ranges import CommitRange
 from pipelines.apply.context import ApplyContext
 from pipelines.apply.delta.commit import Tag, described, tagged
 from pipelines.apply.delta.features import Feature, enabling, feature_of_name, feature_of_type, has_feature
-from pipelines.apply.delta.quoting import quoted, table_at, text_literal
+from pipelines.apply.delta.quoting import quoted, table_at, text_literal, typed_literal
 from pipelines.apply.delta.rewrite import rewrite, widens
 from pipelines.apply.delta.schema import TargetColumn, check_columns, field_of, has_rowid, named, refuse_conflict
 from pipelines.apply.delta.table import DeltaTable
-from pipelines.apply.translation import Translation
+from pipelines.apply.session import run_sql
 from pipelines.errors import SchemaConflict
 from pipelines.lake_rules import LakeColumn, folded, mapping_conflicts, name_conflicts, not_in_a_path
 from pipelines.records.batch_spec import ColumnChange, TableTask
@@ -64,7 +64,7 @@ class Evolution:
 
 
 def running(statement: str) -> Commit:
-    return lambda session: session.sql(statement).collect()
+    return lambda session: run_sql(session, statement)
 
 
 def evolve(context: ApplyContext, table: DeltaTable, task: TableTask, commit_range: CommitRange) -> None:
@@ -82,7 +82,7 @@ def evolve(context: ApplyContext, table: DeltaTable, task: TableTask, commit_ran
             if done is not None and (scn, number) <= done:
                 continue
             follow_steps(evolution, run, number)
-        fill_defaults(table, steps, Tag(table.filling_id, scn, context.metadata), context.translation)
+        fill_defaults(table, steps, Tag(table.filling_id, scn, context.metadata))
     if done is None or done[0] <= last:  # a repeat may find the DDL of a later range followed: this one had no changes
         check_columns(version, task.rules, table.columns, context.translation)
 
@@ -251,7 +251,7 @@ def truncate(evolution: Evolution, step: ColumnChange) -> list[Commit]:
 
     def delete(described_session: SparkSession) -> None:
         with tagged(described_session, tag) as session:
-            session.sql(removal(table.path, evolution.task.options, step.scn)).collect()
+            run_sql(session, removal(table.path, evolution.task.options, step.scn))
 
     return [delete]
 
@@ -315,7 +315,7 @@ FOLLOW: Mapping[str, Callable[[Evolution, ColumnChange], list[Commit]]] = {
 }
 
 
-def fill_defaults(table: DeltaTable, steps: Sequence[ColumnChange], tag: Tag, translation: Translation) -> None:
+def fill_defaults(table: DeltaTable, steps: Sequence[ColumnChange], tag: Tag) -> None:
     """Write the default into rows older than ADD COLUMN: Oracle shows it there, and logs no change of these rows."""
     added = [
         (table.columns[s.column.id], s.default)
@@ -325,12 +325,12 @@ def fill_defaults(table: DeltaTable, steps: Sequence[ColumnChange], tag: Tag, tr
     if not added or (table.filled_to is not None and table.filled_to >= tag.version):
         return
     with tagged(table.spark, tag) as session:
-        session.sql(fill_sql(table.path, added, translation)).collect()
+        run_sql(session, fill_sql(table.path, added))
     table.refresh()
     crash.point("fill")
 
 
-def fill_sql(path: str, added: Sequence[tuple[TargetColumn, str]], translation: Translation) -> str:
+def fill_sql(path: str, added: Sequence[tuple[TargetColumn, str]]) -> str:
     """Return the UPDATE of all rows: each is older than the DDL, because the table's position is."""
-    values = ", ".join(f"{quoted(column.name)} = {translation.literal(default, column.type)}" for column, default in added)
+    values = ", ".join(f"{quoted(column.name)} = {typed_literal(default, column.type)}" for column, default in added)
     return f"UPDATE {table_at(path)} SET {values}"

@@ -18,6 +18,7 @@ from pipelines.apply.delta.quoting import quoted, table_at
 from pipelines.apply.delta.schema import TargetColumn
 from pipelines.apply.delta.table import DeltaTable
 from pipelines.apply.net import OBJECTS, REMOVE, UPSERT
+from pipelines.apply.session import run_sql
 from pipelines.target_options import DEFAULT, DELETED, Readers, TargetOptions
 
 DELETION_VECTORS = "spark.databricks.delta.merge.deletionVectors.persistent"
@@ -69,12 +70,12 @@ def merge(table: DeltaTable, net: DataFrame, has: NetColumns, tag: Tag, options:
     marks = marks_deleted(table, options.readers)
     if marks and table.log is not None and not has_feature(table.log, "deletionVectors"):
         with described(spark, tag.metadata) as session:
-            session.sql(f"ALTER TABLE {table_at(table.path)} {enabling('deletionVectors')}").collect()
+            run_sql(session, f"ALTER TABLE {table_at(table.path)} {enabling('deletionVectors')}")
         crash.point("feature")
     try:
         with tagged(spark, tag) as session:
             session.conf.set(DELETION_VECTORS, "true" if marks else "false")
-            answer = session.sql(merge_sql(table.path, view, columns, has, options)).collect()
+            answer = run_sql(session, merge_sql(table.path, view, columns, has, options))
     finally:
         spark.catalog.dropTempView(view)
     if not answer:  # Delta has this txn version already and skipped the commit

@@ -14,6 +14,7 @@ from pipelines.apply.context import MayCommit
 from pipelines.apply.delta.commit import described
 from pipelines.apply.delta.quoting import quoted, table_at
 from pipelines.apply.delta.table import DeltaTable
+from pipelines.apply.session import run_sql
 
 COLLATED = "string collate UTF8_BINARY"
 
@@ -27,6 +28,6 @@ def write_plain_types(table: DeltaTable, metadata: Mapping[str, object], may_com
     fields = table.rows.schema.fields
     columns = ", ".join(f"{quoted(field.name)} {field.dataType.simpleString()}" for field in fields)
     with described(table.spark, {**metadata, "schema": "plain types"}) as session:
-        session.sql(f"ALTER TABLE {table_at(table.path)} REPLACE COLUMNS ({columns})").collect()
+        run_sql(session, f"ALTER TABLE {table_at(table.path)} REPLACE COLUMNS ({columns})")
     table.refresh()
     crash.point("evolve")

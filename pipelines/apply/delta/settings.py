@@ -9,6 +9,7 @@ from pipelines.apply.context import MayCommit, allow
 from pipelines.apply.delta.commit import described
 from pipelines.apply.delta.quoting import quoted, table_at, text_literal
 from pipelines.apply.delta.table import DeltaTable
+from pipelines.apply.session import run_sql
 from pipelines.errors import SchemaConflict
 from pipelines.table import TableId
 from pipelines.target_options import TargetOptions
@@ -52,7 +53,7 @@ def settle(
                 cure=f"correct it in pipelines.yml and run `redolake resume {table_id}`",
                 table=table_id,
             )
-        detail = table.spark.sql(f"DESCRIBE DETAIL {table_at(table.path)}").collect()[0]
+        detail = run_sql(table.spark, f"DESCRIBE DETAIL {table_at(table.path)}")[0]
         if list(detail["clusteringColumns"]) != wanted:
             commit_setting(table, table_id, f"{alter} CLUSTER BY ({', '.join(map(quoted, wanted))})", metadata, may_commit)
 
@@ -70,6 +71,6 @@ def commit_setting(
 ) -> None:
     may_commit()
     with described(table.spark, {**metadata, "table": str(table_id), "settings": statement}) as session:
-        session.sql(statement).collect()
+        run_sql(session, statement)
     table.refresh()
     crash.point("settings")

@@ -1,0 +1,159 @@
+"""Names, defaults and comments of the source are data for Spark: nothing in them is replaced, run or cut."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from pipelines.apply.delta.commit import Tag, tagged
+from pipelines.apply.delta.log import read_log
+from pipelines.apply.delta.quoting import quoted, text_literal, typed_literal
+from pipelines.apply.session import AS_WRITTEN, read_as_written, run_sql, session_like
+from pipelines.errors import ConfigurationError
+from pipelines.job.batch import run_batch
+from pipelines.job.job import run
+from pipelines.job.snapshot import run_snapshot
+from pipelines.records.batch_spec import ColumnChange
+from pipelines.table import Column, OracleType, TableId
+from tests.integration.spark.landing import land
+from tests.integration.spark.redo_rows import committed, of_table
+from tests.integration.spark.specs import ID, batch_spec, snapshot_spec, task, version
+
+pytestmark = pytest.mark.spark
+
+SECRET = "${env:PATH}"
+HOSTILE = [
+    SECRET, "${PATH}", "${system:java.home}", "${spark:spark.master}", "${user}", "${env:PATH", "$", "$$", "a$b",
+    "'", "''", "'); DROP TABLE t; --", '"', "`", "``", "\\", "\\'", "\\\\", "\\u0041", "\\u0024{env:PATH}", "\\x41", "\\101",
+    "\\%_", "a\nb", "a\r\nb", "\t\b\x1a", "a\0b", "/* x */ -- y", ":a ? @b", "\u2028", "\U0001f600", "ü\u0301", " ", "R'x'",
+]  # fmt: skip
+TEXTS = st.lists(st.sampled_from([*"$'\\{}`\"u0041\0\n :", "env:PATH", "${"]), max_size=12).map("".join) | st.text(
+    st.characters(exclude_categories=["Cs"]), max_size=20
+)
+
+
+@pytest.fixture
+def substituting(spark: Any) -> Iterator[Any]:
+    """The session as somebody else has set it meanwhile."""
+    for name in AS_WRITTEN:
+        spark.conf.set(name, "true")
+    yield spark
+    read_as_written(spark)
+
+
+def read_back(spark: Any, texts: list[str]) -> list[str]:
+    literals = [text_literal(text) for text in texts] + [typed_literal(text, "string") for text in texts]
+    (row,) = run_sql(spark, f"SELECT {', '.join(literals)}")
+    assert list(row[: len(texts)]) == list(row[len(texts) :])
+    return list(row[: len(texts)])
+
+
+def test_spark_reads_hostile_texts_and_names_as_they_are_written(substituting: Any) -> None:
+    spark = substituting
+
+    assert read_back(spark, HOSTILE) == HOSTILE
+
+    names = [name for name in HOSTILE if "\0" not in name]
+    frame = spark.createDataFrame([tuple(names)], [f"c{n}" for n in range(len(names))]).toDF(*names)
+    (row,) = frame.select(*map(quoted, names)).collect()
+    assert list(row) == names
+    frame.createOrReplaceTempView("hostile")
+    (found,) = run_sql(spark, f"SELECT {', '.join(f't.{quoted(name)} AS {quoted(name)}' for name in names)} FROM hostile AS t")
+    assert found.asDict() == dict(zip(names, names, strict=True))
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@given(texts=st.lists(TEXTS, min_size=20, max_size=40))
+def test_spark_reads_any_text_as_it_is_written(spark: Any, texts: list[str]) -> None:
+    assert read_back(spark, texts) == texts
+
+
+def test_a_table_whose_names_defaults_and_comments_name_variables_has_them_as_they_are(
+    substituting: Any, tmp_path: Path
+) -> None:
+    spark = substituting
+    table = TableId(SECRET, SECRET)
+    named = Column(2, SECRET, OracleType("VARCHAR2", length=100), 2)
+    added = Column(3, f"{SECRET}`' \\u0041", OracleType("VARCHAR2", length=100), 3)
+    versions = (version(table, columns=(ID, named)), version(table, 40, (ID, named, added)))
+    default = f"v {SECRET} '\\u0041 \\"
+    ddl = (
+        ColumnChange(40, "add_column", added, default),
+        ColumnChange(40, "comment", named, comment=default),
+        ColumnChange(40, "comment_table", ID, comment=default),
+    )
+    mine = replace(task(tmp_path, table, versions=versions, ddl=ddl), target=str(tmp_path / "back`tick"))
+    mine = replace(mine, app_id=f"p/{str(table).replace('${', '$%7B')}/1")  # as reconcile.table_versions writes it
+    first = replace(mine, versions=(version(table),))
+    spec = snapshot_spec(tmp_path, replace(first, table=TableId("SHOP", "T")), 5, [{"ID": 1, "V": "a"}])
+    read = replace(spec.tables[0], table=table, version=versions[0])
+    source = spark.read.parquet(*read.files).withColumnRenamed("V", SECRET)
+    source.write.parquet(str(tmp_path / "source"))
+    read = replace(read, files=(str(tmp_path / "source"),), comment=SECRET)
+    (loaded,) = run_snapshot(spark, replace(spec, tables=(read,))).tables
+    assert loaded.error is None
+    name = f'"{SECRET}"."{SECRET}"'
+    rows = [
+        *committed(0, 20, (1, f"""insert into {name}("ID","{SECRET}") values ('2','{SECRET}');""", "R2")),
+        *committed(10, 50, (1, f"""insert into {name}("ID","{SECRET}","{added.name}") values ('3','c','d');""", "R3")),
+        *committed(20, 60, (3, f"""update {name} set "{SECRET}" = 'z' where "ID" = '1' and "{SECRET}" = 'a';""", "R1")),
+    ]
+    landed = [{**row, "seg_owner": SECRET, "table_name": SECRET} for row in of_table(rows, SECRET, 100)]
+
+    (result,) = run_batch(spark, batch_spec(tmp_path, [land(tmp_path / "w", 10, 100, landed)], [mine])).tables
+
+    assert result.error is None
+    frame = spark.read.format("delta").load(mine.target)
+    assert frame.columns == ["ID", SECRET, added.name, "_commit_scn"]
+    found = sorted((int(row[0]), row[1], row[2]) for row in frame.collect())
+    assert found == [(1, "z", default), (2, SECRET, default), (3, "c", "d")]
+    log = read_log(mine.target)
+    assert log is not None
+    assert (log.description(), frame.schema[SECRET].metadata["comment"]) == (default, default)
+    assert log.last_txn(mine.app_id) is not None
+    path = spark._jvm.java.lang.System.getenv("PATH")
+    assert [file.name for file in Path(mine.target, "_delta_log").glob("*.json") if path in file.read_text()] == []
+
+
+def test_the_description_of_a_commit_is_kept_as_it_is(spark: Any, tmp_path: Path) -> None:
+    target = str(tmp_path / "t")
+    spark.range(2).write.format("delta").save(target)
+
+    with tagged(spark, Tag("p/T/1", 7, {"table": SECRET})) as session:
+        run_sql(session, f"DELETE FROM delta.{quoted(target)} WHERE id = 1")
+
+    log = read_log(target)
+    assert log is not None
+    (row,) = spark.sql(f"DESCRIBE HISTORY delta.`{target}` LIMIT 1").collect()
+    assert spark._jvm.java.lang.System.getenv("PATH") not in row["userMetadata"]
+
+
+class Stubborn:
+    """A session whose server sets substitution on again."""
+
+    def __init__(self, spark: Any) -> None:
+        self.spark, self.conf = spark, self
+
+    def set(self, name: str, value: str) -> None:
+        self.spark.conf.set(name, "true")
+
+    def get(self, name: str) -> str:
+        return str(self.spark.conf.get(name))
+
+    def sql(self, statement: str) -> Any:
+        raise AssertionError(f"{statement} must not run")
+
+
+def test_a_session_that_goes_on_substituting_runs_nothing(spark: Any, tmp_path: Path) -> None:
+    with session_like(spark) as copy:
+        stubborn: Any = Stubborn(copy)
+        with pytest.raises(ConfigurationError, match="variable.substitute is not false"):
+            run_sql(stubborn, f"SELECT {text_literal(SECRET)}")
+        with pytest.raises(ConfigurationError, match="variable.substitute is not false"):
+            run(stubborn, batch_spec(tmp_path, [land(tmp_path / "w", 10, 100, committed(0, 20))], [task(tmp_path)]))
