@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
+from pyspark import SparkConf
 from pyspark.errors import AnalysisException
 from pyspark.sql import Row, SparkSession
 
@@ -104,8 +105,8 @@ def open_session(
     conf: Mapping[str, str] | None = None,
     places: Sequence[str] = (),
 ) -> SparkSession:
-    """Open a session: `local` starts Spark here on that master, `submit` uses spark-submit's, `connect` takes a remote URL.
-    A local Spark gets the jars for the folders and URLs in `places`."""
+    """Open a session: `local` starts Spark here on that master, `submit` uses spark-submit's with its settings, `connect` takes a
+    remote URL. A local Spark gets the jars for the folders and URLs in `places`."""
     if mode == "connect":
         session = SparkSession.builder.remote(master_or_remote or "sc://localhost").create()
         for key, value in {**SESSION, **_runtime(conf or {})}.items():
@@ -115,6 +116,8 @@ def open_session(
     builder = SparkSession.builder.appName("redolake")
     if mode == "local":
         conf = {JAVA_OPTIONS: f"-Dlog4j2.configurationFile={LOGGING.as_uri()}", **(conf or {})}
+    if mode == "submit":
+        conf = {**submitted(), **(conf or {})}
     settings = spark_conf(conf)
     if mode == "local":
         prepare_this_process()
@@ -127,6 +130,11 @@ def open_session(
         remember_java_names(session)
     read_as_written(session)
     return session
+
+
+def submitted() -> dict[str, str]:
+    """Return the settings that spark-submit was given: they win over our defaults."""
+    return dict(SparkConf().getAll()) if "PYSPARK_GATEWAY_PORT" in os.environ else {}
 
 
 def read_as_written(session: SparkSession) -> None:

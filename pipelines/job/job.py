@@ -1,4 +1,5 @@
-"""Run a spec with a Spark session; `spark-submit job.py SPEC.json [FAILURE.json]` runs it in a cluster."""
+"""Run a spec with a Spark session; `spark-submit job.py SPEC.json [FAILURE.json]` runs it in a cluster, with the settings that
+spark-submit is given."""
 
 from __future__ import annotations
 
@@ -56,7 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def run_file(path: str) -> None:
     spec = read_spec(path)
-    spark = open_session("submit", conf=spec.spark)
+    spark = open_session("submit")
     try:
         run(spark, spec, write_line)
     finally:

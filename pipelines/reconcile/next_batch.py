@@ -131,7 +131,6 @@ def build_batch(
         encoding=encoding(context),
         single_quotes=context.landing.quotes.evidence() is not None,
         show_row_data=context.pipeline.show_row_data,
-        spark=dict(context.pipeline.spark.conf),
         tables_at_once=context.pipeline.spark.tables_at_once,
         rows=sum(m.rows for m in windows) + sum(t.rows for t in still_open),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pipelines.records.open_transaction import OpenTransaction, ParkedRows
 from pipelines.redo import Encoding
@@ -144,7 +144,12 @@ class DroppedXid:
 
 @dataclass(frozen=True, slots=True)
 class BatchSpec:
-    """Apply the transactions that commit in [start, end); `carry_in` and `parked` contain the rows of those open at `start`."""
+    """Apply the transactions that commit in [start, end); `carry_in` and `parked` contain the rows of those open at `start`.
+
+    It has no settings of Spark: their values may be keys of stores, and each job gets them when it is started."""
+
+    FORMAT: ClassVar[int] = 2
+    GONE: ClassVar[tuple[str, ...]] = ("spark",)
 
     pipeline: str
     resetlogs_id: int
@@ -160,7 +165,6 @@ class BatchSpec:
     dropped: tuple[DroppedXid, ...] = ()  # those that have not ended before `start`
     container: str | None = None  # con_name of the rows, None for a non-CDB
     doubtful_scn: int | None = None  # the SCN before a RESETLOGS, which may have undone its redo: a commit there stops a table
-    spark: Mapping[str, str] = field(default_factory=dict)
     lease: int | None = None  # token of the lease it was written under; None where no live table is written
     encoding: Encoding = field(default_factory=Encoding)  # of the PDB: LogMiner shows some values as internal bytes
     single_quotes: bool = False  # LogMiner of this database is known to leave quotes inside values single

@@ -2,7 +2,8 @@
 
 A record is a frozen dataclass. Its JSON also contains `record`, its noun, and `format`, a number. Every change of a record's
 fields raises its number (`FORMAT`; 1 where a class has none), so that an older Redolake refuses the file instead of ignoring
-the new field. An unknown field is refused as well, whatever the number is.
+the new field. An unknown field is refused as well, whatever the number is; of files of an older format those in `GONE` are
+passed over, which mean nothing any more.
 """
 
 from __future__ import annotations
@@ -71,7 +72,8 @@ def from_body(kind: type[T], body: Mapping[str, Any], file: str) -> T:
     found, known = body.get("format"), format_of(kind)
     if not isinstance(found, int) or found > known:
         raise FormatTooNew(f"written in format {found}, this Redolake knows {known}", cure=NEWER, file=file)
-    values = {name: value for name, value in body.items() if name not in ("record", "format")}
+    gone = getattr(kind, "GONE", ()) if found < known else ()
+    values = {name: value for name, value in body.items() if name not in ("record", "format", *gone)}
     try:
         records: tuple[T] = _adapter(cast(Hashable, kind)).validate_python((values,))
     except ValidationError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pipelines.table import Rules, TableId, TableVersion
 from pipelines.target_options import DEFAULT, TargetOptions
@@ -33,13 +33,15 @@ class SnapshotTask:
 class SnapshotSpec:
     """`scn` is the highest of its tables', which usually have the same one."""
 
+    FORMAT: ClassVar[int] = 2
+    GONE: ClassVar[tuple[str, ...]] = ("spark",)
+
     pipeline: str
     scn: int
     token: str
     tables: tuple[SnapshotTask, ...]
     manifest: str
     replace: bool = False
-    spark: Mapping[str, str] = field(default_factory=dict)
     lease: int | None = None
 
 

@@ -309,7 +309,6 @@ def prepare_snapshot_load(pipeline: Pipeline, reads: Mapping[str, int], *, repla
             tables=tuple(tasks),
             manifest=context.landing.files.location(layout.load_manifest(name)),
             replace=replace,
-            spark=dict(pipeline.spark.conf),
             lease=lease.token,
         )
         for task in tasks:
