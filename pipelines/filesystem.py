@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import stat
 import sys
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
@@ -43,6 +46,79 @@ def open_filesystem(url: str) -> tuple[Any, str]:
 
 def is_local_filesystem(filesystem: Any) -> bool:
     return isinstance(filesystem, LocalFileSystem)
+
+
+class Modes(NamedTuple):
+    """The permissions of what is written into a folder."""
+
+    file: int
+    folder: int
+
+
+PRIVATE = Modes(0o600, 0o700)
+
+
+def modes_of_process() -> Modes:
+    """Return the modes by this process's umask, for what is public."""
+    umask = os.umask(0)
+    os.umask(umask)
+    return Modes(0o666 & ~umask, 0o777 & ~umask)
+
+
+def modes_in(folder: int, *, is_ours: bool) -> Modes:
+    """Return the modes of what holds row data, by the mode of the nearest folder that exists: the owner's alone. Others share
+    what they can write: the group with 2770, and of a folder of ours that is there already whoever may write there."""
+    group = folder & stat.S_IWGRP and (is_ours or folder & stat.S_ISGID)
+    others = folder & stat.S_IWOTH and is_ours
+    shared = (0o060 if group else 0) | (0o006 if others else 0)
+    folders = 0o700 | (0o070 if group else 0) | (0o007 if others else 0) | (folder & stat.S_ISGID if group else 0)
+    return Modes(0o600 | shared, folders)
+
+
+def modes_under(root: str) -> Modes:
+    """Return the modes for a local folder, which need not exist."""
+    for place in (Path(root).absolute(), *Path(root).absolute().parents):
+        if place.exists():
+            return modes_in(place.stat().st_mode, is_ours=place == Path(root).absolute())
+    return PRIVATE
+
+
+def make_folders(folder: str, root: str, modes: Modes) -> None:
+    """Make a folder and those above it that do not exist; up to the root with the modes, above it as this process makes all."""
+    if len(folder) < len(root):
+        os.makedirs(folder, exist_ok=True)
+        return
+    try:
+        os.mkdir(folder, modes.folder)
+    except FileNotFoundError:
+        make_folders(os.path.dirname(folder), root, modes)
+        make_folders(folder, root, modes)
+    except FileExistsError:
+        if not os.path.isdir(folder):
+            raise
+    else:
+        os.chmod(folder, modes.folder)  # whatever this process's umask is
+
+
+def close_to_others(path: str) -> None:
+    """Take away the rights to read from those who may not write, if it is ours to do: an older Redolake left them."""
+    found = os.stat(path)
+    modes = modes_in(found.st_mode, is_ours=True)
+    mode = stat.S_IMODE(found.st_mode)
+    wanted = mode & (modes.folder if stat.S_ISDIR(found.st_mode) else modes.file)
+    if found.st_uid == os.geteuid() and wanted != mode:
+        os.chmod(path, wanted)
+
+
+def new_file(modes: Modes) -> Any:
+    """Return an `opener` for open() whose files have the mode."""
+
+    def opener(path: str, flags: int) -> int:
+        descriptor = os.open(path, flags, modes.file)
+        os.fchmod(descriptor, modes.file)  # whatever this process's umask is
+        return descriptor
+
+    return opener
 
 
 def storage_errors() -> tuple[type[BaseException], ...]:

@@ -73,7 +73,7 @@ class SparkSettings(Settings):
     connection: str = Field("spark_default", description="Airflow connection id of the cluster or the Connect server")
     master: str = Field("local[2]", description="for `redolake run` and `verify` in one process")
     conf: dict[str, str] = Field(
-        default_factory=dict, description=f"more Spark settings, passed on unchanged; not {' or '.join(AS_WRITTEN)}"
+        default_factory=dict, repr=False, description=f"more Spark settings, passed on unchanged; not {' or '.join(AS_WRITTEN)}"
     )
     tables_at_once: int = Field(
         2,

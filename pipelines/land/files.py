@@ -11,6 +11,7 @@ import os
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from typing import IO, Any, TypeVar
 
 from fsspec.spec import AbstractBufferedFile
@@ -25,7 +26,19 @@ from pipelines.errors import (
     LandingUnwritable,
     RedolakeError,
 )
-from pipelines.filesystem import code_of, is_local_filesystem, open_filesystem, protocol_of, storage_errors
+from pipelines.filesystem import (
+    Modes,
+    close_to_others,
+    code_of,
+    is_local_filesystem,
+    make_folders,
+    modes_of_process,
+    modes_under,
+    new_file,
+    open_filesystem,
+    protocol_of,
+    storage_errors,
+)
 from pipelines.records.codec import decode, encode
 
 T = TypeVar("T")
@@ -52,12 +65,21 @@ _proven: set[str] = set()  # S3 buckets that have refused a second writer to thi
 
 
 class Files:
-    """Paths are relative to `url` and use `/`."""
+    """Paths are relative to `url` and use `/`. Local files and folders are the owner's alone, for they contain row data, unless
+    they are `public`."""
 
-    def __init__(self, url: str) -> None:
-        self.url = url.rstrip("/")
+    def __init__(self, url: str, *, public: bool = False) -> None:
+        self.url, self._is_public = url.rstrip("/"), public
         self._fs, self._root = open_filesystem(self.url)
         self._is_local = is_local_filesystem(self._fs)
+
+    @cached_property
+    def _modes(self) -> Modes:
+        if self._is_public:
+            return modes_of_process()
+        if os.path.isdir(self._root):
+            close_to_others(self._root)
+        return modes_under(self._root)
 
     def path(self, relative: str) -> str:
         return f"{self._root}/{relative}"
@@ -101,7 +123,7 @@ class Files:
         """Make a local folder. Object stores have none, and their packages would make a bucket whose name is mistyped."""
         if self._is_local:
             with self._translated(relative):
-                self._fs.makedirs(self.path(relative), exist_ok=True)
+                make_folders(os.path.abspath(self.path(relative)), os.path.abspath(self._root), self._modes)
 
     @contextmanager
     def writing(self, relative: str) -> Iterator[IO[bytes]]:
@@ -123,7 +145,7 @@ class Files:
         part = f"{final}.{uuid.uuid4().hex}{PART}"
         with self._translated(relative):
             try:
-                with open(part, "xb") as out:
+                with open(part, "xb", opener=new_file(self._modes)) as out:
                     yield out
                     out.flush()
                     os.fsync(out.fileno())
@@ -142,7 +164,7 @@ class Files:
         with self._translated(relative):
             try:
                 if self._is_local:
-                    create_local(self.path(relative), body)
+                    create_local(self.path(relative), body, self._modes)
                 else:
                     self._require_single_creation()
                     self._create_object(self.path(relative), body)
@@ -254,11 +276,11 @@ def discard(out: Any) -> None:
         out.closed = True
 
 
-def create_local(path: str, body: bytes) -> None:
+def create_local(path: str, body: bytes, modes: Modes) -> None:
     """Write a file under a new name. link() refuses an existing name and is atomic, also on NFS; rename() would replace it."""
     part = f"{path}.{uuid.uuid4().hex}{PART}"
     try:
-        with open(part, "xb") as out:
+        with open(part, "xb", opener=new_file(modes)) as out:
             out.write(body)
             out.flush()
             os.fsync(out.fileno())

@@ -17,6 +17,7 @@ from sqlalchemy.pool import StaticPool
 from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_random
 
 from pipelines.errors import ConfigurationError, Finding, FormatTooNew, LedgerUnavailable
+from pipelines.filesystem import close_to_others, modes_in, new_file
 from pipelines.ledger import tables as t
 from pipelines.ledger.base import WRITING, database_errors
 from pipelines.ledger.batches import Batches
@@ -48,7 +49,7 @@ class Ledger(Positions, WindowEntries, TableEntries, TableVersions, Batches, Lea
 def open_ledger(url: str, pipeline: str, now: Callable[[], datetime] = utc_now) -> Ledger:
     """Open a pipeline's ledger. Raises ConfigurationError for an unusable URL, LedgerUnavailable, and FormatTooNew."""
     checked = checked_url(url)
-    make_folder(checked)
+    make_file(checked)
     engine = kept_engine(checked)
     with database_errors(engine):
         _prepare(engine)
@@ -104,15 +105,25 @@ def _unusable(what: str) -> ConfigurationError:
     return ConfigurationError([Finding("ledger.url", what, "write sqlite:////path/file.db or postgresql://user@host/database")])
 
 
-def make_folder(url: URL) -> None:
-    """Create the folder of a ledger that is a file."""
+def make_file(url: URL) -> None:
+    """Create a ledger that is a file, with its folder."""
     folder = Path(url.database or "").parent
     try:
         if url.get_backend_name() == "sqlite":
             folder.mkdir(parents=True, exist_ok=True)
+            make_private(url.database or "")
     except OSError as error:
-        why = f"the folder {folder} cannot be created: {error.strerror}"
+        why = f"the ledger's file cannot be created in {folder}: {error.strerror}"
         raise LedgerUnavailable(why, cure="give this user the right to write there", ledger=url.database) from error
+
+
+def make_private(file: str) -> None:
+    """Leave the file, which contains keys of rows in errors, to its owner, or to the group that its folder is shared with."""
+    if Path(file).exists():
+        close_to_others(file)
+    else:
+        # SQLite gives the files beside it the mode that it finds.
+        open(file, "ab", opener=new_file(modes_in(Path(file).parent.stat().st_mode, is_ours=False))).close()
 
 
 @lru_cache(KEPT_ENGINES)

@@ -17,7 +17,7 @@ from pipelines.config import Pipeline
 from pipelines.context import ledger_url
 from pipelines.errors import ConfigurationError, Finding, RedolakeError
 from pipelines.filesystem import EXTRAS, protocol_of
-from pipelines.land.landing import Landing
+from pipelines.land.files import Files
 from pipelines.ledger import Ledger, open_ledger
 from pipelines.records.codec import from_body
 from pipelines.records.facts import SettingsFact
@@ -162,7 +162,7 @@ def same_place(subject: str, place: str, pipeline: str, spark: Any) -> list[Find
     from pipelines.job.place_check import read_text, write_text
 
     token = uuid.uuid4().hex
-    files = Landing(place, pipeline).files
+    files = folder_at(subject, place, pipeline)
     mine, its = f"write-test-{token}", f"write-test-of-spark-{token}"
     cure = "Spark and this process need the same folder or bucket, and both the rights, the endpoint and the jars for it"
     try:
@@ -189,14 +189,18 @@ def first_line(error: BaseException) -> str:
     return (reason or (lines[0] if lines else type(error).__name__)).lstrip(": ")[:500]
 
 
+def folder_at(subject: str, place: str, pipeline: str) -> Files:
+    """Return the pipeline's folder there; what is made in the lake is for its readers too."""
+    return Files(f"{place.rstrip('/')}/{pipeline}", public=subject.endswith(".lake"))
+
+
 @crash.writer
 def writable(subject: str, place: str, pipeline: str) -> list[Finding]:
     """Return a finding unless a small file can be written to `place` and removed again."""
     try:
-        landing = Landing(place, pipeline)
-        name = f"write-test-{uuid.uuid4().hex}"
-        landing.files.create(name, b"")
-        landing.files.remove(name)
+        files, name = folder_at(subject, place, pipeline), f"write-test-{uuid.uuid4().hex}"
+        files.create(name, b"")
+        files.remove(name)
     except ConfigurationError as error:
         return [replace(finding, subject=subject, what=f"{place}: {finding.what}") for finding in error.findings]
     except RedolakeError as error:

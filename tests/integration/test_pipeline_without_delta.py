@@ -40,6 +40,20 @@ def test_a_second_run_with_nothing_new_changes_no_table(shop: Shop, no_spark: st
     assert steps.read_status(pipeline) == before
 
 
+def test_no_file_contains_a_setting_of_spark_and_only_their_owner_may_read_them(shop: Shop, no_spark: str) -> None:
+    key = {"spark.hadoop.fs.s3a.secret.key": "hunter2"}
+    pipeline = shop.pipeline(tables=TWO_TABLES, spark={"conf": key})
+    steps.take_snapshot(pipeline, source=shop.params, spark=no_spark)
+    shop.work(10)
+    caught_up(shop, pipeline, no_spark)
+    files = [path for path in (shop.folder / "landing").rglob("*") if path.is_file()]
+
+    assert [path for path in files if path.name == "spec.json"] != []
+    assert [path for path in files if b"hunter2" in path.read_bytes()] == []
+    assert {path.stat().st_mode & 0o777 for path in files} == {0o600}
+    assert "hunter2" not in repr(pipeline)
+
+
 def test_nothing_switches_the_container_where_the_pdb_has_its_own_service(shop: Shop, no_spark: str) -> None:
     pipeline = shop.pipeline(tables=TWO_TABLES)
     source = replace(shop.params, pdb_dsn=shop.oracle.pdb_dsn)

@@ -58,9 +58,7 @@ RESULT = BatchResult(
     accounts={"w": RowAccount(3, 0, 1, held=2)},
     parked=(ParkedRows(OPEN, {"SHOP.T": 9}, ("c-0/a",)),),
 )
-LOAD = SnapshotSpec(
-    "p", 50, "token", (SnapshotTask(T, "t", "a", VERSION, ("f",), {2: 3}, 8, scn=50),), "m", True
-)
+LOAD = SnapshotSpec("p", 50, "token", (SnapshotTask(T, "t", "a", VERSION, ("f",), {2: 3}, 8, scn=50),), "m", True)
 LOADED = SnapshotResult("p", 50, (SnapshotLoaded(T, "held", False, error={"code": "X"}),))
 MANIFEST = WindowManifest(
     dbid=1,

@@ -22,7 +22,6 @@ FREE = {
     "error",
     "rows",
     "accounts",
-    "spark",
     "object_ids",
     "doubtful",
 }  # their keys are data
@@ -105,3 +104,12 @@ def test_a_job_is_a_batch_or_a_snapshot_load_and_a_link_a_window_or_a_gap() -> N
     assert [decode_link(encode(link), "file") for link in (MANIFEST, GAP)] == [MANIFEST, GAP]
     with pytest.raises(FormatTooNew, match="'declared gap', which this Redolake does not know"):
         decode_spec(encode(GAP), "file")
+
+
+@pytest.mark.parametrize("record", [BATCH, LOAD], ids=["batch", "load"])
+def test_a_spec_of_an_older_redolake_is_read_without_the_settings_of_spark(record: Any) -> None:
+    older = {**to_body(record), "format": 1, "spark": {"spark.hadoop.fs.s3a.secret.key": "hunter2"}}
+
+    assert decode_spec(json.dumps(older), "spec.json") == record
+    with pytest.raises(FormatTooNew, match="spark"):
+        decode_spec(json.dumps({**older, "format": 2}), "spec.json")
