@@ -12,6 +12,7 @@ from enum import StrEnum
 
 from pipelines.errors import ConfigurationError, Finding
 from pipelines.table import TableId
+from pipelines.table_pattern import NamePattern, TablePattern
 
 
 class Flavour(StrEnum):
@@ -30,9 +31,21 @@ class KeyLogging(StrEnum):
     database = "database"
 
 
+class Grants(StrEnum):
+    """Whether the user may read all tables of the database, or those that are captured."""
+
+    any = "any"
+    table = "table"
+
+
 CDB, NON_CDB, RDS, PDB_ONLY = Flavour
 RDS_HOST = ".rds.amazonaws.com"
 RDS_HOURS = 48
+LONGEST_BYTES = 128
+# A user and a container are also in questions and texts of the script, where a quote or `&` would mean more than itself. SQL*Plus
+# looks for the end of a statement, and for comments, inside of quotes too.
+IN_COMMANDS = re.compile(r"""["'&;\\]|--|/\*""")
+IN_QUOTES = re.compile(r"""[";]|--|/\*""")  # an ampersand is only a character after SET DEFINE OFF
 SIMPLE = re.compile(r"[A-Za-z][A-Za-z0-9_$#]*")
 DEFINED_CONTAINER = "&container"
 
@@ -93,7 +106,7 @@ GRANTS: Mapping[str, tuple[Grant, ...]] = {
 class SetupChoices:
     """What the script is to contain. `tables` are the captured tables with the columns to log; empty where not known yet.
 
-    With `by_pattern`, others are captured too, which may not exist yet."""
+    Those that `patterns` match and `excluded` do not are captured too; they may not exist yet."""
 
     flavour: Flavour
     user: str
@@ -104,8 +117,14 @@ class SetupChoices:
     archive_lag_seconds: int | None = None
     retention_hours: int = RDS_HOURS
     prompts: bool = True  # False: the caller DEFINEs `password`
-    by_pattern: bool = False
+    patterns: tuple[TablePattern, ...] = ()
+    excluded: tuple[TablePattern, ...] = ()
+    grants: Grants | None = None  # None: of tables, if all are known
     rereads_types: bool = False
+
+    @property
+    def grants_any(self) -> bool:
+        return self.grants == Grants.any or (self.grants is None and bool(self.patterns or not self.tables))
 
 
 def default_user(flavour: Flavour) -> str:
@@ -136,6 +155,12 @@ def setup_sql(choices: SetupChoices) -> str:
 
 
 def _contradictions(choices: SetupChoices) -> Iterator[Finding]:
+    yield from _unfit("--user", choices.user, IN_COMMANDS)
+    if choices.container is not None:
+        yield from _unfit("--container", choices.container, IN_COMMANDS)
+    patterns = (part for one in (*choices.patterns, *choices.excluded) for part in (one.owner.text, one.name.text))
+    for part in (*(part for table in choices.tables for part in (table.owner, table.name)), *patterns):
+        yield from _unfit("--table", part, IN_QUOTES)
     common = choices.user.upper().startswith("C##")
     if choices.flavour == CDB and not common:
         yield Finding("--user", f"{choices.user} is not a common user", "begin the name with C##, or use --flavour pdb-only")
@@ -148,6 +173,17 @@ def _contradictions(choices: SetupChoices) -> Iterator[Finding]:
     if choices.flavour == RDS and choices.archive_lag_seconds is not None:
         what = "RDS sets ARCHIVE_LAG_TARGET by the DB parameter group, 300 s unless changed"
         yield Finding("--archive-lag-target", what, "leave the option out")
+
+
+def _unfit(option: str, name: str, characters: re.Pattern[str]) -> Iterator[Finding]:
+    """Yield a finding for a name that is none of Oracle's, or with which SQL*Plus could read the script otherwise."""
+    if not name or len(name.encode(errors="replace")) > LONGEST_BYTES:
+        yield Finding(option, f"not an Oracle identifier: {name[:200]!r}", "correct the name")
+    elif not name.isprintable() or (found := characters.search(name)):
+        what = f"no script is written for the name {name!r}"
+        if name.isprintable() and found:
+            what = f"{what}: it contains {found[0]}"
+        yield Finding(option, what, "correct the name, or leave it out and write its statements by hand")
 
 
 def _head(choices: SetupChoices) -> Iterator[str]:
@@ -187,7 +223,7 @@ def _grants(choices: SetupChoices) -> Iterator[str]:
         yield f"ALTER USER {user} SET CONTAINER_DATA = ALL CONTAINER = CURRENT;"
     if choices.flavour == PDB_ONLY:
         yield "-- If START_LOGMNR is still refused with ORA-01031, also run, as the Utilities manual demands for a single PDB:"
-        yield f"--   EXECUTE DBMS_GOLDENGATE_AUTH.GRANT_ADMIN_PRIVILEGE('{_stored(choices.user)}')"
+        yield f"--   EXECUTE DBMS_GOLDENGATE_AUTH.GRANT_ADMIN_PRIVILEGE({_text(_stored(choices.user))})"
     for subject, grants in GRANTS.items():
         wanted = [grant for grant in grants if choices.flavour in grant.only]
         yield ""
@@ -205,7 +241,7 @@ def _rds_grants(grants: list[Grant], user: str) -> Iterator[str]:
     for grant in grants:
         if grant.optional:
             yield f"-- Optional: {grant.optional}."
-        yield f"rdsadmin.rdsadmin_util.grant_sys_object('{grant.target}', '{_stored(user)}', '{grant.privilege}');"
+        yield f"rdsadmin.rdsadmin_util.grant_sys_object('{grant.target}', {_text(_stored(user))}, '{grant.privilege}');"
 
 
 def _rds_block(calls: Iterator[str]) -> Iterator[str]:
@@ -261,14 +297,21 @@ def _enter_container(choices: SetupChoices) -> Iterator[str]:
 def _tables(choices: SetupChoices) -> Iterator[str]:
     user = _name(choices.user)
     yield "-- The captured tables: their definitions, and their rows as of one SCN."
-    if choices.by_pattern:
+    if choices.patterns:
         yield "-- They are captured by pattern, tables that are created later too."
-    if choices.by_pattern or not choices.tables:
-        yield f"-- Narrower: for each table GRANT SELECT, FLASHBACK ON owner.name TO {user}"
+    if choices.grants_any:
+        yield "-- With these two the user reads EVERY table of EVERY schema here (but those of SYS), also those that are"
+        yield "-- created later, and as they were in the past. For the captured tables alone: --grants table, or for each table"
+        yield f"--   GRANT SELECT, FLASHBACK ON owner.name TO {user}"
         yield f"GRANT SELECT ANY TABLE, FLASHBACK ANY TABLE TO {user};"
     else:
         for table in choices.tables:
             yield f"GRANT SELECT, FLASHBACK ON {_qualified(table)} TO {user};"
+        if choices.patterns:
+            yield from _matching_now(choices)
+        elif not choices.tables:
+            yield "-- For each captured table:"
+            yield f"--   GRANT SELECT, FLASHBACK ON owner.name TO {user}"
     if choices.rereads_types:
         yield ""
         yield from _types(choices, f"GRANT EXECUTE ON owner.type TO {user}")
@@ -276,11 +319,42 @@ def _tables(choices: SetupChoices) -> Iterator[str]:
     yield from _key_logging(choices)
 
 
+def _matching_now(choices: SetupChoices) -> Iterator[str]:
+    """Yield a block that grants on each table that a pattern matches now."""
+    wanted = " OR ".join(map(_like, choices.patterns))
+    yield "-- Each table that a pattern matches now. Run this block again when more are created: doctor names those without."
+    yield "BEGIN"
+    yield "  FOR t IN (SELECT owner, table_name FROM dba_tables"
+    yield "             WHERE temporary = 'N' AND secondary = 'N' AND nested = 'NO' AND dropped = 'NO'"
+    yield "               AND NVL(iot_type, 'IOT') = 'IOT'"
+    yield "               AND owner IN (SELECT username FROM dba_users WHERE oracle_maintained = 'N')"
+    yield f"               AND ({wanted})"
+    for pattern in choices.excluded:
+        yield f"               AND NOT ({_like(pattern)})"
+    yield "           ) LOOP"
+    grant = f"'GRANT SELECT, FLASHBACK ON \"' || t.owner || '\".\"' || t.table_name || '\" TO {_name(choices.user)}'"
+    yield f"    EXECUTE IMMEDIATE {grant};"
+    yield "  END LOOP;"
+    yield "END;"
+    yield "/"
+
+
+def _like(pattern: TablePattern) -> str:
+    return f"{_matching('owner', pattern.owner)} AND {_matching('table_name', pattern.name)}"
+
+
+def _matching(column: str, part: NamePattern) -> str:
+    if part.is_literal:
+        return f"{column} = {_text(part.text)}"
+    like = re.sub(r"[%_\\]", r"\\\g<0>", part.text).replace("*", "%").replace("?", "_")
+    return f"{column} LIKE {_text(like)} ESCAPE '\\'"
+
+
 def _types(choices: SetupChoices, grant: str) -> Iterator[str]:
     """Yield the privilege that shows object types and VARRAYs of other users, for `unsupported_columns: reread`."""
     yield "-- Object types and VARRAYs of columns that are read again."
-    if choices.by_pattern or not choices.tables:
-        yield f"-- Narrower: for each type {grant}"
+    if choices.grants_any:
+        yield f"-- Of every schema, also later ones. Narrower: for each type {grant}"
         yield f"GRANT EXECUTE ANY TYPE TO {_name(choices.user)};"
     else:
         yield f"-- For each type, if there are any; doctor names them: {grant}"
@@ -331,6 +405,9 @@ def _qualified(table: TableId) -> str:
 
 
 def _quoted(name: str) -> str:
-    if not name or '"' in name or "\n" in name:
-        raise ConfigurationError([Finding("setup-sql", f"not an Oracle identifier: {name!r}", "correct the name")])
     return f'"{name}"'
+
+
+def _text(text: str) -> str:
+    """Return a text of SQL."""
+    return "'" + text.replace("'", "''") + "'"

@@ -62,7 +62,9 @@ ALTER SYSTEM SET ARCHIVE_LAG_TARGET = 60 SCOPE = BOTH;
 ALTER SESSION SET CONTAINER = FREEPDB1;
 
 -- The captured tables: their definitions, and their rows as of one SCN.
--- Narrower: for each table GRANT SELECT, FLASHBACK ON owner.name TO C##REDOLAKE
+-- With these two the user reads EVERY table of EVERY schema here (but those of SYS), also those that are
+-- created later, and as they were in the past. For the captured tables alone: --grants table, or for each table
+--   GRANT SELECT, FLASHBACK ON owner.name TO C##REDOLAKE
 GRANT SELECT ANY TABLE, FLASHBACK ANY TABLE TO C##REDOLAKE;
 
 -- The key of every changed row. (ALL) COLUMNS instead of (PRIMARY KEY) also logs the columns that did not change:

@@ -105,8 +105,8 @@ def open_session(
     conf: Mapping[str, str] | None = None,
     places: Sequence[str] = (),
 ) -> SparkSession:
-    """Open a session: `local` starts Spark here on that master, `submit` uses spark-submit's with its settings, `connect` takes a
-    remote URL. A local Spark gets the jars for the folders and URLs in `places`."""
+    """Open a session: `local` starts Spark here on that master, `submit` uses spark-submit's with its settings, `connect`
+    takes a remote URL. A local Spark gets the jars for the folders and URLs in `places`."""
     if mode == "connect":
         session = SparkSession.builder.remote(master_or_remote or "sc://localhost").create()
         for key, value in {**SESSION, **_runtime(conf or {})}.items():
@@ -156,7 +156,8 @@ def run_sql(session: SparkSession, statement: str) -> list[Row]:
     them otherwise, whoever has changed it meanwhile."""
     if "$" in statement or "\\" in statement:
         read_as_written(session)
-    return session.sql(statement).collect()
+    rows: list[Row] = session.sql(statement).collect()
+    return rows
 
 
 @contextmanager

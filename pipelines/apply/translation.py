@@ -20,8 +20,8 @@ Decode = Callable[[DataFrame, TableVersion, Rules, Mapping[str, int] | None, Col
 @dataclass(frozen=True, slots=True)
 class Translation:
     """`decode_pieces` decodes rows about large objects and adds what they do to one (apply.decoded.PIECE). `spark_type` returns
-    DDL text, e.g. decimal(10,2); `cast_text` turns text, as redo would show the value, into a struct of `value` and `refused`, a
-    reason or null. `read_text` reads bytes in the database's character set, or raises ValueError."""
+    DDL text, e.g. decimal(10,2); `cast_text` turns text, as redo would show the value, into a struct of `value` and `refused`,
+    a reason or null. `read_text` reads bytes in the database's character set, or raises ValueError."""
 
     decode: Decode
     decode_pieces: Decode

@@ -25,7 +25,7 @@ from pipelines.cli.output import Output, doctor_text, findings_text, progress, s
 from pipelines.config import DEFAULT_FILE, Pipeline, load_configuration
 from pipelines.config.file import config_file
 from pipelines.errors import Finding
-from pipelines.setup_sql import RDS_HOURS, Flavour, KeyLogging
+from pipelines.setup_sql import RDS_HOURS, Flavour, Grants, KeyLogging
 
 if TYPE_CHECKING:
     from pipelines.steps.plan_edit import EditPlan
@@ -129,6 +129,13 @@ def setup_sql(
         int | None, typer.Option(min=60, max=7200, metavar="SECONDS", help="Also set ARCHIVE_LAG_TARGET.")
     ] = None,
     retention_hours: Annotated[int, typer.Option(min=1, help="RDS: how long archived logs are kept.")] = RDS_HOURS,
+    grants: Annotated[
+        Grants | None,
+        typer.Option(
+            help="Let the user read the captured tables (of a pattern: those that match now), or any table; default: table, "
+            "and any where tables are captured by pattern or not known."
+        ),
+    ] = None,
     prompt: Annotated[
         bool, typer.Option("--prompt/--no-prompt", help="Ask for the password, or let the caller DEFINE `password`.")
     ] = True,
@@ -149,6 +156,7 @@ def setup_sql(
                 archive_lag_seconds=archive_lag_target,
                 retention_hours=retention_hours,
                 prompts=prompt,
+                grants=grants,
             )
         )
 

@@ -10,6 +10,7 @@ from pipelines.errors import ConfigurationError
 from pipelines.setup_sql import (
     RDS_HOURS,
     Flavour,
+    Grants,
     KeyLogging,
     SetupChoices,
     default_user,
@@ -32,6 +33,7 @@ def write_setup_sql(
     archive_lag_seconds: int | None = None,
     retention_hours: int = RDS_HOURS,
     prompts: bool = True,
+    grants: Grants | None = None,
 ) -> str:
     """Return the script for a DBA. An option is taken before the pipeline's setting, and that before the default.
 
@@ -46,19 +48,22 @@ def write_setup_sql(
         pdb_only=params is not None and params.pdb_only,
         configured=pipeline is not None,
     )
-    by_pattern = pipeline is not None and bool(pipeline.patterns) and not tables
+    matches = [] if pipeline is None or tables else pipeline.matches
+    patterns = tuple(match.pattern for match in matches if not match.excludes)
     return setup_sql(
         SetupChoices(
             flavour,
             user or default_user(flavour),
             container,
             {TableId.parse(name): "PRIMARY KEY" for name in tables} or logged_columns(pipeline),
-            key_logging or (KeyLogging.database if by_pattern else KeyLogging.table),
+            key_logging or (KeyLogging.database if patterns else KeyLogging.table),
             force_logging,
             archive_lag_seconds,
             retention_hours,
             prompts,
-            by_pattern,
+            patterns,
+            tuple(match.pattern for match in matches if match.excludes),
+            grants,
             rereads_types=pipeline is not None and rereads_types(pipeline),
         )
     )

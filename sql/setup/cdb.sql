@@ -64,7 +64,9 @@ ALTER SESSION SET CONTAINER = &container;
 SET DEFINE OFF
 
 -- The captured tables: their definitions, and their rows as of one SCN.
--- Narrower: for each table GRANT SELECT, FLASHBACK ON owner.name TO c##redolake
+-- With these two the user reads EVERY table of EVERY schema here (but those of SYS), also those that are
+-- created later, and as they were in the past. For the captured tables alone: --grants table, or for each table
+--   GRANT SELECT, FLASHBACK ON owner.name TO c##redolake
 GRANT SELECT ANY TABLE, FLASHBACK ANY TABLE TO c##redolake;
 
 -- The key of every changed row. (ALL) COLUMNS instead of (PRIMARY KEY) also logs the columns that did not change:

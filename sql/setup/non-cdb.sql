@@ -54,7 +54,9 @@ ALTER DATABASE ADD SUPPLEMENTAL LOG DATA;
 --   ALTER SYSTEM SET ARCHIVE_LAG_TARGET = 300 SCOPE = BOTH
 
 -- The captured tables: their definitions, and their rows as of one SCN.
--- Narrower: for each table GRANT SELECT, FLASHBACK ON owner.name TO redolake
+-- With these two the user reads EVERY table of EVERY schema here (but those of SYS), also those that are
+-- created later, and as they were in the past. For the captured tables alone: --grants table, or for each table
+--   GRANT SELECT, FLASHBACK ON owner.name TO redolake
 GRANT SELECT ANY TABLE, FLASHBACK ANY TABLE TO redolake;
 
 -- The key of every changed row. (ALL) COLUMNS instead of (PRIMARY KEY) also logs the columns that did not change:

@@ -14,8 +14,9 @@ import pytest
 
 from pipelines import steps
 from pipelines.config import Pipeline
+from pipelines.config.tables import Match
 from pipelines.errors import Finding
-from pipelines.setup_sql import Flavour
+from pipelines.setup_sql import Flavour, Grants
 from pipelines.source import ConnectParams
 from standin.serve import StandIn, standin
 from standin.sqlplus import Transcript, run_script
@@ -23,6 +24,9 @@ from standin.sqlplus import Transcript, run_script
 PASSWORD = "hunter two"
 TABLES = ("CREATE TABLE parts (id NUMBER(9) PRIMARY KEY, place VARCHAR2(20))", "CREATE TABLE notes (text VARCHAR2(20))")
 OPTIONAL = ("V_$RECOVERY_FILE_DEST", "DBA_SUPPLEMENTAL_LOGGING")
+
+
+MATCHES = [Match.model_validate(one) for one in ("SHOP.*", "!SHOP.SECRET?")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +109,25 @@ def test_after_the_script_doctor_finds_nothing(here: Place, key_logging: str) ->
 
     assert before
     assert (done.errors, done.failed, here.doctor()) == ([], False, [])
+
+
+def test_the_user_reads_the_tables_that_patterns_match_and_no_other(here: Place) -> None:
+    with here.oracle.connect("SHOP") as connection, connection.cursor() as cursor:
+        cursor.execute("CREATE TABLE secrets (id NUMBER(9) PRIMARY KEY)")
+        cursor.execute('CREATE TABLE "Par\'t & more" (id NUMBER(9) PRIMARY KEY)')
+    by_pattern = here.pipeline.model_copy(update={"tables": [], "matches": MATCHES})
+    choices = {"flavour": here.flavour, "user": here.user, "grants": Grants.table}
+
+    done = here.sqlplus(steps.write_setup_sql(by_pattern, **choices), PASSWORD)
+
+    assert (done.errors, done.failed) == ([], False)
+    dsn = here.oracle.pdb_dsn if here.flavour == Flavour.cdb else here.dsn
+    with oracledb.connect(user=here.user, password=PASSWORD, dsn=dsn) as connection, connection.cursor() as cursor:
+        ((scn,),) = cursor.execute("SELECT current_scn FROM v$database")
+        for name in ("PARTS", "NOTES", "Par't & more"):
+            cursor.execute(f'SELECT count(*) FROM shop."{name}" AS OF SCN {scn}')
+        with pytest.raises(oracledb.DatabaseError, match="ORA-00942"):
+            cursor.execute("SELECT count(*) FROM shop.secrets")
 
 
 @pytest.mark.parametrize("here", [Flavour.rds], indirect=True)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
 from pipelines.cli import app
 from pipelines.errors import ConfigurationError
-from pipelines.setup_sql import Flavour, KeyLogging, SetupChoices, default_user, likely_flavour, setup_sql
+from pipelines.setup_sql import Flavour, Grants, KeyLogging, SetupChoices, default_user, likely_flavour, setup_sql
 from pipelines.table import TableId
+from pipelines.table_pattern import TablePattern
 
 TABLES = {TableId("SHOP", "ORDERS"): "PRIMARY KEY", TableId("SHOP", "Notes & more"): "ALL"}
 
@@ -192,3 +194,51 @@ def test_types_of_columns_that_are_read_again_need_a_grant(
     text = printed()
 
     assert said in text if said else "EXECUTE ANY TYPE" not in text and "owner.type" not in text
+
+
+HOSTILE = [
+    "redo'); DROP TABLE x; --",
+    "a\nDROP USER x;",
+    'a"b',
+    "a&b",
+    "a--b",
+    "a/*b",
+    "a;b",
+    "a\\b",
+    "",
+    "a\u202eb",
+    "a\0b",
+    "x" * 129,
+]
+
+
+@pytest.mark.parametrize("flavour", Flavour)
+@pytest.mark.parametrize("option", ["--user", "--container", "--table"])
+def test_no_name_ends_its_statement_its_text_or_its_comment(flavour: Flavour, option: str) -> None:
+    for name in HOSTILE:
+        if option == "--table" and name in ("a&b", "a\\b"):  # plain characters there, after SET DEFINE OFF
+            continue
+        named: dict[str, Any] = {
+            "--user": {"user": f"C##{name}" if flavour == Flavour.cdb and name else name},
+            "--container": {"container": name},
+            "--table": {"tables": {TableId("SHOP", name): "ALL"}},
+        }[option]
+        with pytest.raises(ConfigurationError) as refused:
+            script(flavour, **named)
+        assert option in [finding.subject for finding in refused.value.findings], (name, refused.value)
+
+
+def test_a_pattern_is_a_text_of_the_script() -> None:
+    hostile = TablePattern.parse('"SH\'OP".A_B%*')
+    text = script(patterns=(hostile,), grants=Grants.table)
+
+    assert "owner = 'SH''OP' AND table_name LIKE 'A\\_B\\%%' ESCAPE '\\'" in text
+    with pytest.raises(ConfigurationError, match="--table"):
+        script(patterns=(TablePattern.parse('"A\nB".*'),))
+
+
+def test_the_script_says_what_any_table_means() -> None:
+    text = script(patterns=(TablePattern.parse("SHOP.*"),))
+
+    assert "reads EVERY table of EVERY schema" in text
+    assert "ANY TABLE" not in script(patterns=(TablePattern.parse("SHOP.*"),), grants=Grants.table)

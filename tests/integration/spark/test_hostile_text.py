@@ -153,7 +153,7 @@ class Stubborn:
 def test_a_session_that_goes_on_substituting_runs_nothing(spark: Any, tmp_path: Path) -> None:
     with session_like(spark) as copy:
         stubborn: Any = Stubborn(copy)
-        with pytest.raises(ConfigurationError, match="variable.substitute is not false"):
+        with pytest.raises(ConfigurationError, match=r"variable\.substitute is not false"):
             run_sql(stubborn, f"SELECT {text_literal(SECRET)}")
-        with pytest.raises(ConfigurationError, match="variable.substitute is not false"):
+        with pytest.raises(ConfigurationError, match=r"variable\.substitute is not false"):
             run(stubborn, batch_spec(tmp_path, [land(tmp_path / "w", 10, 100, committed(0, 20))], [task(tmp_path)]))
