@@ -42,8 +42,8 @@ CDB, NON_CDB, RDS, PDB_ONLY = Flavour
 RDS_HOST = ".rds.amazonaws.com"
 RDS_HOURS = 48
 LONGEST_BYTES = 128
-# A user and a container are also in questions and texts of the script, where a quote or `&` would mean more than itself. SQL*Plus
-# looks for the end of a statement, and for comments, inside of quotes too.
+# A user and a container are also in questions and texts of the script, where a quote or `&` would mean more than itself.
+# SQL*Plus looks for the end of a statement, and for comments, inside of quotes too.
 IN_COMMANDS = re.compile(r"""["'&;\\]|--|/\*""")
 IN_QUOTES = re.compile(r"""[";]|--|/\*""")  # an ampersand is only a character after SET DEFINE OFF
 SIMPLE = re.compile(r"[A-Za-z][A-Za-z0-9_$#]*")

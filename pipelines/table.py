@@ -210,8 +210,16 @@ ALL_COLUMNS = ColumnChoice()
 
 def _in_yaml(name: str) -> str:
     plain = re.fullmatch(r"[A-Z][A-Z0-9_$]*", name) and name not in ("ON", "OFF", "YES", "NO", "TRUE", "FALSE", "NULL")
-    quoted = name.replace("'", "''")
-    return name if plain else f"""'"{quoted}"'"""
+    return name if plain else yaml_text(f'"{name}"')
+
+
+def yaml_text(text: str) -> str:
+    """Return a text of the source in quotes, for a value in pipelines.yml: on one line, and no variable of it."""
+    text = text.replace("${", "$${")
+    if text.isprintable():
+        return "'" + text.replace("'", "''") + "'"
+    escaped = (c if c.isprintable() and c not in '\\"' else f"\\U{ord(c):08x}" for c in text)
+    return f'"{"".join(escaped)}"'
 
 
 PRIMARY = KeyPolicy()

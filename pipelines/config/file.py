@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from pipelines.config.findings import findings_of_errors
 from pipelines.config.pipeline import Configuration, Pipeline
 from pipelines.config.tables import is_match
+from pipelines.config.yaml_text import read_yaml
 from pipelines.errors import ConfigurationError, Finding
 
 CONFIG_VARIABLE = "REDOLAKE_CONFIG"
@@ -22,7 +23,7 @@ DEFAULT_FILE = "pipelines.yml"
 
 
 def expand(node: Any, environment: Mapping[str, str], where: str, findings: list[Finding]) -> Any:
-    """Replace `${NAME}` in all texts of `node`; add a finding for each variable that is not set."""
+    """Replace `${NAME}` in all texts of `node`, and `$${NAME}` by `${NAME}`; add a finding for each variable that is not set."""
     if isinstance(node, dict):
         return {k: expand(v, environment, f"{where}.{k}" if where else str(k), findings) for k, v in node.items()}
     if isinstance(node, list):
@@ -31,19 +32,18 @@ def expand(node: Any, environment: Mapping[str, str], where: str, findings: list
         return node
 
     def value_of(match: re.Match[str]) -> str:
+        if match[0].startswith("$$"):
+            return match[0][1:]
         if match[1] not in environment:
             findings.append(Finding(where, f"${{{match[1]}}} is not set in the environment", f"export {match[1]}=..."))
         return environment.get(match[1], "")
 
-    return re.sub(r"\$\{(\w+)\}", value_of, node)
+    return re.sub(r"\$?\$\{(\w+)\}", value_of, node)
 
 
 def parse_configuration(text: str, environment: Mapping[str, str], file: str = DEFAULT_FILE) -> Configuration:
     """Return the checked configuration; raise ConfigurationError with every finding."""
-    try:
-        raw = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise ConfigurationError([Finding(file, f"is not YAML: {error}", "correct the file's syntax")]) from error
+    raw = read_yaml(text, file)
     if not isinstance(raw, dict):
         raise ConfigurationError([Finding(file, "contains no settings", "begin the file with `pipelines:`")])
     findings: list[Finding] = []
@@ -68,7 +68,7 @@ def parse_each(
         return parse_configuration(text, environment, file), {}
     except ConfigurationError as error:
         whole = error
-    raw: Any = yaml.safe_load(text) if not any(f.what.startswith("is not YAML") for f in whole.findings) else None
+    raw: Any = read_yaml(text, file) if not any(f.what.startswith("is not YAML") for f in whole.findings) else None
     bodies = raw.get("pipelines") if isinstance(raw, dict) else None
     right, wrong = {}, {}
     for name, body in bodies.items() if isinstance(bodies, dict) else ():

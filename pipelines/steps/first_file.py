@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from pipelines.config import Pipeline
 from pipelines.config.tables import OnDdl
 from pipelines.steps.proposal import ProposedTable
-from pipelines.table import LargeObjects
+from pipelines.table import LargeObjects, yaml_text
 
 WIDTH = 120
 COMMENT_AT = 36
@@ -120,7 +120,8 @@ def entry(table: ProposedTable) -> Iterator[str]:
 
 def comments(lines: Sequence[str]) -> Iterator[str]:
     for one in lines:
-        yield from (f"      # {part}" for part in textwrap.wrap(one, WIDTH - 8))
+        shown = "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in one)  # a line break of YAML would end the comment
+        yield from (f"      # {part}" for part in textwrap.wrap(shown, WIDTH - 8))
 
 
 def line(setting: str, comment: str) -> str:
@@ -135,14 +136,15 @@ def scalar(value: str) -> str:
 
 def text(value: str) -> str:
     """Return a name of a table or pattern as YAML."""
-    return value if re.fullmatch(r"[A-Z][A-Z0-9_$]*\.[A-Z][A-Z0-9_$]*", value) else "'" + value.replace("'", "''") + "'"
+    return value if re.fullmatch(r"[A-Z][A-Z0-9_$]*\.[A-Z][A-Z0-9_$]*", value) else yaml_text(value)
 
 
 def column(name: str) -> str:
-    return scalar(name) if "$" not in name else json.dumps(name, ensure_ascii=False)
+    plain = PLAIN.fullmatch(name) and scalar(name) == name and "$" not in name
+    return name if plain else yaml_text(name).replace("$${", "${")  # a setting's name, in which nothing is replaced
 
 
 def name_in_list(name: str) -> str:
     """Return a column's name for `exclude`, where double quotes keep small letters and wildcards do not count."""
     quoted = f'"{name}"' if name != name.upper() else name
-    return scalar(quoted)
+    return quoted if PLAIN.fullmatch(quoted) and scalar(quoted) == quoted else yaml_text(quoted)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.config import parse_each
+from pipelines.config import parse_configuration, parse_each
 from pipelines.errors import ConfigurationError
 
 RIGHT = '{source: {connection: x}, landing: "/landing/%s", lake: "/lake/%s", tables: [SHOP.ORDERS]}'
@@ -42,3 +42,44 @@ def test_a_variable_that_is_not_set_is_missed_by_its_own_pipeline_alone() -> Non
 def test_a_mistake_that_is_not_of_one_pipeline_stops_all(text: str) -> None:
     with pytest.raises(ConfigurationError):
         parse_each(text, {})
+
+
+BOMB = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
+    f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 10)
+)
+MERGED = "a0: &a0 {x: 1}\n" + "".join(f"a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 10)}]}}\n" for n in range(1, 10))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (BOMB + "pipelines: {p: *a9}", r"line 5.*stands for \d+ values"),
+        (MERGED + "pipelines: {p: *a9}", "line 6.*stands for"),
+        ("pipelines: &all {p: *all}", "line 1.*contains itself"),
+        ("pipelines: " + "[" * 3_000 + "]" * 3_000, "nested too deep"),
+        ("pipelines:\n  p: 2026-99-99", "(?s)is not YAML.*line 2"),
+        ("pipelines:\n  p: " + "9" * 5_000, "(?s)is not YAML.*line 2"),
+    ],
+    ids=["lists", "merged", "itself", "deep", "date", "digits"],
+)
+def test_a_text_that_is_no_file_of_settings_is_refused_at_once_with_its_line(text: str, said: str) -> None:
+    for read in (parse_each, parse_configuration):
+        with pytest.raises(ConfigurationError, match=said):
+            read(text, {})
+
+
+def test_anchors_that_repeat_settings_are_read() -> None:
+    found, _ = parse_each(
+        file_of(shop=RIGHT % ("a", "a")).replace("source: {", "source: &db {")
+        + "  other:\n    <<: {source: *db}\n    landing: /l\n    lake: /k\n    tables: [S.T]\n",
+        {},
+    )
+
+    assert found.pipelines["other"].source.connection == "x"
+
+
+def test_a_doubled_dollar_keeps_a_name_that_looks_like_a_variable() -> None:
+    tables = """['SHOP."$${HOME}"']"""
+    found = parse_configuration(file_of(shop=(RIGHT % ("a", "a")).replace("[SHOP.ORDERS]", tables)), {"HOME": "/root"})
+
+    assert [table.id.name for table in found.pipelines["shop"].tables] == ["${HOME}"]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from pipelines.config import parse_configuration
 from pipelines.dictionary_table import DictionaryColumn, DictionaryTable
 from pipelines.scn import Scn
@@ -101,3 +103,19 @@ def test_odd_names_in_the_file_are_read_back_as_they_are() -> None:
     assert found.unsupported_columns == "reread"
     assert (read.source.container, read.landing, read.large_objects) == ("PDB-1", "/d - 1/landing", "exclude")
     assert (read.matching(refused.table), read.matching(ORDERS) is not None) == (None, True)
+
+
+@pytest.mark.parametrize(
+    "name", ["${HOME}", "a\n  landing: /evil", "a\u2028  landing: /evil", "a' , b", "\\u0041", "\x07", "a\\\n"]
+)
+def test_a_name_of_the_source_adds_no_setting_and_reads_no_variable(name: str) -> None:
+    odd, setting = TableId("SHOP", name), f"{name}$"
+    table = ProposedTable(odd, KeyPolicy("columns", (name,)), {setting: "string"}, (f"x{name}",), why=(f"{name}: odd",))
+    plain = ProposedTable(TableId("SHOP", f"B{name}"), why=(f"{name} is odd",))
+    file = FirstFile("p", "c", None, "/l", "/k", None, "exclude", (), (table, plain))
+
+    read = parse_configuration(first_file(file), {"HOME": "/root"}).pipelines["p"]
+
+    assert [one.id for one in read.tables] == [plain.table, odd]
+    assert (read.landing, read.tables[1].key_policy, read.tables[1].columns) == ("/l", table.key, {setting: "string"})
+    assert read.tables[1].exclude == table.exclude

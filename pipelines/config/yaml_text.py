@@ -1,0 +1,70 @@
+"""Read YAML that a person wrote: a mistake has its line, and a small text cannot stand for a large one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+
+from pipelines.errors import ConfigurationError, Finding
+
+# With anchors, nine lines can stand for a billion values, and each is checked. A file without anchors may have any size.
+MOST_NODES, MOST_TIMES = 100_000, 10
+
+
+class Loader(yaml.SafeLoader):
+    """The safe loader, which says in which line a value is that Python cannot have, such as 2026-99-99."""
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        try:
+            return super().construct_object(node, deep=deep)
+        except (ValueError, OverflowError) as error:
+            raise yaml.constructor.ConstructorError(None, None, str(error), node.start_mark) from error
+
+
+def read_yaml(text: str, file: str) -> Any:
+    """Return the value. Raises ConfigurationError."""
+    try:
+        loader = Loader(text)
+        try:
+            node = loader.get_single_node()
+            if node is None:
+                return None
+            check_size(node, file)
+            return loader.construct_document(node)
+        finally:
+            loader.dispose()
+    except yaml.YAMLError as error:
+        raise ConfigurationError([Finding(file, f"is not YAML: {error}", "correct the file's syntax")]) from error
+    except RecursionError:
+        raise ConfigurationError([Finding(file, "is not YAML for settings: it is nested too deep", "correct it")]) from None
+
+
+def check_size(root: yaml.Node, file: str) -> None:
+    """Raise ConfigurationError if the anchors repeat the file's values too often, or a value contains itself."""
+    sizes: dict[int, int | None] = {}  # with what anchors repeat; None while a node is counted
+
+    def size(node: yaml.Node) -> int:
+        known = sizes.get(id(node), 0)
+        if known is None:
+            raise too_large(file, node, "contains itself")
+        if not known:
+            sizes[id(node)] = None
+            known = 1 + sum(map(size, parts(node)))
+            sizes[id(node)] = known
+            if known > max(MOST_NODES, MOST_TIMES * len(sizes)):
+                raise too_large(file, node, f"stands for {known} values, by anchors (`*name`) that repeat other ones")
+        return known
+
+    size(root)
+
+
+def parts(node: yaml.Node) -> list[yaml.Node]:
+    if isinstance(node, yaml.MappingNode):
+        return [part for pair in node.value for part in pair]
+    return list(node.value) if isinstance(node, yaml.SequenceNode) else []
+
+
+def too_large(file: str, node: yaml.Node, what: str) -> ConfigurationError:
+    line = node.start_mark.line + 1
+    return ConfigurationError([Finding(f"{file}, line {line}", f"is not YAML for settings: it {what}", "write the values out")])
