@@ -23,7 +23,7 @@ DEFAULT_FILE = "pipelines.yml"
 
 
 def expand(node: Any, environment: Mapping[str, str], where: str, findings: list[Finding]) -> Any:
-    """Replace `${NAME}` in all texts of `node`, and `$${NAME}` by `${NAME}`; add a finding for each variable that is not set."""
+    """Replace `${NAME}` in all texts of `node`, and `$${NAME}` by `${NAME}`; add a finding for each one that is not set."""
     if isinstance(node, dict):
         return {k: expand(v, environment, f"{where}.{k}" if where else str(k), findings) for k, v in node.items()}
     if isinstance(node, list):

@@ -15,7 +15,7 @@ from pipelines.ledger import open_ledger
 
 @pytest.fixture(autouse=True)
 def open_umask() -> Iterator[None]:
-    """A process whose files would be everybody's."""
+    """Let the process make files that are everybody's."""
     before = os.umask(0)
     yield
     os.umask(before)
