@@ -106,6 +106,22 @@ class LandingUnavailable(Transient):
     """
 
 
+class LakeUnavailable(Transient):
+    """The store or the file system of the lake does not answer: the network, a mount that hangs or is stale, a busy object
+    store. No table is held.
+
+    The batch runs again by itself. If it stays so, try the lake from Spark's host with the store's own client.
+    """
+
+
+class SparkExhausted(Transient):
+    """Spark's Java or its workers have no memory, threads or open files left. No table is held, and no commit was cut short.
+
+    The batch is tried again. If it comes again, give Spark's driver and executors more memory (`spark.driver.memory`), raise
+    `ulimit -n`, or lower `spark.tables_at_once` or `batch.max_rows`.
+    """
+
+
 class LeaseHeld(Transient):
     """Another process is writing the same pipeline's tables.
 
@@ -188,6 +204,30 @@ class LakeFull(Terminal):
     """Spark has no space for the lake or for its own temporary files. No table is held.
 
     Make room, then run again. No commit was cut short.
+    """
+
+
+class LakeRefused(Terminal):
+    """Spark or this process may not use the lake: a read-only file system, missing rights, credentials that the store refuses,
+    a bucket that does not exist. No table is held.
+
+    Mount it writable, or give the rights or credentials, then run again. No commit was cut short.
+    """
+
+
+class LakeMissing(Terminal):
+    """The lake is not where `lake` says: the file is gone that Redolake wrote into it, or none of the tables is there. Most
+    often it is not mounted, or another folder is mounted in its place. No table is held, and nothing is written.
+
+    Mount the lake, or correct `lake`, then run again. The message says what to do where it was emptied or moved on purpose.
+    """
+
+
+class LandingMissing(Terminal):
+    """The landing is not where `landing` says: the ledger or the lake knows a pipeline whose landing is empty. Most often it is
+    not mounted. No table is held, and nothing is written.
+
+    Mount the landing, or correct `landing`, then run again. The message says what to do where it is lost for good.
     """
 
 
@@ -310,6 +350,16 @@ class TableHeld(Terminal):
 
     def __reduce__(self) -> tuple[object, ...]:
         return (TableHeld, (self.findings, self.outcome))
+
+
+# Errors that are not about one table: they end the batch, the load or the comparison, and hold nobody.
+OF_ALL_TABLES: tuple[type[RedolakeError], ...] = (
+    Transient, ConfigurationError, FormatTooNew, LakeFull, LakeRefused, LakeMissing, LandingMissing, LandingUnwritable,
+    PdbChanged,
+)  # fmt: skip
+
+
+OF_THE_LAKE: tuple[type[RedolakeError], ...] = (LakeFull, LakeRefused, LakeMissing, LakeUnavailable)
 
 
 # ORA and DPY codes by number, each in exactly one table. A code that is in no table is Terminal.

@@ -266,7 +266,7 @@ class PlainLake:
         state = "applied" if error is None else "held"
         return TableResult(task.table, state, position, error, balance=account, position=position, delta_version=NO_VERSIONS)
 
-    def compare(self, _: Any, tasks: Sequence[CompareTask]) -> tuple[Comparison, ...]:
+    def compare(self, _: Any, tasks: Sequence[CompareTask], _lake: Any = None) -> tuple[Comparison, ...]:
         return tuple(
             compare_keyed(
                 task,

@@ -71,10 +71,10 @@ def connect_url(conn_id: str) -> str:
 def run_through_connect(pipeline: Pipeline, batch: str) -> None:
     """Run the batch in its own session on the Connect server."""
     from pipelines import steps
-    from pipelines.apply.session import open_session
+    from pipelines.apply.start import start_session
 
     with resolved_pipeline(pipeline) as resolved:
-        spark = open_session("connect", connect_url(pipeline.spark.connection), pipeline.spark.conf)
+        spark = start_session("connect", connect_url(pipeline.spark.connection), pipeline.spark.conf)
         try:
             steps.run_spark_job(resolved, batch, spark)
         finally:

@@ -11,6 +11,7 @@ from airflow.sdk import DAG, get_current_context, task
 from airflow.sdk.exceptions import AirflowFailException
 
 from pipelines.airflow.connections import resolved_pipeline, source_of
+from pipelines.airflow.failures import airflow_failures
 from pipelines.airflow.fields import chosen_tables, tables_param
 from pipelines.airflow.settings import dag_settings
 from pipelines.airflow.spark import connect_url
@@ -27,7 +28,8 @@ def verify_dag(pipeline: Pipeline) -> DAG:
         from pipelines import steps
 
         chosen = chosen_tables(get_current_context()["params"]) or None
-        spark = connect_session(pipeline) if pipeline.spark.mode == "connect" else None
+        with airflow_failures():
+            spark = connect_session(pipeline) if pipeline.spark.mode == "connect" else None
         try:
             with resolved_pipeline(pipeline) as resolved:
                 found = steps.verify_tables(resolved, chosen, source_of(pipeline), spark, log_line)
@@ -54,6 +56,6 @@ def log_line(line: str) -> None:
 
 
 def connect_session(pipeline: Pipeline) -> Any:
-    from pipelines.apply.session import open_session
+    from pipelines.apply.start import start_session
 
-    return open_session("connect", connect_url(pipeline.spark.connection), pipeline.spark.conf)
+    return start_session("connect", connect_url(pipeline.spark.connection), pipeline.spark.conf)

@@ -34,6 +34,7 @@ class ApplyContext:
     may_commit: MayCommit = allow
     report: Report = silent
     windows: tuple[LandedWindow, ...] = ()
+    check_lake: Callable[[], None] = allow  # called before a table is held; raises when the lake as a whole cannot be used
     kept: KeptRows = field(default_factory=KeptRows)
 
     @property

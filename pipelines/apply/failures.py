@@ -1,16 +1,34 @@
-"""Decide whether a failure concerns one table, or the session, the lake or another writer."""
+"""Decide whether a failure concerns one table, or the session, the lake, the machine or another writer.
+
+A failure is recognised by the classes of its exceptions, by their conditions and by the numbers of the operating system. Words
+are compared only in messages of classes that the file system raises: the text of any other message may be a row's value.
+"""
 
 from __future__ import annotations
 
+import errno
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from pyspark.sql import SparkSession
 
 from pipelines.arrow_check import CURE, FAULT
-from pipelines.errors import ConfigurationError, Finding, LakeFull, SparkLost, Transient, VersionRemoved
+from pipelines.errors import (
+    ConfigurationError,
+    Finding,
+    LakeFull,
+    LakeRefused,
+    LakeUnavailable,
+    RedolakeError,
+    SparkExhausted,
+    SparkLost,
+    Transient,
+    VersionRemoved,
+)
 from pipelines.table import TableId
-
-NO_SPACE = ("No space left on device", "Disk quota exceeded", "File too large")  # ENOSPC, EDQUOT, EFBIG in the JVM's words
 
 NO_FILE = (
     "FILE_NOT_EXIST",
@@ -23,15 +41,178 @@ NO_FILE = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Thrown:
+    """One exception of a chain: the simple name of its class, and its message."""
+
+    name: str
+    message: str
+    number: int | None = None  # errno
+
+    @property
+    def condition(self) -> str | None:
+        """The condition that Spark or Delta names at the beginning of the message."""
+        found = re.match(r"\[([A-Z][A-Z0-9_.]*)\]", self.message)
+        return None if found is None else found[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """What is not about one table: `error` is raised for it. `numbers` are those of the operating system, `names` those of
+    exceptions, `words` what a file system's messages say. `conditions` of Spark and Delta, and messages of Spark without one,
+    begin as given."""
+
+    error: type[RedolakeError]
+    what: str
+    cure: str
+    numbers: Sequence[int] = ()
+    names: Sequence[str] = ()
+    conditions: Sequence[str] = ()
+    words: Sequence[str] = ()
+    beginnings: Sequence[str] = ()
+    needs_session: bool = False  # a session that has ended looks the same, so that is tried first
+
+    def is_seen_in(self, one: Thrown) -> bool:
+        if one.condition is not None:
+            return one.condition.startswith(tuple(self.conditions))
+        said = (*self.words, *map(os.strerror, self.numbers))
+        of_files = one.name in OF_FILES and any(words in one.message for words in said)
+        begins = one.name == "SparkException" and one.message.startswith(tuple(self.beginnings))
+        return one.number in self.numbers or one.name in self.names or of_files or begins
+
+
+# Classes whose message is the file system's or the operating system's, and no value of a row.
+OF_FILES = frozenset(
+    {
+        "IOException", "FSError", "FileNotFoundException", "FileSystemException", "UncheckedIOException", "PathIOException",
+        "FileAlreadyExistsException", "ParquetCloseResourceException", "OSError", "PermissionError", "FileNotFoundError",
+        "AWSClientIOException", "AWSS3IOException", "AWSBadRequestException", "S3Exception", "ClientError",
+    }
+)  # fmt: skip
+# Their messages name files and stages. The exceptions below them say why.
+WRAPPERS = (
+    "TASK_WRITE_FAILED", "FAILED_READ_FILE", "INTERNAL_ERROR", "FAILED_EXECUTE_UDF", "STAGE_MATERIALIZATION",
+    "PYTHON_EXCEPTION", "DELTA_CANNOT_CREATE_LOG_PATH", "UNABLE_TO_ACQUIRE_MEMORY",
+)  # fmt: skip
+
+NO_PACKAGE = ("ModuleNotFoundError", "ImportError")
+AGAIN = "run again: no commit is incomplete, no table is held"
+TROUBLES: tuple[Trouble, ...] = (
+    Trouble(
+        LakeFull,
+        "Spark cannot write",
+        f"free space for the lake and for Spark's own files, and {AGAIN}",
+        numbers=(errno.ENOSPC, errno.EDQUOT, errno.EFBIG),
+        names=("DSQuotaExceededException", "NSQuotaExceededException", "QuotaExceededException", "ClosedQuotaException"),
+        words=("InsufficientStorage", "QuotaExceeded"),
+    ),
+    Trouble(
+        SparkExhausted,
+        "Spark has no memory, threads or open files left",
+        "none: the batch is tried again. If it comes again, give Spark's driver and executors more memory "
+        "(`spark.driver.memory`), raise `ulimit -n` and `ulimit -u`, or lower `spark.tables_at_once`",
+        numbers=(errno.EMFILE, errno.ENFILE, errno.ENOMEM),
+        names=("OutOfMemoryError", "SparkOutOfMemoryError", "MemoryError", "ArrowMemoryError", "OutOfMemoryException"),
+        conditions=("UNABLE_TO_ACQUIRE_MEMORY",),
+    ),
+    Trouble(
+        LakeRefused,
+        "the lake may not be used",
+        f"mount it writable, or give Spark and this process the rights or the credentials for it, and {AGAIN}",
+        numbers=(errno.EROFS, errno.EACCES, errno.EPERM),
+        names=(
+            "AccessDeniedException", "AccessControlException", "ReadOnlyFileSystemException", "NoAuthWithAWSException",
+            "CredentialInitializationException", "UnknownStoreException", "NoCredentialsError", "PartialCredentialsError",
+            "AuthorizationException", "AbfsRestOperationAccessException", "GoogleAuthError", "RefreshError",
+            "ClientAuthenticationError", "TokenAccessProviderException", "AuditFailureException",
+        ),
+        words=("InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "AccessDenied", "NoSuchBucket", "403 Forbidden"),
+    ),
+    Trouble(
+        SparkLost,
+        "a worker of Spark has ended",
+        "none: the batch is tried again; see the log of Spark's executors, and their memory, if it comes again",
+        names=("ExecutorLostFailure", "FetchFailedException", "MetadataFetchFailedException", "ExecutorDeadException"),
+        beginnings=("Python worker exited", "Python worker failed to connect back", "EOF reached before Python server"),
+    ),
+    Trouble(
+        LakeUnavailable,
+        "the store or file system of the lake does not answer",
+        "none: the batch is tried again. If it stays so, try the lake from Spark's host with the store's own client",
+        numbers=(
+            errno.ESTALE, errno.ENOTCONN, errno.EIO, errno.EHOSTDOWN, errno.EHOSTUNREACH, errno.ENETUNREACH, errno.ENETDOWN,
+            errno.ETIMEDOUT, errno.ECONNREFUSED, errno.ECONNRESET, errno.EREMOTEIO, errno.ENODEV, errno.ENXIO,
+        ),
+        names=(
+            "UnknownHostException", "ConnectException", "SocketTimeoutException", "NoRouteToHostException", "SocketException",
+            "SSLException", "SSLHandshakeException", "SdkClientException", "ApiCallTimeoutException", "AWSServiceIOException",
+            "ApiCallAttemptTimeoutException", "AWSServiceThrottledException", "AWSStatus500Exception", "AWSClientIOException",
+            "AWSApiCallTimeoutException", "ConnectTimeoutException", "HttpHostConnectException", "EndpointConnectionError",
+            "ConnectTimeoutError", "ReadTimeoutError", "ConnectionClosedError", "ClientConnectorError", "ServerTimeoutError",
+            "StandbyException", "SafeModeException", "RetriableException", "ServiceUnavailableError",
+        ),
+        words=("SlowDown", "ServiceUnavailable", "InternalError", "RequestTimeout"),
+        needs_session=True,
+    ),
+)  # fmt: skip
+
+# `Caused by: java.io.IOException: No space left on device`, the first line of a trace, and a task's error in a stage's message.
+_CLASS = r"(?:[A-Za-z_$][\w$]*\.)*([A-Za-z_$][\w$]*(?:Exception|Error|Failure|Throwable))"
+_LINE = re.compile(rf"\s*(?:: |Caused by: |Suppressed: )?{_CLASS}(?::\s?(.*))?$")
+_TASK = re.compile(rf"Lost task [^(]*\(TID \d+\) \([^)]*\): {_CLASS}(?:[: ]\s?(.*))?$")
+_NUMBER = re.compile(r"\[Errno (\d+)\]")
+
+
 def check_session(spark: SparkSession, surprise: Exception) -> None:
-    """Raise when the failure does not concern one table: no space is left, the workers' pyarrow is faulty, another writer
-    committed, or the session failed."""
-    check_space(surprise)
-    if FAULT in str(surprise):
-        raise ConfigurationError([Finding("pyarrow of Spark's Python workers", FAULT, CURE)]) from surprise
-    if "DELTA_CONCURRENT" in str(surprise) or "Concurrent" in type(surprise).__name__:
+    """Raise when the failure does not concern one table: space, rights, memory, a worker, the store, another writer, or the
+    session."""
+    thrown = chain_of(surprise)
+    check_trouble(surprise, thrown, needs_session=False)
+    check_workers(surprise, thrown)
+    if is_conflict(surprise, thrown):
         raise Transient("another writer changed the table meanwhile", cure="none: the batch is tried again") from surprise
     check_answers(spark, surprise)
+    check_trouble(surprise, thrown, needs_session=True)
+
+
+def check_trouble(surprise: Exception, thrown: Sequence[Thrown], *, needs_session: bool) -> None:
+    """Raise the error of the first trouble in TROUBLES that the failure shows."""
+    for trouble in TROUBLES:
+        if trouble.needs_session == needs_session:
+            seen = next((one for one in thrown if trouble.is_seen_in(one)), None)
+            if seen is not None:
+                raise error_of(trouble, seen) from surprise
+
+
+def check_workers(surprise: Exception, thrown: Sequence[Thrown]) -> None:
+    """Raise ConfigurationError for Python workers that cannot do their work for any table."""
+    if FAULT in str(surprise):
+        raise ConfigurationError([Finding("pyarrow of Spark's Python workers", FAULT, CURE)]) from surprise
+    for one in thrown:
+        if one.name in NO_PACKAGE or (one.condition or "").startswith("PYTHON_VERSION_MISMATCH"):
+            cure = "install the same Redolake, under the same version of Python, wherever Spark starts Python workers"
+            raise ConfigurationError([Finding("Python of Spark's workers", one.message[:300], cure)]) from surprise
+
+
+def error_of(trouble: Trouble, seen: Thrown) -> RedolakeError:
+    said = seen.message.partition("\n")[0][:300] or seen.name
+    return trouble.error(f"{trouble.what}: {said}", cure=trouble.cure)
+
+
+def storage_error(surprise: Exception, path: str) -> RedolakeError | None:
+    """Return the error for what the lake's file system has raised in this process; None where TROUBLES does not know it."""
+    thrown = chain_of(surprise)
+    for trouble in TROUBLES:
+        seen = next((one for one in thrown if trouble.is_seen_in(one)), None)
+        if seen is not None:
+            error = error_of(trouble, seen)
+            return type(error)(error.what, cure=error.cure, path=path)
+    return None
+
+
+def is_conflict(surprise: Exception, thrown: Sequence[Thrown]) -> bool:
+    conditions = (one.condition or "" for one in thrown)
+    return "Concurrent" in type(surprise).__name__ or any(one.startswith("DELTA_CONCURRENT") for one in conditions)
 
 
 def check_answers(spark: SparkSession, surprise: Exception) -> None:
@@ -42,6 +223,51 @@ def check_answers(spark: SparkSession, surprise: Exception) -> None:
         first_line = str(surprise).strip().partition("\n")[0][:300]
         cure = "none: the batch is tried again in a new session; see the log and the memory of Spark's driver if it comes again"
         raise SparkLost(f"Spark does not answer any more: {first_line or type(surprise).__name__}", cure=cure) from failed
+
+
+def chain_of(surprise: BaseException) -> list[Thrown]:
+    """Return the exceptions of a failure, Python's and Java's, the outermost first, down to the first one whose message may
+    contain values of rows."""
+    found = list[Thrown]()
+    for one in _causes(surprise):
+        number = one.errno if isinstance(one, OSError) else None
+        text = _trace_of(one)
+        found += _thrown_in(text) if text else [Thrown(type(one).__name__, str(one), number)]
+    return list(_before_values(found))
+
+
+def _causes(surprise: BaseException) -> Iterator[BaseException]:
+    seen = set[int]()
+    one: BaseException | None = surprise
+    while one is not None and id(one) not in seen:
+        seen.add(id(one))
+        yield one
+        one = one.__cause__ or one.__context__
+
+
+def _trace_of(error: BaseException) -> str:
+    """Return Java's trace of an error of Spark's; empty for an error of this process."""
+    if not type(error).__module__.startswith(("pyspark.", "py4j.", "delta.")):
+        return ""
+    for name in ("_stackTrace", "_stacktrace"):  # classic and Connect
+        if trace := getattr(error, name, None):
+            return str(trace)
+    return str(error)
+
+
+def _thrown_in(trace: str) -> Iterator[Thrown]:
+    for line in trace.splitlines():
+        for match in (_LINE.match(line), _TASK.search(line)):
+            if match is not None:
+                number = _NUMBER.search(match[2] or "")
+                yield Thrown(match[1], match[2] or "", None if number is None else int(number[1]))
+
+
+def _before_values(found: Sequence[Thrown]) -> Iterator[Thrown]:
+    for one in found:
+        yield one
+        if one.condition is not None and not one.condition.startswith(WRAPPERS):
+            return
 
 
 def check_version(surprise: Exception, table: TableId, delta_version: int) -> None:
@@ -55,14 +281,6 @@ def check_version(surprise: Exception, table: TableId, delta_version: int) -> No
             table=table,
             delta_version=delta_version,
         ) from surprise
-
-
-def check_space(surprise: Exception) -> None:
-    """Raise LakeFull when Spark found no space to write."""
-    full = next((words for words in NO_SPACE if words in str(surprise)), None)
-    if full is not None:
-        cure = "free space for the lake and for Spark's own files, and run again: no commit is incomplete, no table is held"
-        raise LakeFull(f"Spark cannot write: {full}", cure=cure) from surprise
 
 
 def unexpected(table: TableId, surprise: Exception) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Apply one table's part of a batch: for each commit range in order, follow its DDL, check its changes and merge them.
 
-An error holds the table before that range, also an error that nobody foresaw. Only a failed session, a full lake or another
-writer ends the job.
+An error holds the table before that range, also an error that nobody foresaw. Only what is not about one table ends the job
+(errors.OF_ALL_TABLES): a failed session, a lake that is full, refused or missing, another writer.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from pipelines.apply.missing_columns import not_in_target
 from pipelines.apply.prepare import ChangesOf, CommittedChanges, PreparedRange, TableRange, prepare_range
 from pipelines.apply.set_back import check_not_set_back
 from pipelines.apply.small_tables import Prepared
-from pipelines.errors import InvariantBroken, RedolakeError, SchemaConflict, Transient
+from pipelines.errors import OF_ALL_TABLES, InvariantBroken, RedolakeError, SchemaConflict, Transient
 from pipelines.records.batch_result import RowAccount, TableResult
 from pipelines.records.batch_spec import TableTask
 
@@ -68,13 +68,15 @@ def apply_table(
     try:
         check_not_set_back(task, context.scns.start, table.position, table.log)
         apply_ranges(context, table, task, changes_of, progress, prepared)
-    except Transient:
+    except OF_ALL_TABLES:
         raise
     except RedolakeError as stopped:
+        context.check_lake()
         error = stopped.as_dict()
         table.refresh()
     except Exception as surprise:
         check_session(context.spark, surprise)
+        context.check_lake()
         error = unexpected(task.table, surprise)
         table.refresh()
     return TableResult(

@@ -30,6 +30,7 @@ from pipelines.assemble.row_accounting import check_balance
 from pipelines.assemble.transactions import APPLIED
 from pipelines.errors import LandingConflict
 from pipelines.job.carry_over import CarriedOver, carry_over
+from pipelines.job.lake import check_usable
 from pipelines.job.translation import translation
 from pipelines.land.files import Files
 from pipelines.progress import Progress
@@ -62,7 +63,8 @@ def apply_batch(spark: SparkSession, spec: BatchSpec, report: Report, may_commit
     or have many changes, come last, with the session's own settings: MERGE and DDL read the whole table."""
     started = time.monotonic()
     translated = translation(spec.encoding, show_row_data=spec.show_row_data, single_quotes=spec.single_quotes)
-    context = ApplyContext(spark, spec.pipeline, spec.scns, spec.token, translated, may_commit, report, spec.windows)
+    usable = partial(check_usable, spec.lake)
+    context = ApplyContext(spark, spec.pipeline, spec.scns, spec.token, translated, may_commit, report, spec.windows, usable)
     tables = [DeltaTable(spark, task.target, task.app_id) for task in spec.tables]
     for table, task in zip(tables, spec.tables, strict=True):
         create_shadow(context, table, task)

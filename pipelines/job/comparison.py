@@ -11,10 +11,13 @@ from pipelines.apply.delta.compare import compare
 from pipelines.apply.failures import check_session, check_version
 from pipelines.apply.session import read_as_written
 from pipelines.errors import InvariantBroken, RedolakeError
+from pipelines.job.lake import check_lake
 from pipelines.job.translation import TRANSLATION
+from pipelines.records.lake_mark import LakePlace
 
 
-def compare_tables(spark: SparkSession, tasks: Sequence[CompareTask]) -> tuple[Comparison, ...]:
+def compare_tables(spark: SparkSession, tasks: Sequence[CompareTask], lake: LakePlace | None = None) -> tuple[Comparison, ...]:
+    check_lake(lake)
     return tuple(compare_one(spark, task) for task in tasks)
 
 

@@ -13,10 +13,12 @@ from pyspark.sql import SparkSession
 
 from pipelines import crash
 from pipelines.apply.context import MayCommit, Report, allow, silent
-from pipelines.apply.failures import check_answers, check_space
-from pipelines.apply.session import open_session, read_as_written
+from pipelines.apply.failures import check_session
+from pipelines.apply.session import read_as_written
+from pipelines.apply.start import start_session
 from pipelines.errors import LandingConflict, RedolakeError, Terminal
 from pipelines.job.batch import run_batch
+from pipelines.job.lake import check_lake
 from pipelines.job.snapshot import run_snapshot
 from pipelines.land.files import Files
 from pipelines.records.batch_spec import BatchSpec
@@ -29,14 +31,14 @@ def run(spark: SparkSession, spec: Spec, report: Report = silent, may_commit: Ma
     """Run the spec. `may_commit` is called before each commit and raises when another writer holds the lease."""
     try:
         read_as_written(spark)
+        check_lake(spec.lake)
         if isinstance(spec, BatchSpec):
             return run_batch(spark, spec, report, may_commit)
         return run_snapshot(spark, spec, report, may_commit)
     except RedolakeError:
         raise
     except Exception as surprise:
-        check_space(surprise)
-        check_answers(spark, surprise)
+        check_session(spark, surprise)
         raise
 
 
@@ -57,7 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def run_file(path: str) -> None:
     spec = read_spec(path)
-    spark = open_session("submit")
+    spark = start_session("submit")
     try:
         run(spark, spec, write_line)
     finally:

@@ -10,7 +10,8 @@ from pipelines import crash
 from pipelines.apply.context import MayCommit, Report, allow, silent
 from pipelines.apply.delta.snapshot import load_snapshot
 from pipelines.apply.failures import check_session, unexpected
-from pipelines.errors import RedolakeError, Transient
+from pipelines.errors import OF_ALL_TABLES, RedolakeError
+from pipelines.job.lake import check_usable
 from pipelines.job.translation import TRANSLATION
 from pipelines.land.files import Files
 from pipelines.progress import Progress
@@ -39,12 +40,14 @@ def run_snapshot(
 def load_or_hold(spark: SparkSession, spec: SnapshotSpec, task: SnapshotTask) -> SnapshotLoaded:
     try:
         return load_snapshot(spark, spec, task, TRANSLATION)
-    except Transient:
+    except OF_ALL_TABLES:
         raise
     except RedolakeError as error:
+        check_usable(spec.lake)
         return SnapshotLoaded(task.table, "held", False, error=error.as_dict())
     except Exception as surprise:
         check_session(spark, surprise)
+        check_usable(spec.lake)
         return SnapshotLoaded(task.table, "held", False, error=unexpected(task.table, surprise))
 
 

@@ -26,6 +26,7 @@ backfills/<start>-<end>-<token>/               spec.json, manifest.json, carry/
 drops/<resetlogs id>-<scn>-<con_id>-<xid>.json dropped transactions
 approvals/<time>-<token>.json                  what people approved: a resumed table, a DDL; and reads by a policy
 verify/<token>/<object id>.parquet             rows for one comparison; removed after it
+lakes/<hash of its place>.json                 the mark that was written into the lake, as <lake>/_redolake/<pipeline>.json
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ HANDOVER = "handover.json"
 SINGLE_QUOTES = "single-quotes.json"
 WINDOWS, CHAIN, GAPS, SPLIT, DICTIONARY, CAPTURED = "windows", "chain", "gaps", "split", "dictionary", "captured"
 SNAPSHOTS, LOADS, BATCHES, BACKFILLS, DROPS, VERIFY = "snapshots", "loads", "batches", "backfills", "drops", "verify"
-APPROVALS = "approvals"
+APPROVALS, LAKES = "approvals", "lakes"
 SINCE = "since-"
 
 _named = partial(segment, keep=".")  # an XID has dots
@@ -218,6 +219,16 @@ def drop_file(drop: str) -> str:
 
 def approval_file(approval: str) -> str:
     return f"{APPROVALS}/{_named(approval)}.json"
+
+
+def lake_mark(pipeline: str) -> str:
+    """Return the file by which the lake is known again. It is in the lake's own folder, not in the landing."""
+    return f"_redolake/{_named(pipeline)}.json"
+
+
+def lake_record(lake: str) -> str:
+    """Return the landing's copy of the mark in the lake at that place."""
+    return f"{LAKES}/{hashed('', lake)}.json"
 
 
 def verify_folder(token: str) -> str:

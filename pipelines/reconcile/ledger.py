@@ -17,6 +17,7 @@ from pipelines.ledger.facts import Changes
 from pipelines.reconcile.approvals import reconcile_approvals
 from pipelines.reconcile.batches import Void, batch_result, end_of, is_in_chain, superseded
 from pipelines.reconcile.holds import NOT_LOADED
+from pipelines.reconcile.lake_place import missing_landing
 from pipelines.reconcile.tables import rebuild_tables, rebuild_versions
 from pipelines.records.batch_result import BatchResult, RowAccount, TableResult
 from pipelines.records.codec import to_body
@@ -40,6 +41,8 @@ def reconcile_ledger(context: PipelineContext) -> None:
         log.info("recording %s landed window(s) that the ledger does not know", len(news))
         context.ledger.record_all_landed(news)
     position = proven_position(context)
+    if position is None and context.ledger.position() is not None:
+        raise missing_landing(context)
     if position is not None and context.ledger.position() != position:
         context.ledger.correct_position(position)
     reconcile_approvals(context)  # first: versions are derived as people approved

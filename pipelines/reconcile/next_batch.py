@@ -18,6 +18,7 @@ from pipelines.ledger import TableEntry
 from pipelines.reconcile.batches import attempt_of, batch_name, batch_result, end_of, superseded
 from pipelines.reconcile.dropped_transactions import drops_in_effect
 from pipelines.reconcile.holds import BatchedTable, first_hold, is_of_later_incarnation
+from pipelines.reconcile.lake_place import lake_place
 from pipelines.reconcile.ledger import drops, last_batch
 from pipelines.reconcile.mined_names import columns_known_from, mined_names
 from pipelines.reconcile.omitted_tables import omission
@@ -131,6 +132,7 @@ def build_batch(
         encoding=encoding(context),
         single_quotes=context.landing.quotes.evidence() is not None,
         show_row_data=context.pipeline.show_row_data,
+        lake=lake_place(context),
         tables_at_once=context.pipeline.spark.tables_at_once,
         rows=sum(m.rows for m in windows) + sum(t.rows for t in still_open),
     )

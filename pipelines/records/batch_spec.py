@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
+from pipelines.records.lake_mark import LakePlace
 from pipelines.records.open_transaction import OpenTransaction, ParkedRows
 from pipelines.redo import Encoding
 from pipelines.scn import Scn, ScnRange
@@ -148,7 +149,7 @@ class BatchSpec:
 
     It has no settings of Spark: their values may be keys of stores, and each job gets them when it is started."""
 
-    FORMAT: ClassVar[int] = 2
+    FORMAT: ClassVar[int] = 3
     GONE: ClassVar[tuple[str, ...]] = ("spark",)
 
     pipeline: str
@@ -171,6 +172,7 @@ class BatchSpec:
     show_row_data: bool = False  # errors may contain the redo text of rows that cannot be decoded
     parked: tuple[ParkedRows, ...] = ()
     tables_at_once: int = 2
+    lake: LakePlace | None = None  # None where nobody checks it
     rows: int | None = None  # landed in the windows, START and COMMIT too, and carried in; None where nobody counted them
 
     @property

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
+from pipelines.records.lake_mark import LakePlace
 from pipelines.table import Rules, TableId, TableVersion
 from pipelines.target_options import DEFAULT, TargetOptions
 
@@ -33,7 +34,7 @@ class SnapshotTask:
 class SnapshotSpec:
     """`scn` is the highest of its tables', which usually have the same one."""
 
-    FORMAT: ClassVar[int] = 2
+    FORMAT: ClassVar[int] = 3
     GONE: ClassVar[tuple[str, ...]] = ("spark",)
 
     pipeline: str
@@ -43,6 +44,7 @@ class SnapshotSpec:
     manifest: str
     replace: bool = False
     lease: int | None = None
+    lake: LakePlace | None = None  # None where nobody checks it
 
 
 @dataclass(frozen=True, slots=True)

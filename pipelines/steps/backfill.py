@@ -27,7 +27,7 @@ from pipelines.records.codec import decode
 from pipelines.records.window_manifest import WindowManifest
 from pipelines.scn import Scn, ScnRange
 from pipelines.steps.scn_times import written_by
-from pipelines.steps.spark_jobs import open_spark, run_spark_job
+from pipelines.steps.spark_jobs import opened_spark, run_spark_job
 from pipelines.table import TableId
 from pipelines.utc import beside
 
@@ -343,10 +343,6 @@ def run_backfill(
     report(prepared.plan)
     if prepared.batch is None:
         return BackfillOutcome(prepared)
-    session = spark or open_spark(pipeline)
-    try:
+    with opened_spark(pipeline, spark) as session:
         run_spark_job(pipeline, prepared.batch, session, report)
-    finally:
-        if spark is None:
-            session.stop()
     return BackfillOutcome(prepared, record_backfill(pipeline, prepared.batch))

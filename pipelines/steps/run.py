@@ -13,7 +13,18 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait
 
 from pipelines.config import Pipeline
 from pipelines.context import Report, silent
-from pipelines.errors import Finding, RedolakeError, SnapshotTooEarly, SparkLost, TableHeld, Terminal, Transient
+from pipelines.errors import (
+    OF_ALL_TABLES,
+    OF_THE_LAKE,
+    Finding,
+    RedolakeError,
+    SnapshotTooEarly,
+    SparkExhausted,
+    SparkLost,
+    TableHeld,
+    Terminal,
+    Transient,
+)
 from pipelines.progress import Progress
 from pipelines.records.declared_gap import GapKind
 from pipelines.source import ConnectParams
@@ -30,7 +41,7 @@ from pipelines.steps.snapshot import (
     read_snapshot_table,
     record_snapshot_load,
 )
-from pipelines.steps.spark_jobs import open_spark, run_spark_job
+from pipelines.steps.spark_jobs import open_spark, run_spark_job, stop_session
 from pipelines.steps.status import DeclaredGapReport, TableStatus, read_status
 from pipelines.steps.step_times import StepTimes
 from pipelines.steps.wait import await_log
@@ -81,13 +92,8 @@ class Spark:
     def stop(self) -> None:
         """Close the session if this process opened it; the next batch opens another. Raises SparkLost if none can be opened."""
         own, self._own = self._own, None
-        if own is None:
-            return
-        try:
-            own.stop()
-        except Exception as failed:  # Java was killed: pyspark starts one per process
-            what, cure = "Spark's Java has ended, and this process cannot start another", "run the command again"
-            raise SparkLost(what, cure=cure) from failed
+        if own is not None:
+            stop_session(own)
 
 
 @contextmanager
@@ -95,11 +101,9 @@ def spark_when_needed(pipeline: Pipeline, given: Any) -> Iterator[Spark]:
     spark = Spark(pipeline, given)
     try:
         yield spark
-    except BaseException:
-        with suppress(SparkLost):  # the first error says why
+    finally:
+        with suppress(SparkLost):  # the work is done, or the first error says why it is not
             spark.stop()
-        raise
-    spark.stop()
 
 
 def retrying(pipeline: Pipeline) -> Callable[[Callable[[], T]], T]:
@@ -147,6 +151,8 @@ def read_and_load_snapshot(
         try:
             read = partial(read_snapshot_table, pipeline, source, begun.scn, table, report, by_itself=by_itself)
             reads[table] = retried(read).scn
+        except OF_ALL_TABLES:
+            raise
         except Terminal as error:
             unread[table] = error
     if not reads:
@@ -217,7 +223,9 @@ def snapshot_again(pipeline: Pipeline, source: ConnectParams | None, spark: Spar
     for table in due:
         try:
             read_and_load_snapshot(pipeline, [table], True, source, spark, report, by_itself=True)
-        except SparkLost:
+        except OF_THE_LAKE:
+            raise
+        except (SparkLost, SparkExhausted):
             raise
         except RedolakeError as error:
             report(str(error))

@@ -30,6 +30,7 @@ from pipelines.ledger.states import TableState
 from pipelines.progress import counting
 from pipelines.reconcile.batches import beyond, load_name
 from pipelines.reconcile.chosen_columns import chosen_columns
+from pipelines.reconcile.lake_place import check_landing, lake_place
 from pipelines.reconcile.ledger import proven_position, reconcile_ledger
 from pipelines.reconcile.snapshot_start import (
     chain_epoch,
@@ -204,6 +205,7 @@ def start_pipeline(context: PipelineContext, oracle: Source, handover: Handover,
     """Set where mining begins, at the first snapshot only. From there every configured table is captured."""
     if context.ledger.position() is not None:
         return
+    check_landing(context)
     position = first_position(context.pipeline, read_redo_facts(oracle), handover)
     dictionary_for(context.pipeline, oracle, position.chain_position)  # raises while the first window would have none
     encoding = read_encoding(oracle, context.pipeline.source.container)
@@ -310,6 +312,7 @@ def prepare_snapshot_load(pipeline: Pipeline, reads: Mapping[str, int], *, repla
             manifest=context.landing.files.location(layout.load_manifest(name)),
             replace=replace,
             lease=lease.token,
+            lake=lake_place(context),
         )
         for task in tasks:
             context.ledger.move_table(task.table, begun_from(context, task.table), "snapshotting", snapshot_scn=Scn(task.scn))

@@ -6,13 +6,13 @@ import json
 import os
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 from urllib.parse import urlsplit
 
 from pipelines.config import Pipeline
 from pipelines.context import Report, open_context, read_spec, silent
-from pipelines.errors import ConfigurationError, Finding
+from pipelines.errors import ConfigurationError, Finding, SparkLost
 from pipelines.land import layout
 from pipelines.reconcile.batches import check_supersedes
 from pipelines.records.codec import decode
@@ -26,12 +26,33 @@ CONNECT_PORT = 15002
 
 def open_spark(pipeline: Pipeline, app: str = "redolake") -> Any:
     """Return a session for this process by the pipeline's Spark settings."""
-    from pipelines.apply.session import open_session
+    from pipelines.apply.start import start_session
 
     if pipeline.spark.mode == "connect":
-        return open_session("connect", remote_of(pipeline), dict(pipeline.spark.conf))
+        return start_session("connect", remote_of(pipeline), dict(pipeline.spark.conf))
     places = (pipeline.landing, pipeline.lake)
-    return open_session("local", pipeline.spark.master, dict(pipeline.spark.conf), places)
+    return start_session("local", pipeline.spark.master, dict(pipeline.spark.conf), places)
+
+
+def stop_session(session: Any) -> None:
+    """Raise SparkLost where its Java was killed: what comes next needs another process."""
+    try:
+        session.stop()
+    except Exception as failed:
+        what, cure = "Spark's Java has ended, and this process cannot start another", "run the command again"
+        raise SparkLost(what, cure=cure) from failed
+
+
+@contextmanager
+def opened_spark(pipeline: Pipeline, given: Any = None) -> Iterator[Any]:
+    """Yield the given session, or one that is opened here and stopped at the end."""
+    session = open_spark(pipeline) if given is None else given
+    try:
+        yield session
+    finally:
+        if given is None:
+            with suppress(SparkLost):  # the work is done, or the first error says why it is not
+                stop_session(session)
 
 
 def remote_of(pipeline: Pipeline) -> str:

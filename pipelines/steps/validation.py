@@ -15,7 +15,7 @@ from pipelines import crash
 from pipelines.arrow_check import arrow_findings
 from pipelines.config import Pipeline
 from pipelines.context import ledger_url
-from pipelines.errors import ConfigurationError, Finding, RedolakeError
+from pipelines.errors import ConfigurationError, Finding, RedolakeError, SparkLost
 from pipelines.filesystem import EXTRAS, protocol_of
 from pipelines.land.files import Files
 from pipelines.ledger import Ledger, open_ledger
@@ -23,7 +23,7 @@ from pipelines.records.codec import from_body
 from pipelines.records.facts import SettingsFact
 from pipelines.runtime import JARS_VARIABLE, find_java, s3_jars, spark_jars
 from pipelines.source import connect_params, driver_findings, is_connection_set
-from pipelines.steps.spark_jobs import open_spark
+from pipelines.steps.spark_jobs import opened_spark
 
 # Airflow's executors that run each task on the scheduler's own machine.
 LOCAL_EXECUTORS = ("LocalExecutor", "SequentialExecutor")
@@ -143,16 +143,13 @@ def object_store_findings(pipeline: Pipeline) -> list[Finding]:
 def seen_by_spark(pipeline: Pipeline) -> list[Finding]:
     """Start Spark, or ask the Connect server, and check that it reads what is written here, and the other way round."""
     try:
-        spark = open_spark(pipeline)
+        with opened_spark(pipeline) as spark:
+            checked = [same_place(what, place, pipeline.name, spark) for what, place in places(pipeline).items()]
     except ConfigurationError as error:
         return list(error.findings)
-    except Exception as error:  # of Java, of gRPC or of pyspark
-        cure = "correct `spark` in pipelines.yml, or start the Connect server"
-        return [Finding(f"{pipeline.name}.spark", f"Spark does not start: {first_line(error)}", cure)]
-    try:
-        checked = [same_place(what, place, pipeline.name, spark) for what, place in places(pipeline).items()]
-    finally:
-        spark.stop()
+    except SparkLost as error:
+        cure = "start the Connect server, or run again: Java was killed"
+        return [Finding(f"{pipeline.name}.spark", f"Spark does not start: {error.what}", cure)]
     return [finding for findings in checked for finding in findings]
 
 

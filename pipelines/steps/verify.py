@@ -12,11 +12,19 @@ from pipelines.apply.comparison import CompareTask, Comparison, Difference
 from pipelines.config import Pipeline
 from pipelines.context import PipelineContext, Report, open_context, open_pipeline_source, silent
 from pipelines.dictionary_table import DictionaryTable
-from pipelines.errors import RedolakeError, RedoLost, SchemaConflict, Terminal, Transient
+from pipelines.errors import (
+    OF_THE_LAKE,
+    RedolakeError,
+    RedoLost,
+    SchemaConflict,
+    Terminal,
+    Transient,
+)
 from pipelines.land import layout
 from pipelines.ledger import TableEntry
 from pipelines.progress import Progress, counting
 from pipelines.reconcile.dropped_transactions import DropReport, read_open_drops
+from pipelines.reconcile.lake_place import lake_place
 from pipelines.reconcile.ledger import reconcile_ledger
 from pipelines.reconcile.table_versions import dropped_tables, known_versions, rules
 from pipelines.records.codec import to_body
@@ -146,6 +154,8 @@ def compare_or_explain(
 ) -> TableComparison | NotCompared:
     try:
         return compare_table(context, source, spark, table, report)
+    except OF_THE_LAKE:  # every further table would meet the same
+        raise
     except RedolakeError as error:
         return NotCompared(str(table), error.as_dict(), isinstance(error, Transient))
 
@@ -171,7 +181,7 @@ def compare_table(
             check_readable(entry, read_redo_facts(oracle, entry.complete_to_scn), context.name)
             task = read_side(context, source, oracle, entry, token, report)
         report(f"comparing {table} with Delta")
-        (found,) = compare_tables(spark.session(), [task])
+        (found,) = compare_tables(spark.session(), [task], lake_place(context))
     finally:
         context.landing.files.remove(layout.verify_folder(token))
     now = entry_with_contents(context, table)

@@ -120,6 +120,9 @@ NOT_KILLED_AT = {
     "write_whole": "as write_reread; test_whole_tables.py kills before that",
     "record_evidence": "comes before the manifest of its window, and the window that is landed again finds it",
     "writable": "`doctor` and `validate` try whether a place can be written",
+    "mark_lake": "the next job finds a lake with or without its mark; tests/unit/job/test_lake.py stops between the two files",
+    "record_mark": "as mark_lake",
+    "check_usable": "tries whether the lake can be written, before a table is held",
     "same_place": "`validate --spark` tries whether Spark uses the same place",
 }
 POINT_IN = {  # writers whose callers pass the point

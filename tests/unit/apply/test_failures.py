@@ -1,29 +1,173 @@
-"""A full lake or a lost session ends the job and holds no table."""
+"""What is not about one table ends the job and holds no table: a full lake, missing rights, a lost session, a killed worker."""
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.errors import PySparkException
 
-from pipelines.apply.failures import check_session, check_space
-from pipelines.errors import LakeFull, SparkLost
+from pipelines.apply.failures import check_session
+from pipelines.errors import (
+    OF_ALL_TABLES,
+    ConfigurationError,
+    LakeFull,
+    LakeRefused,
+    LakeUnavailable,
+    RedolakeError,
+    SparkExhausted,
+    SparkLost,
+    Transient,
+)
 from pipelines.job.job import run
 from pipelines.records.batch_spec import BatchSpec
 
-JOB = "Job aborted due to stage failure: Task 0 in stage 7.0 failed 1 times. Caused by: java.io.IOException: "
+SPARK = "org.apache.spark.SparkException"
+TASK = (
+    f"{SPARK}: Job aborted due to stage failure: Task 1 in stage 27.0 failed 1 times, most recent failure: Lost task 1.0 in "
+    "stage 27.0 (TID 34) (192.0.2.2 executor driver): "
+)
+STACK = "\n\tat org.apache.spark.sql.execution.datasources.FileFormatDataWriter.commit(FileFormatDataWriter.scala:123)\n"
+WRITING = f"{SPARK}: [TASK_WRITE_FAILED] Task failed while writing rows to file:/lake/t. SQLSTATE: 58030{STACK}Caused by: "
+PYTHON = (
+    "org.apache.spark.api.python.PythonException: [PYTHON_EXCEPTION] An exception was thrown from the Python worker: Traceback "
+    '(most recent call last):\n  File "/x.py", line 59, in work\n    raise\n'
+)
+
+
+class Failed(PySparkException):
+    """An error as pyspark raises it, with Java's trace."""
+
+    def __init__(self, trace: str) -> None:
+        super().__init__(trace)
+        self._stackTrace = trace
+
+
+Failed.__module__ = PySparkException.__module__
+
+
+class Living:
+    """A session that answers."""
+
+    def sql(self, _: str) -> Living:
+        return self
+
+    def collect(self) -> list[Any]:
+        return [1]
+
+
+def raised_for(surprise: Exception) -> RedolakeError | None:
+    """Return what the failure ends a job with; None if it is one table's."""
+    session: Any = Living()
+    try:
+        check_session(session, surprise)
+    except RedolakeError as error:
+        return error
+    return None
+
+
+# As Spark 4.2, Delta 4.4, Hadoop 3.5 and fsspec's packages have written them.
+TROUBLES: dict[str, tuple[Exception, type[RedolakeError]]] = {
+    "no space for a file": (
+        Failed(f"{WRITING}org.apache.hadoop.fs.FSError: java.io.IOException: No space left on device"),
+        LakeFull,
+    ),
+    "a quota": (Failed(f"{WRITING}java.io.IOException: Disk quota exceeded"), LakeFull),
+    "a limit of a file's size": (Failed(f"{TASK}java.io.IOException: File too large{STACK}"), LakeFull),
+    "no space for a commit": (Failed("org.apache.hadoop.fs.FSError: java.io.IOException: No space left on device"), LakeFull),
+    "no space for a worker": (Failed(f"{PYTHON}OSError: [Errno 28] No space left on device\n SQLSTATE: 38000"), LakeFull),
+    "no space, in this process": (OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), LakeFull),
+    "HDFS's quota": (
+        Failed(f"{WRITING}org.apache.hadoop.hdfs.protocol.DSQuotaExceededException: The DiskSpace quota .."),
+        LakeFull,
+    ),
+    "a read-only lake": (
+        Failed(f"{TASK}java.io.FileNotFoundException: /lake/t/x.parquet (Read-only file system){STACK}"),
+        LakeRefused,
+    ),
+    "no right": (Failed("java.io.FileNotFoundException: /lake/t/_delta_log/.0.json.tmp (Permission denied)"), LakeRefused),
+    "no right, in this process": (PermissionError(errno.EACCES, os.strerror(errno.EACCES)), LakeRefused),
+    "a store's refusal": (Failed(f"{WRITING}java.nio.file.AccessDeniedException: s3a://lake/t: PutObject: 403"), LakeRefused),
+    "no credentials": (
+        Failed("org.apache.hadoop.fs.s3a.auth.NoAuthWithAWSException: No AWS Credentials provided"),
+        LakeRefused,
+    ),
+    "no bucket": (Failed("org.apache.hadoop.fs.s3a.UnknownStoreException: `s3a://lake/': Bucket does not exist"), LakeRefused),
+    "no network": (Failed(f"{WRITING}java.net.UnknownHostException: lake.s3.amazonaws.com"), LakeUnavailable),
+    "a silent store": (Failed(f"{TASK}java.net.SocketTimeoutException: connect timed out{STACK}"), LakeUnavailable),
+    "a busy store": (Failed(f"{WRITING}org.apache.hadoop.fs.s3a.AWSServiceThrottledException: SlowDown"), LakeUnavailable),
+    "a stale mount": (Failed(f"{TASK}java.io.IOException: Stale file handle{STACK}"), LakeUnavailable),
+    "a mount without a server": (OSError(errno.ENOTCONN, os.strerror(errno.ENOTCONN)), LakeUnavailable),
+    "a faulty disk": (Failed(f"{TASK}java.io.IOException: Input/output error{STACK}"), LakeUnavailable),
+    "Java's memory": (Failed(f"{TASK}java.lang.OutOfMemoryError: Java heap space{STACK}"), SparkExhausted),
+    "no more threads": (
+        Failed("java.lang.OutOfMemoryError: unable to create native thread: possibly out of memory"),
+        SparkExhausted,
+    ),
+    "Spark's memory": (
+        Failed(f"{TASK}org.apache.spark.memory.SparkOutOfMemoryError: [UNABLE_TO_ACQUIRE_MEMORY] x"),
+        SparkExhausted,
+    ),
+    "a worker's memory": (Failed(f"{PYTHON}MemoryError\n SQLSTATE: 38000"), SparkExhausted),
+    "open files": (Failed(f"{WRITING}java.io.FileNotFoundException: /tmp/shuffle.index (Too many open files)"), SparkExhausted),
+    "open files, in this process": (OSError(errno.EMFILE, os.strerror(errno.EMFILE)), SparkExhausted),
+    "a killed worker": (
+        Failed(f"{TASK}{SPARK}: Python worker exited unexpectedly (crashed). Consider setting 'x'{STACK}"),
+        SparkLost,
+    ),
+    "a lost executor": (Failed(f"{TASK}ExecutorLostFailure (executor 1 exited caused by one of the running tasks)"), SparkLost),
+    "a worker without our package": (Failed(f"{PYTHON}ModuleNotFoundError: No module named 'pipelines'"), ConfigurationError),
+    "another writer": (
+        Failed("io.delta.exceptions.ConcurrentAppendException: [DELTA_CONCURRENT_APPEND] Files were added"),
+        Transient,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TROUBLES)
+def test_what_is_not_about_one_table_ends_the_job(name: str) -> None:
+    surprise, expected = TROUBLES[name]
+    error = raised_for(surprise)
+
+    assert type(error) is expected
+    assert isinstance(error, OF_ALL_TABLES)
+    assert error.cure
 
 
 @pytest.mark.parametrize("words", ["No space left on device", "Disk quota exceeded", "File too large"])
-def test_a_full_lake_ends_the_job_and_says_what_to_do(words: str) -> None:
-    with pytest.raises(LakeFull, match=words) as full:
-        check_space(RuntimeError(JOB + words))
-    assert "free space" in full.value.cure
+def test_a_full_lake_says_what_to_do(words: str) -> None:
+    error = raised_for(Failed(f"{TASK}java.io.IOException: {words}{STACK}"))
+
+    assert isinstance(error, LakeFull)
+    assert words in error.what
+    assert "free space" in error.cure
 
 
-def test_other_failures_do_not_count_as_a_full_lake() -> None:
-    check_space(RuntimeError(JOB + "Permission denied"))
+TRACE_IN_A_VALUE = "x\nCaused by: java.io.IOException: No space left on device\njava.lang.OutOfMemoryError: Java heap space"
+OF_ONE_TABLE: dict[str, Exception] = {
+    "a value that looks like trouble": Failed(
+        f"{TASK}org.apache.spark.SparkNumberFormatException: [CAST_INVALID_INPUT] The value '{TRACE_IN_A_VALUE}' cannot be cast"
+    ),
+    "a row that looks like trouble": Failed(
+        "org.apache.spark.sql.delta.schema.DeltaInvariantViolationException: [DELTA_VIOLATE_CONSTRAINT_WITH_VALUES] CHECK "
+        f"constraint x violated by row with values:\n - v : {TRACE_IN_A_VALUE}"
+    ),
+    "a text that we raise": Failed(
+        f"org.apache.spark.SparkRuntimeException: [USER_RAISED_EXCEPTION] {TRACE_IN_A_VALUE} SQLSTATE: P0001"
+    ),
+    "a file that is gone": Failed(f"{TASK}java.io.FileNotFoundException: File file:/lake/t/x.parquet does not exist{STACK}"),
+    "a damaged file": Failed(f"{WRITING}java.lang.RuntimeException: x.parquet is not a Parquet file{STACK}"),
+    "a deep expression": Failed(f"java.lang.StackOverflowError{STACK}"),
+    "an error of ours": ValueError("No space left on device"),
+}
+
+
+@pytest.mark.parametrize("name", OF_ONE_TABLE)
+def test_what_one_tables_rows_say_holds_that_table(name: str) -> None:
+    assert raised_for(OF_ONE_TABLE[name]) is None
 
 
 class LostSession:
@@ -35,9 +179,14 @@ class LostSession:
 
 def test_a_lost_session_is_to_be_tried_again() -> None:
     with pytest.raises(SparkLost) as lost:
-        check_session(LostSession(), RuntimeError("[INVALID_HANDLE.SESSION_CLOSED] Session was closed.\nmore"))
+        check_session(LostSession(), RuntimeError("[INVALID_HANDLE.SESSION_CLOSED] Session was closed.\nmore"))  # type: ignore[arg-type]
 
     assert lost.value.what == "Spark does not answer any more: [INVALID_HANDLE.SESSION_CLOSED] Session was closed."
+
+
+def test_a_session_that_has_ended_is_no_trouble_of_the_network() -> None:
+    with pytest.raises(SparkLost):
+        check_session(LostSession(), ConnectionRefusedError(errno.ECONNREFUSED, "Connection refused"))  # type: ignore[arg-type]
 
 
 def test_a_session_that_is_lost_outside_of_a_table_ends_the_job_in_the_same_way(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from pipelines.records.dictionary_reading import DictionaryContent, DictionaryRe
 from pipelines.records.dropped_transaction import DroppedTransaction
 from pipelines.records.handover import FirstPosition
 from pipelines.records.job_failure import JobFailure
+from pipelines.records.lake_mark import LakeMark, LakePlace
 from pipelines.records.open_transaction import OpenTransaction, ParkedRows
 from pipelines.records.single_quotes import DoubtfulWindows, SingleQuotes
 from pipelines.records.slice_record import LogTally, SliceRecord
@@ -58,7 +59,9 @@ RESULT = BatchResult(
     accounts={"w": RowAccount(3, 0, 1, held=2)},
     parked=(ParkedRows(OPEN, {"SHOP.T": 9}, ("c-0/a",)),),
 )
-LOAD = SnapshotSpec("p", 50, "token", (SnapshotTask(T, "t", "a", VERSION, ("f",), {2: 3}, 8, scn=50),), "m", True)
+MARK = LakeMark("p", "landing/p", "token")
+PLACE = LakePlace("p", "lake", "_redolake/p.json", "landing/p", "lakes/1.json", ("lake/t",))
+LOAD = SnapshotSpec("p", 50, "token", (SnapshotTask(T, "t", "a", VERSION, ("f",), {2: 3}, 8, scn=50),), "m", True, lake=PLACE)
 LOADED = SnapshotResult("p", 50, (SnapshotLoaded(T, "held", False, error={"code": "X"}),))
 MANIFEST = WindowManifest(
     dbid=1,
@@ -122,4 +125,5 @@ RECORDS: tuple[Any, ...] = (
     RedoNeededFrom(40),
     SingleQuotes("w", {"SHOP.T": DoubtfulWindows("0000000001-10-20", "0000000001-30-40", 5)}),
     JobFailure(True, "RedoLost: gone"),
+    MARK,
 )

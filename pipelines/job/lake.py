@@ -1,0 +1,98 @@
+"""Check that the lake is the one that was written before: an empty folder below a mount point looks like a lake without tables.
+
+The first job writes a mark into the lake and the same one into the landing. A lake of an older Redolake, which has tables and
+no mark, gets one as well.
+"""
+
+from __future__ import annotations
+
+import uuid
+
+from pipelines import crash
+from pipelines.apply.delta.log import read_log
+from pipelines.apply.failures import storage_error
+from pipelines.errors import LakeMissing, LakeRefused, LakeUnavailable, RedolakeError
+from pipelines.land.files import Files
+from pipelines.records.lake_mark import LakeMark, LakePlace
+
+PROBE, PROBE_BYTES = "_redolake/write-test-", 16 << 10
+
+
+class LakeFiles(Files):
+    """Files of the lake: what its file system raises is the lake's trouble."""
+
+    def _explained(self, error: BaseException, relative: str) -> RedolakeError:
+        path = self.shown(relative)
+        if isinstance(error, Exception) and (known := storage_error(error, path)) is not None:
+            return known
+        what = f"the lake cannot be used: {getattr(error, 'strerror', None) or error}"
+        if self._is_local:
+            cure = "make the folder writable for Spark and this process, and run again: no table is held"
+            return LakeRefused(what, cure=cure, path=path)
+        return LakeUnavailable(what, cure="run again when the object store answers", path=path)
+
+
+def check_lake(place: LakePlace | None) -> None:
+    """Raise LakeMissing for a lake without the mark that the landing expects, and for one without mark and tables. Mark a new
+    lake, and one of an older Redolake."""
+    if place is None:
+        return
+    lake, landing = LakeFiles(place.lake), Files(place.landing)
+    recorded = landing.read_record(LakeMark, place.record)
+    body = lake.read(place.mark)
+    found = None if body is None or not body.strip() else lake.read_record(LakeMark, place.mark)
+    if found is not None:
+        check_same(place, found, recorded)
+    elif body is None and (recorded is not None or is_empty(place)):
+        raise missing(place, "has lost the file that Redolake wrote into it" if recorded else "has none of the tables")
+    else:
+        found = recorded or LakeMark(place.pipeline, place.landing, uuid.uuid4().hex)
+        mark_lake(lake, place, found, replaces=body is not None)
+    if recorded is None:
+        record_mark(landing, place, lake)
+
+
+@crash.writer
+def check_usable(place: LakePlace | None) -> None:
+    """Raise the lake's own error before a table is held: the lake is missing, or nothing can be written there. Spark's error
+    need not say so ("Job aborted", "Mkdirs failed")."""
+    if place is None:
+        return
+    check_lake(place)
+    files, name = LakeFiles(place.lake), f"{PROBE}{uuid.uuid4().hex}"
+    try:
+        files.create(name, bytes(PROBE_BYTES))
+    finally:
+        files.remove(name)
+
+
+def check_same(place: LakePlace, found: LakeMark, recorded: LakeMark | None) -> None:
+    if recorded is not None and recorded.token != found.token:
+        raise missing(place, f"is another one: it was written from the landing {found.landing}")
+
+
+@crash.writer
+def mark_lake(files: Files, place: LakePlace, mark: LakeMark, *, replaces: bool) -> None:
+    if replaces:  # an empty file, by which a person has said that this is the lake
+        files.remove(place.mark)
+    files.create_record(place.mark, mark)
+
+
+@crash.writer
+def record_mark(landing: Files, place: LakePlace, lake: Files) -> None:
+    """Record the mark that is in the lake: another job may have been the first to write one."""
+    landing.write_record_once(place.record, lake.read_record(LakeMark, place.mark))
+
+
+def is_empty(place: LakePlace) -> bool:
+    """Return whether tables should be there, and none is."""
+    return bool(place.holds) and all(read_log(target) is None for target in place.holds)
+
+
+def missing(place: LakePlace, what: str) -> LakeMissing:
+    return LakeMissing(
+        f"the lake {what}: it is not mounted, or another folder is there",
+        cure=f"mount it, or correct `lake` in pipelines.yml, and run again: no table is held. If this is the lake, emptied or "
+        f"moved on purpose: create the empty file {place.lake}/{place.mark}, and run again",
+        path=place.lake,
+    )

@@ -1,0 +1,117 @@
+"""A lake is known again by the mark that Redolake wrote into it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pipelines.errors import LakeMissing, LakeRefused
+from pipelines.job.lake import LakeFiles, check_lake, check_usable
+from pipelines.land.files import Files
+from pipelines.records.lake_mark import LakePlace
+
+
+def place(tmp_path: Path, *holds: str, lake: str = "lake", landing: str = "landing") -> LakePlace:
+    root = tmp_path / lake
+    root.mkdir(exist_ok=True)
+    targets = tuple(str(root / table) for table in holds)
+    return LakePlace("shop", str(root), "_redolake/shop.json", str(tmp_path / landing), f"lakes/{lake}.json", targets)
+
+
+def table(tmp_path: Path, name: str) -> None:
+    log = tmp_path / "lake" / name / "_delta_log"
+    log.mkdir(parents=True)
+    (log / f"{0:020d}.json").write_text("{}\n")
+
+
+def mark_of(where: LakePlace) -> dict[str, str]:
+    return dict(json.loads(Path(where.lake, where.mark).read_text()))
+
+
+def test_a_new_lake_is_marked_once(tmp_path: Path) -> None:
+    where = place(tmp_path)
+    check_lake(where)
+    first = mark_of(where)
+    check_lake(where)
+
+    assert mark_of(where) == first
+    assert first == json.loads(Path(where.landing, where.record).read_text())
+
+
+def test_a_lake_that_has_lost_its_mark_is_not_mounted(tmp_path: Path) -> None:
+    where = place(tmp_path)
+    check_lake(where)
+    Path(where.lake, where.mark).unlink()
+
+    with pytest.raises(LakeMissing, match="has lost the file"):
+        check_lake(where)
+
+
+def test_a_lake_without_mark_and_tables_is_not_mounted(tmp_path: Path) -> None:
+    where = place(tmp_path, "orders", "parts")
+    with pytest.raises(LakeMissing, match="has none of the tables"):
+        check_lake(where)
+    assert list(Path(where.lake).iterdir()) == []
+
+
+def test_a_lake_of_an_older_version_has_some_table_and_is_marked(tmp_path: Path) -> None:
+    where = place(tmp_path, "orders", "parts")
+    table(tmp_path, "parts")
+    check_lake(where)
+
+    assert mark_of(where)["pipeline"] == "shop"
+
+
+def test_a_lake_that_was_written_from_another_landing_is_another_one(tmp_path: Path) -> None:
+    ours, theirs = place(tmp_path), place(tmp_path, lake="other", landing="its landing")
+    check_lake(ours)
+    check_lake(theirs)
+    Path(ours.lake, ours.mark).write_bytes(Path(theirs.lake, theirs.mark).read_bytes())
+
+    with pytest.raises(LakeMissing, match="is another one"):
+        check_lake(ours)
+
+
+def test_a_lake_that_moved_with_its_mark_is_the_same_lake(tmp_path: Path) -> None:
+    where = place(tmp_path)
+    check_lake(where)
+    moved = place(tmp_path, "orders", lake="elsewhere")
+    Files(moved.lake).create(moved.mark, Path(where.lake, where.mark).read_bytes())
+    check_lake(moved)
+
+    assert mark_of(moved) == mark_of(where)
+
+
+def test_a_job_that_was_killed_after_it_marked_the_lake_is_repeated(tmp_path: Path) -> None:
+    where = place(tmp_path)
+    check_lake(where)
+    Path(where.landing, where.record).unlink()
+    check_lake(where)
+
+    assert json.loads(Path(where.landing, where.record).read_text()) == mark_of(where)
+
+
+@pytest.mark.parametrize("knows", [True, False])
+def test_an_empty_mark_says_that_this_is_the_lake(tmp_path: Path, knows: bool) -> None:
+    where = place(tmp_path, "orders")
+    if knows:
+        check_lake(replace(where, holds=()))
+    before = mark_of(where) if knows else None
+    Files(where.lake).remove(where.mark)
+    Files(where.lake).create(where.mark, b"")
+    check_lake(where)
+
+    assert mark_of(where) == (before or json.loads(Path(where.landing, where.record).read_text()))
+
+
+def test_a_lake_that_cannot_be_written_is_an_error_of_the_lake(tmp_path: Path) -> None:
+    where = place(tmp_path)
+    check_lake(where)
+    check_usable(where)
+    assert [file.name for file in Path(where.lake, "_redolake").iterdir()] == ["shop.json"]
+
+    with pytest.raises(LakeRefused, match="File exists"):
+        LakeFiles(str(Path(where.lake, where.mark))).create("x", b"")
