@@ -254,6 +254,15 @@ class VersionRemoved(Terminal):
     """
 
 
+class TargetRefused(Terminal):
+    """A Delta table refuses Redolake's commits: somebody has set `delta.appendOnly`, a CHECK or NOT NULL constraint or a
+    feature on it, or `properties` names a setting that Delta refuses.
+
+    Remove the setting as the message says, then run `redolake resume OWNER.TABLE`. `redolake snapshot OWNER.TABLE --replace`
+    builds the table again without it.
+    """
+
+
 class KeyNeeded(Terminal):
     """A row of a table with `key: append` was updated or deleted, and without a key Redolake cannot tell which row.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,6 +13,32 @@ Deletes = Literal["remove", "mark"]
 MetadataName = Literal["_commit_scn", "_commit_time", "_op", "_xid", "_redo_thread"]
 
 DELETED = "_deleted"
+
+# Why a property of a Delta table is not for `properties`, by its name. Delta does not distinguish upper and lower case in it.
+REFUSED_PROPERTIES: Mapping[str, str] = {
+    r"columnMapping\.|enableDeletionVectors|enableTypeWidening|enableVariantShredding|feature\.|minReaderVersion|"
+    r"minWriterVersion|ignoreProtocolDefaults|checkpointPolicy": "`readers` decides on features",
+    r"enableChangeDataFeed|enableChangeDataCapture": "set `change_data_feed`",
+    r"appendOnly": "no row could be changed or deleted",
+    r"constraints\.|invariants": "Oracle decides which rows there are",
+    r"setTransactionRetentionDuration": "Delta would forget how far an idle table is applied",
+    r"coordinatedCommits\.|managedCommits?\.|redirect": "commits would be where Redolake does not read them",
+    r"enableIcebergCompat|enableIcebergWriterCompat|universalFormat\.": "it forbids deletion vectors, which MERGE into a large "
+    "table needs",
+    r"compatibility\.symlinkFormatManifest\.": "it forbids deletion vectors, which MERGE into a large table needs",
+    r"inCommitTimestampEnablement|requireCheckpointProtectionBeforeVersion|rowTracking\.|rowTrackingSuspended|"
+    r"lastCommitTimestamp|lastUpdateVersion|clusteringColumns|generationExpression|identity\.": "Delta itself sets it",
+}
+
+
+def why_refused(name: str) -> str | None:
+    """Return why a property may not be set; None for one that may."""
+    if name.lower().startswith("redolake."):
+        return "it says whose the table is"
+    for pattern, reason in REFUSED_PROPERTIES.items():
+        if re.match(rf"delta\.(?:{pattern})", name, re.IGNORECASE):
+            return reason
+    return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ def compare_with_source(pipeline: Any, source: Any = None, tables: Sequence[str]
     return found
 
 
-def compare_tables(_: Any, tasks: Sequence[CompareTask]) -> tuple[Comparison, ...]:
+def compare_tables(_: Any, tasks: Sequence[CompareTask], _lake: Any = None) -> tuple[Comparison, ...]:
     return tuple(compare(task) for task in tasks)
 
 

@@ -25,6 +25,7 @@ from pipelines.errors import (
     RedolakeError,
     SparkExhausted,
     SparkLost,
+    TargetRefused,
     Transient,
     VersionRemoved,
 )
@@ -163,6 +164,41 @@ _TASK = re.compile(rf"Lost task [^(]*\(TID \d+\) \([^)]*\): {_CLASS}(?:[: ]\s?(.
 _NUMBER = re.compile(r"\[Errno (\d+)\]")
 
 
+# What somebody has set on a Delta table, or `properties` of pipelines.yml on it, by the conditions of Delta.
+REFUSALS: tuple[tuple[tuple[str, ...], str, str], ...] = (
+    (
+        ("DELTA_CANNOT_MODIFY_APPEND_ONLY",),
+        "somebody has set delta.appendOnly on the Delta table",
+        "run ALTER TABLE delta.`{path}` UNSET TBLPROPERTIES ('delta.appendOnly') in Spark",
+    ),
+    (
+        ("DELTA_VIOLATE_CONSTRAINT", "DELTA_CONSTRAINT_", "DELTA_EXCEED_CHAR_VARCHAR_LIMIT"),
+        "somebody has set a constraint on the Delta table, which Oracle's rows do not fulfil",
+        "run ALTER TABLE delta.`{path}` DROP CONSTRAINT with its name in Spark",
+    ),
+    (
+        ("DELTA_NOT_NULL_CONSTRAINT_VIOLATED", "DELTA_MISSING_NOT_NULL_COLUMN_VALUE"),
+        "somebody has set NOT NULL on a column of the Delta table",
+        "run ALTER TABLE delta.`{path}` ALTER COLUMN .. DROP NOT NULL in Spark",
+    ),
+    (
+        ("DELTA_GENERATED_COLUMNS", "DELTA_IDENTITY_COLUMNS", "DELTA_VIOLATE_TABLE_PROPERTY", "DELTA_ICEBERG_COMPAT"),
+        "a setting of the Delta table forbids the change",
+        "take it away from the table in Spark",
+    ),
+    (
+        ("DELTA_UNSUPPORTED_FEATURES", "DELTA_INVALID_PROTOCOL_VERSION", "DELTA_UNSUPPORTED_FEATURE"),
+        "the Delta table has a feature that this Delta does not write",
+        "run ALTER TABLE delta.`{path}` DROP FEATURE in the Spark that has set it",
+    ),
+    (
+        ("DELTA_UNKNOWN_CONFIGURATION", "DELTA_CANNOT_MODIFY_TABLE_PROPERTY", "DELTA_CONFIGURATION_NOT_FOUND"),
+        "Delta does not take a property of pipelines.yml",
+        "correct `properties` of {table} in pipelines.yml",
+    ),
+)
+
+
 def check_session(spark: SparkSession, surprise: Exception) -> None:
     """Raise when the failure does not concern one table: space, rights, memory, a worker, the store, another writer, or the
     session."""
@@ -281,6 +317,27 @@ def check_version(surprise: Exception, table: TableId, delta_version: int) -> No
             table=table,
             delta_version=delta_version,
         ) from surprise
+
+
+def held_error(table: TableId, path: str, surprise: Exception) -> dict[str, Any]:
+    """Return the error with which a failure that is not of our own classes holds the table."""
+    refused = refusal(table, path, surprise)
+    return unexpected(table, surprise) if refused is None else refused.as_dict()
+
+
+def refusal(table: TableId, path: str, surprise: Exception) -> TargetRefused | None:
+    """Return the error of a Delta table that refuses a commit; None for any other failure. Its text ends before the values of
+    the row."""
+    rebuild = f"`redolake snapshot {table} --replace` builds the table again without it"
+    for one in chain_of(surprise):
+        for conditions, what, cure in REFUSALS:
+            if (one.condition or "").startswith(conditions):
+                said = one.message.partition("] ")[2].partition("\n")[0].partition(" violated by row")[0][:300].rstrip(". ")
+                todo = cure.format(table=table, path=path)
+                return TargetRefused(
+                    f"{what}: {said}", cure=f"{todo}, then run `redolake resume {table}`; or {rebuild}", table=table
+                )
+    return None
 
 
 def unexpected(table: TableId, surprise: Exception) -> dict[str, Any]:

@@ -23,9 +23,9 @@ from pipelines.apply.delta.features import check_readers
 from pipelines.apply.delta.merge import Merged, NetColumns, append, merge
 from pipelines.apply.delta.own_columns import live
 from pipelines.apply.delta.plain_types import write_plain_types
-from pipelines.apply.delta.settings import check_layout, settle
+from pipelines.apply.delta.settings import check_layout, check_writable, settle
 from pipelines.apply.delta.table import DeltaTable
-from pipelines.apply.failures import check_session, unexpected
+from pipelines.apply.failures import check_session, held_error
 from pipelines.apply.looks import take_alone
 from pipelines.apply.missing_columns import not_in_target
 from pipelines.apply.prepare import ChangesOf, CommittedChanges, PreparedRange, TableRange, prepare_range
@@ -77,7 +77,7 @@ def apply_table(
     except Exception as surprise:
         check_session(context.spark, surprise)
         context.check_lake()
-        error = unexpected(task.table, surprise)
+        error = held_error(task.table, task.target, surprise)
         table.refresh()
     return TableResult(
         table=task.table,
@@ -116,6 +116,7 @@ def apply_ranges(
             )
         check_readers(table.log, task.options.readers, task.table)
         check_layout(table, task.table, task.options)
+        check_writable(table, task.table, task.versions[-1].key_kind)
         write_plain_types(table, {**context.metadata, "table": str(task.table)}, context.may_commit)
         settle(table, task.table, task.options, context.metadata, context.may_commit)
         progress.complete_to, progress.delta_version = max(context.scns.start - 1, position), table.version

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from pipelines.table import upper_name
+from pipelines.target_options import why_refused
 
 UNITS = {"": 1, "B": 1, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 
@@ -68,19 +69,10 @@ def quoted_on(value: object) -> object:
     return {"on" if key is True else key: item for key, item in value.items()} if isinstance(value, dict) else value
 
 
-# Delta's properties that another setting decides, or that Redolake cannot write with.
-RESERVED_PROPERTIES = re.compile(
-    r"redolake\.|delta\.(columnMapping\.|enableDeletionVectors|enableTypeWidening|enableChangeDataFeed|minReaderVersion|minWriterVersion|"
-    r"feature\.|appendOnly|constraints\.|checkpointPolicy)"
-)
-
-
 def checked_properties(value: dict[str, str]) -> dict[str, str]:
-    reserved = sorted(key for key in value if RESERVED_PROPERTIES.match(key))
-    if any(key.startswith("redolake.") for key in reserved):
-        raise ValueError("not for `properties`: what begins with `redolake.` says whose the table is")
-    if reserved:
-        raise ValueError(f"not for `properties`: {', '.join(reserved)}; `readers` and `change_data_feed` decide on features")
+    refused = [f"{key} ({reason})" for key in sorted(value) if (reason := why_refused(key)) is not None]
+    if refused:
+        raise ValueError(f"not for `properties`: {', '.join(refused)}")
     return value
 
 

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 from pipelines import crash
 from pipelines.apply.context import MayCommit, Report, allow, silent
 from pipelines.apply.delta.snapshot import load_snapshot
-from pipelines.apply.failures import check_session, unexpected
+from pipelines.apply.failures import check_session, held_error
 from pipelines.errors import OF_ALL_TABLES, RedolakeError
 from pipelines.job.lake import check_usable
 from pipelines.job.translation import TRANSLATION
@@ -48,7 +48,7 @@ def load_or_hold(spark: SparkSession, spec: SnapshotSpec, task: SnapshotTask) ->
     except Exception as surprise:
         check_session(spark, surprise)
         check_usable(spec.lake)
-        return SnapshotLoaded(task.table, "held", False, error=unexpected(task.table, surprise))
+        return SnapshotLoaded(task.table, "held", False, error=held_error(task.table, task.target, surprise))
 
 
 @crash.writer

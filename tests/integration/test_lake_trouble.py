@@ -80,6 +80,9 @@ def test_trouble_of_the_whole_lake_holds_no_table_and_the_next_run_goes_on(shop:
     shop.switch_logs()
     steps.run_pipeline(pipeline, until_caught_up=True, source=shop.params, spark=spark)
     assert {t.state for t in steps.read_status(pipeline).tables} == {"live"}
+    start, end = map(int, steps.read_status(pipeline).windows[-1].name.split("-")[1:])
+    with not_mounted(lake), pytest.raises(LakeMissing):
+        steps.run_backfill(pipeline, start, end, TABLES[1:], execute=True, spark=spark)
     assert steps.verify_tables(pipeline, source=shop.params, spark=spark).equal
 
 

@@ -7,18 +7,58 @@ from collections.abc import Mapping
 from pipelines import crash
 from pipelines.apply.context import MayCommit, allow
 from pipelines.apply.delta.commit import described
+from pipelines.apply.delta.log import DeltaLog
+from pipelines.apply.delta.own_columns import OWN_COLUMNS
 from pipelines.apply.delta.quoting import quoted, table_at, text_literal
 from pipelines.apply.delta.table import DeltaTable
 from pipelines.apply.session import run_sql
-from pipelines.errors import SchemaConflict
+from pipelines.errors import SchemaConflict, TargetRefused
 from pipelines.table import TableId
 from pipelines.target_options import TargetOptions
+
+# Properties that anybody may set on a Delta table, and with which Redolake cannot keep it, or not for long.
+UNWRITABLE = {
+    "delta.appendOnly": "no row can be changed or deleted",
+    "delta.setTransactionRetentionDuration": "Delta would forget how far an idle table is applied",
+}
+CONSTRAINT = "delta.constraints."
+
+
+def check_writable(table: DeltaTable, table_id: TableId, key_kind: str) -> None:
+    """Raise TargetRefused for a property of UNWRITABLE. A table that only gets rows may be append-only."""
+    assert table.log is not None
+    for key, value in unwritable(table.log).items():
+        if key == "delta.appendOnly" and key_kind == "append":
+            continue
+        raise TargetRefused(
+            f"somebody has set {key} = {value} on the Delta table, with which {UNWRITABLE[key]}",
+            cure=f"run ALTER TABLE {table_at(table.path)} UNSET TBLPROPERTIES ('{key}') in Spark, then run `redolake resume "
+            f"{table_id}`; or `redolake snapshot {table_id} --replace` builds the table again without it",
+            table=table_id,
+        )
+
+
+def unwritable(log: DeltaLog) -> dict[str, str]:
+    return {key: value for key, value in log.properties().items() if key in UNWRITABLE and value != "false"}
+
+
+def is_constrained(log: DeltaLog) -> bool:
+    """Return whether rows may be refused. Delta keeps such properties when it overwrites a table."""
+    return bool(unwritable(log)) or any(key.startswith(CONSTRAINT) for key in log.properties())
 
 
 def check_layout(table: DeltaTable, table_id: TableId, options: TargetOptions) -> None:
     """Raise SchemaConflict unless the table has the columns of ours and the partitions that the configuration names."""
     assert table.log is not None
     known = {column.name for column in table.columns.values()}
+    foreign = sorted(set(table.fields) - known - set(OWN_COLUMNS))
+    if foreign:
+        raise SchemaConflict(
+            f"the Delta table has columns that are neither Oracle's nor Redolake's: {', '.join(foreign)}",
+            cure=f"run `redolake snapshot {table_id} --replace`, which builds the table again without them; keep such columns "
+            "in a view or a table of your own",
+            table=table_id,
+        )
     compared = {
         "metadata_columns (with `deletes`)": (sorted(set(table.fields) - known), sorted(options.own_columns)),
         "partition_by": (table.log.partition_columns(), [options.name(name) for name in options.partition_by]),

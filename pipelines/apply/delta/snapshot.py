@@ -10,7 +10,7 @@ from pipelines.apply.delta.create import overwrite
 from pipelines.apply.delta.features import beyond, check_readers
 from pipelines.apply.delta.own_columns import of_load
 from pipelines.apply.delta.schema import named, target_schema
-from pipelines.apply.delta.settings import comment_on, settle
+from pipelines.apply.delta.settings import check_writable, comment_on, is_constrained, settle
 from pipelines.apply.delta.table import DeltaTable
 from pipelines.apply.source_rows import check_values, read_source
 from pipelines.apply.translation import Translation
@@ -22,7 +22,7 @@ from pipelines.records.snapshot_load import SnapshotLoaded, SnapshotSpec, Snapsh
 def load_snapshot(spark: SparkSession, spec: SnapshotSpec, task: SnapshotTask, translation: Translation) -> SnapshotLoaded:
     """Do nothing when the table is at this position already. Raise LandingConflict when it is beyond, unless the spec says
     `replace`: then the table is removed first, because Delta would skip an older txn version, and evolve an older default.
-    Removed as well is one with features that its readers do not know: Delta would keep them."""
+    Removed as well is one with features that its readers do not know, or with constraints: Delta would keep them."""
     table = DeltaTable(spark, task.target, task.app_id)
     if table.position == task.scn and not spec.replace:
         return SnapshotLoaded(task.table, "applied", False, delta_version=table.version)
@@ -34,6 +34,11 @@ def load_snapshot(spark: SparkSession, spec: SnapshotSpec, task: SnapshotTask, t
         if not spec.replace:
             check_readers(table.log, task.options.readers, task.table)
         remove_table(task.target)
+    elif table.log is not None and is_constrained(table.log):
+        if not spec.replace:
+            check_writable(table, task.table, task.version.key_kind)
+        else:
+            remove_table(task.target)
     # Refuses names that Delta cannot distinguish.
     target_schema(named(task.version, task.options), task.rules, translation, task.options)
     options, comments = task.options, dict(task.comments)

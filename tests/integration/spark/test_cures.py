@@ -1,0 +1,254 @@
+"""Each error that holds a table names a cure: the cure is done from that state as it is printed, and the table goes on.
+
+tests/unit/test_cures.py lists where the cures of all other errors are tried.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipelines.job.batch import run_batch
+from pipelines.job.snapshot import run_snapshot
+from pipelines.records.batch_result import BatchResult, TableResult
+from pipelines.records.batch_spec import TableTask
+from pipelines.records.snapshot_load import SnapshotSpec
+from pipelines.table import TableId
+from pipelines.target_options import DEFAULT, TargetOptions
+from tests.integration.spark.landing import land
+from tests.integration.spark.redo_rows import committed, insert, of_table, update
+from tests.integration.spark.specs import batch_spec, contents, loaded, snapshot_spec, task, version
+
+pytestmark = pytest.mark.spark
+
+ROWS = [{"ID": 1, "V": "first"}, {"ID": 2, "V": "second"}]
+CHANGED = {1: "changed", 2: "second", 9: None}
+Cured = Callable[[Any, TableTask, str], TableTask]
+
+
+def run_its_statement(spark: Any, mine: TableTask, cure: str) -> TableTask:
+    """Run the statement of the cure as it is printed; the name of the constraint is the reader's to put in."""
+    (statement,) = re.findall(r"run (ALTER TABLE .*?) (?:in Spark|with its name in Spark)", cure)
+    for there, put in (("DROP CONSTRAINT", "DROP CONSTRAINT few"), ("COLUMN ..", "COLUMN V")):
+        statement = statement.replace(there, put)
+    spark.sql(statement).collect()
+    return mine
+
+
+def with_options(**options: Any) -> Cured:
+    return lambda _spark, mine, _cure: replace(mine, options=TargetOptions(**options))
+
+
+@dataclass(frozen=True)
+class State:
+    """What somebody has done to the table, or `redo`, a statement in it; the error that follows; and the cure before `redolake
+    resume`, if it has one. `redolake snapshot --replace` cures all of them, with the settings `replaced_with` and the `rules`
+    where the cure says so."""
+
+    does: Callable[[Any, str], object]
+    code: str
+    says: str
+    options: TargetOptions = DEFAULT
+    before_resume: Cured | None = None
+    replaced_with: TargetOptions | None = None
+    redo: str = ""
+    rules: Mapping[int, Any] = field(default_factory=dict)
+    version: Mapping[str, Any] = field(default_factory=dict)
+
+
+def sql(*statements: str) -> Callable[[Any, str], object]:
+    return lambda spark, path: [spark.sql(one.format(t=f"delta.`{path}`")).collect() for one in statements]
+
+
+def nothing(_spark: Any, _path: str) -> None:
+    """Leave the table as it is: pipelines.yml is what is wrong."""
+
+
+PROPERTY = "ALTER TABLE {{t}} SET TBLPROPERTIES ('{}' = '{}')"
+STATES: dict[str, State] = {
+    "APPEND": State(
+        sql(PROPERTY.format("delta.appendOnly", "true")), "TargetRefused", "delta.appendOnly", before_resume=run_its_statement
+    ),
+    "FORGETS": State(
+        sql(PROPERTY.format("delta.setTransactionRetentionDuration", "interval 1 hour")),
+        "TargetRefused",
+        "would forget how far an idle table is applied",
+        before_resume=run_its_statement,
+    ),
+    "CHECKED": State(
+        sql("ALTER TABLE {t} ADD CONSTRAINT few CHECK (ID < 5)"),
+        "TargetRefused",
+        "a constraint on the Delta table, which Oracle's rows do not fulfil: CHECK constraint few",
+        before_resume=run_its_statement,
+    ),
+    "NOTNULL": State(
+        sql("ALTER TABLE {t} ALTER COLUMN V SET NOT NULL"),
+        "TargetRefused",
+        "NOT NULL on a column of the Delta table: NOT NULL constraint violated for column: V",
+        before_resume=run_its_statement,
+    ),
+    "MORE": State(
+        sql("ALTER TABLE {t} ADD COLUMNS (load_time TIMESTAMP)"),
+        "SchemaConflict",
+        "columns that are neither Oracle's nor Redolake's: load_time",
+    ),
+    "LESS": State(
+        sql(PROPERTY.format("delta.columnMapping.mode", "name"), "ALTER TABLE {t} DROP COLUMN V"),
+        "SchemaConflict",
+        "columns differ from those of the Oracle table: V string",
+    ),
+    "RESTORED": State(
+        sql("DELETE FROM {t} WHERE ID = 1", "RESTORE TABLE {t} TO VERSION AS OF 0"),
+        "TableSetBack",
+        "another writer changed rows",
+    ),
+    "GONE": State(lambda _, path: shutil.rmtree(path), "SchemaConflict", "the Delta table is missing"),
+    "WIDEST": State(
+        sql(PROPERTY.format("delta.enableDeletionVectors", "true")),
+        "SchemaConflict",
+        "pipelines.yml says `readers: widest`",
+        TargetOptions(readers="widest"),
+        before_resume=with_options(readers="spark"),
+    ),
+    "PARTS": State(
+        nothing,
+        "SchemaConflict",
+        "pipelines.yml says partition_by: V",
+        TargetOptions(partition_by=("V",)),
+        before_resume=with_options(),
+    ),
+    "OWN": State(
+        nothing,
+        "SchemaConflict",
+        "pipelines.yml says metadata_columns",
+        TargetOptions(metadata_columns=("_commit_scn", "_xid")),
+        before_resume=with_options(),
+    ),
+    "CLUSTER": State(
+        nothing,
+        "SchemaConflict",
+        "`cluster_by` names columns that the table does not have: W",
+        TargetOptions(cluster_by=("W",)),
+        before_resume=with_options(),
+        replaced_with=TargetOptions(),
+    ),
+    "NONSENSE": State(
+        nothing,
+        "TargetRefused",
+        "Delta does not take a property of pipelines.yml: Unknown configuration was specified: delta.nonsense",
+        TargetOptions(properties=(("delta.nonsense", "1"),)),
+        before_resume=with_options(),
+        replaced_with=TargetOptions(),
+    ),
+    "DURATION": State(
+        nothing,
+        "TargetRefused",
+        "Delta does not take a property of pipelines.yml",
+        TargetOptions(properties=(("delta.logRetentionDuration", "3 potatoes"),)),
+        before_resume=with_options(),
+        replaced_with=TargetOptions(),
+    ),
+    "UNREAD": State(nothing, "RedoNotUnderstood", "the redo cannot be decoded", redo="merge into nothing"),
+    "NOKEY": State(
+        nothing, "NotLogged", "supplemental logging was off", redo="""update "SHOP"."T" set "V" = 'b' where "V" = 'a';"""
+    ),
+    "WIDE": State(
+        nothing,
+        "ValueDoesNotFit",
+        "column ID",
+        redo=update(1, "first", "changed").replace("set ", """set "ID" = '12345678901', """),
+        rules={1: "string"},
+    ),
+    "ONLY": State(
+        nothing,
+        "KeyNeeded",
+        "was updated",
+        redo=update(1, "first", "changed"),
+        version={"key": (), "key_kind": "append"},
+    ),
+}
+APPENDED = {1: "first", 2: "second", 9: None}
+
+
+def tasks(folder: Path, names: Sequence[str]) -> list[TableTask]:
+    found = []
+    for number, name in enumerate(names):
+        state, table = STATES[name], TableId("SHOP", name)
+        shape = replace(version(table, object_id=300 + number), **state.version)
+        found.append(task(folder, table, 300 + number, options=state.options, at_least=5, versions=(shape,)))
+    return found
+
+
+def changes(names: Sequence[str], scn: int, *, as_in_state: bool) -> list[dict[str, Any]]:
+    """Return an update and an insert with a NULL for each table, or the redo that brings it into its state."""
+    updated, new = (3, update(1, "first", "changed"), "R1"), (1, insert(9, "x").replace("'x'", "NULL"), "R9")
+    found = list[dict[str, Any]]()
+    for number, name in enumerate(names):
+        state = STATES[name]
+        statements = [(3, state.redo, "R1")] if as_in_state and state.redo else [new] if state.version else [updated, new]
+        rows = of_table(committed(0, scn, *statements), name, 300 + number)
+        found += [{**row, "ordinal": row["ordinal"] + 100 * number, "xid": f"{row['xid']}{number}"} for row in rows]
+    return found
+
+
+def held(spark: Any, folder: Path, names: Sequence[str]) -> tuple[list[TableTask], list[TableResult], Any]:
+    """Return tables in their states, and how a batch has held each of them."""
+    mine = tasks(folder, names)
+    for one in mine:
+        loaded(spark, folder, replace(one, options=TargetOptions()), rows=ROWS)
+        STATES[one.table.name].does(spark, one.target)
+    window = land(folder / "w", 10, 100, changes(names, 20, as_in_state=True))
+    result: BatchResult = run_batch(spark, batch_spec(folder / "1", [window], mine))
+    return mine, list(result.tables), window
+
+
+def check_held(name: str, found: TableResult) -> str:
+    """Return the cure."""
+    state, error = STATES[name], found.error or {}
+    assert (found.state, error["code"]) == ("held", state.code), (name, error)
+    assert state.says in error["what"], (name, error)
+    assert "second" not in error["what"], (name, "the values of rows are not shown")
+    assert error["cure"], name
+    return str(error["cure"])
+
+
+def test_each_cure_that_ends_with_resume_cures(spark: Any, tmp_path: Path) -> None:
+    names = [name for name, state in STATES.items() if state.before_resume]
+    mine, found, window = held(spark, tmp_path, names)
+    cured = []
+    for one, result in zip(mine, found, strict=True):
+        cure, before_resume = check_held(one.table.name, result), STATES[one.table.name].before_resume
+        assert f"`redolake resume {one.table}`" in cure
+        assert before_resume is not None
+        cured.append(before_resume(spark, one, cure))
+
+    again = run_batch(spark, batch_spec(tmp_path / "2", [window], cured)).tables
+
+    assert {t.table.name: t.error for t in again if t.error} == {}
+    assert {one.table.name: contents(one) for one in cured} == dict.fromkeys(names, CHANGED)
+
+
+def test_a_new_snapshot_cures_each_of_them(spark: Any, tmp_path: Path) -> None:
+    names = list(STATES)
+    mine, found, _ = held(spark, tmp_path, names)
+    replaced = []
+    for one, result in zip(mine, found, strict=True):
+        state, cure = STATES[one.table.name], check_held(one.table.name, result)
+        assert f"redolake snapshot {one.table} --replace`" in cure or state.replaced_with, (one.table, cure)
+        replaced.append(replace(one, options=state.replaced_with or one.options, rules=state.rules, at_least=150))
+    loads = [replace(snapshot_spec(tmp_path, o, 150, ROWS).tables[0], options=o.options, rules=o.rules) for o in replaced]
+    spec = SnapshotSpec("p", 150, "token", tuple(loads), str(tmp_path / "load.json"), replace=True)
+    window = land(tmp_path / "x", 100, 200, changes(names, 160, as_in_state=False))
+
+    assert {t.table.name: t.error for t in run_snapshot(spark, spec).tables if t.error} == {}
+    again = run_batch(spark, batch_spec(tmp_path / "3", [window], replaced)).tables
+
+    assert {t.table.name: t.error for t in again if t.error} == {}
+    wanted = {name: APPENDED if STATES[name].version else CHANGED for name in names}
+    assert {one.table.name: contents(one) for one in replaced} == wanted
