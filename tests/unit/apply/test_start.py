@@ -10,9 +10,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.apply.start import start_session
 from pipelines.cli.options import CONFIGURATION, TRY_AGAIN
-from pipelines.errors import SparkLost
 from pipelines.runtime import environment, find_java
 
 # Spark starts `java` first to build a command, then to run it.
@@ -21,13 +19,14 @@ case "$*" in *launcher.Main*|*-version*) exec {real}/bin/java "$@" ;; esac
 echo started >> {log}
 {then}
 """
-AT_ONCE = "kill -9 $$"
 ONCE = '[ "$(wc -l < {log})" -gt 1 ] || kill -9 $$\nexec {real}/bin/java "$@"'
-# py4j has its port by then, and asks this Java for Spark's classes.
-WHILE_IT_OPENS = """exec 3<&0  # Java ends with its input
-{real}/bin/java "$@" <&3 &
-while ! [ -s "$_PYSPARK_DRIVER_CONN_INFO_PATH" ] && kill -0 $!; do :; done
+# pyspark gets the port of a Java that is killed before the first call.
+WHILE_IT_OPENS = """port="$_PYSPARK_DRIVER_CONN_INFO_PATH"
+exec 3<&0  # Java ends with its input
+_PYSPARK_DRIVER_CONN_INFO_PATH="$port.held" {real}/bin/java "$@" <&3 &
+while ! [ -s "$port.held" ] && kill -0 $!; do sleep 0.1; done
 kill -9 $!
+mv "$port.held" "$port"
 kill -9 $$
 """
 OPEN = """
@@ -43,6 +42,20 @@ for _ in range(2):
     except RedolakeError as error:
         said.append([error.code, exit_code_of(error), str(error)])
 print(json.dumps(said))
+"""
+# pyspark itself tries for ten minutes, and again when Python ends.
+CONNECT = """
+import os
+from pyspark.sql.connect.client import retries
+from pipelines.apply.start import start_session
+from pipelines.cli.options import exit_code_of
+from pipelines.errors import RedolakeError
+retries.DefaultPolicy.can_retry = lambda *_: False
+try:
+    start_session("connect", "sc://127.0.0.1:9")
+except RedolakeError as error:
+    print(exit_code_of(error), error, flush=True)
+os._exit(0)
 """
 
 
@@ -69,28 +82,26 @@ def test_a_java_that_is_killed_at_once_is_started_a_second_time(tmp_path: Path) 
     assert opened_twice(tmp_path, ONCE)[0] == "open"
 
 
-def test_a_java_that_never_starts_is_a_wrong_configuration(tmp_path: Path) -> None:
-    for code, exit_code, text in opened_twice(tmp_path, AT_ONCE):
-        assert (code, exit_code) == ("ConfigurationError", CONFIGURATION)
-        assert "Java ends before Spark has started" in text
-
-
 @pytest.mark.parametrize(
-    "arguments",
-    [[None, {"spark.driver.memory": "1 potato"}], [None, {"spark.driver.extraJavaOptions": "-Xmx1g"}], ["no-master", {}]],
-    ids=lambda arguments: str(arguments[1] or arguments[0]),
+    ("says", "arguments"),
+    [
+        ("Java ends before Spark has started", [None, {"spark.driver.extraJavaOptions": "-Xmx1g"}]),
+        (
+            "Spark does not start: java.lang.IllegalArgumentException: Unsupported scheduling mode",
+            [None, {"spark.scheduler.mode": "NONE"}],
+        ),
+    ],
+    ids=["Java's", "Spark's"],
 )
-def test_settings_that_spark_refuses_are_a_wrong_configuration(tmp_path: Path, arguments: list[Any]) -> None:
+def test_settings_that_are_refused_are_a_wrong_configuration(tmp_path: Path, says: str, arguments: list[Any]) -> None:
     code, exit_code, text = opened_twice(tmp_path, 'exec {real}/bin/java "$@"', *arguments)[0]
 
     assert (code, exit_code) == ("ConfigurationError", CONFIGURATION)
+    assert says in text
     assert "do this: correct" in text
 
 
-def test_a_connect_server_that_does_not_answer_is_to_be_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SPARK_CONNECT_MODE_ENABLED", "1")
-    from pyspark.sql.connect.client import retries
+def test_a_connect_server_that_does_not_answer_is_to_be_tried_again() -> None:
+    done = subprocess.run([sys.executable, "-c", CONNECT], env=environment(), capture_output=True, text=True, check=True)
 
-    monkeypatch.setattr(retries.DefaultPolicy, "can_retry", lambda *_: False)  # pyspark itself tries for ten minutes
-    with pytest.raises(SparkLost, match=r"sc://127\.0\.0\.1:9"):
-        start_session("connect", "sc://127.0.0.1:9")
+    assert done.stdout.startswith("75 SparkLost: the Spark Connect server sc://127.0.0.1:9 does not answer")

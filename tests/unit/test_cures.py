@@ -1,0 +1,80 @@
+"""Each error has a cure, and a test that does the cure from the state in which it is printed; or a reason why there is none."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+from pipelines import errors
+from pipelines.errors import RedolakeError
+
+ROOT = Path(__file__).parents[2]
+
+# Where the cure of each error is done: the error, its state, and the result after the cure are in one test.
+CURED_IN = {
+    "ConfigurationError": "tests/integration/test_strange_tables.py::test_a_cured_table_is_snapshotted_by_its_name",
+    "KeyNeeded": "tests/integration/spark/test_cures.py::test_a_new_snapshot_cures_each_of_them",
+    "LakeFull": "tests/integration/test_lake_trouble.py::"
+    "test_trouble_of_the_whole_lake_holds_no_table_and_the_next_run_goes_on",
+    "LakeMissing": "tests/integration/test_lake_trouble.py::"
+    "test_a_lake_that_was_emptied_on_purpose_is_filled_again_after_the_cure",
+    "LakeRefused": "tests/integration/test_lake_trouble.py::"
+    "test_trouble_of_the_whole_lake_holds_no_table_and_the_next_run_goes_on",
+    "LandingMissing": "tests/integration/test_lake_trouble.py::"
+    "test_a_landing_that_the_ledger_knows_and_that_is_not_mounted_is_one_error",
+    "LogOverdue": "tests/integration/test_follow.py::test_a_log_that_is_not_archived_yet_is_reported_as_overdue_and_waited_for",
+    "NoDictionaryInRedo": "tests/integration/test_redo_dictionary.py::test_a_first_snapshot_waits_for_a_dictionary",
+    "NotCapturable": "tests/integration/test_strange_tables.py::test_a_cured_table_is_snapshotted_by_its_name",
+    "NotLogged": "tests/integration/test_lost_logging.py::"
+    "test_each_table_without_the_logging_it_needs_is_held_until_it_is_restored",
+    "PdbChanged": "tests/integration/test_container_identity.py::"
+    "test_a_pdb_that_was_set_back_stops_every_step_until_new_snapshots",
+    "RedoLost": "tests/integration/test_recover.py::test_capture_continues_after_logs_are_restored",
+    "RedoNotUnderstood": "tests/integration/spark/test_cures.py::test_a_new_snapshot_cures_each_of_them",
+    "SchemaConflict": "tests/integration/spark/test_cures.py::test_each_cure_that_ends_with_resume_cures",
+    "SnapshotTooEarly": "tests/integration/test_snapshot_begin.py::"
+    "test_a_prepared_transaction_counts_from_its_start_and_must_end_where_none_is_shown",
+    "SnapshotTooLarge": "tests/integration/test_resnapshot.py::"
+    "test_a_table_with_more_rows_than_the_limit_stays_held_and_says_so",
+    "SourceUnavailable": "tests/integration/test_follow.py::test_a_source_that_does_not_answer_is_tried_again_until_it_does",
+    "SparkLost": "tests/integration/test_follow.py::test_a_lost_session_is_replaced_by_a_new_one",
+    "TableHeld": "tests/integration/spark/test_cures.py::test_each_cure_that_ends_with_resume_cures",
+    "TableSetBack": "tests/integration/spark/test_cures.py::test_a_new_snapshot_cures_each_of_them",
+    "TargetRefused": "tests/integration/spark/test_cures.py::test_each_cure_that_ends_with_resume_cures",
+    "ValueDoesNotFit": "tests/integration/spark/test_cures.py::test_a_new_snapshot_cures_each_of_them",
+    "VersionRemoved": "tests/integration/spark/test_snapshot.py::test_a_version_whose_files_vacuum_removed_is_said_to_be_gone",
+    "LeaseHeld": "tests/contract/test_leases.py::test_a_second_owner_waits_until_the_lease_ends_and_gets_a_higher_token",
+    "LandingUnavailable": "tests/unit/land/test_land_object_store.py::test_a_store_that_does_not_answer_is_tried_again_later",
+}
+# No test does the cure.
+NOT_TRIED = {
+    "RedolakeError": "the class of all others",
+    "Transient": "a family",
+    "Terminal": "a family",
+    "FormatTooNew": "the cure is another version of Redolake",
+    "InvariantBroken": "the cure is to report a fault",
+    "LakeUnavailable": "waiting, as for the landing's store",
+    "LandingConflict": "someone else's writes must end; what follows is a new attempt",
+    "LandingUnwritable": "room or rights, as for the lake",
+    "LedgerUnavailable": "waiting for a database",
+    "MiningIncomplete": "a repeat, or another copy of the log: tests/unit/mine/test_mine_copies.py",
+    "SourceBusy": "waiting for the database",
+    "SourceRefused": "a GRANT: tests/integration/test_source_oracle.py runs those that doctor names",
+    "SparkExhausted": "more memory",
+}
+
+
+def error_classes() -> set[str]:
+    return {name for name, kind in vars(errors).items() if isinstance(kind, type) and issubclass(kind, RedolakeError)}
+
+
+def test_the_cure_of_each_error_is_tried_or_it_is_said_why_not() -> None:
+    assert set(CURED_IN) | set(NOT_TRIED) == error_classes()
+    assert not set(CURED_IN) & set(NOT_TRIED)
+
+
+def test_each_of_these_tests_exists() -> None:
+    for name, test in CURED_IN.items():
+        file, _, function = test.partition("::")
+        functions = {node.name for node in ast.walk(ast.parse((ROOT / file).read_text())) if isinstance(node, ast.FunctionDef)}
+        assert function in functions, name
