@@ -9,7 +9,7 @@ import pytest
 
 from pipelines.errors import FormatTooNew, LandingConflict
 from pipelines.records.chain_link import decode_link
-from pipelines.records.codec import decode, encode, from_body, noun_of, to_body
+from pipelines.records.codec import decode, encode, format_of, from_body, noun_of, to_body
 from pipelines.records.job_spec import decode_spec
 from pipelines.records.window_manifest import WindowManifest
 from tests.unit.records.samples import BATCH, GAP, LOAD, MANIFEST, RECORDS
@@ -112,4 +112,4 @@ def test_a_spec_of_an_older_redolake_is_read_without_the_settings_of_spark(recor
 
     assert decode_spec(json.dumps(older), "spec.json") == record
     with pytest.raises(FormatTooNew, match="spark"):
-        decode_spec(json.dumps({**older, "format": 2}), "spec.json")
+        decode_spec(json.dumps({**older, "format": format_of(type(record))}), "spec.json")
