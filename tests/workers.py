@@ -41,6 +41,7 @@ GROUPS = {
         "tests/integration/test_histories.py",
         "tests/integration/test_pipeline.py",
         "tests/integration/test_lake_trouble.py",
+        "tests/integration/test_redo_forms.py",
         "tests/integration/test_objects_from_redo.py",
         "tests/integration/test_recover_in_delta.py",
         "tests/integration/test_transactions.py",

@@ -84,6 +84,7 @@ _TABLE = r'"(?P<owner>[^"]+)"\."(?P<name>[^"]+)"'
 _INSERT = re.compile(rf'insert into {_TABLE} ?\((?P<columns>"[^"]+"(?:,"[^"]+")*)\) values \(')
 _UPDATE = re.compile(rf"update {_TABLE}(?: a)? set ")
 _DELETE = re.compile(rf"delete from {_TABLE}(?: a)?")
+_END = re.compile(r";?[\s\0]*")  # C programs end a text with NUL
 _NAME = re.compile(r'"([^"]+)"')
 
 # Format masks under which the text of a date is ISO. Mining sets SYYYY, which keeps the sign of BC; early landings have YYYY.
@@ -143,7 +144,7 @@ def _read_head(text: str) -> Separator | None:
         if text.startswith(" where ", m.end()):
             rest = _read_conditions(text, m.end() + len(" where "), Clause.WHERE, True)
         else:
-            rest = _Rest(END) if text[m.end() :] in ("", ";") else None
+            rest = _Rest(END) if _END.fullmatch(text, m.end()) else None
     if m is None or rest is None:
         return None
     head = StatementHead(kind, TableId(_shown(m["owner"]), _shown(m["name"])), columns)
@@ -154,7 +155,7 @@ def _read_values(text: str, at: int, first: bool) -> _Rest | None:
     inline: list[Assignment] = []
     while True:
         if not first:
-            if text[at:] in (")", ");"):
+            if text.startswith(")", at) and _END.fullmatch(text, at + 1):
                 return _Rest(END, tuple(inline))
             if not text.startswith(",", at):
                 return None
@@ -175,13 +176,13 @@ def _read_conditions(text: str, at: int, clause: Clause, first: bool) -> _Rest |
     inline: list[Assignment] = []
     while True:
         if not first:
-            if text[at:] in ("", ";"):
+            if _END.fullmatch(text, at):
                 return _Rest(END, tuple(inline))
             clause, at = _next_condition(text, at, clause)
             if at < 0:
                 return None
         first = False
-        if clause is Clause.WHERE and text[at:] == "ROWID = '":
+        if clause is Clause.WHERE and text[at:] in ("ROWID = '", "a.ROWID = '"):
             return _Rest(state(Clause.WHERE, Enclosure.QUOTES), tuple(inline))
         m = _ASSIGNED.match(text, at)
         if m is None:
