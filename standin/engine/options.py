@@ -68,7 +68,7 @@ class DatabaseOptions:
     whole_seconds: str = "zeros"
     interval_digits: str = "longest"  # those of days and years in SQL_REDO: 5 and 4, or as the column has declared
     local_zone_call: str = "TO_TIMESTAMP_TZ"  # what SQL_REDO calls for a TIMESTAMP WITH LOCAL TIME ZONE; peers know _ITZ too
-    national_text: str = "unistr"  # NVARCHAR2 of ASCII characters alone: plain is a literal without UNISTR
+    national_text: str = "plain"  # NVARCHAR2 of ASCII characters alone: a literal; or unistr, as other national text
     urowids: str = "text"  # the value of a UROWID column in SQL_REDO: unsupported is `Unsupported Type`
     # An UPDATE that sets to NULL what is NULL: assigned, with these columns in SET; all, with every column, the key too
     null_updates: str = "assigned"
@@ -81,8 +81,8 @@ class DatabaseOptions:
     # The redo of a statement that writes LOBs: rows, each with its ROWID; statement: only the last one has it, and one undo row
     # takes all of them back, as measured on 26ai
     lob_rows: str = "rows"
-    # A NULL object in an INSERT: null; or empty, EMPTY_CLOB(), which an UPDATE then sets to NULL, as published of 26ai
-    null_lobs: str = "null"
+    # A NULL object in an INSERT: empty, EMPTY_CLOB(), which an UPDATE sets to NULL, as published of 23ai and 26ai; or null
+    null_lobs: str = "empty"
     # UPDATE of columns and objects, where lob_rows is statement: the columns together with the beginning of the objects; or
     # apart, the columns alone, and one row for objects that become NULL, as published of 26ai
     lob_updates: str = "together"

@@ -164,9 +164,10 @@ class RowChanges:
         present = undo.version.values
         if undo.op is Op.INSERT:
             for i in () if self._by_statement else sorted(layout.lobs, reverse=True):
-                if present is not None and i < len(present) and layout.encode(present, (i,))[layout.segment_ids[i]]:
+                if present is not None and i < len(present):
                     content = layout.encode(present, (i,))[layout.segment_ids[i]]
-                    self._undo_lob(tx, store, row, layout.segment_ids[i], content, b"")
+                    if content or (content is None and self._lob_form.empties_nulls):
+                        self._undo_lob(tx, store, row, layout.segment_ids[i], content, b"")
             self._take_back_insert(undo, present)
             # A row without a physical ROWID is named by its key.
             before = layout.encode(present, range(len(present))) if store.definition.iot and present is not None else None

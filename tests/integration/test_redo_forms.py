@@ -71,18 +71,16 @@ def caught_up(shop: Shop, pipeline: Any, spark: Any = "no Spark", tables: int = 
 
 # Each reading of what is not known, or differs by release, in how LogMiner writes values and statements.
 READINGS: dict[str, dict[str, Any]] = {
-    "a timestamp without a fraction has nine zeros": {"whole_seconds": "zeros"},
+    "a timestamp without a fraction has nine zeros": {"whole_seconds": "zeros", "national_text": "unistr"},
     "it has the point alone": {
         "whole_seconds": "point",
         "interval_digits": "declared",
         "local_zone_call": "TO_TIMESTAMP_ITZ",
-        "national_text": "plain",
         "null_updates": "all",
     },
     "it has neither": {
         "whole_seconds": "none",
         "local_zone_call": "TO_TIMESTAMP_LTZ",
-        "national_text": "plain",
         "blank_in_insert": True,
         "young_columns": "null",
         "null_updates": "all",

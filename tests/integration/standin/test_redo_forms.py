@@ -348,12 +348,10 @@ def test_a_slot_is_reused_with_a_higher_sequence_and_containers_can_share_an_xid
 PUBLISHED = {
     "whole_seconds": "point",
     "interval_digits": "declared",
-    "national_text": "plain",
     "urowids": "unsupported",
     "null_updates": "all",
     "young_columns": "null",
     "lob_rows": "statement",
-    "null_lobs": "empty",
     "lob_updates": "apart",
     "placeholders_have_segment": False,
     "guard_bytes": 513,

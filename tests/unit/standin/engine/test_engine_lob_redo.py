@@ -27,7 +27,7 @@ INSERT = "INSERT INTO papers VALUES (1, 'a', :1, NULL)"
 VIRTUAL = "ALTER TABLE papers ADD (shown AS (NVL(name, 'none')))"
 STATEMENTS: dict[str, tuple[tuple[str, tuple[Any, ...]], str, str, str, str]] = {
     # statement, its rows and undo rows by statement, and each with its ROWID
-    "insert, inside": (("INSERT INTO papers VALUES (2, 'a', :1, NULL)", (INSIDE,)), "iU", "D!", "IU", "U!D!"),
+    "insert, inside": (("INSERT INTO papers VALUES (2, 'a', :1, NULL)", (INSIDE,)), "iU", "D!", "IUU", "U!U!D!"),
     "insert, outside": (("INSERT INTO papers VALUES (2, 'a', :1, :2)", (OUTSIDE, OUTSIDE)), "ilwlw-", "D!", "ILWLW", "D!"),
     "insert, both": (("INSERT INTO papers VALUES (2, 'a', :1, 'x')", (OUTSIDE,)), "ilwU", "D!", "ILWU", "U!D!"),
     "update, other column": (("UPDATE papers SET name = 'b'", ()), "U", "U!", "U", "U!"),

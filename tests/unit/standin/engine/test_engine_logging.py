@@ -153,10 +153,10 @@ def test_a_lob_is_logged_as_an_empty_value_and_an_update_after_it(database, shop
     run(shop, "INSERT INTO l VALUES (1, 'text')")
     run(shop, "INSERT INTO l VALUES (2, NULL)")
 
-    first, contents, second = row_changes(database)
-    assert first.after[2] == b""
+    first, contents, second, nothing = row_changes(database)
+    assert first.after[2] == second.after[2] == b""
     assert (contents.op, contents.after) == (Op.UPDATE, {2: b"text"})
-    assert second.after[2] is None
+    assert (nothing.op, nothing.after) == (Op.UPDATE, {2: None})
 
 
 def test_each_redo_row_of_a_lob_change_has_its_undo_row(database, shop):
