@@ -94,6 +94,8 @@ def follow(step: ColumnChange, rows: Rows, defaults: Values) -> None:
         shown: Any = step.default
         if shown is not None and step.column.type.name in ("DATE", "TIMESTAMP"):
             shown = datetime.fromisoformat(shown)
+        if shown is not None and step.column.type.name == "RAW":
+            shown = bytes.fromhex(shown)
         defaults[number] = shown
         for values in rows.values():
             values[number] = shown

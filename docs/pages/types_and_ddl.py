@@ -202,7 +202,17 @@ MATRIX = {
         "ALTER TABLE orders SPLIT PARTITION p9 AT (8) INTO (PARTITION p8, PARTITION p9)",
         "ALTER TABLE orders MOVE PARTITION p1",
     ),
-    "EXCHANGE PARTITION": ("ALTER TABLE orders EXCHANGE PARTITION p1 WITH TABLE other",),
+    "MODIFY PARTITION: list values, local indexes, READ ONLY, storage; SHRINK (held if ROWID is the key)": (
+        "ALTER TABLE orders MODIFY PARTITION p1 ADD VALUES ('X')",
+        "ALTER TABLE orders MODIFY PARTITION p1 REBUILD UNUSABLE LOCAL INDEXES",
+        "ALTER TABLE orders MODIFY PARTITION p1 READ ONLY",
+        "ALTER TABLE orders MODIFY PARTITION p1 SHRINK SPACE",
+    ),
+    "EXCHANGE PARTITION, of the table or with it": (
+        "ALTER TABLE orders EXCHANGE PARTITION p1 WITH TABLE other",
+        "ALTER TABLE stg.other EXCHANGE PARTITION p1 WITH TABLE orders",
+    ),
+    "TRUNCATE CLUSTER, DROP CLUSTER INCLUDING TABLES (every table in a cluster)": ("TRUNCATE CLUSTER things",),
     "primary key added, dropped or disabled": (
         "ALTER TABLE orders ADD PRIMARY KEY (id)",
         "ALTER TABLE orders DROP PRIMARY KEY",

@@ -1,6 +1,7 @@
 """The DEFAULT of an added column: a constant in neutral text, which older rows then have, or a refusal.
 
-Neutral text by type: plain decimals, the characters themselves, `YYYY-MM-DD HH:MM:SS[.f]`, `true`/`false`; None is NULL.
+Neutral text by type: plain decimals, the characters themselves, `YYYY-MM-DD HH:MM:SS[.f]`, `true`/`false`, capital hexadecimal
+digits for RAW; None is NULL.
 A default that Oracle computes (SYSDATE, a sequence, a function) is refused, as its value is known to Oracle only.
 """
 
@@ -24,7 +25,7 @@ LARGEST_EXPONENT = 130  # of NUMBER: 1E-130 to 9.99..E125
 class Constant(NamedTuple):
     """A constant in a DDL text, before it is fitted to a type."""
 
-    kind: Literal["null", "number", "text", "date", "timestamp", "boolean"]
+    kind: Literal["null", "number", "text", "date", "timestamp", "boolean", "bytes"]
     text: str = ""
 
 
@@ -34,7 +35,7 @@ def read_default(statement: DdlStatement, column: str, type_: OracleType) -> str
     why = f"DEFAULT of {column} is not a supported constant for {type_}"
     if literal is None:
         raise statement.refuse(why)
-    if literal.kind == "null" or (literal.kind == "text" and literal.text == ""):  # Oracle: '' is NULL
+    if literal.kind == "null" or (literal.kind in ("text", "bytes") and literal.text == ""):  # Oracle: '' is NULL
         return None
     fitted = _fit(literal, type_)
     if fitted is None:
@@ -46,11 +47,14 @@ def _literal(statement: DdlStatement) -> Constant | None:
     if statement.take("("):
         inner = _literal(statement)
         return inner if inner is not None and statement.take(")") else None
-    word = statement.take_any("NULL", "TRUE", "FALSE", "DATE", "TIMESTAMP")
+    word = statement.take_any("NULL", "TRUE", "FALSE", "DATE", "TIMESTAMP", "HEXTORAW (")
     if word == "NULL":
         return Constant("null")
     if word in ("TRUE", "FALSE"):
         return Constant("boolean", word.lower())
+    if word == "HEXTORAW (":
+        text = statement.text()
+        return None if text is None or not statement.take(")") else Constant("bytes", text)
     if word is not None:
         text = statement.text()
         return None if text is None else Constant("date" if word == "DATE" else "timestamp", text)
@@ -73,7 +77,15 @@ def _fit(literal: Constant, type_: OracleType) -> str | None:
         return _moment(literal, type_)
     if type_.name == "BOOLEAN" and literal.kind == "boolean":
         return literal.text
+    if type_.name == "RAW":
+        return _bytes(literal, type_)
     return None
+
+
+def _bytes(literal: Constant, type_: OracleType) -> str | None:
+    """Return capital digits, two to a byte. Oracle converts a text to RAW as HEXTORAW does."""
+    is_hex = literal.kind in ("text", "bytes") and re.fullmatch(r"(?:[0-9A-Fa-f]{2})+", literal.text)
+    return literal.text.upper() if is_hex and len(literal.text) // 2 <= (type_.length or 0) else None
 
 
 def _characters(literal: Constant, type_: OracleType) -> str | None:

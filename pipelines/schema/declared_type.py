@@ -26,7 +26,7 @@ FIXED = {
     "NCHAR": "NCHAR",
 }
 FLOATS = {"DOUBLE PRECISION": 126, "REAL": 63}
-PLAIN = ("DATE", "CLOB", "NCLOB", "BLOB", "BINARY_FLOAT", "BINARY_DOUBLE", "BOOLEAN", "JSON", "ROWID")
+PLAIN = ("DATE", "CLOB", "NCLOB", "BLOB", "BINARY_FLOAT", "BINARY_DOUBLE", "BOOLEAN", "BOOL", "JSON", "ROWID")
 
 
 def read_type(statement: DdlStatement) -> OracleType:
@@ -125,4 +125,4 @@ def _plain(statement: DdlStatement) -> OracleType | None:
         _in_parentheses(statement)
         return OracleType("UROWID")
     word = statement.take_any(*PLAIN)
-    return None if word is None else OracleType(word)
+    return None if word is None else OracleType("BOOLEAN" if word == "BOOL" else word)

@@ -197,6 +197,8 @@ def test_added_and_dropped_columns_and_quoted_names_reach_delta_with_the_rows_fr
         "ALTER TABLE parts ADD (colour VARCHAR2(9) DEFAULT 'grey')",  # brings a hidden guard column
         "INSERT INTO parts (id, quantity, shelf, colour) VALUES (900005, 5, 'C', NULL)",
         "UPDATE parts SET colour = NULL WHERE id = 900002",
+        "ALTER TABLE parts ADD (tag RAW(4) DEFAULT HEXTORAW('0aff') NOT NULL, mark RAW(2) DEFAULT '00fe')",
+        "UPDATE parts SET mark = HEXTORAW('01') WHERE id = 900002",
         "UPDATE parts SET quantity = 30 WHERE id = 900003",
         "ALTER TABLE parts SET UNUSED (place)",
         "DELETE FROM parts WHERE id = 900004",

@@ -26,4 +26,6 @@ def text_literal(text: str) -> str:
 
 def typed_literal(text: str | None, spark_type: str) -> str:
     """Return neutral text (schema.constant) as SQL of a type, e.g. CAST('5' AS DECIMAL(10,2)); None is NULL."""
+    if text is not None and spark_type == "binary":
+        return f"X'{bytes.fromhex(text).hex()}'"
     return f"CAST({'NULL' if text is None else text_literal(text)} AS {spark_type})"

@@ -13,6 +13,7 @@ from pipelines.errors import SchemaConflict
 from pipelines.schema.constant import read_default
 from pipelines.schema.ddl.constraint import starts_out_of_line, take_inline, take_out_of_line
 from pipelines.schema.ddl.effect import DdlStep, Effect
+from pipelines.schema.ddl.large_object_storage import take_storage
 from pipelines.schema.ddl.segment import check_readable, with_guard
 from pipelines.schema.ddl_statement import DdlStatement
 from pipelines.schema.declared_type import read_type
@@ -25,7 +26,8 @@ AFTER_DEFAULT = (
     ",", ")", "ADD", "MODIFY", "DROP", "NOT NULL", "NULL", "CONSTRAINT", "CHECK", "UNIQUE", "PRIMARY", "REFERENCES",
     "ANNOTATIONS", "ENCRYPT", "VISIBLE", "INVISIBLE", "ENABLE", "DISABLE",
 )  # fmt: skip
-NOT_A_COLUMN = ("SUPPLEMENTAL", "PARTITION", "SUBPARTITION", "OVERFLOW", "PERIOD")
+STATISTICS = ("VIRTUAL BY USER FOR STATISTICS", "VIRTUAL BY SYSTEM FOR STATISTICS", "VIRTUAL FOR STATISTICS")
+NOT_A_COLUMN = ("SUPPLEMENTAL", "PARTITION", "SUBPARTITION", "OVERFLOW", "PERIOD", "CLUSTERING")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +48,19 @@ def take(statement: DdlStatement, effect: Effect) -> Effect | None:
     if not statement.take("ADD") or any(statement.sees(word) for word in NOT_A_COLUMN):
         return None
     added = _items(statement, effect.version.choice)
-    while any(column.left_out for column in added) and statement.take_any(*STORAGE):
-        statement.skip_parentheses() if statement.sees("(") else statement.skip()
-        statement.skip_item()
+    _take_storage(statement, has_left_out=any(column.left_out for column in added))
     for column in added:
         effect = _leave_out(statement, effect, column) if column.left_out else _add(statement, effect, column)
     return effect
+
+
+def _take_storage(statement: DdlStatement, *, has_left_out: bool) -> None:
+    """Take how the added columns are stored: anything where some are left out."""
+    while has_left_out and statement.take_any(*STORAGE):
+        statement.skip_parentheses() if statement.sees("(") else statement.skip()
+        statement.skip_item()
+    while take_storage(statement):
+        pass
 
 
 def _items(statement: DdlStatement, choice: ColumnChoice) -> list[Added]:
@@ -80,6 +89,7 @@ def _column(statement: DdlStatement, choice: ColumnChoice) -> Added:
     if left_out is not None:
         return left_out
     type_ = read_type(statement)
+    take_collation(statement)
     statement.take_any("VISIBLE", "INVISIBLE")
     if _is_virtual(statement):
         return _virtual(statement, name)
@@ -97,6 +107,12 @@ def _column(statement: DdlStatement, choice: ColumnChoice) -> Added:
         statement.skip_parentheses()
     _require_end(statement)
     return Added(name, type_, nullable, default, computed=computed)
+
+
+def take_collation(statement: DdlStatement) -> None:
+    """Take COLLATE c: how values are compared, not what they are."""
+    if statement.take("COLLATE"):
+        statement.name()
 
 
 def _take_on_null(statement: DdlStatement) -> bool:
@@ -175,11 +191,11 @@ def _is_virtual(statement: DdlStatement) -> bool:
 
 
 def _virtual(statement: DdlStatement, name: str) -> Added:
-    """Take [GENERATED ALWAYS] AS (expression) [VIRTUAL]."""
+    """Take [GENERATED ALWAYS] AS (expression) [VIRTUAL [BY USER FOR STATISTICS]]."""
     statement.take("GENERATED", "ALWAYS")
     statement.need("AS")
     statement.skip_parentheses()
-    statement.take("VIRTUAL")
+    statement.take_any(*STATISTICS, "VIRTUAL")
     statement.take_any("VISIBLE", "INVISIBLE")
     while take_inline(statement) is not None:
         pass
@@ -188,7 +204,7 @@ def _virtual(statement: DdlStatement, name: str) -> Added:
 
 
 def _require_end(statement: DdlStatement) -> None:
-    if not (statement.done or any(statement.sees(mark) for mark in (",", ")", "ADD", "MODIFY", "DROP"))):
+    if not (statement.done or any(statement.sees(mark) for mark in (",", ")", "ADD", "MODIFY", "DROP", "LOB"))):
         raise statement.not_understood()
 
 

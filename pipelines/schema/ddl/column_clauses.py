@@ -1,4 +1,4 @@
-"""ALTER TABLE with any number of ADD, MODIFY and DROP clauses for columns and constraints, and properties after them."""
+"""ALTER TABLE with any number of ADD, MODIFY and DROP clauses for columns and constraints, and of properties, in any order."""
 
 from __future__ import annotations
 
@@ -21,13 +21,18 @@ CLAUSES: tuple[Callable[[DdlStatement, Effect], Effect | None], ...] = (
 def read(statement: DdlStatement, version: TableVersion) -> Effect | None:
     if not statement.alter_table():
         return None
-    effect, clauses = Effect(version), 0
-    while (after := next_clause(statement, effect)) is not None:
-        effect, clauses = after, clauses + 1
-    if not clauses:
+    effect, start = Effect(version), statement.position
+    while True:
+        if take_property(statement):
+            continue
+        after = next_clause(statement, effect)
+        if after is None:
+            break
+        effect = after
+    if statement.position == start:
         return None
-    while take_property(statement):
-        pass
+    if statement.sees("NOLOGGING"):
+        raise statement.refuse("NOLOGGING allows rows to be written without redo")
     if not statement.done:
         raise statement.not_understood()
     return effect

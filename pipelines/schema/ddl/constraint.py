@@ -14,10 +14,15 @@ from pipelines.table import TableVersion
 OUT_OF_LINE = ("CONSTRAINT", "PRIMARY", "UNIQUE", "CHECK", "FOREIGN")
 STATES = (
     "ENABLE", "DISABLE", "VALIDATE", "NOVALIDATE", "RELY", "NORELY", "NOT DEFERRABLE", "DEFERRABLE",
-    "INITIALLY IMMEDIATE", "INITIALLY DEFERRED",
+    "INITIALLY IMMEDIATE", "INITIALLY DEFERRED", "PRECHECK", "NOPRECHECK",
 )  # fmt: skip
 
 
+AFTER_INDEX = (*STATES, "EXCEPTIONS INTO", "ADD", "MODIFY", "DROP")
+OF_INDEX = (
+    "LOGGING", "NOLOGGING", "ONLINE", "COMPUTE STATISTICS", "NOCOMPRESS", "COMPRESS ADVANCED LOW", "COMPRESS ADVANCED HIGH",
+    "COMPRESS ADVANCED", "NOPARALLEL", "REVERSE", "SORT", "NOSORT", "VISIBLE", "INVISIBLE",
+)  # fmt: skip
 INDEX_FATE = ("CASCADE", "KEEP INDEX", "DROP INDEX", "ONLINE")
 
 
@@ -130,15 +135,44 @@ def _take_reference(statement: DdlStatement) -> None:
 
 
 def _take_state(statement: DdlStatement) -> None:
-    while statement.take_any(*STATES) or _take_index(statement):
+    while statement.take_any(*STATES) or _take_exceptions(statement) or _take_index(statement):
         pass
 
 
+def _take_exceptions(statement: DdlStatement) -> bool:
+    if not statement.take("EXCEPTIONS", "INTO"):
+        return False
+    statement.qualified_name()
+    return True
+
+
 def _take_index(statement: DdlStatement) -> bool:
+    """Take USING INDEX with the index's name, its CREATE INDEX in parentheses, or its attributes."""
     if not statement.take("USING", "INDEX"):
         return False
     if statement.sees("("):
         statement.skip_parentheses()
-    elif statement.take("TABLESPACE"):
+    elif not _take_index_attribute(statement):
+        if statement.sees_name() and not any(statement.sees(*words.split()) for words in AFTER_INDEX):
+            statement.qualified_name()
+        return True
+    while _take_index_attribute(statement):
+        pass
+    return True
+
+
+def _take_index_attribute(statement: DdlStatement) -> bool:
+    if statement.take("TABLESPACE"):
         statement.name()
+    elif statement.take_any("PCTFREE", "INITRANS", "MAXTRANS"):
+        statement.whole_number()
+    elif statement.take("STORAGE"):
+        statement.skip_parentheses()
+    elif statement.take_any("PARALLEL", "COMPRESS"):
+        statement.number()
+    elif statement.take_any("LOCAL", "GLOBAL"):
+        if statement.sees("("):
+            statement.skip_parentheses()
+    else:
+        return bool(statement.take_any(*OF_INDEX))
     return True

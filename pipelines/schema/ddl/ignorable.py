@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from pipelines.schema.ddl.add_column import STATISTICS
 from pipelines.schema.ddl.effect import Effect
 from pipelines.schema.ddl_statement import DdlStatement
 from pipelines.table import TableVersion
@@ -16,13 +17,28 @@ from pipelines.table import TableVersion
 ABOUT_IT = (
     "COMMENT ON", "GRANT", "REVOKE", "AUDIT", "NOAUDIT", "ANALYZE TABLE", "ANALYZE INDEX",
     "CREATE INDEX", "CREATE UNIQUE INDEX", "CREATE BITMAP INDEX", "ALTER INDEX", "DROP INDEX",
-    "CREATE MULTIVALUE INDEX", "CREATE SEARCH INDEX", "CREATE VECTOR INDEX", "ALTER TRIGGER", "DROP TRIGGER",
-    "ALTER SYNONYM", "ALTER PUBLIC SYNONYM", "DROP SYNONYM", "DROP PUBLIC SYNONYM",
-    "CREATE MATERIALIZED VIEW LOG", "DROP MATERIALIZED VIEW LOG",
+    "CREATE MULTIVALUE INDEX", "CREATE SEARCH INDEX", "CREATE VECTOR INDEX",
+    "CREATE MATERIALIZED VIEW LOG", "ALTER MATERIALIZED VIEW LOG", "DROP MATERIALIZED VIEW LOG", "ANALYZE CLUSTER",
+    "ASSOCIATE STATISTICS", "DISASSOCIATE STATISTICS", "ADMINISTER KEY MANAGEMENT",
+    "PURGE INDEX", "PURGE RECYCLEBIN", "PURGE DBA_RECYCLEBIN", "PURGE TABLESPACE", "ALTER VIEW", "DROP VIEW",
 )  # fmt: skip
-CREATED = ("TRIGGER", "SYNONYM", "PUBLIC SYNONYM")  # after CREATE [OR REPLACE] [EDITIONABLE]
+# Kinds of objects that have no rows. A DDL of one names a table if it has the table's name, in a name space of its own, or if
+# LogMiner shows it under the table that it is about.
+WITHOUT_ROWS = (
+    "SEQUENCE", "ROLE", "PROFILE", "DIRECTORY", "CONTEXT", "EDITION", "LIBRARY", "JAVA", "OPERATOR", "INDEXTYPE", "DIMENSION",
+    "HIERARCHY", "ATTRIBUTE DIMENSION", "ANALYTIC VIEW", "OUTLINE", "AUDIT POLICY", "LOCKDOWN PROFILE", "DISKGROUP",
+    "RESTORE POINT", "ROLLBACK SEGMENT", "DATABASE LINK", "PUBLIC DATABASE LINK", "SHARED DATABASE LINK",
+    "SHARED PUBLIC DATABASE LINK", "FLASHBACK ARCHIVE", "INMEMORY JOIN GROUP", "MATERIALIZED ZONEMAP", "PMEM FILESTORE",
+    "FUNCTION", "PROCEDURE", "PACKAGE", "TYPE BODY", "DOMAIN", "PROPERTY GRAPH", "MLE ENV", "MLE MODULE", "PFILE", "SPFILE",
+    "LOGICAL PARTITION TRACKING", "TRIGGER", "SYNONYM", "PUBLIC SYNONYM",
+)  # fmt: skip
+MADE = ("CREATE USER", "ALTER USER", "CREATE CLUSTER", "ALTER CLUSTER", "ALTER TABLESPACE")  # a DROP of one may drop tables
+BEFORE_KIND = (
+    "OR REPLACE", "NO FORCE", "NOFORCE", "FORCE", "EDITIONABLE", "NONEDITIONABLE", "EDITIONING",  # of a view
+    "BIGFILE", "SMALLFILE", "TEMPORARY", "UNDO",  # of a tablespace
+)  # fmt: skip
 ALTERATIONS = ("ENABLE ALL TRIGGERS", "DISABLE ALL TRIGGERS")
-STATISTICS = ("VIRTUAL BY USER FOR STATISTICS", "VIRTUAL BY SYSTEM FOR STATISTICS", "VIRTUAL FOR STATISTICS")
+REFRESHES = ("COMPILE", "CONSIDER FRESH", "ENABLE QUERY REWRITE", "DISABLE QUERY REWRITE")
 _STATISTICS_NAME = re.compile(r"SYS_ST[US][#$\w]{5,}")
 
 
@@ -31,7 +47,7 @@ def read(statement: DdlStatement, version: TableVersion) -> Effect | None:
     # Without an OBJECT_ID, an index cannot be distinguished from a later one: the key may have been without one in between.
     if version.key_kind == "columns" and version.key_index is None and statement.take("DROP", "INDEX"):
         raise statement.refuse("an index was dropped that may have been that of the declared key", "primary_key")
-    if statement.take_any(*ABOUT_IT) or _creates(statement):
+    if statement.take_any(*ABOUT_IT, *MADE) or _is_of_object(statement, version) or _is_refresh(statement):
         return Effect(version)
     if not statement.alter_table():
         return None
@@ -41,6 +57,19 @@ def read(statement: DdlStatement, version: TableVersion) -> Effect | None:
         or _is_extended_statistics(statement, version)
     )
     return Effect(version) if known and statement.done else None
+
+
+def _is_refresh(statement: DdlStatement) -> bool:
+    """Take ALTER MATERIALIZED VIEW where it says how a captured one is refreshed; what a refresh does is in the redo."""
+    if not statement.from_start().take("ALTER", "MATERIALIZED", "VIEW"):
+        return False
+    statement.qualified_name()
+    while statement.take_any(*REFRESHES):
+        pass
+    if statement.take("REFRESH"):
+        while not (statement.done or statement.sees("NOLOGGING")):
+            statement.skip()
+    return statement.done
 
 
 def _is_logging(statement: DdlStatement, *, has_key: bool) -> bool:
@@ -67,12 +96,25 @@ def _is_logging(statement: DdlStatement, *, has_key: bool) -> bool:
         statement.take("SUPPLEMENTAL", "LOG")
 
 
-def _creates(statement: DdlStatement) -> bool:
-    if not statement.from_start().take("CREATE"):
+def _is_of_object(statement: DdlStatement, version: TableVersion) -> bool:
+    """Take CREATE [OR REPLACE] [EDITIONABLE], ALTER or DROP of an object without rows, or CREATE of a view of another name."""
+    if not statement.from_start().take_any("CREATE", "ALTER", "DROP"):
         return False
     statement.take("OR", "REPLACE")
+    statement.take("AND", "RESOLVE")
+    statement.take_any("NOFORCE", "FORCE", "CLEAN", "MANDATORY")
     statement.take_any("EDITIONABLE", "NONEDITIONABLE")
-    return bool(statement.take_any(*CREATED))
+    if statement.take_any(*WITHOUT_ROWS):
+        return True
+    if not statement.from_start().take("CREATE"):
+        return False
+    while statement.take_any(*BEFORE_KIND):
+        pass
+    is_view = bool(statement.take_any("MATERIALIZED VIEW", "VIEW"))
+    if is_view:
+        statement.take("IF", "NOT", "EXISTS")
+        return statement.qualified_name()[1] != version.in_oracle.name
+    return statement.take("TABLESPACE")
 
 
 def _is_extended_statistics(statement: DdlStatement, version: TableVersion) -> bool:

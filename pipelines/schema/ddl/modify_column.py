@@ -5,15 +5,17 @@ A DEFAULT applies to rows that are inserted later, and their redo contains its v
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
+from pipelines.schema.ddl.add_column import take_collation
 from pipelines.schema.ddl.constraint import take_inline
 from pipelines.schema.ddl.effect import DdlStep, Effect
 from pipelines.schema.ddl_statement import DdlStatement
 from pipelines.schema.declared_type import read_type
 from pipelines.schema.type_change import type_change
 from pipelines.scn import Scn
-from pipelines.table import Column, OracleType
+from pipelines.table import Column, OracleType, TableVersion
 
 NOT_COLUMNS = (
     "PARTITION", "SUBPARTITION", "LOB (", "VARRAY", "NESTED TABLE", "OPAQUE TYPE", "DEFAULT ATTRIBUTES", "CONSTRAINT",
@@ -27,10 +29,11 @@ IDENTITIES = (
 UNTYPED = (
     "DEFAULT", "NULL", "NOT NULL", "CONSTRAINT", "UNIQUE", "CHECK", "REFERENCES", "PRIMARY", "VISIBLE", "INVISIBLE",
     "GENERATED", "DROP IDENTITY", "ENCRYPT", "DECRYPT", "ANNOTATIONS", "COLLATE", "AS (", ",", ")",
+    "DOMAIN", "DROP DOMAIN", "ADD DOMAIN",
 )  # fmt: skip
 AFTER_DEFAULT = (
     "NOT NULL", "CONSTRAINT", "UNIQUE", "CHECK", "REFERENCES", "PRIMARY KEY", "VISIBLE", "INVISIBLE", "ENABLE", "DISABLE",
-    "ANNOTATIONS", "ADD", "MODIFY", "DROP", "NULL",
+    "ANNOTATIONS", "ADD", "MODIFY", "DROP", "NULL", "COLLATE", "DOMAIN",
 )  # fmt: skip
 
 
@@ -41,6 +44,8 @@ def take(statement: DdlStatement, effect: Effect) -> Effect | None:
     in_parentheses = statement.take("(")
     if any(statement.sees(*phrase.split()) for phrase in NOT_COLUMNS):
         return None
+    if in_parentheses and _is_of_domain(statement, effect.version):
+        return effect
     while True:
         effect = _take_column(statement, effect)
         if not (in_parentheses and statement.take(",")):
@@ -48,6 +53,33 @@ def take(statement: DdlStatement, effect: Effect) -> Effect | None:
     if in_parentheses:
         statement.need(")")
     return effect
+
+
+def _is_of_domain(statement: DdlStatement, version: TableVersion) -> bool:
+    """Take the rest of MODIFY (a, b) [ADD] DOMAIN d or DROP DOMAIN: constraints, and what later rows have by default."""
+    start, names = statement.position, list[str]()
+    while statement.sees_name():
+        names.append(statement.name())
+        if not statement.take(","):
+            break
+    if statement.take(")") and _take_domain(statement, version, names):
+        return True
+    statement.back_to(start)
+    return False
+
+
+def _take_domain(statement: DdlStatement, version: TableVersion, names: Sequence[str]) -> bool:
+    if statement.take("DROP", "DOMAIN"):
+        in_key = [version.column(number).name for number in version.key if number]
+        if not statement.take("PRESERVE", "CONSTRAINTS") and version.key_kind == "columns" and {*in_key} & {*names}:
+            raise statement.refuse(f"column {names[0]} of the key may become NULL", "primary_key")
+        return True
+    if not statement.take_any("ADD DOMAIN", "DOMAIN"):
+        return False
+    statement.qualified_name()
+    if statement.sees("("):
+        statement.skip_parentheses()
+    return True
 
 
 def _take_column(statement: DdlStatement, effect: Effect) -> Effect:
@@ -92,16 +124,25 @@ def _take_properties(statement: DdlStatement, effect: Effect, column_id: int) ->
             if column_id in effect.version.key:
                 raise statement.refuse(f"column {column.name} of the key may become NULL", "primary_key")
             effect = effect.changed(replace(column, nullable=True))
-        elif statement.take("ANNOTATIONS"):
-            statement.skip_parentheses()
-        elif statement.take_any(*IDENTITIES):
-            if statement.sees("("):
-                statement.skip_parentheses()
-        elif not statement.take_any("VISIBLE", "INVISIBLE"):
+        elif not (_take_plain(statement) or _take_domain(statement, effect.version, [column.name])):
             not_null = take_inline(statement)
             if not_null is None:
                 return effect
             effect = effect.changed(replace(column, nullable=False)) if not_null else effect
+
+
+def _take_plain(statement: DdlStatement) -> bool:
+    """Take a property that changes neither type, values nor NULL."""
+    if statement.sees("COLLATE"):
+        take_collation(statement)
+    elif statement.take("ANNOTATIONS"):
+        statement.skip_parentheses()
+    elif statement.take_any(*IDENTITIES):
+        if statement.sees("("):
+            statement.skip_parentheses()
+    else:
+        return bool(statement.take_any("VISIBLE", "INVISIBLE"))
+    return True
 
 
 def _skip_expression(statement: DdlStatement) -> None:

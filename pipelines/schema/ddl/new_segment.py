@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pipelines.schema.ddl.effect import DdlStep, Effect, StepKind
+from pipelines.schema.ddl.large_object_storage import take_storage
 from pipelines.schema.ddl.properties import take_property
 from pipelines.schema.ddl_statement import DdlStatement
 from pipelines.scn import Scn
@@ -22,8 +23,8 @@ def read(statement: DdlStatement, version: TableVersion) -> Effect | None:
     if not statement.alter_table():
         return None
     if statement.take("SHRINK", "SPACE"):
-        while statement.take_any("COMPACT", "CASCADE"):
-            pass
+        if take_shrink(statement):
+            return Effect(version)
         return _renumbered(statement, version, "SHRINK SPACE")
     if statement.take("MOVE"):
         if statement.sees("PARTITION") or statement.sees("SUBPARTITION"):
@@ -34,12 +35,24 @@ def read(statement: DdlStatement, version: TableVersion) -> Effect | None:
     return None
 
 
+def take_shrink(statement: DdlStatement) -> bool:
+    """Take what follows SHRINK SPACE, and return whether that is CHECK alone, which only says whether it could be done."""
+    only_check = statement.take("CHECK") and statement.done
+    while statement.take_any("COMPACT", "CASCADE", "CHECK"):
+        pass
+    return only_check
+
+
 def _take_place(statement: DdlStatement) -> bool:
     """Take where and how MOVE writes the rows. INCLUDING ROWS removes some, so it is not known here."""
     if statement.take("TABLESPACE"):
         statement.name()
-        return True
-    return bool(statement.take_any("ONLINE", "UPDATE INDEXES", "ALLOW CLUSTERING", "DISALLOW CLUSTERING"))
+    elif statement.take("UPDATE", "INDEXES"):
+        if statement.sees("("):
+            statement.skip_parentheses()
+    elif not take_storage(statement):
+        return bool(statement.take_any("ONLINE", "ALLOW CLUSTERING", "DISALLOW CLUSTERING", "UPDATE GLOBAL INDEXES"))
+    return True
 
 
 def _renumbered(statement: DdlStatement, version: TableVersion, what: str) -> Effect:

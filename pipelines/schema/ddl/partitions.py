@@ -1,5 +1,5 @@
-"""ALTER TABLE on partitions: ADD, RENAME, MOVE, SPLIT, MERGE, COALESCE, and the table's interval, which keep every row; DROP
-and TRUNCATE, which remove some; EXCHANGE, which brings some in.
+"""ALTER TABLE on partitions: ADD, RENAME, MOVE, SPLIT, MERGE, COALESCE, MODIFY, and the table's interval, which keep every row;
+DROP and TRUNCATE, which remove some; EXCHANGE, which brings some in.
 
 Oracle adds partitions by itself, too; whether LogMiner shows a DDL then does not matter. The OBJECT_IDs of new partitions come
 from the dictionary. No redo shows which rows a DROP, TRUNCATE or EXCHANGE has moved.
@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from pipelines.ddl_policies import SNAPSHOT_OR_IGNORE
 from pipelines.schema.ddl.effect import DdlStep, Effect
+from pipelines.schema.ddl.large_object_storage import take_parameters
+from pipelines.schema.ddl.new_segment import take_shrink
+from pipelines.schema.ddl.properties import take_property
 from pipelines.schema.ddl.segment import check_readable
 from pipelines.schema.ddl_statement import DdlStatement
 from pipelines.scn import Scn
@@ -23,6 +26,11 @@ MOVED = (
     "MOVE PARTITION", "MOVE SUBPARTITION", "SPLIT PARTITION", "SPLIT SUBPARTITION", "MERGE PARTITIONS", "MERGE SUBPARTITIONS",
     "COALESCE PARTITION", "COALESCE SUBPARTITION",
 )  # fmt: skip
+OF_PARTITION = (
+    "REBUILD UNUSABLE LOCAL INDEXES", "UNUSABLE LOCAL INDEXES", "INDEXING ON", "INDEXING OFF", "INDEXING FULL",
+    "INDEXING PARTIAL",
+)  # fmt: skip
+INDEXES = ("UPDATE INDEXES", "UPDATE GLOBAL INDEXES", "INVALIDATE GLOBAL INDEXES", "ONLINE")
 REMOVED = (
     "DROP PARTITION", "DROP PARTITIONS", "DROP SUBPARTITION", "DROP SUBPARTITIONS",
     "TRUNCATE PARTITION", "TRUNCATE PARTITIONS", "TRUNCATE SUBPARTITION", "TRUNCATE SUBPARTITIONS",
@@ -34,6 +42,8 @@ COLUMNAR = (("COLUMN", "STORE"), ("FOR", "QUERY"), ("FOR", "ARCHIVE"))
 def read(statement: DdlStatement, version: TableVersion) -> Effect | None:
     if not statement.alter_table():
         return None
+    if statement.take_any("MODIFY PARTITION", "MODIFY SUBPARTITION"):
+        return _modified(statement, version)
     if statement.take_any(*SAME_ROWS):
         _check_rest(statement)
         return Effect(version)
@@ -50,6 +60,42 @@ def read(statement: DdlStatement, version: TableVersion) -> Effect | None:
     if added and with_values:
         return Effect(version)
     return _renumbered(statement, version)
+
+
+def _modified(statement: DdlStatement, version: TableVersion) -> Effect:
+    """Follow MODIFY PARTITION p or FOR (..): its indexes, list values and properties, or the place of its rows."""
+    if statement.take("FOR"):
+        statement.skip_parentheses()
+    else:
+        statement.name()
+    if statement.take("SHRINK", "SPACE"):
+        if take_shrink(statement):
+            return Effect(version)
+        if statement.done:
+            return _renumbered(statement, version)
+    elif statement.take_any("ADD SUBPARTITION", "COALESCE SUBPARTITION"):
+        return Effect(version) if _check_rest(statement) else _renumbered(statement, version)
+    elif statement.take_any("ADD VALUES", "DROP VALUES"):
+        statement.skip_parentheses()
+        while statement.take_any(*INDEXES):
+            pass
+    else:
+        while statement.take_any(*OF_PARTITION) or take_property(statement) or _take_large_object(statement):
+            pass
+    if statement.sees("NOLOGGING"):
+        raise statement.refuse("NOLOGGING allows rows to be written without redo")
+    if not statement.done:
+        raise statement.refuse("MODIFY PARTITION that is not understood")
+    return Effect(version)
+
+
+def _take_large_object(statement: DdlStatement) -> bool:
+    """Take LOB (c) (parameters)."""
+    if not statement.take("LOB"):
+        return False
+    statement.skip_parentheses()
+    take_parameters(statement)
+    return True
 
 
 def _removed(statement: DdlStatement, version: TableVersion, what: str) -> Effect:

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pipelines.schema.ddl.effect import Effect
+from pipelines.schema.ddl.large_object_storage import take_parameters
 from pipelines.schema.ddl_statement import DdlStatement
-from pipelines.table import TableVersion
 
 PLAIN = (
     "READ ONLY", "READ WRITE", "LOGGING", "CACHE", "NOCACHE", "NOPARALLEL", "MONITORING", "NOMONITORING",
     "ENABLE ROW MOVEMENT", "DISABLE ROW MOVEMENT", "MINIMIZE RECORDS_PER_BLOCK", "NOMINIMIZE RECORDS_PER_BLOCK",
     "MEMOPTIMIZE FOR READ", "MEMOPTIMIZE FOR WRITE", "NO MEMOPTIMIZE FOR READ", "NO MEMOPTIMIZE FOR WRITE",
+    "ENABLE TABLE LOCK", "DISABLE TABLE LOCK", "NO FLASHBACK ARCHIVE", "NO CELLMEMORY", "FOR STAGING", "NOT FOR STAGING",
+    "DROP CLUSTERING",
 )  # fmt: skip
 NUMBERED = ("PCTFREE", "PCTUSED", "INITRANS", "MAXTRANS")
 COMPRESSIONS = (
@@ -28,23 +29,11 @@ IN_MEMORY = (
     "MEMCOMPRESS FOR CAPACITY LOW", "MEMCOMPRESS FOR CAPACITY HIGH", "MEMCOMPRESS FOR CAPACITY", "MEMCOMPRESS AUTO",
     "NO MEMCOMPRESS", "PRIORITY NONE", "PRIORITY LOW", "PRIORITY MEDIUM", "PRIORITY HIGH", "PRIORITY CRITICAL",
     "DISTRIBUTE BY ROWID RANGE", "DISTRIBUTE BY PARTITION", "DISTRIBUTE BY SUBPARTITION", "DISTRIBUTE AUTO",
-    "DISTRIBUTE FOR SERVICE DEFAULT", "DISTRIBUTE FOR SERVICE ALL", "DISTRIBUTE FOR SERVICE NONE", "DISTRIBUTE",
+    "DISTRIBUTE",
     "DUPLICATE ALL", "DUPLICATE", "NO DUPLICATE", "SPATIAL", "TEXT", "ALL",
 )  # fmt: skip
 POLICIES = ("ILM DISABLE_ALL", "ILM ENABLE_ALL", "ILM DELETE_ALL")
 POLICY = ("ILM ADD POLICY", "ILM DELETE POLICY", "ILM ENABLE POLICY", "ILM DISABLE POLICY")
-
-
-def read(statement: DdlStatement, version: TableVersion) -> Effect | None:
-    if not statement.alter_table() or not take_property(statement):
-        return None
-    while take_property(statement):
-        pass
-    if statement.sees("NOLOGGING"):
-        raise statement.refuse("NOLOGGING allows rows to be written without redo")
-    if not statement.done:
-        raise statement.not_understood()
-    return Effect(version)
 
 
 def take_property(statement: DdlStatement) -> bool:
@@ -82,9 +71,13 @@ def _take_deallocate(statement: DdlStatement) -> bool:
 
 
 def _take_parallel(statement: DdlStatement) -> bool:
+    """Take PARALLEL, with a number, or with (DEGREE n INSTANCES n) as it was before 8i."""
     if not statement.take("PARALLEL"):
         return False
-    statement.number()
+    if statement.sees("("):
+        statement.skip_parentheses()
+    elif not statement.take("DEFAULT"):
+        statement.number()
     return True
 
 
@@ -96,16 +89,45 @@ def _take_in_memory(statement: DdlStatement) -> bool:
         return True
     if not statement.take("INMEMORY"):
         return False
-    while statement.take_any(*IN_MEMORY) or statement.sees("("):
+    while True:
         if statement.sees("("):
             statement.skip_parentheses()
+        elif statement.take("FOR", "SERVICE"):
+            statement.name()
+        elif not statement.take_any(*IN_MEMORY):
+            return True
+
+
+def _take_cell_memory(statement: DdlStatement) -> bool:
+    if not statement.take("CELLMEMORY"):
+        return False
+    statement.take_any("MEMCOMPRESS FOR QUERY", "MEMCOMPRESS FOR CAPACITY", "NO MEMCOMPRESS")
     return True
+
+
+def _take_named(statement: DdlStatement) -> bool:
+    """Take FLASHBACK ARCHIVE [name], whose history is in tables of its own, and the collation of later columns."""
+    if statement.take("DEFAULT", "COLLATION"):
+        statement.name()
+        return True
+    if not statement.take("FLASHBACK", "ARCHIVE"):
+        return False
+    if statement.sees_name():
+        statement.name()
+    return True
+
+
+def _take_clustering(statement: DdlStatement) -> bool:
+    """Take attribute clustering, up to the end: the order in which later loads and moves write rows."""
+    return bool(statement.take_any("ADD CLUSTERING", "MODIFY CLUSTERING")) and _skip_to_end(statement)
 
 
 def _take_policy(statement: DdlStatement) -> bool:
     """Take an ILM policy up to the end. What it does later is a DDL of its own in the redo."""
-    if not statement.take_any(*POLICY):
-        return False
+    return bool(statement.take_any(*POLICY)) and _skip_to_end(statement)
+
+
+def _skip_to_end(statement: DdlStatement) -> bool:
     while not statement.done and not statement.sees("NOLOGGING"):
         statement.skip()
     return True
@@ -131,6 +153,20 @@ def _take_column_annotations(statement: DdlStatement) -> bool:
     return False
 
 
+def _take_large_object(statement: DdlStatement) -> bool:
+    """Take MODIFY LOB (c) (parameters)."""
+    start = statement.position
+    if not statement.take("MODIFY", "LOB", "("):
+        return False
+    statement.name()
+    if not statement.take(")") or not statement.sees("("):
+        statement.back_to(start)
+        return False
+    take_parameters(statement)
+    return True
+
+
 TAKERS: tuple[Callable[[DdlStatement], bool], ...] = (
-    _take_number, _take_parentheses, _take_deallocate, _take_parallel, _take_in_memory, _take_policy, _take_column_annotations,
+    _take_number, _take_parentheses, _take_deallocate, _take_parallel, _take_in_memory, _take_cell_memory, _take_named,
+    _take_clustering, _take_policy, _take_column_annotations, _take_large_object,
 )  # fmt: skip

@@ -5,19 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NoReturn
 
-from pipelines.ddl_policies import PolicyName
+from pipelines.ddl_policies import SNAPSHOT_OR_IGNORE, PolicyName
 from pipelines.schema.ddl_statement import DdlStatement
 from pipelines.table import TableVersion
 
+CREATED = (
+    "CREATE TABLE", "CREATE GLOBAL TEMPORARY TABLE", "CREATE PRIVATE TEMPORARY TABLE", "CREATE SHARDED TABLE",
+    "CREATE DUPLICATED TABLE", "CREATE BLOCKCHAIN TABLE", "CREATE IMMUTABLE TABLE", "CREATE IMMUTABLE BLOCKCHAIN TABLE",
+    "CREATE JSON COLLECTION TABLE",
+)  # fmt: skip
 STATEMENTS = {
-    "CREATE TABLE": "a table of this name was created again",
+    **dict.fromkeys(CREATED, "a table of this name was created again"),
     "CREATE": "CREATE that is not understood",
     "FLASHBACK": "FLASHBACK TABLE that is not understood",
     "TRUNCATE CLUSTER": "the rows of all tables of a cluster were removed, and this table is in that cluster or in another",
     "DROP CLUSTER": "all tables of a cluster were dropped, and this table was in that cluster or is in another",
 }
 ALTERATIONS = {
-    "MODIFY LOB": "MODIFY LOB changes how a large object is stored and is not supported",
+    "MODIFY LOB": "MODIFY LOB changes how a large object is stored, in a way that is not supported",
     "MODIFY VARRAY": "MODIFY VARRAY is not supported",
     "MODIFY NESTED TABLE": "MODIFY NESTED TABLE is not supported",
     "MODIFY OPAQUE TYPE": "MODIFY OPAQUE TYPE is not supported",
@@ -29,12 +34,13 @@ ALTERATIONS = {
     "NOLOGGING": "NOLOGGING allows rows to be written without redo",
 }
 PARTITION_OPERATIONS = ("ADD", "DROP", "TRUNCATE", "EXCHANGE", "SPLIT", "MERGE", "COALESCE", "MOVE", "MODIFY", "RENAME")
-POLICIES: Mapping[str, PolicyName] = {"CREATE TABLE": "recreate", "DROP CLUSTER": "drop_table"}
+POLICIES: Mapping[str, PolicyName] = {**dict.fromkeys(CREATED, "recreate"), "DROP CLUSTER": "recreate"}
 
 
 def read(statement: DdlStatement, version: TableVersion) -> NoReturn:
     policy = _policy(statement.from_start())
-    raise statement.refuse(_why(statement.from_start()), policy)
+    answers = SNAPSHOT_OR_IGNORE if statement.from_start().take("DROP", "CLUSTER") else None
+    raise statement.refuse(_why(statement.from_start()), policy, answers)
 
 
 def _policy(statement: DdlStatement) -> PolicyName:

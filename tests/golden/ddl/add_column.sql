@@ -228,7 +228,8 @@ alter table orders add a long raw
 
 -- storage of a LOB
 alter table orders add a clob lob (a) store as securefile
---> refused: DDL that is not understood from 'lob' on
+--> add A CLOB
+--> columns 1 ID (id 1), 2 CUSTOMER (id 2), 3 AMOUNT (id 3), 4 Mixed Case (id 4), 5 A (id 5); next id 6
 
 -- an encrypted column
 alter table orders add a number encrypt
@@ -271,3 +272,73 @@ alter table if exists orders add (note varchar2(20) annotations ("PII", "Owner" 
 alter table orders add straße varchar2(20)
 --> add STRAßE VARCHAR2(20)
 --> columns 1 ID (id 1), 2 CUSTOMER (id 2), 3 AMOUNT (id 3), 4 Mixed Case (id 4), 5 STRAßE (id 5); next id 6
+
+-- statistics and a column in one statement
+alter table orders add (SYS_STU1 as (upper(customer)) virtual by user for statistics, note varchar2(10))
+--> add NOTE VARCHAR2(10)
+--> columns 1 ID (id 1), 2 CUSTOMER (id 2), 3 AMOUNT (id 3), 4 Mixed Case (id 4), 5 NOTE (id 5), <virtual> SYS_STU1; next id 6
+
+-- a column for statistics, with a name and a type of its own
+alter table orders add (amount_band number generated always as (trunc(amount / 100)) virtual by user for statistics)
+--> columns 1 ID (id 1), 2 CUSTOMER (id 2), 3 AMOUNT (id 3), 4 Mixed Case (id 4), <virtual> AMOUNT_BAND; next id 5
+
+-- storage of a LOB with what may be missing in the redo
+alter table orders add a clob lob (a) store as securefile a_seg (enable storage in row compress medium)
+--> refused: DDL that is not understood from 'compress' on
+
+-- storage of a LOB without logging
+alter table orders add (a clob) lob (a) store as basicfile (nocache nologging)
+--> refused: DDL that is not understood from 'nologging' on
+
+-- storage of two LOBs, then another column
+alter table orders add (a clob, b blob) lob (a, b) store as (tablespace big chunk 8192 retention nocache logging) add c number
+--> add A CLOB
+--> add B BLOB
+--> add C NUMBER
+--> columns 1 ID (id 1), 2 CUSTOMER (id 2), 3 AMOUNT (id 3), 4 Mixed Case (id 4), 5 A (id 5), 6 B (id 6), 7 C (id 7); next id 8
+
+-- BOOL, as it is also called
+alter table orders add (b bool default false)
+--> add B BOOLEAN default 'false'
+--> columns 1 ID (id 1), 2 CUSTOMER (id 2), 3 AMOUNT (id 3), 4 Mixed Case (id 4), 5 <guard>, 6 B (id 5); next id 6
+
+-- bytes
+alter table orders add token raw(16) default hextoraw('0aff') not null
+--> add TOKEN RAW(16) not null default '0AFF'
+--> columns 1 ID (id 1), 2 CUSTOMER (id 2), 3 AMOUNT (id 3), 4 Mixed Case (id 4), 5 TOKEN (id 5); next id 6
+
+-- bytes from a text
+alter table orders add token raw(4) default '0aFF'
+--> add TOKEN RAW(4) default '0AFF'
+--> columns 1 ID (id 1), 2 CUSTOMER (id 2), 3 AMOUNT (id 3), 4 Mixed Case (id 4), 5 <guard>, 6 TOKEN (id 5); next id 6
+
+-- no bytes
+alter table orders add token raw(4) default hextoraw('')
+--> add TOKEN RAW(4)
+--> columns 1 ID (id 1), 2 CUSTOMER (id 2), 3 AMOUNT (id 3), 4 Mixed Case (id 4), 5 TOKEN (id 5); next id 6
+
+-- more bytes than fit
+alter table orders add token raw(1) default hextoraw('0aff')
+--> refused: DEFAULT of TOKEN is not a supported constant for RAW(1), and `on: computed_default` is `hold`
+
+-- half a byte
+alter table orders add token raw(4) default hextoraw('aff')
+--> refused: DEFAULT of TOKEN is not a supported constant for RAW(4), and `on: computed_default` is `hold`
+
+-- bytes for a text
+alter table orders add a varchar2(9) default hextoraw('41')
+--> refused: DEFAULT of A is not a supported constant for VARCHAR2(9), and `on: computed_default` is `hold`
+
+-- bytes of a function
+alter table orders add a raw(16) default sys_guid()
+--> refused: DEFAULT of A is not a supported constant for RAW(16), and `on: computed_default` is `hold`
+
+-- a collation
+alter table orders add (a varchar2(9) collate binary_ci default 'x' not null, b varchar2(9) collate using_nls_comp invisible)
+--> add A VARCHAR2(9) not null default 'x'
+--> add B VARCHAR2(9)
+--> columns 1 ID (id 1), 2 CUSTOMER (id 2), 3 AMOUNT (id 3), 4 Mixed Case (id 4), 5 A (id 5), 6 B (id 6); next id 7
+
+-- a domain, whose default older rows would get
+alter table orders add (a number domain shop.positive)
+--> refused: DDL that is not understood from 'domain' on

@@ -21,3 +21,7 @@ flashback table orders to timestamp systimestamp - interval '1' hour
 -- purged without a DROP
 purge table orders
 --> refused: PURGE of a table whose DROP is not in the redo
+
+-- dropped with one constraint
+drop table orders cascade constraint purge
+--> refused: the table was dropped

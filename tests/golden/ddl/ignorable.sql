@@ -221,3 +221,163 @@ create noneditionable trigger orders_tr before insert on orders for each row beg
 -- an index if there is none
 create index if not exists orders_ix on orders (customer)
 --> unchanged
+
+-- modify of a large object
+alter table orders modify lob (note) (cache)
+--> unchanged
+
+-- a degree of parallelism, as it was written before
+alter table orders parallel (degree 8 instances default)
+--> unchanged
+
+-- a default degree
+alter table orders parallel default noparallel
+--> unchanged
+
+-- table locks
+alter table orders enable table lock
+--> unchanged
+
+-- no table locks
+ALTER TABLE "SHOP"."ORDERS" DISABLE TABLE LOCK
+--> unchanged
+
+-- a flashback archive
+alter table orders flashback archive keep_a_year
+--> unchanged
+
+-- the default flashback archive
+alter table orders flashback archive
+--> unchanged
+
+-- no flashback archive
+alter table orders no flashback archive
+--> unchanged
+
+-- the collation of later columns
+alter table orders default collation binary_ci
+--> unchanged
+
+-- attribute clustering
+alter table orders add clustering by linear order (id) yes on load no on data movement
+--> unchanged
+
+-- attribute clustering changed
+alter table orders modify clustering no on load
+--> unchanged
+
+-- no attribute clustering
+alter table orders drop clustering
+--> unchanged
+
+-- cell memory
+alter table orders cellmemory memcompress for capacity
+--> unchanged
+
+-- no cell memory
+alter table orders no cellmemory
+--> unchanged
+
+-- in memory for a service
+alter table orders inmemory priority low distribute by rowid range for service shop_rw
+--> unchanged
+
+-- in memory for a service alone, then nologging
+alter table orders inmemory distribute for service default nologging
+--> refused: NOLOGGING allows rows to be written without redo
+
+-- for staging
+alter table orders for staging
+--> unchanged
+
+-- a cache for a large object, its space
+alter table orders modify lob (note) (cache reads pctversion 10 storage (next 1m)) pctfree 5
+--> unchanged
+
+-- a sequence of the same name
+create sequence shop.orders start with 1 cache 20 cycle
+--> unchanged
+
+-- a dimension of the same name
+alter dimension orders compile
+--> unchanged
+
+-- a package of the same name
+create or replace noneditionable package body shop.orders as procedure p is begin execute immediate 'truncate table orders'; end; end;
+--> unchanged
+
+-- a zone map on the table
+create materialized zonemap orders_zm on orders (customer)
+--> unchanged
+
+-- a join group with the table
+create inmemory join group g (orders (id), lines (order_id))
+--> unchanged
+
+-- statistics of a function on the table
+associate statistics with columns orders.amount using null
+--> unchanged
+
+-- an audit policy
+create audit policy orders actions delete on shop.orders
+--> unchanged
+
+-- a role
+drop role orders
+--> unchanged
+
+-- the log of a materialized view
+alter materialized view log on orders add rowid
+--> unchanged
+
+-- a refresh of a materialized view
+alter materialized view orders refresh fast on demand start with sysdate next sysdate + 1/24
+--> unchanged
+
+-- a materialized view compiled
+alter materialized view shop.orders compile
+--> unchanged
+
+-- a materialized view that loses rows
+alter materialized view orders truncate partition p1
+--> refused: DDL that is not understood
+
+-- a materialized view without logging
+alter materialized view orders nologging
+--> refused: DDL that is not understood
+
+-- the recycle bin emptied
+purge recyclebin
+--> unchanged
+
+-- a database link
+create shared public database link orders connect to a identified by b using 'c'
+--> unchanged
+
+-- a view of another name
+create or replace force editioning view shop.recent_orders as select id from orders
+--> unchanged
+
+-- a materialized view of another name
+create materialized view orders_mv refresh fast on commit as select id, count(*) c from orders group by id
+--> unchanged
+
+-- a materialized view of the same name
+create materialized view shop.orders as select 1 x from dual
+--> refused: CREATE that is not understood
+
+-- a tablespace
+create bigfile tablespace orders datafile size 10m
+--> unchanged
+
+-- a tablespace dropped with what is in it
+drop tablespace users including contents and datafiles
+--> refused: DDL that is not understood
+
+-- a user
+create user orders identified by "x"
+--> unchanged
+
+-- a cluster
+create cluster orders (id number(9)) size 512
+--> unchanged

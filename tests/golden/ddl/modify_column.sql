@@ -144,3 +144,27 @@ alter table orders add note varchar2(10) modify note varchar2(20)
 alter table orders drop constraint some_ck modify amount number(14,2)
 --> change_type AMOUNT NUMBER(14,2)
 --> columns 1 ID (id 1), 2 CUSTOMER (id 2), 3 AMOUNT NUMBER(14,2) (id 3), 4 Mixed Case (id 4); next id 5
+
+-- a collation
+alter table orders modify (customer varchar2(60) collate binary_ci not null)
+--> columns 1 ID (id 1), 2 CUSTOMER VARCHAR2(60) not null (id 2), 3 AMOUNT (id 3), 4 Mixed Case (id 4); next id 5
+
+-- a domain
+alter table orders modify (customer) add domain shop.name_d
+--> unchanged
+
+-- a domain of several columns
+alter table orders modify (customer, amount) domain money_d
+--> unchanged
+
+-- no domain
+alter table orders modify (customer) drop domain
+--> unchanged
+
+-- no domain, and its constraints kept
+alter table orders modify customer drop domain preserve constraints
+--> unchanged
+
+-- a domain beside a type
+alter table orders modify (customer varchar2(60) domain name_d default 'x' not null)
+--> columns 1 ID (id 1), 2 CUSTOMER VARCHAR2(60) not null (id 2), 3 AMOUNT (id 3), 4 Mixed Case (id 4); next id 5

@@ -24,7 +24,7 @@ alter table orders move including rows where amount > 0
 
 -- move of a large object
 alter table orders move lob (note) store as (tablespace users)
---> refused: DDL that is not understood from 'lob' on
+--> renumber
 
 -- shrink
 alter table orders shrink space cascade
@@ -33,3 +33,15 @@ alter table orders shrink space cascade
 -- the first half of a shrink
 alter table orders shrink space compact
 --> renumber
+
+-- a shrink that is only tried
+alter table orders shrink space check
+--> unchanged
+
+-- move with the storage of large objects and of indexes
+alter table orders move online tablespace users lob (note) store as securefile note_seg (tablespace big nocache logging) update indexes (orders_ix tablespace ix) parallel (degree 4)
+--> renumber
+
+-- move of a large object that is compressed
+alter table orders move lob (note) store as securefile (compress high)
+--> refused: DDL that is not understood from 'compress' on

@@ -61,3 +61,67 @@ alter table orders truncate subpartition p1_s1 reuse storage
 -- a subpartition exchanged
 alter table orders exchange subpartition p1_s1 with table shop.other without validation
 --> refused: EXCHANGE PARTITION brought rows in from another table, or took them there, which no redo shows
+
+-- its unusable indexes built again
+ALTER TABLE SHOP.ORDERS MODIFY PARTITION P1 REBUILD UNUSABLE LOCAL INDEXES
+--> unchanged
+
+-- its indexes made unusable
+alter table orders modify subpartition p1_s1 unusable local indexes
+--> unchanged
+
+-- a value added to a list
+alter table orders modify partition p1 add values ('X', date '2020-01-01')
+--> unchanged
+
+-- a value taken from a list
+alter table orders modify partition for ('X') drop values ('X') online
+--> unchanged
+
+-- a partition shrunk
+alter table orders modify partition p1 shrink space cascade
+--> renumber
+
+-- a shrink of a partition that is only tried
+alter table orders modify subpartition p1_s1 shrink space check
+--> unchanged
+
+-- a partition that is read only
+alter table orders modify partition p1 read only
+--> unchanged
+
+-- a partition's properties
+alter table orders modify partition "P 1" pctfree 5 compress no inmemory indexing off read write deallocate unused
+--> unchanged
+
+-- large objects of a partition
+alter table orders modify partition p1 lob (note) (cache)
+--> unchanged
+
+-- a coalesced subpartition
+alter table orders modify partition p1 coalesce subpartition update indexes
+--> renumber
+
+-- a subpartition added to a hash
+alter table orders modify partition p1 add subpartition s9
+--> renumber
+
+-- a subpartition with values
+alter table orders modify partition p1 add subpartition s9 values less than (30)
+--> unchanged
+
+-- a partition without logging
+alter table orders modify partition p1 pctfree 5 nologging
+--> refused: NOLOGGING allows rows to be written without redo
+
+-- a partition changed in an unknown way
+alter table orders modify partition p1 fold twice
+--> refused: MODIFY PARTITION that is not understood
+
+-- a partition with columnar compression
+alter table orders modify partition p1 column store compress for archive high
+--> refused: hybrid columnar compression may give updated rows new ROWIDs and is not supported
+
+-- a table partitioned otherwise
+alter table orders modify partition by hash (id) partitions 4 online
+--> refused: MODIFY PARTITION that is not understood

@@ -82,21 +82,13 @@ alter table orders no inmemory nologging
 alter table orders pctfree 5 fold twice
 --> refused: DDL that is not understood from 'fold' on
 
--- statistics and a column in one statement
-alter table orders add (SYS_STU1 as (upper(customer)) virtual by user for statistics, note varchar2(10))
---> refused: DDL that is not understood from 'by' on
-
 -- a column that only looks like statistics
 alter table orders drop column sys_stuff
 --> refused: DDL drops column SYS_STUFF, which the version of SCN 100 does not have
 
 -- modify of a subpartition
 alter table orders modify subpartition sp1 nologging
---> refused: partition operations are not supported
-
--- modify of a large object
-alter table orders modify lob (note) (cache)
---> refused: MODIFY LOB changes how a large object is stored and is not supported
+--> refused: NOLOGGING allows rows to be written without redo
 
 -- modify of a nested table
 alter table orders modify nested table items return as locator
@@ -105,3 +97,23 @@ alter table orders modify nested table items return as locator
 -- a table that may exist already
 create table if not exists shop.orders (id number)
 --> refused: a table of this name was created again
+
+-- a temporary table of the same name
+create global temporary table orders (id number) on commit delete rows
+--> refused: a table of this name was created again
+
+-- the tables of a cluster emptied
+truncate cluster shop.things
+--> refused: the rows of all tables of a cluster were removed, and this table is in that cluster or in another
+
+-- a cluster dropped with its tables
+drop cluster things including tables cascade constraints
+--> refused: all tables of a cluster were dropped, and this table was in that cluster or is in another
+
+-- its rows exchanged with a partition of another table
+alter table stg.part exchange partition p1 with table shop.orders
+--> refused: EXCHANGE PARTITION of STG.PART took the rows of the table and gave it those of the partition, which no redo shows
+
+-- its rows exchanged, perhaps, with a partition of another table
+alter table stg.part exchange subpartition for (1, 2) with table orders including indexes
+--> refused: EXCHANGE PARTITION of STG.PART took the rows of the table and gave it those of the partition, which no redo shows; no owner is named with ORDERS, so it may be the table of that name in another schema
