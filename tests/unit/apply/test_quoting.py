@@ -25,6 +25,7 @@ CONSTANT = {"apply/failures.py", "job/class_archive.py"}
         ("it's \\ a", "STRING", r"CAST('it\'s \\ a' AS STRING)"),
         ("${x}", "STRING", r"CAST('\u0024{x}' AS STRING)"),
         ("2020-02-29 00:00:00", "TIMESTAMP_NTZ", "CAST('2020-02-29 00:00:00' AS TIMESTAMP_NTZ)"),
+        ("0AFF", "binary", "X'0aff'"),
     ],
 )
 def test_a_default_becomes_a_cast_of_its_text(default, spark_type, expected):
