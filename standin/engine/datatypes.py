@@ -33,6 +33,7 @@ _FIXED = {
     "REAL": SqlType("FLOAT", 22, 0, 63),
     "ROWID": SqlType("ROWID", 10),
     "BOOLEAN": SqlType("BOOLEAN", 1),
+    "BOOL": SqlType("BOOLEAN", 1),
     "BFILE": SqlType("BFILE", 530),
     "JSON": SqlType("JSON", 8200),
     "VECTOR": SqlType("VECTOR", 8200),

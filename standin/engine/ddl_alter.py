@@ -20,6 +20,7 @@ from standin.engine.ddl_columns import (
 )
 from standin.engine.ddl_constraints import add_constraint, drop_constraint, set_state
 from standin.engine.ddl_logging import add_logging, drop_logging
+from standin.engine.ddl_maintenance import maintain
 from standin.engine.ddl_partitions import change_partition
 from standin.engine.ddl_redo import lock_exclusively, write_ddl
 from standin.engine.ddl_tables import rename_to
@@ -122,7 +123,7 @@ def _change(session: EngineSession, store: TableStore, cursor: Cursor, filled: l
     """Apply one clause. Return whether the columns have changed."""
     if _accept_storage(store, cursor) or _change_constraint(session, store, cursor):
         return False
-    if change_partition(session, store, cursor):
+    if change_partition(session, store, cursor) or maintain(session, store, cursor):
         return False
     for word in ("ENABLE", "DISABLE"):
         if cursor.accept(word, "LOGICAL", "REPLICATION"):
@@ -135,6 +136,7 @@ def _change(session: EngineSession, store: TableStore, cursor: Cursor, filled: l
     if cursor.accept("MODIFY"):
         for clause in _list_of(cursor, lambda: column_clause(cursor, modifying=True)):
             _modify(session, store, clause)
+        cursor.accept("DROP", "DOMAIN")
         return True
     if cursor.accept("SET", "UNUSED"):
         set_unused(session, store, cursor)

@@ -92,7 +92,7 @@ def _add(session: EngineSession, how: Partitioning, cursor: Cursor) -> None:
     how.partitions.append(numbered(session, added, how))
 
 
-def _named(how: Partitioning, name: str, *, is_sub: bool) -> Partition:
+def named_partition(how: Partitioning, name: str, *, is_sub: bool) -> Partition:
     all_ = how.leaves if is_sub else how.partitions
     found = next((p for p in all_ if p.name == name), None)
     if found is None:
@@ -100,13 +100,13 @@ def _named(how: Partitioning, name: str, *, is_sub: bool) -> Partition:
     return found
 
 
-def _rows(store: TableStore, partition: Partition) -> list[int]:
+def rows_of(store: TableStore, partition: Partition) -> list[int]:
     leaves = partition.parts or [partition]
     return [row for row, part in store.part_of.items() if row in store.rows and any(part is leaf for leaf in leaves)]
 
 
 def _remove_rows(store: TableStore, partition: Partition) -> None:
-    for row in _rows(store, partition):
+    for row in rows_of(store, partition):
         for version in store.rows.get(row, ()):
             if version.values is not None:
                 for index in store.indexes:
@@ -120,7 +120,7 @@ def _drop(session: EngineSession, store: TableStore, how: Partitioning, cursor: 
         raise OraError(3001, "unimplemented feature: DROP SUBPARTITION")
     if len(how.partitions) == 1:
         raise OraError(14083, "cannot drop the only partition of a partitioned table")
-    _drop_with_children(session, store, _named(how, cursor.name(), is_sub=False))
+    _drop_with_children(session, store, named_partition(how, cursor.name(), is_sub=False))
 
 
 def _drop_with_children(session: EngineSession, store: TableStore, dropped: Partition) -> None:
@@ -134,14 +134,14 @@ def _drop_with_children(session: EngineSession, store: TableStore, dropped: Part
 
 
 def _truncate(session: EngineSession, store: TableStore, how: Partitioning, cursor: Cursor, is_sub: bool) -> None:
-    found = _named(how, cursor.name(), is_sub=is_sub)
+    found = named_partition(how, cursor.name(), is_sub=is_sub)
     _remove_rows(store, found)
     for leaf in found.parts or [found]:
         leaf.data_object_id = session.database.next_object_id()
 
 
 def _move(session: EngineSession, store: TableStore, how: Partitioning, cursor: Cursor, is_sub: bool) -> None:
-    found = _named(how, cursor.name(), is_sub=is_sub)
+    found = named_partition(how, cursor.name(), is_sub=is_sub)
     if any(i.kind for i in store.indexes):
         raise OraError(3001, "unimplemented feature: MOVE of a partition whose indexes it would leave UNUSABLE")
     for leaf in found.parts or [found]:
@@ -149,7 +149,7 @@ def _move(session: EngineSession, store: TableStore, how: Partitioning, cursor: 
 
 
 def _rename(session: EngineSession, store: TableStore, how: Partitioning, cursor: Cursor, is_sub: bool) -> None:
-    found = _named(how, cursor.name(), is_sub=is_sub)
+    found = named_partition(how, cursor.name(), is_sub=is_sub)
     cursor.expect("TO")
     found.name = cursor.name()
 
@@ -158,7 +158,7 @@ def _split(session: EngineSession, store: TableStore, how: Partitioning, cursor:
     """SPLIT PARTITION p AT (..) INTO (PARTITION a, PARTITION b), of a range."""
     if is_sub or how.kind != "RANGE" or how.sub is not None:
         raise OraError(3001, "unimplemented feature: SPLIT of a partition that is not of a plain range")
-    found = _named(how, cursor.name(), is_sub=False)
+    found = named_partition(how, cursor.name(), is_sub=False)
     cursor.expect("AT")
     lower, upper = Partition("", 0, 0, tuple(cursor.expressions())), Partition("", 0, 0, found.bound)
     if cursor.accept("INTO"):
@@ -181,9 +181,9 @@ def _merge(session: EngineSession, store: TableStore, cursor: Cursor) -> bool:
     how = _require(store.definition.partitioning)
     if how.kind != "RANGE" or how.sub is not None:
         raise OraError(3001, "unimplemented feature: MERGE of partitions that are not of a plain range")
-    merged = [_named(how, cursor.name(), is_sub=False)]
+    merged = [named_partition(how, cursor.name(), is_sub=False)]
     while cursor.accept(","):
-        merged.append(_named(how, cursor.name(), is_sub=False))
+        merged.append(named_partition(how, cursor.name(), is_sub=False))
     made = Partition("", 0, 0, max(merged, key=how.partitions.index).bound)
     if cursor.accept("INTO", "PARTITION"):
         made.name = cursor.name()
@@ -194,7 +194,7 @@ def _merge(session: EngineSession, store: TableStore, cursor: Cursor) -> bool:
 
 def _exchange(session: EngineSession, store: TableStore, how: Partitioning, cursor: Cursor, is_sub: bool) -> None:
     """EXCHANGE PARTITION p WITH TABLE t: each gets the other's segment with its rows. Key values are not compared."""
-    leaf = _named(how, cursor.name(), is_sub=is_sub)
+    leaf = named_partition(how, cursor.name(), is_sub=is_sub)
     if leaf.parts:
         raise OraError(14291, "cannot EXCHANGE a composite partition with a non-partitioned table")
     cursor.expect("WITH")
@@ -206,7 +206,7 @@ def _exchange(session: EngineSession, store: TableStore, how: Partitioning, curs
     lock_exclusively(session, other)
     while any(cursor.accept(word, what) for word in ("INCLUDING", "EXCLUDING", "WITH", "WITHOUT") for what in _OPTIONS):
         pass
-    mine, theirs = _values(store, _rows(store, leaf)), _values(other, list(other.rows))
+    mine, theirs = _values(store, rows_of(store, leaf)), _values(other, list(other.rows))
     _remove_rows(store, leaf)
     for row in list(other.rows):
         for values in (v.values for v in other.rows.pop(row) if v.values is not None):
@@ -245,7 +245,7 @@ def _replace(session: EngineSession, store: TableStore, how: Partitioning, old: 
     """Put the rows of some partitions into new ones, where they have new ROWIDs, and so those of tables that are partitioned by
     reference to it."""
     place = how.partitions.index(min(old, key=how.partitions.index))
-    rows = [row for partition in old for row in _rows(store, partition)]
+    rows = [row for partition in old for row in rows_of(store, partition)]
     for partition in old:
         how.partitions.remove(partition)
     how.partitions[place:place] = [numbered(session, partition, how) for partition in new]

@@ -229,7 +229,7 @@ def _existing(session: EngineSession, cursor: Cursor, privilege: str) -> TableSt
 
 def drop_table(session: EngineSession, cursor: Cursor) -> None:
     store = _existing(session, cursor, "DROP")
-    cascade = cursor.accept("CASCADE", "CONSTRAINTS")
+    cascade = cursor.accept("CASCADE", "CONSTRAINTS") or cursor.accept("CASCADE", "CONSTRAINT")
     purge = cursor.accept("PURGE")
     cursor.end()
     lock_exclusively(session, store)

@@ -16,7 +16,7 @@ CONSTRAINT_WORDS = frozenset(
         "RELY", "NORELY", "VALIDATE", "NOVALIDATE", "USING", "FOREIGN", "ADD", "DROP", "MODIFY",
     }
 )  # fmt: skip
-_AFTER_DEFAULT = CONSTRAINT_WORDS | {"DEFAULT", "VISIBLE", "INVISIBLE", "GENERATED", "AS"}
+_AFTER_DEFAULT = CONSTRAINT_WORDS | {"DEFAULT", "VISIBLE", "INVISIBLE", "GENERATED", "AS", "COLLATE"}
 
 
 @dataclass(slots=True)
@@ -210,6 +210,8 @@ def column_clause(cursor: Cursor, *, modifying: bool = False) -> ColumnClause:
             clause.hidden = cursor.take().value == "INVISIBLE"
         elif cursor.next.value in ("GENERATED", "AS"):
             _generated(cursor, clause)
+        elif cursor.accept("COLLATE"):
+            cursor.name()
         elif not _inline_constraint(cursor, clause):
             break
     if clause.default is not None and clause.default.upper() == "NULL":
@@ -230,7 +232,8 @@ def _generated(cursor: Cursor, clause: ColumnClause) -> None:
             clause.sequence = cursor.parenthesised()
         return
     clause.virtual = cursor.parenthesised()
-    cursor.accept("VIRTUAL")
+    if cursor.accept("VIRTUAL") and (cursor.accept("BY", "USER") or cursor.is_next("FOR", "STATISTICS")):
+        cursor.expect("FOR", "STATISTICS")
 
 
 def _default(cursor: Cursor) -> str:
