@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, cast
 
 from pipelines.config import Pipeline
 from pipelines.config.resnapshot import ResnapshotLimits
 from pipelines.context import PipelineContext
-from pipelines.ddl_policies import DdlPolicies
+from pipelines.ddl_policies import ANSWERS, Answers, DdlPolicies, PolicyName
 from pipelines.land.dictionary import Readings
 from pipelines.ledger import TableEntry
 from pipelines.reconcile.table_versions import known_versions
@@ -71,10 +71,13 @@ def answering(policies: DdlPolicies, policy: str | None) -> str | None:
 
 
 def announced(pipeline: Pipeline, table: TableId, hold: HoldAt | None) -> HoldAt | None:
-    """Return a new hold with a cure that says that the table is snapshotted again by itself, where a policy says so."""
+    """Return a new hold with a cure that says that the table is snapshotted again by itself, where a policy says so, or which
+    policy would."""
     policy = None if hold is None else hold.error.get("where", {}).get("policy")
-    if hold is None or answering(pipeline.ddl_policies(table), policy) is None:
-        return hold
+    if hold is None:
+        return None
+    if answering(pipeline.ddl_policies(table), policy) is None:
+        return named(hold, policy)
     hours = pipeline.resnapshot_limits(table).hours
     when = "after the next run of apply" if hours is None else f"in the hours {hours} UTC"
     if policy in ("drop_table", "recreate"):  # it may have been dropped or renamed for good
@@ -83,6 +86,16 @@ def announced(pipeline: Pipeline, table: TableId, hold: HoldAt | None) -> HoldAt
         )
     else:
         cure = f"nothing: it is snapshotted again by itself {when}; to do it now, run `redolake snapshot {table} --replace`"
+    return replace(hold, error={**hold.error, "cure": cure})
+
+
+def named(hold: HoldAt, policy: str | None) -> HoldAt:
+    """Return the hold with a cure that names the policy, if it is of no statement: the cure of a statement does."""
+    wanted = "recreate" if policy == "drop_table" else policy
+    knows = "rs_id" in hold.error.get("where", {}) or "`on: {" in str(hold.error.get("cure"))
+    if knows or "resnapshot" not in ANSWERS.get(cast(PolicyName, wanted), Answers()).on:
+        return hold
+    cure = f"{hold.error['cure']}; with `on: {{{wanted}: resnapshot}}` the table is snapshotted again by itself"
     return replace(hold, error={**hold.error, "cure": cure})
 
 

@@ -8,8 +8,9 @@ import pytest
 
 from pipelines.config.resnapshot import ResnapshotLimits
 from pipelines.ddl_policies import DdlPolicies
-from pipelines.reconcile.resnapshot_policy import answering, obstacle
+from pipelines.reconcile.resnapshot_policy import answering, named, obstacle
 from pipelines.records.approval import Approval
+from pipelines.records.batch_spec import HoldAt
 
 NOON = datetime(2026, 11, 22, 12, 30, tzinfo=UTC)
 HELD_AT = 500
@@ -65,3 +66,21 @@ POLICIES = {
 @pytest.mark.parametrize(("policies", "policy", "answer"), POLICIES.values(), ids=POLICIES)
 def test_the_policy_that_lets_a_held_table_be_read_again(policies, policy, answer) -> None:
     assert answering(policies, policy) == answer
+
+
+@pytest.mark.parametrize(
+    ("where", "cure", "hint"),
+    [
+        ({"policy": "unknown_ddl"}, "snapshot", "with `on: {unknown_ddl: resnapshot}`"),
+        ({"policy": "drop_table"}, "snapshot", "with `on: {recreate: resnapshot}`"),
+        ({"policy": "truncate"}, "snapshot", ""),  # no such policy takes a snapshot
+        ({"policy": "unknown_ddl", "rs_id": "1"}, "snapshot", ""),  # the cure of a statement names all its answers
+        ({"policy": "unknown_ddl"}, "with `on: {unknown_ddl: resnapshot}` by itself", ""),
+        ({}, "snapshot", ""),
+    ],
+)
+def test_the_cure_of_a_hold_names_the_policy_that_would_take_the_snapshot(where, cure, hint) -> None:
+    found = named(HoldAt(5, {"what": "a difference", "where": where, "cure": cure}), where.get("policy"))
+
+    assert hint in found.error["cure"]
+    assert (found.error["cure"] == cure) is not bool(hint)
