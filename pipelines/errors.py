@@ -282,7 +282,9 @@ class NotLogged(Terminal):
 class SchemaConflict(Terminal):
     """A DDL statement, a column type or a difference between redo and dictionary that Redolake does not follow.
 
-    Run `redolake snapshot OWNER.TABLE --replace` to continue with the table as it is now, or take it out of `tables`.
+    Run `redolake snapshot OWNER.TABLE --replace` to continue with the table as it is now, or take it out of `tables`. The cure
+    also names the settings and the `redolake resume --ddl` that answer a DDL. Where the text says that Delta has the table up
+    to an SCN, the change was found late, and readers may have seen wrong rows since.
     """
 
 

@@ -68,6 +68,7 @@ CASCADING = {
     "of a table that is not captured": ("truncate table sales drop storage cascade", "SHOP.SALES"),
     "with an owner and a comment": ('TRUNCATE TABLE other."Sales" /* all */ CASCADE', 'OTHER."Sales"'),
     "of a partition": ("alter table sales truncate partition p1 update indexes cascade", "SHOP.SALES"),
+    "of several partitions": ("alter table sales truncate partitions p1, p2 cascade", "SHOP.SALES"),
     "a dropped partition": ("alter table sales drop partition p1 update indexes", "SHOP.SALES"),
     "a split partition": ("alter table sales split partition p1 at (5) into (partition a, partition b)", "SHOP.SALES"),
     "merged partitions": ("alter table sales merge partitions a, b into partition c", "SHOP.SALES"),
