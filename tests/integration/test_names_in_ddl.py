@@ -71,7 +71,9 @@ def test_an_exchange_with_a_partition_of_another_schema_holds_before_it(
 
 def test_a_dropped_user_drops_each_of_the_tables(tmp_path: Path, lake: PlainLake) -> None:
     with two_schemas(tmp_path) as shop:
-        pipeline = with_rows(shop, "sales.a", "sales.b", "shop.other")
+        pipeline = with_rows(shop, "sales.a", "sales.b", "sales.c", "shop.other")
+        keep = {"table": "SALES.C", "on": {"drop_table": "keep"}}
+        pipeline = shop.pipeline(tables=["SALES.A", "SALES.B", keep, "SHOP.OTHER"])
         shop.run_sql("INSERT INTO sales.a VALUES (2, 'last')")
         shop.run_sql("DROP USER sales CASCADE")
         caught_up(shop, pipeline, "no Spark")
@@ -81,6 +83,8 @@ def test_a_dropped_user_drops_each_of_the_tables(tmp_path: Path, lake: PlainLake
             "SALES.B": "the table was dropped",
         }
         assert lake.tables[f"{pipeline.lake}/sales/a"].rows != lake.tables[f"{pipeline.lake}/sales/b"].rows
+        dropped = {t.table for t in steps.read_status(pipeline).tables if t.dropped_at is not None}
+        assert dropped == {"SALES.C"}
 
 
 @pytest.mark.parametrize("statement", ["TRUNCATE CLUSTER shop.things", "DROP CLUSTER things INCLUDING TABLES"])
