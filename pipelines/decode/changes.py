@@ -20,6 +20,7 @@ from pipelines.decode.lob_pieces import FIELDS, pieces_of
 from pipelines.decode.lob_sql import read_as_deletes
 from pipelines.decode.redo_sql import Bools
 from pipelines.decode.resolve import ResolvedRedo, resolve
+from pipelines.decode.young_columns import keep_defaults
 from pipelines.redo import Encoding
 from pipelines.table import TableVersion, TypeRule
 
@@ -93,6 +94,7 @@ def decode_changes(
         image_of(redo, reading, bounds, errors)
         for reading, bounds in zip(readings_of(version, types, encoding, before), slices, strict=True)
     ]
+    keep_defaults(redo, version, images, errors)
     _refuse_missing_values(redo, version, images, errors)
     _refuse_doubtful_quotes(redo, version, single_quotes, errors)
     ids = np.array([column.id for column in version.columns], np.int32)

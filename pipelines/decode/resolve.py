@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipelines.decode.forms import Clause, Verb
+from pipelines.decode.forms import Clause, Form, Verb
 from pipelines.decode.redo_sql import SWALLOWED, Assignments, Bools, Ints, ParsedRedo, parse_redo_sql
 from pipelines.table import TableId, TableVersion
 
@@ -20,11 +21,19 @@ UNKNOWN, IGNORED = -1, -2  # instead of the index of a column
 _COL_N = re.compile(r"COL ([0-9]+)")
 
 
+class GuardState(IntEnum):
+    """What SET says of the guard column."""
+
+    ABSENT = 0
+    SAME = 1  # as in WHERE: no column behind it was set
+    CHANGED = 2
+
+
 @dataclass(frozen=True, slots=True)
 class ResolvedRedo:
     """`kind` is UNKNOWN for rows with an error and for undo rows. The assignments are those of the version's columns, in
     the order of columns; their `name` is twice the column's index in the version, plus 1 for internal bytes. `doubled` and
-    `single_rows` are those of ParsedRedo."""
+    `single_rows` are those of ParsedRedo. `guards` is what SET says of the guard column."""
 
     kind: Ints
     errors: dict[int, str]
@@ -33,6 +42,7 @@ class ResolvedRedo:
     assignments: Assignments
     doubled: Ints
     single_rows: Ints
+    guards: Ints
 
     def slices(self, columns: int) -> Iterator[tuple[int, int, int]]:
         """Yield for each column the bounds of its assignments: start, first with internal bytes, end."""
@@ -69,7 +79,33 @@ def resolve(batch: pa.RecordBatch, version: TableVersion, names: Mapping[str, in
         given.form[by_column],
         without_empty(parsed.values, given.value[by_column]),
     )
-    return ResolvedRedo(kind, errors, unknown, parsed.values, assignments, parsed.doubled, parsed.single_rows)
+    return ResolvedRedo(
+        kind, errors, unknown, parsed.values, assignments, parsed.doubled, parsed.single_rows, guards_of(parsed, version)
+    )
+
+
+def guards_of(parsed: ParsedRedo, version: TableVersion) -> Ints:
+    """Return per row what SET says of the guard. NULL is never new: an UPDATE of a column behind the guard sets a bit in it."""
+    rows, given = len(parsed.kind), parsed.assignments
+    guard = next((column for column in version.ignored if column.kind == "guard"), None)
+    if guard is None or not parsed.names:
+        return np.zeros(rows, np.int32)
+    names = (name == f"COL {guard.segment_id}" or guard.is_called(name) for name in parsed.names)
+    is_guard = np.fromiter(names, np.bool_, len(parsed.names))[given.name]
+
+    def values_in(clause: Clause) -> tuple[Ints, pa.StringArray]:
+        at = np.flatnonzero(is_guard & (given.clause == clause))
+        index = np.full(rows, UNKNOWN, np.int32)
+        index[given.row[at]] = np.where(given.form[at] == Form.NULL, IGNORED, given.value[at])
+        return index, parsed.values.take(pa.array(index, mask=index < 0))
+
+    (after, new), (before, old) = values_in(Clause.SET), values_in(Clause.WHERE)
+    is_equal: Bools = pc.equal(new, old).fill_null(False).to_numpy(zero_copy_only=False)
+    is_same = (after == IGNORED) | is_equal
+    is_known = is_same | (before != UNKNOWN)
+    state = np.where(is_same, GuardState.SAME, np.where(is_known, GuardState.CHANGED, GuardState.ABSENT))
+    found: Ints = np.where(after == UNKNOWN, GuardState.ABSENT, state).astype(np.int32)
+    return found
 
 
 def without_empty(values: pa.StringArray, index: Ints) -> Ints:

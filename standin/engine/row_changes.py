@@ -99,10 +99,12 @@ class RowChanges:
         if documents or not changed.isdisjoint(layout.lobs):
             self._write_rows(tx, store, row, self._of_update(tx, store, old, new, changed, documents))
             return
-        before = layout.encode(self._logged_row(store, old), tuple(sorted(layout.logged(changed))))
+        logged = self._logged_row(store, old)
+        before = layout.encode(logged, tuple(sorted(layout.logged(changed))))
+        after = layout.encode(new, tuple(sorted(changed)))
         if self._options.null_updates == "all" and all(i < len(old) and old[i] is new[i] is None for i in changed):
-            changed = frozenset(range(len(old))) - layout.lobs - layout.unlogged
-        self._write(tx, store, row, Op.UPDATE, before=before, after=layout.encode(new, tuple(sorted(changed))))
+            after = layout.encode(logged, tuple(sorted(set(range(len(logged))) - layout.lobs - layout.unlogged)))
+        self._write(tx, store, row, Op.UPDATE, before=before, after=after)
 
     def _logged_row(self, store: TableStore, old: Row) -> Row:
         """Return the row with the values that WHERE shows: NULL, or nothing, in columns that are younger than the row."""

@@ -20,6 +20,7 @@ from pipelines.decode.compiled.jit import Octets
 from pipelines.decode.compiled.locate import Located, locate
 from pipelines.decode.forms import Verb
 from pipelines.decode.resolve import ints
+from pipelines.decode.young_columns import sets_all, young_columns
 from pipelines.redo import Encoding
 from pipelines.table import TableVersion
 
@@ -39,6 +40,9 @@ def decode_compiled(
     readings = readings_of(version, types, encoding, before)
     located = locate(batch, version, names, single_quotes=single_quotes, before=before)
     refused = (located.outcome != statements.DONE).astype(np.uint8) | _of_other_table(batch, located)
+    if young_columns(version):
+        is_set = located.literals.presence & statements.IN_SET != 0
+        refused |= sets_all(version, list(is_set.T))
     columns_before = [reading for reading in readings if is_in(before, reading.column.id)]
     values = typed_columns(located, [*readings, *columns_before], refused)
     code = np.where(ints(batch, "rollback") == 1, 0, ints(batch, "operation_code"))
