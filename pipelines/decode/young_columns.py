@@ -37,7 +37,7 @@ def sets_all(version: TableVersion, is_set: Sequence[Bools]) -> Bools:
 
 
 def keep_defaults(redo: ResolvedRedo, version: TableVersion, images: Sequence[Image], errors: dict[int, str]) -> None:
-    """Take out of SET the columns that the row does not store, and add an error where that cannot be told."""
+    """Take out of SET the columns that the row does not store, and add an error where the guard does not show it."""
     young = young_columns(version)
     if not young:
         return
