@@ -247,6 +247,16 @@ class TableSetBack(Terminal):
     """
 
 
+class FolderTaken(Terminal):
+    """The folder of a Delta table belongs to another captured table, to another pipeline, or to a pipeline of the same name
+    with another landing, by the table's properties `redolake.pipeline`, `redolake.table` and `redolake.origin`. Nothing was
+    written to it. A renamed pipeline is another one.
+
+    Set `target` of the table to another folder, or remove the folder if nobody needs it; then run
+    `redolake snapshot OWNER.TABLE --replace`. After a rename of the pipeline, give it its old name to go on with its tables.
+    """
+
+
 class VersionRemoved(Terminal):
     """`verify` cannot read the version that a Delta table had at its applied SCN: VACUUM or log retention removed its files.
 

@@ -22,6 +22,8 @@ class CompareTask:
     delta_version: int
     rules: Rules = field(default_factory=dict)
     options: TargetOptions = DEFAULT
+    app_id: str = ""
+    origin: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,7 @@ class ApplyContext:
     report: Report = silent
     windows: tuple[LandedWindow, ...] = ()
     check_lake: Callable[[], None] = allow  # called before a table is held; raises when the lake as a whole cannot be used
+    origin: str = ""
     kept: KeptRows = field(default_factory=KeptRows)
 
     @property

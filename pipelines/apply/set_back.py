@@ -15,6 +15,16 @@ def check_not_set_back(task: TableTask, start: int, position: int | None, log: D
     """
     if task.hold is not None and task.hold.at_scn <= start:
         return
+    if task.at_least is not None and position is None and log is None:
+        raise TableSetBack(
+            f"commits up to SCN {task.at_least} were applied, and there is no Delta table: `target` or `lake` in pipelines.yml "
+            "was changed, the folder was moved or removed, or a snapshot load of it did not end",
+            cure="restore the setting or the folder, or move the folder to this path, and run `redolake resume "
+            f"{task.table}`; or run `redolake snapshot {task.table} --replace`, which loads the table here and leaves an older "
+            "folder as it is",
+            table=task.table,
+            path=task.target,
+        )
     what = None
     if task.at_least is not None and (position is None or position < task.at_least):
         what = (

@@ -22,6 +22,7 @@ from pipelines.apply.delta.evolve import evolve
 from pipelines.apply.delta.features import check_readers
 from pipelines.apply.delta.merge import Merged, NetColumns, append, merge
 from pipelines.apply.delta.own_columns import live
+from pipelines.apply.delta.owner import Owner, check_owner
 from pipelines.apply.delta.plain_types import write_plain_types
 from pipelines.apply.delta.settings import check_layout, check_writable, settle
 from pipelines.apply.delta.table import DeltaTable
@@ -66,6 +67,8 @@ def apply_table(
     progress = TableProgress(complete_to=table.position, delta_version=table.version)
     error = None if task.hold is None else dict(task.hold.error)
     try:
+        if task.hold is None or task.hold.at_scn > context.scns.start:
+            check_owner(table.log, owner_of(context, task), task.table, task.target)
         check_not_set_back(task, context.scns.start, table.position, table.log)
         apply_ranges(context, table, task, changes_of, progress, prepared)
     except OF_ALL_TABLES:
@@ -157,6 +160,9 @@ def merge_range(
     tag = Tag(task.app_id, last_scn, {**context.metadata, "table": str(task.table), "scns": scns})
     context.may_commit()
     table.see_others()
+    if (owner := owner_of(context, task)) is not None:
+        check_owner(table.log, owner, task.table, task.target)
+        settle(table, task.table, owner.marking(), context.metadata, context.may_commit)
     check_position(table, task, standing)
     before = table.version
     if version.key_kind == "append":
@@ -177,6 +183,10 @@ def merge_range(
             table=task.table,
         )
     return merged
+
+
+def owner_of(context: ApplyContext, task: TableTask) -> Owner | None:
+    return Owner.of(task.app_id, context.origin, task.versions[-1].object_id)
 
 
 def check_position(table: DeltaTable, task: TableTask, position: int | None) -> None:

@@ -57,7 +57,10 @@ def status(pipeline: PipelineOption = None, config: ConfigOption = None, output:
 
 
 def tables_grid(status: Status) -> Grid:
-    rows = [(t.table, t.state, t.complete_to, utc_text(t.complete_to_at)) for t in status.tables]
+    rows = [
+        (t.table, t.state if t.listed else f"{t.state}, not listed", t.complete_to, utc_text(t.complete_to_at))
+        for t in status.tables
+    ]
     landed_to = "nothing has landed" if status.landed_to is None else f"landed to SCN {status.landed_to}"
     return grid(
         f"{status.pipeline}: {landed_to}{beside(status.landed_to_at)}", ("table", "state", "complete to SCN", "UTC"), rows
@@ -87,6 +90,8 @@ def show_details(status: Status) -> None:
     show_dropped(status.dropped)
     for new in status.announced:
         print_notice(f"{new.table} is new since SCN {new.seen_scn} and not captured\n  do this: {new.cure}")
+    for unlisted in (one for one in status.tables if not one.listed):
+        print_notice(f"{unlisted.table} is not in `tables` any more: its Delta table stays as it is")
     kept = {table.table: table.dropped_at for table in status.tables if table.dropped_at is not None}
     for table, scn in kept.items():
         print_notice(f"{table} was dropped at SCN {scn}; its Delta table stays as it is (`on: drop_table: keep`)")

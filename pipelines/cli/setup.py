@@ -62,6 +62,8 @@ def validate(
         findings = steps.package_findings((config or config_file()).absolute().parent)
         for pipeline in pipelines:
             findings += steps.validate(pipeline, executors=executors, start_spark=spark)
+        if not any(finding.severity == "error" for finding in findings):
+            findings += steps.shared_between(pipelines)
         report_findings(output, findings, "The configuration is good.", "redolake doctor")
 
 

@@ -259,6 +259,11 @@ class Pipeline(Settings):
         found = [match for match in self.matches if match.pattern.matches(table)]
         return None if any(match.excludes for match in found) else next(iter(found), None)
 
+    def is_of_pattern(self, table: Table) -> bool:
+        """Return whether a table has exactly the settings that a pattern gives it."""
+        match = self.matching(table.id)
+        return match is not None and match.table(table.id, self.renamed.get(table.id)) == table
+
     @property
     def patterns(self) -> list[Match]:
         return [match for match in self.matches if not match.excludes]
@@ -268,12 +273,7 @@ class Pipeline(Settings):
         """Return a hash that two hosts share if their files say the same. The ledger is left out, for Airflow puts the URL
         of its connection in; so are the tables that a pattern has matched."""
         body = self.model_dump(mode="json", exclude={"ledger", "tables"})
-        found = [(table, self.matching(table.id)) for table in self.tables]
-        own = [
-            table.model_dump(mode="json")
-            for table, match in found
-            if match is None or match.table(table.id, self.renamed.get(table.id)) != table
-        ]
+        own = [table.model_dump(mode="json") for table in self.tables if not self.is_of_pattern(table)]
         return hashlib.sha256(json.dumps([body, own], sort_keys=True).encode()).hexdigest()[:16]
 
     def with_matched(self, tables: Iterable[TableId], renamed: Renamed = NOT_RENAMED) -> Self:

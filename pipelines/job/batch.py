@@ -64,7 +64,9 @@ def apply_batch(spark: SparkSession, spec: BatchSpec, report: Report, may_commit
     started = time.monotonic()
     translated = translation(spec.encoding, show_row_data=spec.show_row_data, single_quotes=spec.single_quotes)
     usable = partial(check_usable, spec.lake)
-    context = ApplyContext(spark, spec.pipeline, spec.scns, spec.token, translated, may_commit, report, spec.windows, usable)
+    context = ApplyContext(
+        spark, spec.pipeline, spec.scns, spec.token, translated, may_commit, report, spec.windows, usable, spec.origin
+    )
     tables = [DeltaTable(spark, task.target, task.app_id) for task in spec.tables]
     for table, task in zip(tables, spec.tables, strict=True):
         create_shadow(context, table, task)

@@ -23,7 +23,7 @@ from pipelines.reconcile.ledger import drops, last_batch
 from pipelines.reconcile.mined_names import columns_known_from, mined_names
 from pipelines.reconcile.omitted_tables import omission
 from pipelines.reconcile.resnapshot_policy import announced
-from pipelines.reconcile.table_versions import all_known_versions, app_id, history, record_derived, table_task
+from pipelines.reconcile.table_versions import all_known_versions, app_id, history, origin, record_derived, table_task
 from pipelines.reconcile.whole_tables import before_ddl
 from pipelines.records.batch_result import BatchResult
 from pipelines.records.batch_spec import BatchSpec, LandedWindow, TableTask
@@ -134,6 +134,7 @@ def build_batch(
         show_row_data=context.pipeline.show_row_data,
         lake=lake_place(context),
         tables_at_once=context.pipeline.spark.tables_at_once,
+        origin=origin(context),
         rows=sum(m.rows for m in windows) + sum(t.rows for t in still_open),
     )
 

@@ -10,6 +10,7 @@ from itertools import pairwise
 from pipelines.context import PipelineContext
 from pipelines.dictionary_table import DictionaryTable
 from pipelines.errors import SchemaConflict
+from pipelines.land import layout
 from pipelines.land.dictionary import Readings
 from pipelines.ledger.entries import VersionEntry
 from pipelines.reconcile.approvals import approved_ddl
@@ -26,6 +27,7 @@ from pipelines.reconcile.version_conflicts import (
 from pipelines.reconcile.whole_tables import files_of, first_unread
 from pipelines.records.batch_spec import ChangeKind, ColumnChange, HoldAt, MinedNames, NameInRedo, TableTask, WholeFile
 from pipelines.records.codec import from_body, to_body
+from pipelines.records.handover import FirstPosition
 from pipelines.records.window_manifest import DdlRow, WindowManifest
 from pipelines.schema import (
     Derived,
@@ -298,6 +300,12 @@ def rules(context: PipelineContext, table: TableId, versions: Sequence[TableVers
 def app_id(context: PipelineContext, table: TableId, resetlogs_id: int) -> str:
     """Return the id by which a table's log knows our commits. Spark would replace ${..} in a setting's value."""
     return f"{context.name}/{table}/{resetlogs_id}".replace("${", "$%7B")
+
+
+def origin(context: PipelineContext) -> str:
+    """Return where the landing began, which distinguishes pipelines of one name; empty before the first snapshot."""
+    start = context.landing.files.read_record(FirstPosition, layout.HANDOVER)
+    return "" if start is None else start.origin
 
 
 def incarnation_of(app: str) -> int:

@@ -149,7 +149,7 @@ class BatchSpec:
 
     It has no settings of Spark: their values may be keys of stores, and each job gets them when it is started."""
 
-    FORMAT: ClassVar[int] = 3
+    FORMAT: ClassVar[int] = 4
     GONE: ClassVar[tuple[str, ...]] = ("spark",)
 
     pipeline: str
@@ -173,6 +173,7 @@ class BatchSpec:
     parked: tuple[ParkedRows, ...] = ()
     tables_at_once: int = 2
     lake: LakePlace | None = None  # None where nobody checks it
+    origin: str = ""  # of the landing: FirstPosition.origin
     rows: int | None = None  # landed in the windows, START and COMMIT too, and carried in; None where nobody counted them
 
     @property

@@ -19,6 +19,11 @@ class FirstPosition:
     container: ContainerIdentity | None = None
 
     @property
+    def origin(self) -> str:
+        """Where the landing began, which no other landing of the same name shares."""
+        return f"{self.dbid}-{self.resetlogs_id}-{self.scn}"
+
+    @property
     def position(self) -> Position:
         return Position(self.dbid, self.resetlogs_id, Scn(self.scn))
 

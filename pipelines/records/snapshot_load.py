@@ -34,7 +34,7 @@ class SnapshotTask:
 class SnapshotSpec:
     """`scn` is the highest of its tables', which usually have the same one."""
 
-    FORMAT: ClassVar[int] = 3
+    FORMAT: ClassVar[int] = 4
     GONE: ClassVar[tuple[str, ...]] = ("spark",)
 
     pipeline: str
@@ -45,6 +45,7 @@ class SnapshotSpec:
     replace: bool = False
     lease: int | None = None
     lake: LakePlace | None = None  # None where nobody checks it
+    origin: str = ""  # of the landing: FirstPosition.origin
 
 
 @dataclass(frozen=True, slots=True)

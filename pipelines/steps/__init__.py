@@ -10,6 +10,7 @@ from pipelines.steps.capture import AlreadyLanded, land_window, mine_window_slic
 from pipelines.steps.captured_tables import joined_tables
 from pipelines.steps.decisions import record_rejection
 from pipelines.steps.doctor import examine, run_doctor
+from pipelines.steps.folders import shared_between
 from pipelines.steps.follow import follow_pipeline
 from pipelines.steps.init import count_tables, find_source, find_tables, open_unconfigured, propose_pipeline
 from pipelines.steps.plan_edit import plan_edit
@@ -92,6 +93,7 @@ __all__ = [
     "run_spark_job",
     "schema_at",
     "schema_difference",
+    "shared_between",
     "take_snapshot",
     "validate",
     "verify_tables",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from pipelines.config import Pipeline
 from pipelines.context import Report, open_context, open_pipeline_source, silent
@@ -26,6 +27,7 @@ from pipelines.source import (
 )
 from pipelines.steps.captured_tables import pattern_findings
 from pipelines.steps.doctor_report import DoctorReport, doctor_report
+from pipelines.steps.folders import folder_findings, taken_folders, with_contents
 from pipelines.steps.lake_findings import lake_findings
 from pipelines.steps.redo_dictionary import dictionary_for
 from pipelines.steps.same_container import pdb_change, recorded_container
@@ -59,6 +61,7 @@ def checked_tables(pipeline: Pipeline, source: ConnectParams | None, report: Rep
             probed = probe(oracle, pipeline.source.container, there, report, pipeline.renamed)
             of_patterns += dictionary_findings(pipeline, oracle, probed.redo)
             rules = {table.id: table.columns for table in pipeline.tables}
+            of_patterns += findings_of_folders(pipeline, findings)
             numbers = tuple(number_findings(oracle, pipeline.source.container, probed.tables.values(), rules))
     except ConfigurationError as error:
         return unread, [*(f for f in findings if f.severity == "error" and f not in error.findings), *error.findings]
@@ -104,6 +107,18 @@ def known_drops(pipeline: Pipeline) -> dict[TableId, int]:
             return dropped_tables(context)
     except RedolakeError:
         return {}  # validate reports it
+
+
+def findings_of_folders(pipeline: Pipeline, of_places: Sequence[Finding]) -> list[Finding]:
+    """Return the tables that have no folder of their own in the lake; of those with contents, each batch looks at it too."""
+    if any(finding.severity == "error" for finding in of_places):
+        return []
+    with open_context(pipeline) as context:
+        context = replace(context, pipeline=pipeline)  # with the tables that its patterns match now
+        filled = with_contents(context)
+        crowded = folder_findings(pipeline, filled)
+        empty = [table.id for table in pipeline.tables if table.id not in filled | set(crowded)]
+        return [*crowded.values(), *taken_folders(context, empty).values()]
 
 
 def dropped_note(dropped: tuple[TableId, int]) -> Finding:

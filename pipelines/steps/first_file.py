@@ -105,6 +105,8 @@ def table_lines(file: FirstFile) -> Iterator[str]:
 def entry(table: ProposedTable) -> Iterator[str]:
     yield from comments(table.why)
     yield f"      - table: {text(str(table.table))}"
+    if table.target:
+        yield f"        target: {scalar(table.target)}"
     if table.key.kind != "primary":
         yield f"        key: {table.key}"
     if table.columns:

@@ -7,11 +7,13 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pipelines.config import Pipeline, parse_configuration
+from pipelines.config.tables import default_path
 from pipelines.context import Report, now, silent
 from pipelines.errors import ConfigurationError, Finding
+from pipelines.paths import crowded_out
 from pipelines.source import (
     ConnectParams,
     ListedTable,
@@ -27,6 +29,7 @@ from pipelines.source.preflight import READABLE
 from pipelines.steps.doctor import findings_of, gravity
 from pipelines.steps.doctor_report import FindingGroup, grouped
 from pipelines.steps.first_file import FirstFile, first_file
+from pipelines.steps.folders import free_path
 from pipelines.steps.proposal import ProposedTable, propose_table
 from pipelines.table import LARGE_OBJECTS, LargeObjects, TableId
 from pipelines.table_pattern import TablePattern, is_pattern
@@ -161,6 +164,7 @@ def propose_pipeline(
     )
     database = probed.database
     origin = "" if database is None else f" from {database.name} ({database.version})"
+    tables = with_targets(tables)
     file = FirstFile(
         name=name,
         connection=connection,
@@ -185,6 +189,16 @@ def propose_pipeline(
         findings += [finding for finding in about_missing if finding not in findings]
     needed = (finding for finding in findings if finding.severity != "note")
     return FirstPipeline(text, name, tables, tuple(sorted(needed, key=gravity)))
+
+
+def with_targets(tables: Sequence[ProposedTable]) -> tuple[ProposedTable, ...]:
+    """Return the tables with a `target` for those whose folder would be another's: names that differ by case alone."""
+    paths = {table.table: default_path(table.table) for table in sorted(tables, key=lambda one: one.table) if not table.refused}
+    for table, other in crowded_out((path, table) for table, path in paths.items()).items():
+        paths[table] = free_path(paths[table], paths.values())
+        why = f"its folder would be that of {other}, so it has a `target`"
+        tables = [replace(one, target=paths[table], why=(*one.why, why)) if one.table == table else one for one in tables]
+    return tuple(tables)
 
 
 def name_of(text: str) -> str:

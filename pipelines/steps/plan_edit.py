@@ -1,4 +1,5 @@
-"""Say what an edited pipelines.yml means for each table, before a run acts on it. Reads the ledger and the landing alone."""
+"""Say what an edited pipelines.yml means for each table, before a run acts on it. Reads the ledger, the landing, and whose the
+Delta tables are where a table has no contents yet."""
 
 from __future__ import annotations
 
@@ -8,14 +9,19 @@ from typing import Literal
 
 from pipelines.config import Pipeline
 from pipelines.context import PipelineContext, open_to_read, read_spec
+from pipelines.land import layout
 from pipelines.ledger import TableEntry
+from pipelines.reconcile.batches import loaded_tasks
 from pipelines.reconcile.chosen_columns import choice_conflict
 from pipelines.reconcile.table_versions import all_known_versions, rules
 from pipelines.reconcile.version_conflicts import key_policy_conflict
-from pipelines.records.batch_spec import BatchSpec, TableTask
+from pipelines.records.batch_spec import TableTask
+from pipelines.records.snapshot_load import SnapshotTask
+from pipelines.steps.folders import folder_findings, refused_folders, with_contents
 from pipelines.table import TableId, TableVersion
 
 Effect = Literal["joins", "leaves", "held", "changes", "same"]
+LastTask = TableTask | SnapshotTask
 AGAIN = ("names", "metadata_columns", "deletes", "partition_by")  # options with which existing rows do not fit
 
 
@@ -47,18 +53,31 @@ def plan_edit(pipeline: Pipeline) -> EditPlan:
         entries = {entry.table: entry for entry in context.ledger.tables()}
         versions, tasks = all_known_versions(context), last_tasks(context)
         configured = {table.id for table in context.pipeline.tables}
-        edits = [edit_of(context, table, entries.get(table), versions.get(table, []), tasks.get(table)) for table in configured]
+        filled = with_contents(context)
+        empty = [table for table in configured if table not in filled]
+        refused = folder_findings(context.pipeline, filled) | refused_folders(context, empty)
+        edits = [
+            edit_of(context, table, entries.get(table), versions.get(table, []), tasks.get(table))
+            if table not in refused
+            else TableEdit(str(table), "held", refused[table].what, refused[table].cure)
+            for table in configured
+        ]
         edits += [leaving(table) for table in entries if table not in configured]
         return EditPlan(pipeline.name, tuple(sorted(edits, key=lambda edit: edit.table)), new_patterns(context))
 
 
-def last_tasks(context: PipelineContext) -> dict[TableId, TableTask]:
-    """Return each table's part of the newest batch, which has the settings it was written with."""
+def last_tasks(context: PipelineContext) -> dict[TableId, LastTask]:
+    """Return each table's part of the newest batch, or of its load if no batch has had it since: they have the settings that it
+    was written with."""
+    found = dict[TableId, LastTask]()
     for batch in context.ledger.batches("applied", limit=1):
-        spec = read_spec(context, batch.spec_path)
-        if isinstance(spec, BatchSpec):
-            return {task.table: task for task in spec.tables}
-    return {}
+        found = {task.table: task for task in read_spec(context, batch.spec_path).tables}
+    for name in reversed(context.landing.files.names(layout.LOADS)):
+        if with_contents(context) <= set(found):
+            break
+        for task, _ in loaded_tasks(context, name) or ():
+            found.setdefault(task.table, task)
+    return found
 
 
 def new_patterns(context: PipelineContext) -> tuple[str, ...]:
@@ -74,9 +93,16 @@ def leaving(table: TableId) -> TableEdit:
 
 
 def edit_of(
-    context: PipelineContext, table: TableId, entry: TableEntry | None, known: list[TableVersion], task: TableTask | None
+    context: PipelineContext,
+    table: TableId,
+    entry: TableEntry | None,
+    known: list[TableVersion],
+    task: LastTask | None,
 ) -> TableEdit:
     name = str(table)
+    if entry is not None and (window := window_without(context, entry)) is not None:
+        what = f"was not listed when window {window} was landed, which has none of its rows"
+        return TableEdit(name, "held", what, f"`redolake snapshot {table} --replace`")
     if entry is None or entry.complete_to_scn is None:
         what = "is new" if entry is None else "has no contents yet"
         once = "" if context.ledger.position() is None else ", after a window with it has landed"
@@ -87,6 +113,12 @@ def edit_of(
             return TableEdit(name, "held", conflict.what, conflict.cure)
     if task is None:
         return TableEdit(name, "same", "")
+    if (target := context.pipeline.target(table)) != task.target:
+        what = f"`target` or `lake` has changed: its contents are in {task.target}, and not in {target}"
+        cure = (
+            f"restore the setting, or move the folder there; or `redolake snapshot {table} --replace`, which leaves it as it is"
+        )
+        return TableEdit(name, "held", what, cure)
     if again := [*rewritten(context, table, task, known)]:
         cure = f"`redolake snapshot {table} --replace`; or restore the old setting"
         return TableEdit(name, "held", f"{', '.join(again)}: its rows were written otherwise", cure)
@@ -95,17 +127,23 @@ def edit_of(
     return TableEdit(name, "same", "")
 
 
-def rewritten(context: PipelineContext, table: TableId, task: TableTask, known: list[TableVersion]) -> Iterator[str]:
+def window_without(context: PipelineContext, entry: TableEntry) -> str | None:
+    """Return the first window after the table's position that was mined without it; None for a table that is not live."""
+    if entry.state != "live":
+        return None
+    later = context.landing.windows.each_after(entry.position.plus(1))
+    return next((window.name for window in later if str(entry.table) not in window.tables), None)
+
+
+def rewritten(context: PipelineContext, table: TableId, task: LastTask, known: list[TableVersion]) -> Iterator[str]:
     """Yield the settings that differ from those of the last batch, and that only a new snapshot can bring about."""
     options = context.pipeline.target_options(table)
     yield from (name for name in AGAIN if getattr(options, name) != getattr(task.options, name))
     if rules(context, table, known) != dict(task.rules):
         yield "columns"
-    if context.pipeline.target(table) != task.target:
-        yield "target"
 
 
-def followed(context: PipelineContext, table: TableId, task: TableTask) -> Iterator[str]:
+def followed(context: PipelineContext, table: TableId, task: LastTask) -> Iterator[str]:
     options = context.pipeline.target_options(table)
     same = ("readers", "properties", "cluster_by")
     yield from (name for name in same if getattr(options, name) != getattr(task.options, name))

@@ -25,13 +25,14 @@ class ProposedTable:
     exclude: tuple[str, ...] = ()
     large_objects: LargeObjects | None = None
     rereads_rows: bool = False
+    target: str | None = None
     why: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
 
     @property
     def is_plain(self) -> bool:
         """Whether the defaults suit the table."""
-        own = self.columns or self.exclude or self.large_objects or self.rereads_rows
+        own = self.columns or self.exclude or self.large_objects or self.rereads_rows or self.target
         return self.key == PRIMARY and not own and not self.refused
 
 

@@ -40,7 +40,7 @@ from pipelines.reconcile.snapshot_start import (
     check_unread,
     doubled,
 )
-from pipelines.reconcile.table_versions import app_id, incarnation_of, known_versions, rules
+from pipelines.reconcile.table_versions import app_id, incarnation_of, known_versions, origin, rules
 from pipelines.reconcile.tables import add_tables, record_load, restart_versions
 from pipelines.records.codec import decode
 from pipelines.records.facts import SnapshotFact
@@ -64,6 +64,7 @@ from pipelines.steps.apply import finding_of
 from pipelines.steps.captured_tables import with_matched_tables
 from pipelines.steps.doctor import source_findings
 from pipelines.steps.facts import expected_rows, record_snapshot
+from pipelines.steps.folders import refused_folders
 from pipelines.steps.leases import renewed, take_apply_lease
 from pipelines.steps.redo_dictionary import dictionary_for
 from pipelines.steps.refused_tables import hold_refused
@@ -140,6 +141,8 @@ def begin_snapshot(
             return BegunSnapshot(0, (), replace)
         with open_pipeline_source(pipeline, source) as oracle:
             refused = check_source(context.pipeline, oracle, chosen)
+            for table, finding in refused_folders(context, chosen, replaces=replace).items():
+                refused.setdefault(table, []).append(finding)
             if refused and (tables or (len(refused) == len(chosen) and context.ledger.position() is None)):
                 raise ConfigurationError([finding for findings in refused.values() for finding in findings])
             chosen = tuple(table for table in chosen if table not in refused)
@@ -313,6 +316,7 @@ def prepare_snapshot_load(pipeline: Pipeline, reads: Mapping[str, int], *, repla
             replace=replace,
             lease=lease.token,
             lake=lake_place(context),
+            origin=origin(context),
         )
         for task in tasks:
             context.ledger.move_table(task.table, begun_from(context, task.table), "snapshotting", snapshot_scn=Scn(task.scn))

@@ -52,6 +52,7 @@ class TableStatus:
     cure: str | None = None
     complete_to_at: datetime | None = None  # when the source wrote that SCN; None where no step recorded it
     dropped_at: int | None = None
+    listed: bool = True  # in `tables`; a table that is not keeps its Delta table as it is
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +168,12 @@ def read_status(pipeline: Pipeline) -> Status:
             landed_to_at=None if position is None else end_time(context, position.chain_position),
             windows=latest_windows(context),
             tables=tuple(
-                replace(table_status(entry, times.get(entry.table)), dropped_at=gone_at.get(entry.table)) for entry in tables
+                replace(
+                    table_status(entry, times.get(entry.table)),
+                    dropped_at=gone_at.get(entry.table),
+                    listed=entry.table in context.pipeline.by_id,
+                )
+                for entry in tables
             ),
             lost=loss_status(context.ledger.loss()),
             declared_gaps=open_gaps(context),

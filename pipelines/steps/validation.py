@@ -14,7 +14,7 @@ import pipelines
 from pipelines import crash
 from pipelines.arrow_check import arrow_findings
 from pipelines.config import Pipeline
-from pipelines.context import ledger_url
+from pipelines.context import ledger_url, open_to_read
 from pipelines.errors import ConfigurationError, Finding, RedolakeError, SparkLost
 from pipelines.filesystem import EXTRAS, protocol_of
 from pipelines.land.files import Files
@@ -23,6 +23,7 @@ from pipelines.records.codec import from_body
 from pipelines.records.facts import SettingsFact
 from pipelines.runtime import JARS_VARIABLE, find_java, s3_jars, spark_jars
 from pipelines.source import connect_params, driver_findings, is_connection_set
+from pipelines.steps.folders import folder_findings, with_contents
 from pipelines.steps.spark_jobs import opened_spark
 
 # Airflow's executors that run each task on the scheduler's own machine.
@@ -33,7 +34,7 @@ def validate(pipeline: Pipeline, *, executors: Sequence[str] = (), start_spark: 
     """Check everything that needs no Oracle. `executors` are Airflow's; with `start_spark`, Spark reads and writes the places
     too."""
     findings = [*arrow_findings(), *driver_findings(), *place_findings(pipeline), *host_findings(pipeline, executors)]
-    findings += spark_findings(pipeline)
+    findings += [*spark_findings(pipeline), *crowded_findings(pipeline)]
     if start_spark and not any(finding.severity == "error" for finding in findings):
         findings += seen_by_spark(pipeline)
     return findings
@@ -71,6 +72,15 @@ def place_findings(pipeline: Pipeline) -> list[Finding]:
         severity = "error" if is_connection_set(pipeline.source.connection, os.environ) else "warning"
         findings += [replace(finding, severity=severity) for finding in error.findings]
     return findings
+
+
+def crowded_findings(pipeline: Pipeline) -> list[Finding]:
+    """Check that each table has a folder of its own, as far as the landing records what patterns have matched."""
+    try:
+        with open_to_read(pipeline) as context:
+            return list(folder_findings(context.pipeline, with_contents(context)).values())
+    except RedolakeError:
+        return []  # the places are checked too
 
 
 def places(pipeline: Pipeline) -> dict[str, str]:

@@ -26,7 +26,7 @@ from pipelines.progress import Progress, counting
 from pipelines.reconcile.dropped_transactions import DropReport, read_open_drops
 from pipelines.reconcile.lake_place import lake_place
 from pipelines.reconcile.ledger import reconcile_ledger
-from pipelines.reconcile.table_versions import dropped_tables, known_versions, rules
+from pipelines.reconcile.table_versions import app_id, dropped_tables, known_versions, origin, rules
 from pipelines.records.codec import to_body
 from pipelines.records.facts import ProofFact
 from pipelines.redo import RedoFacts
@@ -242,7 +242,8 @@ def read_side(
     path = read_rows(context, source, oracle, columns, scn, by_rowid, write)
     target, rules_by_id = context.pipeline.target(table), rules(context, table, (version,))
     options = context.pipeline.target_options(table)
-    return CompareTask(table, target, version, (path,), int(scn), entry.delta_version, rules_by_id, options)
+    app, began = app_id(context, table, entry.resetlogs_id or 0), origin(context)
+    return CompareTask(table, target, version, (path,), int(scn), entry.delta_version, rules_by_id, options, app, began)
 
 
 def columns_of(dictionary: DictionaryTable, version: TableVersion) -> DictionaryTable:

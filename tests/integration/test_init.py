@@ -76,6 +76,20 @@ def test_init_proposes_keys_and_number_rules_and_says_what_is_left_out(shop: Sho
     )
 
 
+def test_init_gives_tables_whose_names_differ_by_case_folders_of_their_own(shop: Shop, file: Path) -> None:
+    shop.run_sql(
+        'CREATE TABLE "Orders" (id NUMBER(9) PRIMARY KEY)', 'ALTER TABLE "Orders" ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS'
+    )
+
+    code, output = run("SHOP.*", "--connection", "oracle_shop", "--yes")
+
+    assert code == 0, output
+    pipeline = load_configuration(file).pipelines["shop"]
+    assert pipeline.table(TableId("SHOP", "Orders")).path == "shop/orders-2"
+    assert "its folder would be that of SHOP.ORDERS" in " ".join(output.split())
+    assert [f for f in steps.run_doctor(pipeline, shop.params) if f.severity == "error"] == []
+
+
 def test_init_asks_for_what_no_option_says_and_shows_no_password(shop: Shop, file: Path) -> None:
     shop.run_sql("CREATE TABLE letters (id NUMBER(9) PRIMARY KEY, body CLOB)")
     user = shop.oracle.capture_user

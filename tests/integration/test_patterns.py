@@ -8,11 +8,12 @@ import pytest
 
 from pipelines import steps
 from pipelines.context import open_context
-from pipelines.errors import ConfigurationError
+from pipelines.errors import ConfigurationError, TableHeld
 from pipelines.source.session import OracleSession
 from pipelines.steps.run import capture
 from tests.fix_shop import Shop
 from tests.lost_ledger import lose_ledger
+from tests.plain_lake import PlainLake
 
 LOGGED = "ALTER TABLE {} ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS"
 
@@ -83,6 +84,26 @@ def test_a_new_table_is_announced_and_joins_where_the_pipeline_says_so(parts: Sh
     assert "SHOP.A_LATE" in steps.joined_tables(joining)
     begun = steps.begin_snapshot(joining, parts.params, ["SHOP.A_LATE"])
     assert steps.read_snapshot_table(joining, parts.params, begun.scn, "SHOP.A_LATE").rows == 1
+
+
+def test_a_table_without_a_folder_of_its_own_is_told_everywhere_before_anything_is_written(parts: Shop) -> None:
+    create(parts, '"A_parts"', '"../SHOP/A_PARTS"')
+    pipeline = parts.pipeline(tables=["SHOP.A_*", "SHOP.*A_PARTS"])
+    mixed = 'SHOP."A_parts"'
+
+    with PlainLake().in_place_of_spark() as spark:
+        (finding,) = [f for f in steps.run_doctor(pipeline, parts.params) if f.severity == "error"]
+        assert (finding.subject, "target: shop/a_parts-2" in finding.cure) == (mixed, True)
+        with pytest.raises(TableHeld, match="target: shop/a_parts-2"):
+            steps.take_snapshot(pipeline, source=parts.params, spark=spark)
+        assert states(pipeline)[mixed] == "held"
+        assert [f.subject for f in steps.validate(pipeline) if "is that of SHOP.A_PARTS" in f.what] == [mixed]
+        assert [(e.table, e.effect) for e in steps.plan_edit(pipeline).edits] == [(mixed, "held")]
+
+        cured = parts.pipeline(tables=["SHOP.A_*", "SHOP.*A_PARTS", {"table": mixed, "target": "shop/a_parts-2"}])
+        steps.take_snapshot(cured, [mixed], replace=True, source=parts.params, spark=spark)
+        assert set(states(cured).values()) == {"live"}
+        assert [f for f in steps.run_doctor(cured, parts.params) if f.severity == "error"] == []
 
 
 def test_a_dropped_table_is_reported_and_stays_captured(parts: Shop) -> None:

@@ -16,7 +16,7 @@ from pipelines.cockpit import read_overview
 from pipelines.config.tables import OnDdl
 from pipelines.context import ledger_url
 from pipelines.decode.changes import decode_changes
-from pipelines.errors import TableHeld
+from pipelines.errors import ConfigurationError, TableHeld
 from pipelines.job import translation
 from pipelines.steps.run import apply, spark_when_needed
 from pipelines.table import TableId
@@ -171,6 +171,58 @@ def test_a_table_replaced_by_an_older_copy_is_held_until_a_new_snapshot(shop: Sh
     steps.take_snapshot(pipeline, ["SHOP.PARTS"], replace=True, source=shop.params, spark=spark)
     caught_up(shop, pipeline, spark)
     assert differences(shop, pipeline) == {}
+
+
+def test_tables_whose_names_would_be_one_folder_never_write_over_each_other(shop: Shop, spark: Any) -> None:
+    parts, mixed, hostile = "SHOP.PARTS", 'SHOP."Parts"', 'SHOP."../SHOP/PARTS"'
+    for number, name in enumerate(("parts", '"Parts"', '"../SHOP/PARTS"')):
+        shop.run_sql(
+            f"CREATE TABLE {name} (id NUMBER(9) PRIMARY KEY, place VARCHAR2(20))",
+            f"ALTER TABLE {name} ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
+            f"INSERT INTO {name} VALUES ({number}, '{number}')",
+        )
+    others = ["!SHOP.CUSTOMERS", "!SHOP.ORDER*", "!SHOP.PAYMENTS", "!SHOP.STOCK"]
+    pipeline = shop.pipeline(tables=["SHOP.*", *others])
+
+    def rows() -> list[str]:
+        return [row["PLACE"] for row in delta_rows(f"{pipeline.lake}/shop/parts")]
+
+    with pytest.raises(TableHeld) as held:
+        steps.take_snapshot(pipeline, source=shop.params, spark=spark)
+    assert [(f.subject, "target: shop/parts-2" in f.cure) for f in held.value.findings] == [(mixed, True)]
+    assert {t.table: t.state for t in steps.read_status(pipeline).tables} == {parts: "live", mixed: "held", hostile: "live"}
+    verified = steps.verify_tables(pipeline, source=shop.params, spark=spark)
+    assert {t.table for t in verified.tables if t.equal} == {parts, hostile}
+    assert rows() == ["0"]
+
+    cured = shop.pipeline(tables=["SHOP.*", *others, {"table": mixed, "target": "shop/parts-2"}])
+    steps.take_snapshot(cured, [mixed], replace=True, source=shop.params, spark=spark)
+    for name in ("parts", '"Parts"', '"../SHOP/PARTS"'):
+        shop.run_sql(f"INSERT INTO {name} VALUES (9, 'new')")
+    caught_up(shop, cured, spark)
+    assert differences(shop, cured) == {}
+    assert sorted(str(f.relative_to(pipeline.lake).parent) for f in Path(pipeline.lake).rglob("_delta_log")) == [
+        "shop/parts", "shop/parts-2", "shop/~2E~2E~2Fshop~2Fparts"
+    ]  # fmt: skip
+
+    edited = shop.pipeline(tables=["SHOP.*", *others, {"table": mixed, "target": "shop/parts"}])  # past the file's own check
+    renamed = shop.pipeline(name="renamed", tables=[parts])
+    moved = shop.pipeline(landing=f"{shop.folder}/other", tables=[parts])
+    for wrong, table in ((edited, mixed), (renamed, parts), (moved, parts)):
+        with pytest.raises(ConfigurationError, match=r"is that of SHOP\.PARTS|belongs to"):
+            steps.take_snapshot(wrong, [table], replace=True, source=shop.params, spark=spark)
+    shop.run_sql("INSERT INTO \"Parts\" VALUES (10, 'lost?')")
+    caught_up(shop, edited, spark)
+    (taken,) = (t for t in steps.read_status(edited).tables if t.state == "held")
+    assert (taken.table, taken.code) == (mixed, "FolderTaken")
+    assert sorted(rows()) == ["0", "new"]
+    with pytest.raises(ConfigurationError):
+        steps.take_snapshot(renamed, source=shop.params, spark=spark)
+    assert not list(Path(renamed.landing_folder).rglob("*.parquet"))
+
+    steps.resume_tables(cured, [mixed])
+    caught_up(shop, cured, spark)
+    assert differences(shop, cured) == {}
 
 
 def test_added_and_dropped_columns_and_quoted_names_reach_delta_with_the_rows_from_before(shop: Shop, spark: Any) -> None:

@@ -12,8 +12,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from pipelines.apply.comparison import CompareTask, Comparison, Difference
-from pipelines.apply.delta.log import read_log
+from pipelines.apply.delta.log import DeltaLog, read_log
 from pipelines.apply.delta.own_columns import live
+from pipelines.apply.delta.owner import Owner, check_owner
 from pipelines.apply.delta.quoting import quoted
 from pipelines.apply.delta.schema import COMMIT_SCN, check_columns, columns_of, named, target_columns
 from pipelines.apply.null_keys import lacks_key, may_be_null
@@ -93,7 +94,25 @@ def version_to_compare(task: CompareTask) -> int:
             table=task.table,
             path=task.target,
         )
-    return log.last_version_with(task.delta_version)
+    check_owner(log, Owner.of(task.app_id, task.origin), task.table, task.target)
+    own = f"{task.app_id.rpartition('/')[0]}/"
+    found = log.last_version_with(task.delta_version, own)
+    check_seen_by_readers(log, own, found, task)
+    return found
+
+
+def check_seen_by_readers(log: DeltaLog, own: str, compared: int, task: CompareTask) -> None:
+    """Raise TableSetBack where another writer has changed rows after the version to compare, so that readers see other rows."""
+    written = log.foreign_write(own) if task.app_id else None
+    if written is not None and written[0] > compared:
+        version, operation = written
+        raise TableSetBack(
+            f"readers see rows that another writer changed in version {version} of the Delta table ({operation}), after "
+            f"version {compared}, which is complete to SCN {task.complete_to}",
+            cure=f"run `redolake snapshot {task.table} --replace` to rebuild the table",
+            table=task.table,
+            path=task.target,
+        )
 
 
 def check_not_beyond(last_commit: int | None, task: CompareTask, delta_version: int) -> None:

@@ -49,6 +49,11 @@ class DeltaLog:
         commits = [commit for number, commit in (*self.older, *self.commits) if version is None or number > version]
         return {txns[app_id] for txns in map(self._txns, commits) if app_id in txns}
 
+    def app_ids(self) -> set[str]:
+        """Return the application ids of all commits that the log still knows."""
+        found = {txn["appId"] for part in self.checkpoint for txn in self._checkpoint_actions(part, "txn")}
+        return found.union(*(self._txns(commit) for _, commit in self.commits))
+
     def _txns(self, commit: str) -> dict[str, int]:
         """Return the transaction versions in a commit, by application id."""
         if commit not in self.known:
@@ -126,20 +131,27 @@ class DeltaLog:
                 found = version, str(*operations[:1])
         return None
 
-    def last_version_with(self, contents_of: int) -> int:
+    def last_version_with(self, contents_of: int, own: str = "") -> int:
         """Return the newest version that still has the contents which we left in that one: the version before our next commit.
-        Commits of others in between count, so that a comparison sees what readers see."""
+        Commits of others in between count, so that a comparison sees what readers see; those of another captured table too,
+        where `own` begins our application ids."""
         found = contents_of
         for version, commit in (*self.older, *self.commits):
             if version <= found:
                 continue
-            if version > found + 1 or self._is_ours(commit):  # log retention removed the commits in between
+            if version > found + 1 or self._is_ours(commit, own):  # log retention removed the commits in between
                 break
             found = version
         return found
 
-    def _is_ours(self, commit: str) -> bool:
-        return any(str(a.get("commitInfo", {}).get("userMetadata")).startswith(OURS) for a in self._actions(commit))
+    def _is_ours(self, commit: str, own: str) -> bool:
+        """Return whether we have committed it. Of a commit with a txn, that says for which table; the others do not change rows
+        or are of the table that has them."""
+        actions = self._actions(commit)
+        apps = [app for action in actions if (app := _app_of(action))]
+        if apps and not any(app.startswith(own) for app in apps):
+            return False
+        return any(str(a.get("commitInfo", {}).get("userMetadata")).startswith(OURS) for a in actions)
 
     def _checkpoint_actions(self, part: str, kind: str) -> Iterator[dict[str, Any]]:
         if part.endswith(".json"):

@@ -9,6 +9,7 @@ from pipelines.apply.delta.commit import Tag
 from pipelines.apply.delta.create import overwrite
 from pipelines.apply.delta.features import beyond, check_readers
 from pipelines.apply.delta.own_columns import of_load
+from pipelines.apply.delta.owner import Owner, check_owner
 from pipelines.apply.delta.schema import named, target_schema
 from pipelines.apply.delta.settings import check_writable, comment_on, is_constrained, settle
 from pipelines.apply.delta.table import DeltaTable
@@ -24,6 +25,8 @@ def load_snapshot(spark: SparkSession, spec: SnapshotSpec, task: SnapshotTask, t
     `replace`: then the table is removed first, because Delta would skip an older txn version, and evolve an older default.
     Removed as well is one with features that its readers do not know, or with constraints: Delta would keep them."""
     table = DeltaTable(spark, task.target, task.app_id)
+    owner = Owner.of(task.app_id, spec.origin, task.version.object_id)
+    check_owner(table.log, owner, task.table, task.target, "rebuild" if spec.replace else "load")
     if table.position == task.scn and not spec.replace:
         return SnapshotLoaded(task.table, "applied", False, delta_version=table.version)
     passed = max((scn for scn in (table.position, table.filled_to) if scn is not None), default=None)
@@ -54,7 +57,7 @@ def load_snapshot(spark: SparkSession, spec: SnapshotSpec, task: SnapshotTask, t
     overwrite(contents, task.target, Tag(task.app_id, task.scn, metadata).options(), task.options)
     table.refresh()
     crash.point("snapshot")
-    settle(table, task.table, task.options, metadata)
+    settle(table, task.table, task.options if owner is None else owner.marking(task.options), metadata)
     comment_on(table, task.table, task.comment, metadata)
     return SnapshotLoaded(task.table, "applied", True, rows, table.version)
 

@@ -21,9 +21,13 @@ def task(at_least: int | None, hold: HoldAt | None = None) -> TableTask:
     return TableTask(ORDERS, "lake/orders", "shop/SHOP.ORDERS/1", (), at_least=at_least, hold=hold)
 
 
-@pytest.mark.parametrize("position", [None, 149], ids=["no table", "an older copy"])
-def test_a_position_below_the_recorded_one_stops_the_table(position: int | None) -> None:
-    with pytest.raises(TableSetBack, match="held those up to SCN 150 before") as stopped:
+@pytest.mark.parametrize(
+    ("position", "what"),
+    [(None, "up to SCN 150 were applied, and there is no Delta table: `target`"), (149, "held those up to SCN 150 before")],
+    ids=["no table", "an older copy"],
+)
+def test_a_position_below_the_recorded_one_stops_the_table(position: int | None, what: str) -> None:
+    with pytest.raises(TableSetBack, match=what) as stopped:
         check_not_set_back(task(150), 200, position, None)
     assert "--replace" in stopped.value.cure
 

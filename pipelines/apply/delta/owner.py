@@ -1,0 +1,108 @@
+"""Whose a Delta table is: its properties say it, and the transactions in its log for a table that has none yet.
+
+Two captured tables, or two pipelines, that share a folder would each replace the other's rows, and each would find its own
+position in the log. No list of folders shows that for certain, because files are edited and copied. The table itself does.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from pipelines.apply.delta.log import DeltaLog
+from pipelines.errors import FolderTaken
+from pipelines.table import TableId
+from pipelines.target_options import DEFAULT, TargetOptions
+
+PIPELINE, TABLE, SHADOW, ORIGIN, OBJECT = (f"redolake.{name}" for name in ("pipeline", "table", "shadow", "origin", "objectId"))
+# <pipeline>/<OWNER.NAME>/<resetlogs id>, for a shadow with its range, for filled defaults with /ddl
+APP_ID = re.compile(r"(?P<pipeline>[^/]+)/(?P<table>.+)/\d+(?:/shadow/(?P<shadow>[^/]+))?(?:/ddl)?", re.DOTALL)
+
+
+# What a table is to be used for: changes are merged into it; it gets first contents; it is rebuilt, whatever is in it.
+Use = Literal["merge", "load", "rebuild"]
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """`shadow` is the range of a backfill's shadow. `origin` is where the landing began: two pipelines of one name have
+    different ones, and a pipeline keeps its own. Both are empty where they are not known. `object_id` is Oracle's; it changes
+    when a table is created again, and distinguishes no owners."""
+
+    pipeline: str
+    table: str
+    shadow: str = ""
+    origin: str = ""
+    object_id: int | None = None
+
+    @classmethod
+    def of(cls, app_id: str, origin: str = "", object_id: int | None = None) -> Owner | None:
+        """Return the owner that an application id of our commits names; None for another writer's."""
+        found = APP_ID.fullmatch(app_id)
+        return None if found is None else cls(found["pipeline"], found["table"], found["shadow"] or "", origin, object_id)
+
+    @property
+    def properties(self) -> dict[str, str]:
+        known = {PIPELINE: self.pipeline, TABLE: self.table, SHADOW: self.shadow, ORIGIN: self.origin}
+        return {**known, OBJECT: "" if self.object_id is None else str(self.object_id)}
+
+    def marking(self, options: TargetOptions = DEFAULT) -> TargetOptions:
+        """Return the options with the owner's properties, which are set with them."""
+        mine = tuple((key, value) for key, value in self.properties.items() if value)
+        return replace(options, properties=(*options.properties, *mine))
+
+    def is_same(self, other: Owner) -> bool:
+        mine, its = ((one.pipeline, one.table, one.shadow) for one in (self, other))
+        return mine == its and (self.origin == other.origin or not (self.origin and other.origin))
+
+    def __str__(self) -> str:
+        shadow = f", a shadow of SCN {self.shadow}" if self.shadow else ""
+        return f"{self.table} of pipeline {self.pipeline}{shadow}"
+
+
+def recorded_owners(log: DeltaLog) -> list[Owner]:
+    """Return whose the table is by its properties, else all that have written it; none if Redolake has not."""
+    have = log.properties()
+    if PIPELINE in have and TABLE in have:
+        return [Owner(have[PIPELINE], have[TABLE], have.get(SHADOW, ""), have.get(ORIGIN, ""))]
+    found = (Owner.of(app_id) for app_id in log.app_ids())
+    return list(dict.fromkeys(owner for owner in found if owner is not None))
+
+
+def why_taken(log: DeltaLog, own: Owner, use: Use = "merge") -> str | None:
+    """Return why the table is not `own`'s; None if it is, or may become it.
+
+    A table without properties is the owner's whose commits it has. If several have written it, only one that rebuilds it gets
+    it. One that Redolake has never written is not loaded, only rebuilt on request; whether it has all changes that a MERGE
+    continues is another check.
+    """
+    owners = recorded_owners(log)
+    others = [owner for owner in owners if not owner.is_same(own)]
+    if not owners:
+        return "the folder has a Delta table that Redolake did not write" if use == "load" else None
+    if not others:
+        return None
+    if len(others) < len(owners):
+        return None if use == "rebuild" else f"{' and '.join(map(str, others))} was written to the same folder"
+    (first, *_) = others
+    if replace(first, origin="", object_id=None) == replace(own, origin="", object_id=None):
+        return f"the folder belongs to another pipeline {own.pipeline}, whose landing began at {first.origin}"
+    return f"the folder belongs to {' and '.join(map(str, others))}"
+
+
+def check_owner(log: DeltaLog | None, own: Owner | None, table: TableId, path: str, use: Use = "merge") -> None:
+    """Raise FolderTaken where the Delta table is another's."""
+    what = None if log is None or own is None else why_taken(log, own, use)
+    if what is not None:
+        raise FolderTaken(what, cure=cure_of(what, table), table=table, path=path)
+
+
+def cure_of(what: str, table: TableId) -> str:
+    again = f"run `redolake snapshot {table} --replace`"
+    if what.endswith("did not write"):
+        return f"set `target` of {table} to another folder in pipelines.yml and {again}; alone, it replaces the table there"
+    return (
+        f"set `target` of {table} (or `lake`) to another folder in pipelines.yml, or remove this folder if nobody needs it; "
+        f"then {again}. Nothing was written"
+    )

@@ -1,0 +1,61 @@
+"""Which tables have no folder of their own in the lake, and which folder is proposed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+
+from pipelines.config import Pipeline
+from pipelines.steps.folders import folder_findings, free_path
+from pipelines.steps.init import with_targets
+from pipelines.steps.proposal import ProposedTable
+from pipelines.table import TableId
+
+ORDERS, MIXED, STRANGE = TableId("SHOP", "ORDERS"), TableId("SHOP", "Orders"), TableId("SHOP", "../SHOP/ORDERS")
+
+
+def pipeline(*tables: Any, lake: str = "/lake") -> Pipeline:
+    body = {"name": "shop", "source": {"connection": "x"}, "landing": "/landing", "lake": lake, "tables": list(tables)}
+    return Pipeline.model_validate(body)
+
+
+def test_of_two_names_that_are_one_in_lower_case_the_one_with_contents_keeps_the_folder() -> None:
+    matched = pipeline("SHOP.*").with_matched([ORDERS, MIXED, STRANGE])
+
+    assert list(folder_findings(matched)) == [MIXED]
+    assert list(folder_findings(matched, {MIXED})) == [ORDERS]
+    finding = folder_findings(matched)[MIXED]
+    assert "is that of SHOP.ORDERS" in finding.what
+    assert "target: shop/orders-2" in finding.cure
+
+
+def test_a_listed_table_comes_before_those_of_a_pattern_and_none_lies_in_another_or_in_the_landing() -> None:
+    listed = {"table": "SHOP.ZOO", "target": "shop/orders/zoo"}
+    matched = pipeline("SHOP.*", listed, {"table": "SHOP.APE", "target": "ape"})
+
+    assert list(folder_findings(matched.with_matched([ORDERS]))) == [ORDERS]
+    inside = pipeline({"table": "SHOP.APE", "target": "landing/shop/windows/x"}, lake="/")
+    assert "the landing" in folder_findings(inside)[TableId("SHOP", "APE")].what
+
+
+def test_the_cure_of_a_finding_is_a_line_of_the_file_that_cures_it() -> None:
+    matched = pipeline("SHOP.*").with_matched([ORDERS, MIXED])
+    cure = folder_findings(matched)[MIXED].cure
+    entry = cure[cure.index("{") : cure.index("}") + 1]
+
+    cured = pipeline("SHOP.*", yaml.safe_load(entry)).with_matched([ORDERS])
+    assert folder_findings(cured) == {}
+    assert cured.target(MIXED) == "/lake/shop/orders-2"
+
+
+def test_a_proposed_folder_is_no_used_one_on_any_store() -> None:
+    assert free_path("shop/orders", ["shop/orders", "shop/ORDERS-2", "shop/orders-3/x"]) == "shop/orders-4"
+
+
+def test_init_gives_each_of_several_names_a_folder_of_its_own() -> None:
+    tables = [ProposedTable(TableId("SHOP", name)) for name in ("Orders", "ORDERS", "orders", "ORDERS-2", "PARTS")]
+
+    made = {table.table.name: table.target for table in with_targets(tables)}
+
+    assert made == {"ORDERS": None, "ORDERS-2": None, "Orders": "shop/orders-3", "orders": "shop/orders-4", "PARTS": None}
