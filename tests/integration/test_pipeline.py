@@ -172,6 +172,16 @@ def test_a_table_replaced_by_an_older_copy_is_held_until_a_new_snapshot(shop: Sh
     caught_up(shop, pipeline, spark)
     assert differences(shop, pipeline) == {}
 
+    moved = shop.pipeline(tables=[{"table": "SHOP.PARTS", "target": "elsewhere/parts"}])
+    shop.run_sql("INSERT INTO parts (id, place, quantity) VALUES (900003, 'W3', 3)")
+    caught_up(shop, moved, spark)
+    (held,) = steps.read_status(moved).tables
+    assert "there is no Delta table: `target` or `lake` in pipelines.yml was changed" in str(held.error)
+    shutil.move(target, Path(moved.target(TableId("SHOP", "PARTS"))))
+    steps.resume_tables(moved, ["SHOP.PARTS"])
+    caught_up(shop, moved, spark)
+    assert differences(shop, moved) == {}
+
 
 def test_tables_whose_names_would_be_one_folder_never_write_over_each_other(shop: Shop, spark: Any) -> None:
     parts, mixed, hostile = "SHOP.PARTS", 'SHOP."Parts"', 'SHOP."../SHOP/PARTS"'

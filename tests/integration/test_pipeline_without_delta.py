@@ -285,6 +285,33 @@ def test_an_edit_of_the_configuration_is_explained_before_it_acts(shop: Shop, no
     assert found.patterns == ("ERP.*",)
 
 
+def test_a_changed_folder_and_a_table_that_was_not_listed_for_a_while_are_explained_before_they_act(
+    shop: Shop, no_spark: str
+) -> None:
+    both = shop.pipeline(tables=["SHOP.CUSTOMERS", "SHOP.PAYMENTS"])
+    steps.take_snapshot(both, source=shop.params, spark=no_spark)
+    moved = shop.pipeline(tables=[{"table": "SHOP.CUSTOMERS", "target": "elsewhere"}, "SHOP.PAYMENTS"])
+    said = {edit.table: (edit.effect, edit.what) for edit in steps.plan_edit(moved).edits}
+    assert said == {
+        "SHOP.CUSTOMERS": (
+            "held",
+            f"`target` or `lake` has changed: its contents are in {both.lake}/shop/customers, and not in {both.lake}/elsewhere",
+        )
+    }
+
+    without = shop.pipeline(tables=["SHOP.CUSTOMERS"])
+    shop.run_sql("INSERT INTO payments (id, order_id, amount) VALUES (1, 2, 3.25)")
+    caught_up(shop, without, no_spark)
+    assert {t.table: (t.state, t.listed) for t in steps.read_status(without).tables} == {
+        "SHOP.CUSTOMERS": ("live", True),
+        "SHOP.PAYMENTS": ("live", False),
+    }
+    (edit,) = steps.plan_edit(both).edits
+    assert (edit.table, edit.effect, "was not listed when window" in edit.what) == ("SHOP.PAYMENTS", "held", True)
+    caught_up(shop, both, no_spark)
+    assert [t.state for t in steps.read_status(both).tables if t.table == "SHOP.PAYMENTS"] == ["held"]
+
+
 def test_an_older_copy_of_the_ledger_is_corrected(shop: Shop, no_spark: str) -> None:
     pipeline = parts_pipeline(shop)
     steps.take_snapshot(pipeline, source=shop.params, spark=no_spark)

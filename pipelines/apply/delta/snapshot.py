@@ -8,8 +8,9 @@ from pipelines import crash
 from pipelines.apply.delta.commit import Tag
 from pipelines.apply.delta.create import overwrite
 from pipelines.apply.delta.features import beyond, check_readers
+from pipelines.apply.delta.log import read_log
 from pipelines.apply.delta.own_columns import of_load
-from pipelines.apply.delta.owner import Owner, check_owner
+from pipelines.apply.delta.owner import Owner, Use, check_owner
 from pipelines.apply.delta.schema import named, target_schema
 from pipelines.apply.delta.settings import check_writable, comment_on, is_constrained, settle
 from pipelines.apply.delta.table import DeltaTable
@@ -26,7 +27,8 @@ def load_snapshot(spark: SparkSession, spec: SnapshotSpec, task: SnapshotTask, t
     Removed as well is one with features that its readers do not know, or with constraints: Delta would keep them."""
     table = DeltaTable(spark, task.target, task.app_id)
     owner = Owner.of(task.app_id, spec.origin, task.version.object_id)
-    check_owner(table.log, owner, task.table, task.target, "rebuild" if spec.replace else "load")
+    use: Use = "rebuild" if spec.replace else "load"
+    check_owner(table.log, owner, task.table, task.target, use)
     if table.position == task.scn and not spec.replace:
         return SnapshotLoaded(task.table, "applied", False, delta_version=table.version)
     passed = max((scn for scn in (table.position, table.filled_to) if scn is not None), default=None)
@@ -54,6 +56,7 @@ def load_snapshot(spark: SparkSession, spec: SnapshotSpec, task: SnapshotTask, t
     own = of_load(task.options, task.scn)
     contents = source.frame.withColumns(own) if own else source.frame
     metadata = {"pipeline": spec.pipeline, "table": str(task.table), "snapshot_scn": task.scn, "token": spec.token}
+    check_owner(read_log(task.target), owner, task.table, task.target, use)  # the checks took long: another may have come
     overwrite(contents, task.target, Tag(task.app_id, task.scn, metadata).options(), task.options)
     table.refresh()
     crash.point("snapshot")

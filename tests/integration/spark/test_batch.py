@@ -229,7 +229,7 @@ def test_a_batch_without_changes_commits_nothing(spark, tmp_path: Path) -> None:
 
     result = run_batch(spark, batch_spec(tmp_path, [land(tmp_path / "w", 10, 100, [control(0, 20, 7)])], [mine]))
 
-    assert (result.tables[0].state, result.tables[0].complete_to, result.tables[0].delta_version) == ("applied", 99, 0)
+    assert (result.tables[0].state, result.tables[0].complete_to, result.tables[0].delta_version) == ("applied", 99, 1)
 
 
 # --- Reads of the Delta log ---------------------------------------------------------------------------------------------
@@ -261,7 +261,7 @@ def test_the_delta_log_is_listed_before_and_after_each_commit_and_a_table_withou
     result = run_batch(spark, batch_spec(tmp_path, [land(tmp_path / "w", 10, 100, rows)], [ddl, merged, quiet]))
     work = work_done(spark).since(before)
 
-    assert [(t.error, t.delta_version) for t in result.tables] == [(None, 11), (None, 1), (None, 0)]
+    assert [(t.error, t.delta_version) for t in result.tables] == [(None, 12), (None, 2), (None, 1)]
     assert [listed.count(f"{t.target}/_delta_log") for t in (ddl, merged, quiet)] == [12, 4, 2]
     assert work.jobs <= 44
     assert work.stages <= 93
@@ -328,7 +328,7 @@ def test_a_batch_that_is_killed_after_each_write_is_finished_by_a_repeat(spark, 
             run_batch(spark, spec)
     result = run_batch(spark, spec)
 
-    assert [(t.state, t.complete_to, t.delta_version) for t in result.tables] == [("applied", 99, 3), ("applied", 99, 2)]
+    assert [(t.state, t.complete_to, t.delta_version) for t in result.tables] == [("applied", 99, 4), ("applied", 99, 3)]
     assert (contents(mine), contents(other)) == ({1: "new"}, {1: "old", 2: "b"})
     assert [(t.xid, t.rows, t.start_scn, t.thread) for t in result.open_transactions] == [("7.7.7", 1, 30, 1)]
     assert all(Path(file).exists() for file in result.carry_files)
@@ -351,4 +351,4 @@ def test_a_duplicate_redo_row_stops_the_batch_before_any_merge(spark, tmp_path: 
     with pytest.raises(InvariantBroken, match=message):
         run_batch(spark, batch_spec(tmp_path, [land(tmp_path / "w", 10, 100, [*rows, *again])], [mine]))
 
-    assert latest_version(mine.target) == 0
+    assert latest_version(mine.target) == 1

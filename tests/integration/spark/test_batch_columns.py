@@ -115,7 +115,7 @@ def test_text_columns_of_an_older_lake_become_plain_strings_in_one_commit(spark,
         run_batch(spark, batch_spec(tmp_path, windows[:1], [mine]))
     results = [run_batch(spark, batch_spec(tmp_path, [window], [mine])).tables[0] for window in windows]
 
-    assert [(result.error, result.delta_version) for result in results] == [(None, 1), (None, 1)]
+    assert [(result.error, result.delta_version) for result in results] == [(None, 2), (None, 2)]
     assert read_delta(mine.target).to_pylist() == [{"ID": 1, "V": "a", "_commit_scn": 5}]
     assert last_txn(mine.target, mine.app_id) == 5
     run_snapshot(spark, snapshot_spec(tmp_path, mine, 300, [{"ID": 2, "V": "b"}]))

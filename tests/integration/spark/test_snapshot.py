@@ -13,7 +13,7 @@ import pytest
 
 from pipelines.apply.comparison import CompareTask, Difference
 from pipelines.apply.delta.commit import Tag, tagged
-from pipelines.apply.delta.log import last_txn
+from pipelines.apply.delta.log import last_txn, read_log
 from pipelines.apply.delta.schema import read_columns
 from pipelines.errors import InvariantBroken, TableSetBack, VersionRemoved
 from pipelines.job.comparison import compare_tables
@@ -21,8 +21,9 @@ from pipelines.job.snapshot import run_snapshot
 from pipelines.records.codec import decode
 from pipelines.records.snapshot_load import SnapshotResult, SnapshotSpec, SnapshotTask
 from pipelines.table import Column, OracleType, TableId
+from pipelines.target_options import TargetOptions
 from tests.delta_table import delta_rows, latest_version
-from tests.integration.spark.specs import ID, contents, snapshot_spec, task
+from tests.integration.spark.specs import ID, contents, snapshot_spec, task, version
 
 pytestmark = pytest.mark.spark
 
@@ -41,12 +42,39 @@ def test_a_snapshot_is_loaded_once_and_never_over_newer_contents(spark, tmp_path
 
     assert (loaded.state, loaded.loaded, loaded.rows) == ("applied", True, 2)
     assert (again.tables[0].state, again.tables[0].loaded) == ("applied", False)
-    assert (newer.loaded, newer.rows, newer.delta_version) == (True, 1, 1)
+    assert (newer.loaded, newer.rows, newer.delta_version) == (True, 1, 2)
     assert (older.state, older.error["code"]) == ("held", "LandingConflict")
-    assert (replaced.loaded, replaced.delta_version, last_txn(mine.target, mine.app_id)) == (True, 0, 50)
+    assert (replaced.loaded, replaced.delta_version, last_txn(mine.target, mine.app_id)) == (True, 1, 50)
     assert contents(mine) == {1: "a", 2: None}
     assert {i: c.name for i, c in read_columns(spark, mine.target).items()} == {1: "ID", 2: "V"}
     assert decode(SnapshotResult, Path(first.manifest).read_text(), first.manifest).tables[0].loaded
+
+
+def test_a_loaded_table_says_whose_it_is_and_nobody_else_replaces_it(spark, tmp_path: Path) -> None:
+    mine = task(tmp_path)
+    first = replace(snapshot_spec(tmp_path, mine, 50, ROWS), origin="1-2-3")
+    run_snapshot(spark, first)
+    log = read_log(mine.target)
+    assert log is not None
+    assert {key: value for key, value in log.properties().items() if key.startswith("redolake.")} == {
+        "redolake.pipeline": "p",
+        "redolake.table": "SHOP.T",
+        "redolake.origin": "1-2-3",
+        "redolake.objectId": "100",
+    }
+
+    others = {
+        "SHOP.T of pipeline p": replace(snapshot_spec(tmp_path, replace(mine, app_id='p/SHOP."t"/1'), 60), replace=True),
+        "another pipeline p, whose landing began at 1-2-3": replace(snapshot_spec(tmp_path, mine, 60), origin="9-9-9"),
+    }
+    for what, spec in others.items():
+        held = run_snapshot(spark, spec).tables[0]
+        assert (held.error or {})["code"] == "FolderTaken"
+        assert what in (held.error or {})["what"]
+    again = version(object_id=101, scn=60)  # created again in Oracle
+    renewed = replace(first, tables=(replace(first.tables[0], version=again, scn=60),))
+    assert run_snapshot(spark, renewed).tables[0].error is None
+    assert contents(mine) == {1: "a", 2: None}
 
 
 def test_a_snapshot_with_fewer_rows_than_were_read_is_refused(spark, tmp_path: Path) -> None:
@@ -119,8 +147,9 @@ def test_a_version_whose_files_vacuum_removed_is_said_to_be_gone(spark, tmp_path
 
 def test_the_position_is_read_from_commits_and_from_checkpoints(spark, tmp_path: Path) -> None:
     mine = task(tmp_path)
-    run_snapshot(spark, snapshot_spec(tmp_path, mine, 50, ROWS))
-    spark.sql(f"ALTER TABLE delta.`{mine.target}` SET TBLPROPERTIES ('delta.checkpointInterval' = '3')")
+    first = snapshot_spec(tmp_path, mine, 50, ROWS)
+    often = TargetOptions(properties=(("delta.checkpointInterval", "3"),))
+    run_snapshot(spark, replace(first, tables=(replace(first.tables[0], options=often),)))
     seen: list[Any] = []
     for scn in range(60, 65):
         app = mine.app_id if scn % 2 == 0 else "another"

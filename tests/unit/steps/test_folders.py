@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import yaml
 
 from pipelines.config import Pipeline
-from pipelines.steps.folders import folder_findings, free_path
+from pipelines.land.landing import Landing
+from pipelines.records.captured_tables import CapturedTables
+from pipelines.steps.folders import folder_findings, free_path, shared_between
 from pipelines.steps.init import with_targets
 from pipelines.steps.proposal import ProposedTable
 from pipelines.table import TableId
@@ -59,3 +62,17 @@ def test_init_gives_each_of_several_names_a_folder_of_its_own() -> None:
     made = {table.table.name: table.target for table in with_targets(tables)}
 
     assert made == {"ORDERS": None, "ORDERS-2": None, "Orders": "shop/orders-3", "orders": "shop/orders-4", "PARTS": None}
+
+
+def test_tables_that_patterns_of_two_pipelines_have_matched_share_no_folder(tmp_path: Path) -> None:
+    pipelines = []
+    for name, tables in (("one", ["SHOP.ORDERS", "SHOP.PARTS"]), ("two", ['SHOP."Orders"', "SHOP.STOCK"])):
+        body = {"name": name, "source": {"connection": "x"}, "landing": str(tmp_path), "lake": "/lake", "tables": ["SHOP.*"]}
+        pipelines.append(Pipeline.model_validate(body))
+        record = CapturedTables(5, ("SHOP.*",), tuple(tables), {}, {}, {})
+        assert Landing(str(tmp_path), name).captured.write_captured(0, record)
+
+    (finding,) = shared_between(pipelines)
+
+    assert finding.subject == 'two: SHOP."Orders"'
+    assert "/lake/shop/orders is that of SHOP.ORDERS of pipeline one" in finding.what
