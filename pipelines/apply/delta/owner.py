@@ -103,6 +103,6 @@ def cure_of(what: str, table: TableId) -> str:
     if what.endswith("did not write"):
         return f"set `target` of {table} to another folder in pipelines.yml and {again}; alone, it replaces the table there"
     return (
-        f"set `target` of {table} (or `lake`) to another folder in pipelines.yml, or remove this folder if nobody needs it; "
-        f"then {again}. Nothing was written"
+        f"if the pipeline was renamed, give it its old name. Else set `target` of {table} (or `lake`) to another folder in "
+        f"pipelines.yml, or remove this folder if nobody needs it; then {again}. Nothing was written"
     )

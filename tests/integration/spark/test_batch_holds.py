@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.apply.delta.log import last_txn
+from pipelines.apply.delta.log import last_txn, read_log
 from pipelines.job.batch import run_batch
 from pipelines.records.batch_result import RowAccount
 from pipelines.records.batch_spec import HoldAt
@@ -68,6 +68,9 @@ def test_a_change_that_is_not_understood_holds_its_table_and_no_other(spark, tmp
         assert held.balance.difference == 0
     assert (result.tables[-1].state, result.tables[-1].complete_to) == ("applied", 99)
     assert contents(fine) == {2: "b"}
+    log = read_log(fine.target)  # of an older release: it says whose it is since its first change
+    assert log is not None
+    assert (log.properties()["redolake.pipeline"], log.properties()["redolake.table"]) == ("p", "SHOP.T")
     (window,) = result.windows
     changes = sum(row["operation_code"] != 7 for row in rows)
     assert result.accounts[window] == RowAccount(landed=changes, applied=1, undone=1, held=changes - 2)
