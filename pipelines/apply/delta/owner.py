@@ -95,14 +95,14 @@ def check_owner(log: DeltaLog | None, own: Owner | None, table: TableId, path: s
     """Raise FolderTaken where the Delta table is another's."""
     what = None if log is None or own is None else why_taken(log, own, use)
     if what is not None:
-        raise FolderTaken(what, cure=cure_of(what, table), table=table, path=path)
+        cure = f"{cure_of(what, table)}; then run `redolake snapshot {table} --replace`. Nothing was written"
+        raise FolderTaken(what, cure=cure, table=table, path=path)
 
 
 def cure_of(what: str, table: TableId) -> str:
-    again = f"run `redolake snapshot {table} --replace`"
     if what.endswith("did not write"):
-        return f"set `target` of {table} to another folder in pipelines.yml and {again}; alone, it replaces the table there"
+        return f"set `target` of {table} to another folder in pipelines.yml, or move that table away"
     return (
         f"if the pipeline was renamed, give it its old name. Else set `target` of {table} (or `lake`) to another folder in "
-        f"pipelines.yml, or remove this folder if nobody needs it; then {again}. Nothing was written"
+        "pipelines.yml, or remove this folder if nobody needs it"
     )
