@@ -63,6 +63,11 @@ class LedgerSettings(Settings):
     def one_of_both(self) -> LedgerSettings:
         if self.url and self.connection:
             raise ValueError("give url or connection, not both")
+        if self.url and re.match(r"sqlite(\+\w+)?:///(?!/)", self.url):
+            raise ValueError(
+                f"{self.url} is not absolute: each process would make a ledger below its own working folder; "
+                "write sqlite:////path/file.db"
+            )
         return self
 
 

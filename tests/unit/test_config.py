@@ -140,6 +140,7 @@ WRONG = {
     "a landing in the folder of a table": (GOOD.replace("${ROOT}/landing", "/lake/mixed"), "the landing of shop"),
     "a table in the landing": (GOOD.replace("lake: /lake/", "lake: ${ROOT}/landing/shop"), "the landing of shop"),
     "a property that says whose the table is": (GOOD + "    properties: {redolake.pipeline: other}\n", "whose the table is"),
+    "a ledger below each process's own folder": (GOOD + "    ledger: {url: 'sqlite:///x.db'}\n", "is not absolute"),
     "two ledgers": (GOOD + "    ledger: {url: 'sqlite:///x', connection: y}\n", "not both"),
 }
 
