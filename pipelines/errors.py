@@ -84,6 +84,14 @@ class SparkLost(Transient):
     """
 
 
+class LogMinerFailed(Transient):
+    """LogMiner itself failed: ORA-00600 with an argument of its own (`[krv..`), or ORA-01333. Often it passes.
+
+    Wait: the step is retried `retry.attempts` times. If it comes again, give the DBA the message with its time: the alert log
+    and the incident (adrci) have the trace, and Oracle Support a patch for the argument.
+    """
+
+
 class LogOverdue(Transient):
     """A redo thread has switched a log, and no archived copy has appeared within `wait_warns_after_minutes`.
 
@@ -386,10 +394,12 @@ OF_THE_LAKE: tuple[type[RedolakeError], ...] = (LakeFull, LakeRefused, LakeMissi
 # ORA and DPY codes by number, each in exactly one table. A code that is in no table is Terminal.
 UNAVAILABLE = frozenset(  # reconnect and repeat the step
     {
-        18, 20, 22, 28, 31, 45, 257, 376, 378, 602, 603, 609, 1001, 1002, 1012, 1033, 1034, 1035, 1041, 1043, 1089, 1090, 1092,
-        1109, 1115, 1170, 1219, 1306, 1323, 1507, 2392, 2394, 2399, 3113, 3114, 3122, 3135, 3136, 12153, 12170, 12505, 12514,
-        12516, 12518, 12519, 12520, 12521, 12528, 12535, 12537, 12541, 12543, 12545, 12547, 12569, 12570, 12571, 12583, 12606,
-        12609, 12637, 12757, 12805, 15055, 15064, 15077, 16331, 16456, 24338, 24457, 24459, 24496, 25408, 27146, 28511, 56600,
+        18, 20, 22, 28, 31, 45, 257, 376, 378, 602, 603, 609, 1001, 1002, 1012, 1033, 1034, 1035, 1041, 1043, 1089,
+        1090, 1092, 1109, 1115, 1170, 1219, 1306, 1323, 1507, 2392, 2394, 2399, 3113, 3114, 3122, 3135, 3136, 12153,
+        12170, 12500, 12502, 12505, 12514, 12516, 12518, 12519, 12520, 12521, 12522, 12523, 12525, 12526, 12527, 12528,
+        12530, 12535, 12537, 12540, 12541, 12543, 12545, 12547, 12549, 12560, 12564, 12569, 12570, 12571, 12583, 12592,
+        12606, 12609, 12637, 12757, 12805, 15055, 15064, 15077, 16331, 16456, 24338, 24457, 24459, 24496, 25408, 27146,
+        28511, 56600,
     }
 )  # fmt: skip
 BUSY = frozenset(  # memory, locks, space, LogMiner's server processes: repeat the step later
@@ -401,26 +411,35 @@ BUSY = frozenset(  # memory, locks, space, LogMiner's server processes: repeat t
 REFUSED = frozenset({942, 1005, 1017, 1031, 1045, 1435, 6550, 24964, 28000, 28001, 65049, 65053, 65096, 65135})
 STOPS = frozenset(  # a repeat does not help; another copy of the log may (mine/copies.py)
     {
-        308, 310, 312, 313, 334, 353, 354, 368, 600, 604, 904, 1281, 1282, 1283, 1284, 1285, 1286, 1287, 1289, 1290, 1291,
-        1292, 1293, 1294, 1295, 1296, 1297, 1298, 1299, 1300, 1301, 1302, 1307, 1308, 1309, 1310, 1311, 1312, 1313, 1314, 1316,
-        1317, 1318, 1319, 1320, 1321, 1322, 1324, 1325, 1326, 1329, 1330, 1331, 1332, 1333, 1334, 1335, 1336, 1337, 1338, 1339,
-        1340, 1342, 1343, 1346, 1347, 1349, 1350, 1351, 1352, 1353, 1354, 1355, 1356, 1358, 1368, 1371, 1403, 1422, 1466, 1555,
-        1882, 6512, 8180, 8181, 8186, 12154, 12801, 16000, 22924, 25191, 25303, 26653, 27037, 28002, 31603, 32589, 44609,
-        44613, 60526, 65040, 65108,
+        308, 310, 312, 313, 334, 353, 354, 368, 600, 604, 904, 1281, 1282, 1283, 1284, 1285, 1286, 1287, 1289, 1290,
+        1291, 1292, 1293, 1294, 1295, 1296, 1297, 1298, 1299, 1300, 1301, 1302, 1307, 1308, 1309, 1310, 1311, 1312,
+        1313, 1314, 1316, 1317, 1318, 1319, 1320, 1321, 1322, 1324, 1325, 1326, 1329, 1330, 1331, 1332, 1334, 1335,
+        1336, 1337, 1338, 1339, 1340, 1342, 1343, 1346, 1347, 1349, 1350, 1351, 1352, 1353, 1354, 1355, 1356, 1358,
+        1368, 1371, 1403, 1422, 1466, 1555, 1882, 6512, 8180, 8181, 8186, 12154, 12504, 12529, 12801, 16000, 22924,
+        25191, 25303, 26653, 27037, 28002, 31603, 32589, 44609, 44613, 60526, 65040, 65108,
     }
 )  # fmt: skip
+LOGMINER = frozenset({1333})  # and ORA-00600 with an argument of LogMiner's code
+LOGMINER_ARGUMENT = re.compile(r"ORA-0*600\b[^\n]*?\[krv\w*\]", re.IGNORECASE)
 UNAVAILABLE_DRIVER = frozenset(
-    {"DPY-1001", "DPY-4005", "DPY-4011", "DPY-4033", "DPY-6000", "DPY-6001", "DPY-6003", "DPY-6005"}
+    {"DPY-1001", "DPY-4005", "DPY-4011", "DPY-4033", "DPY-6000", "DPY-6001", "DPY-6003", "DPY-6004", "DPY-6005"}
 )  # fmt: skip
 BUSY_DRIVER = frozenset({"DPY-4024"})
 
+NONE: frozenset[str] = frozenset()
+FAMILIES: Sequence[tuple[frozenset[int], frozenset[str], type[RedolakeError]]] = (
+    (REFUSED, NONE, SourceRefused),
+    (BUSY, BUSY_DRIVER, SourceBusy),
+    (UNAVAILABLE, UNAVAILABLE_DRIVER, SourceUnavailable),
+    (LOGMINER, NONE, LogMinerFailed),
+    (STOPS, NONE, Terminal),
+)
+
 
 def error_class_for(code: int, full_code: str = "") -> type[RedolakeError]:
-    """Return the error class for an ORA code, or for the driver's DPY code if `code` is 0."""
-    if code in REFUSED:
-        return SourceRefused
-    if code in BUSY or (code == 0 and full_code in BUSY_DRIVER):
-        return SourceBusy
-    if code in UNAVAILABLE or (code == 0 and full_code in UNAVAILABLE_DRIVER):
-        return SourceUnavailable
-    return Terminal
+    """Return the error class for an ORA code, or for the driver's DPY code if `code` is in no table: a listener may refuse with
+    codes that nobody has seen yet."""
+    for codes, _, kind in FAMILIES:
+        if code in codes:
+            return kind
+    return next((kind for _, driver_codes, kind in FAMILIES if full_code in driver_codes), Terminal)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from pipelines.errors import RedolakeError, SourceRefused, Terminal, error_class_for
+from pipelines.errors import LOGMINER_ARGUMENT, LogMinerFailed, RedolakeError, SourceRefused, Terminal, error_class_for
 from pipelines.source.grants import missing_grants
 
 DRIVER = re.compile(r"DPY-\d{4}")
@@ -13,6 +13,13 @@ ORA = re.compile(r"ORA-(\d{5})")
 TRANSIENT_CURE = "wait: the step is retried. If it keeps failing, ask the DBA for the alert log of that time"
 UNKNOWN_CURE = "look up the code in Oracle's error manual; the step stopped and changed nothing"
 
+INTERNAL = 600
+LOGMINER_CURE = (
+    "wait: the step is retried. If it comes again, give the DBA this text with its time: the alert log and the incident (adrci)"
+    " have the trace, Oracle Support knows the argument and its patch. If the redo of that log cannot be read at all, "
+    "`redolake recover` lists the choices"
+)
+RESTRICTED = "wait: the step is retried. A DBA ends the restricted mode: ALTER SYSTEM DISABLE RESTRICTED SESSION"
 NAME_THE_SERVICE = (
     "this session may not switch to the PDB: put the PDB's own service into the connection's extra as `pdb_service` (`lsnrctl "
     "services` lists it)"
@@ -30,7 +37,7 @@ CURES = {
     257: "the archiver is stuck: free space in the archive destination or the recovery area (V$RECOVERY_FILE_DEST); the step "
     "is retried. Do not delete logs that end above `landed to SCN` of `redolake status`",
     1017: "correct the login and password of the connection; the step is not retried, because that would lock the account",
-    1035: "wait: the step is retried. A DBA ends the restricted mode: ALTER SYSTEM DISABLE RESTRICTED SESSION",
+    1035: RESTRICTED,
     1045: "GRANT CREATE SESSION TO {user}",
     2391: PROFILE,
     2392: PROFILE,
@@ -40,6 +47,11 @@ CURES = {
     8103: "the table was truncated or moved while it was read: the step is retried",
     12505: "correct the SID of the connection; `lsnrctl status` on the database host lists the known ones",
     12514: "correct the service of the connection, or open the PDB; `lsnrctl services` lists the known ones",
+    12504: "give the connection a service: the listener has no default one",
+    12526: RESTRICTED,
+    12527: RESTRICTED,
+    12528: "wait: the step is retried until the database accepts new connections",
+    12529: "let the listener or the connection manager accept this host: its filtering rules refuse it",
     12541: "correct the host and port of the connection, or start the listener",
     15055: ASM,
     15064: ASM,
@@ -96,14 +108,24 @@ def ora_number(error: DriverError) -> int:
     return int(similar[1]) if similar else 0
 
 
+def is_of_logminer(number: int, error: DriverError) -> bool:
+    """Return whether an internal error has an argument of LogMiner's code."""
+    return number == INTERNAL and LOGMINER_ARGUMENT.search(error.message) is not None
+
+
 def translate(error: DriverError, doing: str, *, sql: str = "", user: str = "", dsn: str = "") -> RedolakeError:
     """Return the typed error for `error`, raised while `doing` (a statement's name, or `connect`)."""
     number = ora_number(error)
-    kind = error_class_for(number, error.full_code)
+    kind = LogMinerFailed if is_of_logminer(number, error) else error_class_for(number, error.full_code)
     if number in MISSING_PRIVILEGE:
         cure = missing_grants(sql, user) or "ask the DBA for the privilege that the statement needs"
     else:
-        cure = CURES.get(number) or DRIVER_CURES.get(error.full_code) or (RAISED_CURE if number in RAISED else "")
+        cure = (
+            (LOGMINER_CURE if kind is LogMinerFailed else "")
+            or CURES.get(number)
+            or DRIVER_CURES.get(error.full_code)
+            or (RAISED_CURE if number in RAISED else "")
+        )
     if not cure:
         cure = UNKNOWN_CURE if issubclass(kind, Terminal) else TRANSIENT_CURE
     if kind is Terminal and (number in CURES or number in RAISED):

@@ -48,6 +48,19 @@ def test_an_error_that_passes_is_transient_and_the_statement_succeeds_later(orac
     assert source.query("current_scn")
 
 
+@pytest.mark.parametrize("code", [12505, 12514, 12516, 12526, 12527, 12528, 12599])
+def test_a_client_that_the_listener_refuses_for_a_while_is_retried(oracle, code):
+    oracle.faults.refuse_clients(code)
+    try:
+        with pytest.raises(SourceUnavailable) as caught:
+            open_source(params(oracle), retry=ONCE)
+    finally:
+        oracle.faults.admit_clients()
+
+    assert caught.value.ora_code == code
+    open_source(params(oracle), retry=ONCE).close()
+
+
 @pytest.mark.parametrize("code", [18, 20, 1035, 3136])
 def test_a_login_that_is_refused_for_a_while_is_retried(oracle, code):
     oracle.faults.refuse_logons(code)

@@ -9,6 +9,7 @@ import pytest
 from pipelines.errors import (
     BUSY,
     BUSY_DRIVER,
+    LOGMINER,
     REFUSED,
     STOPS,
     UNAVAILABLE,
@@ -61,7 +62,7 @@ def test_an_error_is_equal_after_pickling(error: Terminal) -> None:
 
 
 # ORA codes by cause, and the table each belongs to.
-RECONNECT, AGAIN, REFUSE, STOP = UNAVAILABLE, BUSY, REFUSED, STOPS
+RECONNECT, AGAIN, REFUSE, STOP, BY_ITSELF = UNAVAILABLE, BUSY, REFUSED, STOPS, LOGMINER
 FACTS = {
     "LogMiner: an archived log cannot be opened or read": ([308, 312, 313, 334, 1284, 1285, 27037], STOP),
     "LogMiner: the file holds another sequence": ([310, 1368], STOP),
@@ -90,7 +91,10 @@ FACTS = {
     "LogMiner: the list changed during the select": ([1315], AGAIN),
     "LogMiner: another database, no ARCHIVELOG, compatibility": ([1324, 1325, 1326], STOP),
     "LogMiner: a lock on the dictionary, one build at a time": ([1327, 1328], AGAIN),
-    "LogMiner: the rest": ([*range(1329, 1341), 1342, 1346, 1347, *range(1349, 1357), 1358, 1371], STOP),
+    "LogMiner: the rest": ([*range(1329, 1333), *range(1334, 1341), 1342, 1346, 1347, *range(1349, 1357), 1358, 1371], STOP),
+    "LogMiner's dictionary could not be established": ([1333], BY_ITSELF),
+    "the listener refuses until the database is open": ([12526, 12527, 12528, 12514], RECONNECT),
+    "the listener's rules, no service": ([12529, 12504], STOP),
     "XStream": ([26653, 25303], STOP),
     "options and containers that no longer exist": ([44609, 44613, 65040, 32589, 60526], STOP),
     "AS OF an SCN that is no longer available": ([1555, 22924, 1466, 8180, 8181, 8186], STOP),
@@ -129,8 +133,8 @@ DRIVER_FACTS = {
 @pytest.mark.parametrize(("codes", "table"), FACTS.values(), ids=FACTS)
 def test_each_code_is_in_its_table_and_in_no_other(codes: list[int], table: frozenset[int]) -> None:
     for code in codes:
-        assert [code in t for t in (UNAVAILABLE, BUSY, REFUSED, STOPS)] == [
-            t is table for t in (UNAVAILABLE, BUSY, REFUSED, STOPS)
+        assert [code in t for t in (UNAVAILABLE, BUSY, REFUSED, STOPS, LOGMINER)] == [
+            t is table for t in (UNAVAILABLE, BUSY, REFUSED, STOPS, LOGMINER)
         ], code
 
 
@@ -140,7 +144,7 @@ def test_driver_codes_without_an_ora_number_are_sorted(code: str, kind: type[Exc
 
 
 def test_the_tables_share_no_code() -> None:
-    tables = (UNAVAILABLE, BUSY, REFUSED, STOPS)
+    tables = (UNAVAILABLE, BUSY, REFUSED, STOPS, LOGMINER)
 
     assert sum(map(len, tables)) == len(frozenset.union(*tables))
     assert not UNAVAILABLE_DRIVER & BUSY_DRIVER

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import pytest
+from oracledb.errors import ERR_ORACLE_ERROR_XREF
 
-from pipelines.errors import SourceBusy, SourceRefused, SourceUnavailable, Terminal
-from pipelines.source.failures import DriverError, translate
+from pipelines.errors import LogMinerFailed, SourceBusy, SourceRefused, SourceUnavailable, Terminal, Transient, error_class_for
+from pipelines.source.failures import INTERNAL, DriverError, translate
+
+
+def refused_by_listener(code: int) -> DriverError:
+    text = f"DPY-6005: cannot connect\nDPY-6000: Listener refused connection. (Similar to ORA-{code})"
+    return DriverError(0, "DPY-6005", text)
+
 
 CASES = {
     "a wrong password": (DriverError(1017, "ORA-01017", "ORA-01017: invalid"), SourceRefused, 1017, "lock the account"),
@@ -22,6 +29,43 @@ CASES = {
         3113,
         "retried",
     ),
+    "a restricted database": (refused_by_listener(12526), SourceUnavailable, 12526, "RESTRICTED"),
+    "restricted or blocking": (refused_by_listener(12527), SourceUnavailable, 12527, "RESTRICTED"),
+    "a starting database": (refused_by_listener(12528), SourceUnavailable, 12528, "retried"),
+    "a listener's code that no table has": (refused_by_listener(12599), SourceUnavailable, 12599, "listener"),
+    "a listener that filters": (refused_by_listener(12529), SourceRefused, 12529, "filtering"),
+    "a listener without a default service": (refused_by_listener(12504), SourceRefused, 12504, "service"),
+    "a lost session with a code that no table has": (
+        DriverError(12999, "DPY-4011", "DPY-4011: closed\nORA-12999: new"),
+        SourceUnavailable,
+        12999,
+        "retried",
+    ),
+    "LogMiner's internal error": (
+        DriverError(600, "ORA-00600", "ORA-00600: internal error code, arguments: [krvrdccs10], [], []"),
+        LogMinerFailed,
+        600,
+        "incident",
+    ),
+    "LogMiner's internal error that ended the session": (
+        DriverError(600, "DPY-4011", "DPY-4011: closed\nORA-00600: internal error code, arguments: [krvrdGetUID], [1]"),
+        LogMinerFailed,
+        600,
+        "incident",
+    ),
+    "LogMiner's internal error in PL/SQL": (
+        DriverError(6512, "ORA-06512", "ORA-06512: at line 1\nORA-00600: internal error code, arguments: [krvrdccs30], []"),
+        LogMinerFailed,
+        600,
+        "incident",
+    ),
+    "an internal error of other code": (
+        DriverError(600, "ORA-00600", "ORA-00600: internal error code, arguments: [kcratr1_lostwrt], []"),
+        Terminal,
+        600,
+        "stopped",
+    ),
+    "no dictionary of LogMiner": (DriverError(1333, "ORA-01333", "ORA-01333: failed"), LogMinerFailed, 1333, "retried"),
     "a wrapped error": (
         DriverError(604, "ORA-00604", "ORA-00604: recursive\nORA-01284: cannot open\nORA-00308: gone"),
         Terminal,
@@ -78,6 +122,14 @@ def test_the_error_number_decides_class_and_cure(error, kind, code, cure):
     assert isinstance(translated, kind)
     assert translated.ora_code == code
     assert cure in translated.cure
+
+
+def test_what_the_driver_calls_a_lost_or_closed_connection_is_tried_again():
+    """By python-oracledb's own table of the codes under which it reports DPY-4011 and DPY-4005."""
+    lost = [code for code, dpy in ERR_ORACLE_ERROR_XREF.items() if dpy in (4011, 4005) and code != INTERNAL]
+
+    assert len(lost) > 20
+    assert [code for code in lost if not issubclass(error_class_for(code), Transient)] == []
 
 
 PRIVILEGES = {
