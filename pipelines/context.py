@@ -50,7 +50,11 @@ def now() -> datetime:
 def owner() -> str:
     """Return the owner of a lease: this task's DAG, which has one run at a time, or this process."""
     dag = os.environ.get("AIRFLOW_CTX_DAG_ID")
-    return f"airflow:{dag}" if dag else f"process:{socket.gethostname()}:{os.getpid()}"
+    return f"airflow:{dag}" if dag else process()
+
+
+def process() -> str:
+    return f"process:{socket.gethostname()}:{os.getpid()}"
 
 
 def is_gone(holder: str) -> bool:

@@ -46,6 +46,7 @@ from pipelines.source import (
     read_tables,
 )
 from pipelines.steps.captured_tables import announced_tables, with_matched_tables
+from pipelines.steps.comparison_rows import remove_left_rows
 from pipelines.steps.facts import host_clock_ahead, record_choices, record_plan, record_redo, recorded_failure, utc_end_time
 from pipelines.steps.read_and_plan import PAUSE_SECONDS, read_and_plan
 from pipelines.steps.redo_dictionary import with_its_dictionary
@@ -120,6 +121,7 @@ def plan_next_window(pipeline: Pipeline, source: ConnectParams | None = None) ->
 def planned_next(pipeline: Pipeline, source: ConnectParams | None) -> PlanOutcome:
     with open_context(pipeline) as context:
         reconcile_ledger(context)
+        remove_left_rows(context)
         position = context.ledger.position()
         if position is None:
             reason = f"no table has contents yet: run {pipeline.name}_snapshot, or `redolake snapshot`"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -33,6 +32,7 @@ from pipelines.redo import RedoFacts
 from pipelines.schema import valid_at
 from pipelines.scn import Scn
 from pipelines.source import ConnectParams, Source, read_redo_facts, read_tables
+from pipelines.steps.comparison_rows import comparison_place, folder_name, remove_left_rows
 from pipelines.steps.facts import expected_rows
 from pipelines.steps.run import Spark, spark_when_needed
 from pipelines.steps.same_container import read_same_container
@@ -117,9 +117,10 @@ def verify_tables(
         ids = [TableId.parse(text) for text in tables] if tables else there
         with open_pipeline_source(pipeline, source, pipeline.source.container) as oracle:
             read_same_container(context, oracle)
-        with spark_when_needed(pipeline, spark) as opened:
+        remove_left_rows(context)
+        with comparison_place(pipeline) as place, spark_when_needed(pipeline, spark) as opened:
             for table in ids:
-                found.append(compare_or_explain(context, source, opened, table, report))
+                found.append(compare_or_explain(context, source, opened, table, report, place))
                 context.ledger.record_proof(table, to_body(proof_of(found[-1])))
                 report(Progress(str(found[-1]), "comparing tables", len(found), len(ids)))
         names = {str(table) for table in ids}
@@ -151,9 +152,10 @@ def compare_or_explain(
     spark: Spark,
     table: TableId,
     report: Report,
+    place: int,
 ) -> TableComparison | NotCompared:
     try:
-        return compare_table(context, source, spark, table, report)
+        return compare_table(context, source, spark, table, report, place)
     except OF_THE_LAKE:  # every further table would meet the same
         raise
     except RedolakeError as error:
@@ -167,6 +169,7 @@ def compare_table(
     spark: Spark,
     table: TableId,
     report: Report,
+    place: int,
 ) -> TableComparison:
     """Read the table AS OF the SCN that the ledger knows now, and compare it with the Delta version of that SCN.
 
@@ -174,7 +177,7 @@ def compare_table(
     from pipelines.job.comparison import compare_tables
 
     entry = entry_with_contents(context, table)
-    token = uuid.uuid4().hex
+    token = folder_name(place)
     try:
         # A connection for each table: a comparison takes long, and firewalls cut idle connections.
         with open_pipeline_source(context.pipeline, source) as oracle:

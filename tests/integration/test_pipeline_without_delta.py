@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import signal
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -188,6 +192,52 @@ def test_a_table_that_a_batch_advances_during_verify_is_compared_at_its_new_scn(
 
     assert found.equal, found
     assert [(t.table, t.source_rows) for t in found.tables] == [("SHOP.CUSTOMERS", 0), ("SHOP.PAYMENTS", 1)]
+
+
+KILLED_VERIFY = """
+import os, signal, sys
+from pathlib import Path
+from pipelines.config import load_pipeline
+from pipelines.context import open_context
+from pipelines.land import layout
+from pipelines.steps.comparison_rows import comparison_place, folder_name
+pipeline = load_pipeline("shop", Path(sys.argv[1]))
+with comparison_place(pipeline) as place, open_context(pipeline) as context:
+    context.landing.files.create(layout.verify_file(folder_name(place), 7), b"rows")
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.parametrize("step", ["verify", "plan"])
+def test_rows_that_a_killed_verify_has_left_are_removed_but_not_those_of_one_that_runs(
+    shop: Shop, no_spark: str, step: str
+) -> None:
+    pipeline = shop.pipeline(tables=["SHOP.CUSTOMERS", "SHOP.PAYMENTS"])
+    steps.take_snapshot(pipeline, source=shop.params, spark=no_spark)
+    file, rows = shop.folder / "pipelines.yml", shop.folder / "landing" / "shop" / "verify"
+    file.write_text(json.dumps({"pipelines": {"shop": pipeline.model_dump(mode="json", exclude_unset=True)}}))
+    killed = subprocess.run([sys.executable, "-c", KILLED_VERIFY, str(file)], check=False)
+    old = rows / "0123456789abcdef0123456789abcdef"  # as releases before named them
+    old.mkdir()
+    (old / "7.parquet").write_bytes(b"rows")
+    assert (killed.returncode, len(list(rows.iterdir()))) == (-signal.SIGKILL, 2)
+    seen = []
+
+    def look_after_another_step(line: str) -> None:
+        if line == "comparing SHOP.CUSTOMERS with Delta":
+            if step == "verify":
+                steps.verify_tables(pipeline, ["SHOP.PAYMENTS"], source=shop.params, spark=no_spark)
+            steps.plan_next_window(pipeline, source=shop.params)
+            seen.extend(rows.rglob("*.parquet"))
+
+    if step == "plan":
+        steps.plan_next_window(pipeline, source=shop.params)
+        assert list(rows.iterdir()) == []
+    found = steps.verify_tables(pipeline, source=shop.params, spark=no_spark, report=look_after_another_step)
+
+    assert found.equal
+    assert len(seen) == 1
+    assert list(rows.iterdir()) == []
 
 
 def test_batches_applied_during_a_new_snapshot_survive_the_loss_of_the_ledger(shop: Shop, no_spark: str) -> None:

@@ -119,6 +119,7 @@ NOT_KILLED_AT = {
     "write_reread_later": "as write_reread",
     "write_whole": "as write_reread; test_whole_tables.py kills before that",
     "record_evidence": "comes before the manifest of its window, and the window that is landed again finds it",
+    "remove_left_rows": "what it leaves is removed by the next step",
     "writable": "`doctor` and `validate` try whether a place can be written",
     "mark_lake": "the next job finds a lake with or without its mark; tests/unit/job/test_lake.py stops between the two files",
     "record_mark": "as mark_lake",
