@@ -15,7 +15,7 @@ import oracledb
 
 from pipelines.errors import RedolakeError, SourceRefused, SourceUnavailable, Transient, ValueDoesNotFit
 from pipelines.source.connection import ConnectParams, shown_dsn
-from pipelines.source.failures import DriverError, translate
+from pipelines.source.failures import DriverError, translate, without_values
 from pipelines.source.quoting import quoted
 from pipelines.statements import statement
 
@@ -140,11 +140,15 @@ class OracleSession:
             cursor.execute(sql)
 
     @contextmanager
-    def _translated(self, doing: str, sql: str = "") -> Iterator[None]:
+    def _translated(self, doing: str, sql: str = "", *, reads_rows: bool = False) -> Iterator[None]:
+        """Translate the driver's errors; where rows of tables are read, without the values that they may contain."""
         try:
             yield
         except oracledb.Error as error:
-            raise translate(_driver_error(error), doing, sql=sql, user=self.user, dsn=self.dsn) from error
+            found = _driver_error(error)
+            if reads_rows:
+                raise translate(without_values(found), doing, sql=sql, user=self.user, dsn=self.dsn) from None
+            raise translate(found, doing, sql=sql, user=self.user, dsn=self.dsn) from error
 
     def query(self, name: str, /, **binds: object) -> list[Any]:
         """Return all rows of the statement `name`, as named tuples with its column aliases in lower case."""
@@ -163,11 +167,14 @@ class OracleSession:
         The first object is yielded even without rows, and contains the columns. Without `decimals`, NUMBER(p) up to 18 digits
         is int64, which costs less, and any other NUMBER a double, which may not be exact.
         """
-        with self._translated(name, sql):
+        with self._translated(name, sql, reads_rows=True):
             try:
                 yield from self._connection.fetch_df_batches(sql, dict(binds), size=rows, fetch_decimals=decimals)
             except (ValueError, OverflowError) as error:  # a DATE that is none of Python's
-                raise ValueDoesNotFit(f"the driver cannot convert a value: {error}", cure="report it", doing=name) from error
+                # The error's own text contains the value.
+                what = f"the driver cannot convert a value of the rows ({type(error).__name__})"
+                cure = "declare the columns of dates and numbers one by one as `string` under `columns`, and report the one"
+                raise ValueDoesNotFit(what, cure=cure, doing=name) from None
 
     def call(self, name: str, /, **binds: object) -> None:
         """Run the PL/SQL block or session statement `name`."""

@@ -98,7 +98,7 @@ def parse_datetime(text: str) -> datetime:
         year, month, day, hour, minute, second = (int(m[i]) for i in range(1, 7))
         return datetime(year, month, day, hour, minute, second, int(fraction[:6]))
     except ValueError as error:
-        raise ValueError(f"is not a point of time from year 1 to 9999: {error}") from error
+        raise ValueError("is not a point of time from year 1 to 9999") from error
 
 
 def _fields(text: str) -> re.Match[str]:

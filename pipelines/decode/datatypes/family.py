@@ -39,6 +39,9 @@ class Family:
     is_decoded: bool = True  # False: the redo only says that the column changed
 
 
+OF_PYTHON = ("invalid literal", "could not convert", "year ", "Exceeds the limit")
+
+
 def refuse_rule(oracle_type: OracleType, rule: TypeRule, cure: str) -> ConfigurationError:
     return ConfigurationError([Finding(str(oracle_type), f"rule {rule!r} does not suit the type", cure)])
 
@@ -53,8 +56,13 @@ def cast_each(values: pa.Array, convert: Callable[[Any], object], target: pa.Dat
             try:
                 converted[i] = convert(value)
             except ValueError as error:
-                refused[i] = str(error)
+                refused[i] = reason_of(error)
     return Cast(pa.array(converted, target), refused)
+
+
+def reason_of(error: ValueError) -> str:
+    """Return our own reason; Python's texts contain the value."""
+    return str(error) if type(error) is ValueError and not str(error).startswith(OF_PYTHON) else "cannot be read"
 
 
 def cast_distinct(raw: pa.BinaryArray, text: Callable[[Any], str], cast: Callable[[pa.StringArray], Cast]) -> Cast:

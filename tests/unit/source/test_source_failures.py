@@ -6,7 +6,7 @@ import pytest
 from oracledb.errors import ERR_ORACLE_ERROR_XREF
 
 from pipelines.errors import LogMinerFailed, SourceBusy, SourceRefused, SourceUnavailable, Terminal, Transient, error_class_for
-from pipelines.source.failures import INTERNAL, DriverError, translate
+from pipelines.source.failures import INTERNAL, DriverError, translate, without_values
 
 
 def refused_by_listener(code: int) -> DriverError:
@@ -148,3 +148,28 @@ def test_a_missing_privilege_is_reported_as_the_grant_to_run(sql, grants):
 
     assert isinstance(error, SourceRefused)
     assert error.cure == grants
+
+
+VALUES = {
+    "ORA-01722: unable to convert string value containing 'HUNTER2' to a number: SHOP.T.V": "ORA-01722",
+    "ORA-01858: a non-numeric character was found instead of a numeric one: 'HUNTER2'": "ORA-01858",
+    "ORA-12899: value too large for column SHOP.T.V (actual: 7, maximum: 5) HUNTER2": "ORA-12899",
+    "ORA-20001: row HUNTER2 is not for you": "ORA-20001",
+    "ORA-00604: recursive\nORA-01426: numeric overflow HUNTER2\nthe row HUNTER2": "ORA-01426",
+}
+
+
+@pytest.mark.parametrize(("message", "code"), VALUES.items(), ids=VALUES.values())
+def test_an_error_of_reading_rows_keeps_its_code_and_no_value(message, code):
+    number = int(message[4:9])
+    found = without_values(DriverError(number, f"ORA-{number:05}", message))
+    error = translate(found, "a statement")
+
+    assert code in error.what
+    assert "HUNTER2" not in str(error)
+
+
+def test_an_error_that_names_a_file_or_a_segment_keeps_its_text():
+    text = 'ORA-01555: snapshot too old: rollback segment number 7 with name "_SYSSMU7" too small'
+
+    assert without_values(DriverError(1555, "ORA-01555", text)).message == text
