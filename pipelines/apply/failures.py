@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+import traceback
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -90,6 +91,11 @@ OF_FILES = frozenset(
         "AWSClientIOException", "AWSS3IOException", "AWSBadRequestException", "S3Exception", "ClientError",
     }
 )  # fmt: skip
+# They are raised before any row is read.
+OF_ANALYSIS = frozenset({"AnalysisException", "ExtendedAnalysisException", "DeltaAnalysisException"})
+OF_SESSIONS = ("INVALID_HANDLE", "SESSION_", "CONNECT_")
+PARTITION = re.compile(r"([^/=\s\"']+)=[^/]+(?=/)")
+WORKER_PLACE = re.compile(r'File "([^"]+)", line (\d+)')
 # Their messages name files and stages. The exceptions below them say why.
 WRAPPERS = (
     "TASK_WRITE_FAILED", "FAILED_READ_FILE", "INTERNAL_ERROR", "FAILED_EXECUTE_UDF", "STAGE_MATERIALIZATION",
@@ -231,8 +237,35 @@ def check_workers(surprise: Exception, thrown: Sequence[Thrown]) -> None:
 
 
 def error_of(trouble: Trouble, seen: Thrown) -> RedolakeError:
-    said = seen.message.partition("\n")[0][:300] or seen.name
-    return trouble.error(f"{trouble.what}: {said}", cure=trouble.cure)
+    return trouble.error(f"{trouble.what}: {shown(seen.message)[:300] or seen.name}", cure=trouble.cure)
+
+
+def said(surprise: BaseException) -> str:
+    """Return what a failure says, without texts that may contain values of rows: classes and conditions, the messages of the
+    file system and of the analysis of a statement, and the place in our code."""
+    parts = [shown_thrown(one) for one in chain_of(surprise)] or [type(surprise).__name__]
+    return "; ".join(dict.fromkeys((*parts, *_place_of(surprise))))[:1000]
+
+
+def shown_thrown(one: Thrown) -> str:
+    if (one.condition or "").startswith(OF_SESSIONS):
+        return shown(one.message)[:500]
+    if one.name in OF_FILES | OF_ANALYSIS:
+        return f"{one.name}: {shown(one.message)[:500]}"
+    return f"{one.name} {one.condition}" if one.condition else one.name
+
+
+def shown(message: str) -> str:
+    """Return a message's first line. The folder of a partition contains a value."""
+    return PARTITION.sub(r"\1=..", message.partition("\n")[0])
+
+
+def _place_of(surprise: BaseException) -> list[str]:
+    """Return the last place in our own code, here or in a Python worker."""
+    frames = (frame for one in _causes(surprise) for frame in traceback.extract_tb(one.__traceback__))
+    here = [(frame.filename, frame.lineno) for frame in frames]
+    places = [(f, n) for f, n in (*here, *WORKER_PLACE.findall(str(surprise))) if "/pipelines/" in f]
+    return [f"at pipelines/{places[-1][0].rpartition('/pipelines/')[2]}, line {places[-1][1]}"] if places else []
 
 
 def storage_error(surprise: Exception, path: str) -> RedolakeError | None:
@@ -256,9 +289,8 @@ def check_answers(spark: SparkSession, surprise: Exception) -> None:
     try:
         spark.sql("SELECT 1").collect()
     except Exception as failed:
-        first_line = str(surprise).strip().partition("\n")[0][:300]
         cure = "none: the batch is tried again in a new session; see the log and the memory of Spark's driver if it comes again"
-        raise SparkLost(f"Spark does not answer any more: {first_line or type(surprise).__name__}", cure=cure) from failed
+        raise SparkLost(f"Spark does not answer any more: {said(surprise)[:300]}", cure=cure) from failed
 
 
 def chain_of(surprise: BaseException) -> list[Thrown]:
@@ -332,19 +364,28 @@ def refusal(table: TableId, path: str, surprise: Exception) -> TargetRefused | N
     for one in chain_of(surprise):
         for conditions, what, cure in REFUSALS:
             if (one.condition or "").startswith(conditions):
-                said = one.message.partition("] ")[2].partition("\n")[0].partition(" violated by row")[0][:300].rstrip(". ")
+                text = without_row(one.message)
                 todo = cure.format(table=table, path=path)
                 return TargetRefused(
-                    f"{what}: {said}", cure=f"{todo}, then run `redolake resume {table}`; or {rebuild}", table=table
+                    f"{what}: {text}", cure=f"{todo}, then run `redolake resume {table}`; or {rebuild}", table=table
                 )
     return None
+
+
+def without_row(message: str) -> str:
+    """Return the first line of Delta's message about a row, without the row's values."""
+    text = message.partition("] ")[2].partition("\n")[0].partition(" violated by row")[0]
+    if text.startswith('Value "'):
+        _, found, check = text.rpartition("Failed check")
+        text = f"a value is too long{check if found else ''}"
+    return text[:300].rstrip(". ")
 
 
 def unexpected(table: TableId, surprise: Exception) -> dict[str, Any]:
     """Return the error with which an unforeseen failure holds the table."""
     return {
         "code": type(surprise).__name__,
-        "what": str(surprise).strip()[:2000],
+        "what": said(surprise),
         "where": {"table": str(table)},
         "cure": f"report it; `redolake resume {table}` tries again, `redolake snapshot {table} --replace` rebuilds the table",
     }

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from pipelines import crash
 from pipelines.apply.context import MayCommit, Report, allow, silent
-from pipelines.apply.failures import check_session
+from pipelines.apply.failures import check_session, said
 from pipelines.apply.session import read_as_written
 from pipelines.apply.start import start_session
 from pipelines.errors import LandingConflict, RedolakeError, Terminal
@@ -39,7 +39,8 @@ def run(spark: SparkSession, spec: Spec, report: Report = silent, may_commit: Ma
         raise
     except Exception as surprise:
         check_session(spark, surprise)
-        raise
+        cure = "report it: nothing of the batch is recorded. Run again; if it comes again, Spark's own log has the whole text"
+        raise Terminal(f"the job failed: {said(surprise)}", cure=cure) from None  # its text may contain row data
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -6,15 +6,15 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
+from sqlite3 import SQLITE_BUSY, SQLITE_LOCKED, OperationalError
 from sqlite3 import Connection as SqliteConnection
-from sqlite3 import OperationalError
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event, insert, select, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 from sqlalchemy.pool import StaticPool
-from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_random
+from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random
 
 from pipelines.errors import ConfigurationError, Finding, FormatTooNew, LedgerUnavailable
 from pipelines.filesystem import close_to_others, modes_in, new_file
@@ -159,14 +159,19 @@ def engine_of(url: URL) -> Engine:
 
 def _on_sqlite_connect(connection: SqliteConnection, _record: object) -> None:
     connection.isolation_level = None  # the driver would begin transactions where it likes
-    # Where two switch a new file at once, SQLite refuses one of them at once instead of letting it wait.
+    # Where two switch a new file at once, SQLite refuses one of them at once instead of letting it wait. Nothing else passes by
+    # itself: a full disk is reported at once.
     Retrying(
-        retry=retry_if_exception_type(OperationalError),
+        retry=retry_if_exception(is_busy),
         stop=stop_after_delay(BUSY_SECONDS),
         wait=wait_random(0, 0.05),
         reraise=True,
     )(connection.execute, "PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")  # a planned window must survive a power cut
+
+
+def is_busy(error: BaseException) -> bool:
+    return isinstance(error, OperationalError) and error.sqlite_errorcode & 0xFF in (SQLITE_BUSY, SQLITE_LOCKED)
 
 
 def _on_sqlite_begin(connection: Connection) -> None:

@@ -22,8 +22,8 @@ from pipelines.job.snapshot import run_snapshot
 from pipelines.records.batch_spec import ColumnChange
 from pipelines.table import Column, OracleType, TableId
 from tests.integration.spark.landing import land
-from tests.integration.spark.redo_rows import committed, of_table
-from tests.integration.spark.specs import ID, batch_spec, snapshot_spec, task, version
+from tests.integration.spark.redo_rows import committed, insert, of_table
+from tests.integration.spark.specs import ID, batch_spec, loaded, snapshot_spec, task, version
 
 pytestmark = pytest.mark.spark
 
@@ -96,8 +96,7 @@ def test_a_table_whose_names_defaults_and_comments_name_variables_has_them_as_th
     source = spark.read.parquet(*read.files).withColumnRenamed("V", SECRET)
     source.write.parquet(str(tmp_path / "source"))
     read = replace(read, files=(str(tmp_path / "source"),), comment=SECRET)
-    (loaded,) = run_snapshot(spark, replace(spec, tables=(read,))).tables
-    assert loaded.error is None
+    assert [one.error for one in run_snapshot(spark, replace(spec, tables=(read,))).tables] == [None]
     name = f'"{SECRET}"."{SECRET}"'
     rows = [
         *committed(0, 20, (1, f"""insert into {name}("ID","{SECRET}") values ('2','{SECRET}');""", "R2")),
@@ -157,3 +156,19 @@ def test_a_session_that_goes_on_substituting_runs_nothing(spark: Any, tmp_path: 
             run_sql(stubborn, f"SELECT {text_literal(SECRET)}")
         with pytest.raises(ConfigurationError, match=r"variable\.substitute is not false"):
             run(stubborn, batch_spec(tmp_path, [land(tmp_path / "w", 10, 100, committed(0, 20))], [task(tmp_path)]))
+
+
+def test_the_error_of_a_commit_that_fails_contains_no_value_of_a_row(
+    spark: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    mine = task(tmp_path)
+    loaded(spark, tmp_path, mine, 5, [{"ID": 1, "V": "1"}])
+    spark.sql(f"ALTER TABLE delta.`{mine.target}` ADD CONSTRAINT whole CHECK (CAST(V AS INT) > 0)").collect()
+    window = land(tmp_path / "w", 10, 100, committed(0, 20, (1, insert(2, "hunter2"))))
+    caplog.set_level("DEBUG", "pipelines")
+
+    (result,) = run_batch(spark, batch_spec(tmp_path, [window], [mine])).tables
+
+    assert result.state == "held"
+    assert "CAST_INVALID_INPUT" in str(result.error)
+    assert "hunter2" not in str(result.error) + caplog.text

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from pyspark.errors import PySparkException
 
-from pipelines.apply.failures import check_session
+from pipelines.apply.delta.schema import parse_type
+from pipelines.apply.failures import check_session, said, unexpected, without_row
 from pipelines.errors import (
     OF_ALL_TABLES,
     ConfigurationError,
@@ -24,6 +25,7 @@ from pipelines.errors import (
 )
 from pipelines.job.job import run
 from pipelines.records.batch_spec import BatchSpec
+from pipelines.table import TableId
 
 SPARK = "org.apache.spark.SparkException"
 TASK = (
@@ -194,3 +196,59 @@ def test_a_session_that_is_lost_outside_of_a_table_ends_the_job_in_the_same_way(
 
     with pytest.raises(SparkLost):
         run(LostSession(), spec)  # type: ignore[arg-type]
+
+
+SAID = {
+    "a cast": (
+        f"{TASK}org.apache.spark.SparkNumberFormatException: [CAST_INVALID_INPUT] The value 'HUNTER2' of the type",
+        "SparkNumberFormatException CAST_INVALID_INPUT",
+    ),
+    "a constraint": (
+        "org.apache.spark.sql.delta.schema.DeltaInvariantViolationException: [DELTA_VIOLATE_CONSTRAINT_WITH_VALUES] CHECK "
+        "constraint whole (a > 0) violated by row with values:\n - a : HUNTER2",
+        "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES",
+    ),
+    "a worker": (
+        f"{PYTHON}pyarrow.lib.ArrowInvalid: Decimal value HUNTER2 does not fit in precision 5",
+        "PythonException PYTHON_EXCEPTION",
+    ),
+    "a number of Java": ('java.lang.NumberFormatException: For input string: "HUNTER2"', "NumberFormatException"),
+    "a path of a partition": (
+        "java.io.IOException: Mkdirs failed to create file:/lake/t/NAME=HUNTER2/part-0.parquet",
+        "Mkdirs failed to create file:/lake/t/NAME=../part-0.parquet",
+    ),
+    "a name": ("org.apache.spark.sql.AnalysisException: [UNRESOLVED_COLUMN] no column V", "[UNRESOLVED_COLUMN] no column V"),
+}
+
+
+@pytest.mark.parametrize(("trace", "shown"), SAID.values(), ids=SAID)
+def test_an_unforeseen_failure_is_named_without_the_values_of_rows(trace: str, shown: str) -> None:
+    text = str(unexpected(TableId("SHOP", "T"), Failed(trace)))
+
+    assert shown in text
+    assert "HUNTER2" not in text
+
+
+def test_an_error_of_our_own_is_named_with_its_place_in_the_code() -> None:
+    try:
+        parse_type("HUNTER2")
+    except KeyError as error:
+        text = said(error)
+
+    assert text.startswith("KeyError; at pipelines/apply/delta/schema.py, line ")
+
+
+@pytest.mark.parametrize(
+    ("message", "text"),
+    [
+        ('[DELTA_EXCEED_CHAR_VARCHAR_LIMIT] Value "HUNTER2" exceeds char/varchar. Failed check: (len <= 3).', "(len <= 3)"),
+        ('[DELTA_EXCEED_CHAR_VARCHAR_LIMIT] Value "HUNTER2', "a value is too long"),
+        (
+            "[DELTA_VIOLATE_CONSTRAINT_WITH_VALUES] CHECK constraint c (a > 0) violated by row with values: - a : HUNTER2",
+            "c (a > 0)",
+        ),
+    ],
+)
+def test_a_table_that_refuses_a_row_is_named_without_its_values(message: str, text: str) -> None:
+    assert text in without_row(message)
+    assert "HUNTER2" not in without_row(message)
