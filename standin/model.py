@@ -136,6 +136,42 @@ class IndexOrganization:
 
 
 @dataclass(slots=True)
+class NumberSequence:
+    """A sequence of numbers. `last` is the last one that was given; `reserved` the first one that is not in a cache."""
+
+    step: int
+    low: int
+    high: int
+    cycle: bool
+    order: bool
+    cache: int
+    start: int
+    last: int | None = None
+    reserved: int | None = None
+
+    def restart(self, start: int) -> None:
+        self.start, self.last, self.reserved = start, None, None
+
+    def following(self) -> int | None:
+        """Return the number after `last`; None at the end of a sequence without CYCLE."""
+        if self.last is None:
+            return self.start
+        found = self.last + self.step
+        if self.low <= found <= self.high:
+            return found
+        return (self.low if self.step > 0 else self.high) if self.cycle else None
+
+    def take(self, number: int) -> int:
+        """Give the number; a cache is filled where it is used up."""
+        wraps = self.last is not None and (number > self.last) != (self.step > 0)
+        used_up = self.reserved is None or wraps or (number >= self.reserved if self.step > 0 else number <= self.reserved)
+        if used_up:
+            self.reserved = number + self.step * max(self.cache, 1)
+        self.last = number
+        return number
+
+
+@dataclass(slots=True)
 class SchemaObject:
     """An object besides tables, indexes and sequences. `target` is what a synonym means, or the table of a trigger."""
 

@@ -10,9 +10,9 @@ from typing import Any
 from standin.engine.database import Database
 from standin.engine.storage import Index, TableStore, Version
 from standin.engine.tables import StoreKey
-from standin.model import DatabaseState
+from standin.model import DatabaseState, NumberSequence
 
-FORMAT = 6
+FORMAT = 7
 _FILE = "database.checkpoint"
 
 
@@ -22,7 +22,7 @@ class Checkpoint:
     scn: int
     state: DatabaseState
     stores: dict[StoreKey, dict[str, Any]]
-    sequences: dict[StoreKey, list[int]]
+    sequences: dict[StoreKey, NumberSequence]
     counters: dict[str, int]
     slots: dict[tuple[int, int, int], int]
 

@@ -23,7 +23,7 @@ from standin.engine.session_state import SessionState
 from standin.engine.tables import StoreKey, Tables
 from standin.engine.transactions import Transactions
 from standin.interface import OraError
-from standin.model import DatabaseState, TableDef
+from standin.model import DatabaseState, NumberSequence, TableDef
 from standin.redo_file import RedoRecord
 
 _FIRST_OBJECT_ID = 73_000
@@ -36,7 +36,7 @@ class Database:
         self.lock = threading.RLock()
         self.changed = threading.Condition(self.lock)
         self.sessions: dict[int, SessionState] = {}
-        self.sequences: dict[StoreKey, list[int]] = {}
+        self.sequences: dict[StoreKey, NumberSequence] = {}
         self.counters = {"object": _FIRST_OBJECT_ID, "constraint": 7000, "session": 100}
         self.archiver = Archiver(state, clock, self.lock, self.changed.notify_all)
         self.archived_logs = ArchivedLogs(state, clock, directory)

@@ -46,6 +46,7 @@ STATEMENTS: dict[tuple[str, ...], Statement] = {
     ("CREATE", "TYPE"): user_types.create_type,
     ("DROP", "TABLE"): ddl_tables.drop_table,
     ("DROP", "INDEX"): ddl_indexes.drop_index,
+    ("ALTER", "SEQUENCE"): ddl_sequences.alter_sequence,
     ("DROP", "SEQUENCE"): ddl_sequences.drop_sequence,
     ("DROP", "USER"): accounts.drop_user,
     ("DROP", "MATERIALIZED", "VIEW"): materialized_views.drop_materialized_view,

@@ -18,13 +18,13 @@ from standin.engine.ddl_columns import (
     rename_guard,
     set_unused,
 )
-from standin.engine.ddl_constraints import add_constraint, drop_constraint, set_state
+from standin.engine.ddl_constraints import add_constraint, drop_constraint, keys_first, set_state
 from standin.engine.ddl_logging import add_logging, drop_logging
 from standin.engine.ddl_maintenance import maintain
 from standin.engine.ddl_partitions import change_partition
 from standin.engine.ddl_redo import lock_exclusively, write_ddl
 from standin.engine.ddl_tables import rename_to
-from standin.engine.definitions import ColumnClause, column_clause, starts_constraint, table_constraint
+from standin.engine.definitions import ColumnClause, ConstraintClause, column_clause, starts_constraint, table_constraint
 from standin.engine.names import table_named
 from standin.engine.privileges import require_on
 from standin.engine.session import EngineSession
@@ -226,19 +226,23 @@ def _add(session: EngineSession, store: TableStore, cursor: Cursor, filled: list
         return False
     cursor.accept("COLUMN")
 
+    constraints = list[ConstraintClause]()
+
     def one() -> ColumnClause | None:
         if starts_constraint(cursor):
-            add_constraint(session, store, table_constraint(cursor))
+            constraints.append(table_constraint(cursor))
             return None
         clause = column_clause(cursor)
         column = add_column(session, store, clause)
         if column is not None:
             filled.append(column)
-        for constraint in clause.constraints:
-            add_constraint(session, store, constraint)
+        constraints.extend(clause.constraints)
         return clause
 
-    return any(clause is not None for clause in _list_of(cursor, one))
+    found = [clause is not None for clause in _list_of(cursor, one)]
+    for constraint in keys_first(constraints):
+        add_constraint(session, store, constraint)
+    return any(found)
 
 
 def _drop(session: EngineSession, store: TableStore, cursor: Cursor) -> bool:

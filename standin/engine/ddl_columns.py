@@ -82,7 +82,8 @@ def append_statistics(session: EngineSession, store: TableStore, name: str) -> N
 
 def differs_by_row(clause: ColumnClause) -> bool:
     """Return whether each row gets a value of its own."""
-    return clause.identity is not None or (clause.default is not None and ".NEXTVAL" in clause.default.upper())
+    default = (clause.default or "").upper()
+    return clause.identity is not None or ".NEXTVAL" in default or "SYS_GUID" in default
 
 
 def fill_rows(session: EngineSession, store: TableStore, column: TableColumn) -> None:

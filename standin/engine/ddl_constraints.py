@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from standin.engine.ddl_indexes import add_index, create_index, require_free_name
 from standin.engine.definitions import ConstraintClause, constraint_state
 from standin.engine.names import table_named
@@ -44,6 +46,11 @@ def add_constraint(session: EngineSession, store: TableStore, clause: Constraint
             table.constraints.remove(constraint)
             raise
     session.database.tables.refresh(store)
+
+
+def keys_first(clauses: Iterable[ConstraintClause]) -> list[ConstraintClause]:
+    """Return a statement's constraints with the foreign keys last: one may refer to a key that the statement names later."""
+    return sorted(clauses, key=lambda clause: clause.kind == "R")
 
 
 def _enforce(session: EngineSession, store: TableStore, constraint: Constraint, clause: ConstraintClause) -> None:

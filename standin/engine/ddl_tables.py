@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from standin.engine.datatypes import type_of_info
 from standin.engine.ddl_columns import archive_state, column_of, period, period_column, with_virtual
-from standin.engine.ddl_constraints import add_constraint
+from standin.engine.ddl_constraints import add_constraint, keys_first
 from standin.engine.ddl_logging import add_log_groups, log_groups
 from standin.engine.ddl_objects import drop_triggers
 from standin.engine.ddl_redo import INTERNAL_DDL, lock_exclusively, write_ddl
@@ -71,7 +71,7 @@ def create_table(session: EngineSession, cursor: Cursor) -> None:
     store.pad = (None,) * len(table.columns)
     database.tables.add(store)
     try:
-        for clause in clauses:
+        for clause in keys_first(clauses):
             add_constraint(session, store, clause)
         add_log_groups(table, logging)
         if found.partitioning is not None:

@@ -131,10 +131,19 @@ def _using_index(cursor: Cursor, clause: ConstraintClause) -> None:
     if cursor.is_next("("):
         clause.index_text = cursor.parenthesised()
         return
-    skip_storage(cursor)
+    _skip_index_options(cursor)
     if cursor.next.kind in ("word", "quoted") and cursor.next.value not in CONSTRAINT_WORDS:
         clause.index = cursor.qualified()[1]
+    _skip_index_options(cursor)
+
+
+def _skip_index_options(cursor: Cursor) -> None:
+    """Skip storage and LOCAL or GLOBAL, which change nothing that is modelled."""
     skip_storage(cursor)
+    while cursor.accept("LOCAL") or cursor.accept("GLOBAL") or cursor.accept("REVERSE") or cursor.accept("ONLINE"):
+        if cursor.is_next("("):
+            cursor.parenthesised()
+        skip_storage(cursor)
 
 
 def data_type(cursor: Cursor) -> SqlType:

@@ -16,6 +16,7 @@ from datetime import datetime, timedelta
 from decimal import ROUND_DOWN, ROUND_FLOOR, ROUND_HALF_UP, Decimal
 from functools import partial
 from typing import Any
+from uuid import uuid4
 
 from standin.engine import datatypes
 from standin.engine.dates import parser_of, zoned_parser_of
@@ -323,6 +324,7 @@ FUNCTIONS: dict[str, Function] = {
     "LEAST": Function(_extreme(min), FIRST_ARGUMENT),
     "ADD_MONTHS": Function(_add_months, datatypes.DATE),
     "LAST_DAY": Function(lambda frame, v: v.replace(day=calendar.monthrange(v.year, v.month)[1]), datatypes.DATE),
+    "SYS_GUID": Function(lambda frame: uuid4().bytes, replace(datatypes.RAW, size=16)),
     "HEXTORAW": Function(lambda frame, v: bytes.fromhex(v), datatypes.RAW),
     "ROWIDTOCHAR": Function(lambda frame, v: v, datatypes.text_info(18)),
     "RAWTOHEX": Function(lambda frame, v: v.hex().upper(), _TEXT),

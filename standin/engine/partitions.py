@@ -23,6 +23,9 @@ from standin.model import Partition, Partitioning, SqlType
 
 _ABOVE_ALL = object()  # MAXVALUE
 _OTHERS = "DEFAULT"
+MOST_PARTITIONS = 1048575
+SECONDS = {"DAY": 86400, "HOUR": 3600, "MINUTE": 60, "SECOND": 1}
+_DAYS = {**{unit: seconds / 86400 for unit, seconds in SECONDS.items()}, "MONTH": 31, "YEAR": 366}  # at most
 
 
 def partition_of(session: EngineSession, store: TableStore, values: Row) -> Partition | None:
@@ -178,18 +181,33 @@ def numbered(session: EngineSession, partition: Partition, how: Partitioning) ->
 def _next_limit(last: Any, value: Any, interval: str) -> Any:
     """Return the lowest bound above `value`, at a whole number of intervals from `last`."""
     call = parse_as_written(f"select {interval} from dual").expressions[0]
-    name = call.name.upper() if isinstance(call, exp.Anonymous) else ""
-    if not name:
+    if isinstance(call, exp.Interval):
+        count, unit = Decimal(call.this.name), call.unit.name.upper()
+    elif isinstance(call, exp.Anonymous):
+        count, unit = Decimal(call.expressions[0].name), call.expressions[1].name.upper()
+    else:
         step = Decimal(interval)
-        times = (Decimal(value) - Decimal(last)) // step + 1
-        found = Decimal(last) + max(times, Decimal(1)) * step
+        times = max((Decimal(value) - Decimal(last)) // step + 1, Decimal(1))
+        _require_position(times)
+        found = Decimal(last) + times * step
         return int(found) if found == found.to_integral_value() else found
-    count, unit = Decimal(call.expressions[0].name), call.expressions[1].name.upper()
-    limit, steps = last, 0
+    if unit in SECONDS:
+        width = float(count) * SECONDS[unit]
+        _require_position((value - last).total_seconds() / width)
+    limit, steps = last, max(0, int((value - last).days / (float(count) * _DAYS[unit])) - 2)
     while limit <= value:
         steps += 1
-        limit = _later(last, unit, count * steps)
+        try:
+            limit = _later(last, unit, count * steps)
+        except (ValueError, OverflowError):  # the bound would be in the year 10000
+            raise OraError(1841, "(full) year must be between -4713 and +9999, and not be 0") from None
     return limit
+
+
+def _require_position(intervals: Decimal | float) -> None:
+    """Partitions are counted from the first one, whether or not those between exist."""
+    if intervals > MOST_PARTITIONS:
+        raise OraError(14300, "partitioning key maps to a partition outside maximum permitted number of partitions")
 
 
 def _later(moment: datetime, unit: str, count: Decimal) -> datetime:
@@ -197,8 +215,7 @@ def _later(moment: datetime, unit: str, count: Decimal) -> datetime:
         months = moment.month - 1 + int(count) * (12 if unit == "YEAR" else 1)
         year, month = moment.year + months // 12, months % 12 + 1
         return moment.replace(year=year, month=month, day=min(moment.day, monthrange(year, month)[1]))
-    seconds = {"DAY": 86400, "HOUR": 3600, "MINUTE": 60, "SECOND": 1}[unit]
-    return moment + timedelta(seconds=float(count * seconds))
+    return moment + timedelta(seconds=float(count * SECONDS[unit]))
 
 
 def _literal(value: Any) -> str:

@@ -81,8 +81,11 @@ class EngineSession(SessionState, ABC):
         if sequence is None:
             raise OraError(2289, "sequence does not exist")
         if step:
-            sequence[0] += sequence[1]
-            self._sequence_values[key] = sequence[0]
+            following = sequence.following()
+            if following is None:
+                end = "exceeds MAXVALUE" if sequence.step > 0 else "goes below MINVALUE"
+                raise OraError(8004, f"sequence {name}.NEXTVAL {end} and cannot be instantiated")
+            self._sequence_values[key] = sequence.take(following)
         elif key not in self._sequence_values:
             raise OraError(8002, f"sequence {name}.CURRVAL is not yet defined in this session")
         return self._sequence_values[key]

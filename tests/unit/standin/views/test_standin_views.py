@@ -23,6 +23,7 @@ from standin.model import (
     DatabaseIncarnation,
     DatabaseState,
     LogGroup,
+    NumberSequence,
     OnlineLog,
     OpenTransaction,
     PdbIdentity,
@@ -89,6 +90,7 @@ def select(view, *columns, user="C##ALL", container=1, state=None):
         state=state, lock=nullcontext(), clock=Clock(123), tables=SimpleNamespace(stores=stores), options=DatabaseOptions()
     )
     database.archiver = Archiver(state, database.clock, database.lock, lambda: None)
+    database.sequences = {(PDB, "SHOP", "IDS"): NumberSequence(1, 1, 99, cycle=False, order=False, cache=20, start=1)}
     database.redo = RedoWriter(state, database.clock, database.archiver)
     database.archived_logs = ArchivedLogs(state, database.clock, Path())
     session = SimpleNamespace(
