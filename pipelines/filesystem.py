@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import sys
@@ -83,6 +84,15 @@ def modes_under(root: str) -> Modes:
     return PRIVATE
 
 
+def set_mode(path: str | int, mode: int) -> None:
+    """Set the mode of a path or an open file, whatever this process's umask is. A mount that has no modes keeps its own rule."""
+    try:
+        os.chmod(path, mode)
+    except OSError as error:
+        if error.errno not in (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EINVAL):
+            raise
+
+
 def make_folders(folder: str, root: str, modes: Modes) -> None:
     """Make a folder and those above it that do not exist; up to the root with the modes, above it as this process makes all."""
     if len(folder) < len(root):
@@ -97,7 +107,7 @@ def make_folders(folder: str, root: str, modes: Modes) -> None:
         if not os.path.isdir(folder):
             raise
     else:
-        os.chmod(folder, modes.folder)  # whatever this process's umask is
+        set_mode(folder, modes.folder)
 
 
 def close_to_others(path: str) -> None:
@@ -107,7 +117,7 @@ def close_to_others(path: str) -> None:
     mode = stat.S_IMODE(found.st_mode)
     wanted = mode & (modes.folder if stat.S_ISDIR(found.st_mode) else modes.file)
     if found.st_uid == os.geteuid() and wanted != mode:
-        os.chmod(path, wanted)
+        set_mode(path, wanted)
 
 
 def new_file(modes: Modes) -> Any:
@@ -115,7 +125,7 @@ def new_file(modes: Modes) -> Any:
 
     def opener(path: str, flags: int) -> int:
         descriptor = os.open(path, flags, modes.file)
-        os.fchmod(descriptor, modes.file)  # whatever this process's umask is
+        set_mode(descriptor, modes.file)
         return descriptor
 
     return opener

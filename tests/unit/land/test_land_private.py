@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Iterator
@@ -92,3 +93,14 @@ def test_the_ledger_is_its_owners_alone_also_that_of_an_older_release(tmp_path):
         open_ledger(f"sqlite:///{file}", "shop").close()
         assert mode(file) == 0o600
         file.chmod(0o644)
+
+
+def test_a_mount_that_has_no_modes_keeps_its_own_rule(tmp_path, monkeypatch):
+    def refuse(path: object, mode: int) -> None:
+        raise OSError(errno.EPERM, "no modes here")
+
+    monkeypatch.setattr(os, "chmod", refuse)
+    files = Files(str(tmp_path / "shop"))
+
+    assert files.create("a/spec.json", b"{}")
+    assert files.read("a/spec.json") == b"{}"
