@@ -85,7 +85,7 @@ def modes_under(root: str) -> Modes:
 
 
 def set_mode(path: str | int, mode: int) -> None:
-    """Set the mode of a path or an open file, whatever this process's umask is. A mount that has no modes keeps its own rule."""
+    """Set the mode of a path or an open file, whatever the umask is. A mount that has no modes keeps its own rule."""
     try:
         os.chmod(path, mode)
     except OSError as error:

@@ -69,6 +69,33 @@ def test_every_table_equals_the_source_after_windows_over_two_redo_threads(shop:
     assert verified == compare_with_source(pipeline, shop.params)  # so the other tests need no Spark to compare
 
 
+def test_names_and_defaults_of_the_source_that_name_variables_read_none_of_this_machine(shop: Shop, spark: Any) -> None:
+    secret = spark._jvm.java.lang.System.getenv("PATH")
+    name, text = '"${env:PATH}"', "v ${env:PATH} ${user} `\\"
+    shop.run_sql(
+        f"CREATE TABLE {name} (id NUMBER(9) PRIMARY KEY, {name} VARCHAR2(40))",
+        f"ALTER TABLE {name} ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
+        f"COMMENT ON TABLE {name} IS '{text}'",
+        f"INSERT INTO {name} VALUES (1, '{text}')",
+    )
+    pipeline = shop.pipeline(tables=[f"SHOP.{name}"])
+    steps.take_snapshot(pipeline, source=shop.params, spark=spark)
+    shop.run_sql(
+        f"ALTER TABLE {name} ADD (added VARCHAR2(40) DEFAULT '{text}')",
+        f"COMMENT ON COLUMN {name}.{name} IS '{text}'",
+        f"INSERT INTO {name} (id) VALUES (2)",
+        f'ALTER TABLE {name} RENAME COLUMN added TO "${{spark:spark.master}}"',
+        f"UPDATE {name} SET {name} = 'new' WHERE id = 1",
+    )
+    caught_up(shop, pipeline, spark)
+
+    assert differences(shop, pipeline) == {}
+    target = pipeline.target(TableId("SHOP", "${env:PATH}"))
+    assert {tuple(row.values())[1:3] for row in delta_rows(target)} == {("new", text), (None, text)}
+    written = [path for path in shop.folder.rglob("*") if path.is_file() and path.suffix != ".parquet"]
+    assert [path for path in written if secret.encode() in path.read_bytes()] == []
+
+
 def test_verify_compares_the_delta_version_of_its_scn_while_batches_are_applied(shop: Shop, spark: Any) -> None:
     pipeline = parts_pipeline(shop)
     shop.run_sql(*(f"INSERT INTO parts (id, place, quantity) VALUES ({n}, 'W1', {n})" for n in (1, 2, 3, 4)))
