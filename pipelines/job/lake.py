@@ -19,7 +19,10 @@ PROBE, PROBE_BYTES = "_redolake/write-test-", 16 << 10
 
 
 class LakeFiles(Files):
-    """Files of the lake: what its file system raises is the lake's trouble."""
+    """Files of the lake, which its readers may read: what its file system raises is the lake's trouble."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url, public=True)
 
     def _explained(self, error: BaseException, relative: str) -> RedolakeError:
         path = self.shown(relative)

@@ -115,3 +115,14 @@ def test_a_lake_that_cannot_be_written_is_an_error_of_the_lake(tmp_path: Path) -
 
     with pytest.raises(LakeRefused, match="File exists"):
         LakeFiles(str(Path(where.lake, where.mark))).create("x", b"")
+
+
+def test_a_lake_that_is_marked_stays_open_to_its_readers(tmp_path: Path) -> None:
+    where = place(tmp_path)
+    Path(where.lake).chmod(0o755)
+
+    check_lake(where)
+    check_usable(where)
+
+    assert [path.stat().st_mode & 0o044 for path in (Path(where.lake), Path(where.lake, where.mark))] == [0o044, 0o044]
+    assert Path(where.landing).stat().st_mode & 0o777 == 0o700
