@@ -66,7 +66,7 @@ class DatabaseOptions:
     quotes: str = "doubled"
     # A TIMESTAMP or INTERVAL that is stored without a fraction, where the mask has FF9: zeros, the point alone, or none
     whole_seconds: str = "zeros"
-    interval_digits: str = "longest"  # those of days and years in SQL_REDO: 5 and 4, or as the column has declared
+    interval_digits: str = "declared"  # those of days and years in SQL_REDO: as published of 19c and 23ai; or longest, 5 and 4
     local_zone_call: str = "TO_TIMESTAMP_TZ"  # what SQL_REDO calls for a TIMESTAMP WITH LOCAL TIME ZONE; peers know _ITZ too
     national_text: str = "plain"  # NVARCHAR2 of ASCII characters alone: a literal; or unistr, as other national text
     urowids: str = "text"  # the value of a UROWID column in SQL_REDO: unsupported is `Unsupported Type`

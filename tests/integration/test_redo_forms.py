@@ -71,12 +71,16 @@ def caught_up(shop: Shop, pipeline: Any, spark: Any = "no Spark", tables: int = 
 
 # Each reading of what is not known, or differs by release, in how LogMiner writes values and statements.
 READINGS: dict[str, dict[str, Any]] = {
-    "a timestamp without a fraction has nine zeros": {"whole_seconds": "zeros", "national_text": "unistr"},
+    "a timestamp without a fraction has nine zeros": {
+        "whole_seconds": "zeros",
+        "interval_digits": "longest",
+        "national_text": "unistr",
+    },
     "it has the point alone": {
         "whole_seconds": "point",
-        "interval_digits": "declared",
         "local_zone_call": "TO_TIMESTAMP_ITZ",
         "null_updates": "all",
+        "young_columns": "null",
     },
     "it has neither": {
         "whole_seconds": "none",

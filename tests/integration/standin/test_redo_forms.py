@@ -347,7 +347,6 @@ def test_a_slot_is_reused_with_a_higher_sequence_and_containers_can_share_an_xid
 # What others have published from real databases, mostly 26ai.
 PUBLISHED = {
     "whole_seconds": "point",
-    "interval_digits": "declared",
     "urowids": "unsupported",
     "null_updates": "all",
     "young_columns": "null",
