@@ -76,6 +76,7 @@ def test_rows_that_logminer_does_not_show_are_read_again_where_they_have_a_rowid
     assert (proposed(flag).rereads_rows, proposed(flag).refused) == (True, ())
     assert (proposed(flag, photo).rereads_rows, proposed(flag, photo).exclude) == (True, ("PHOTO",))
     assert "as UNSUPPORTED" in proposed(flag, iot=True, parts=(Part(5),)).refused[0]
+    assert proposed(column("PLACE", OracleType("UROWID"), 4)).rereads_rows
 
 
 def test_a_table_whose_names_the_lake_cannot_hold_is_left_out_with_the_reason() -> None:
