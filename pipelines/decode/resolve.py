@@ -22,10 +22,10 @@ _COL_N = re.compile(r"COL ([0-9]+)")
 
 
 class GuardState(IntEnum):
-    """What SET says of the guard column."""
+    """What an UPDATE says of the guard column."""
 
     ABSENT = 0
-    SAME = 1  # as in WHERE: no column behind it was set
+    SAME = 1  # as before: no column behind it was set for the first time
     CHANGED = 2
 
 
@@ -33,7 +33,7 @@ class GuardState(IntEnum):
 class ResolvedRedo:
     """`kind` is UNKNOWN for rows with an error and for undo rows. The assignments are those of the version's columns, in
     the order of columns; their `name` is twice the column's index in the version, plus 1 for internal bytes. `doubled` and
-    `single_rows` are those of ParsedRedo. `guards` is what SET says of the guard column."""
+    `single_rows` are those of ParsedRedo. `guards` is what an UPDATE says of the guard column."""
 
     kind: Ints
     errors: dict[int, str]
@@ -85,7 +85,7 @@ def resolve(batch: pa.RecordBatch, version: TableVersion, names: Mapping[str, in
 
 
 def guards_of(parsed: ParsedRedo, version: TableVersion) -> Ints:
-    """Return per row what SET says of the guard. NULL is never new: an UPDATE of a column behind the guard sets a bit in it."""
+    """Return per row what an UPDATE says of the guard. NULL is never new: the first UPDATE of a column behind it sets a bit."""
     rows, given = len(parsed.kind), parsed.assignments
     guard = next((column for column in version.ignored if column.kind == "guard"), None)
     if guard is None or not parsed.names:
@@ -101,10 +101,10 @@ def guards_of(parsed: ParsedRedo, version: TableVersion) -> Ints:
 
     (after, new), (before, old) = values_in(Clause.SET), values_in(Clause.WHERE)
     is_equal: Bools = pc.equal(new, old).fill_null(False).to_numpy(zero_copy_only=False)
-    is_same = (after == IGNORED) | is_equal
-    is_known = is_same | (before != UNKNOWN)
-    state = np.where(is_same, GuardState.SAME, np.where(is_known, GuardState.CHANGED, GuardState.ABSENT))
-    found: Ints = np.where(after == UNKNOWN, GuardState.ABSENT, state).astype(np.int32)
+    is_shown = before != UNKNOWN
+    is_same = (after == IGNORED) | is_equal | (is_shown & (after == UNKNOWN))
+    changed = np.where(is_shown & (after != UNKNOWN), GuardState.CHANGED, GuardState.ABSENT)
+    found: Ints = np.where(is_same, GuardState.SAME, changed).astype(np.int32)
     return found
 
 

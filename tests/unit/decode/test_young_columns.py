@@ -52,6 +52,7 @@ CASES: dict[str, tuple[dict[str, str], str, list[int]]] = {
     "a column that cannot be NULL": (
         {**NOTHING, "SYS_NC00003$": "NULL", "RANK": "NULL"}, WHERE + SAME + ' and "SCORE" IS NULL and "RANK" IS NULL', [11, 12],
     ),
+    "the guard is in WHERE alone, and has not changed": ({**NOTHING, "SCORE": "NULL"}, WHERE + SAME + YOUNG, [11, 12]),
     "an UPDATE of the column alone": ({"SCORE": "NULL"}, WHERE + SAME + YOUNG, [13]),
 }  # fmt: skip
 DECODERS = {"plain": decode_changes, "compiled": decode_compiled}
@@ -77,10 +78,10 @@ def test_set_names_a_young_column_only_where_the_guard_says_that_it_was_set(
 @pytest.mark.parametrize(
     ("sets", "where"),
     [
-        ({**NOTHING, "SCORE": "NULL"}, WHERE + SAME + YOUNG),
+        ({**NOTHING, "SCORE": "NULL"}, """"ID" = '1' and "NAME" IS NULL and "SCORE" IS NULL"""),
         ({**NOTHING, "SYS_NC00003$": BITS, "SCORE": "NULL"}, """"ID" = '1' and "NAME" IS NULL"""),
     ],
-    ids=["no guard in SET", "no guard in WHERE"],
+    ids=["no guard at all", "no guard in WHERE"],
 )
 def test_without_the_guard_null_is_not_guessed(decoder: str, sets: dict[str, str], where: str) -> None:
     row = decoded(decoder, sets, where)
