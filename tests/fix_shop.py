@@ -96,7 +96,8 @@ class Shop:
 @contextmanager
 def open_shop(folder: Path, logging: str = "ALL", **options: Any) -> Iterator[Shop]:
     """Start a stand-in with two redo threads, small logs and the shop's empty tables, with that supplemental logging."""
-    with standin(threads=2, log_bytes=64 * 1024, archive_lag_target=0, **options) as oracle:
+    options.setdefault("threads", 2)
+    with standin(log_bytes=64 * 1024, archive_lag_target=0, **options) as oracle:
         with oracle.connect("SHOP") as connection:
             create_shop(connection, logging)
         yield Shop(oracle, folder)

@@ -38,6 +38,10 @@ _BOUND = (exp.Placeholder, exp.CurrentTimestamp, exp.Systimestamp, exp.CurrentDa
 _FEW_ROWS, _KEPT_RESULTS = 200, 1000
 # Equal values of these types are shown alike; with time zones that is not so.
 _ONE_TEXT = frozenset({NoneType, str, int, Decimal, bytes, datetime})
+_UNITS = {  # of TRUNC of a date
+    "DD": "day", "DDD": "day", "J": "day", "MM": "month", "MON": "month", "MONTH": "month", "YYYY": "year", "YEAR": "year",
+    "YY": "year", "Q": "quarter", "HH": "hour", "HH24": "hour", "MI": "minute",
+}  # fmt: skip
 _MARK = re.compile(r"redolake_bind_(\d+)_")
 _MACROS = (
     "CREATE MACRO ora_text(x) AS CASE WHEN contains(CAST(x AS VARCHAR), '.') AND typeof(x) LIKE 'DECIMAL%' "
@@ -347,6 +351,11 @@ def _translated(node: exp.Expression) -> exp.Expression:
         return exp.Anonymous(this="ora_text", expressions=[node.this])
     if isinstance(node, exp.ToNumber) and node.args.get("format") is None:
         return exp.Cast(this=node.this, to=exp.DataType.build("DECIMAL(38,10)", dialect="duckdb"))
+    if isinstance(node, exp.DateTrunc):
+        unit = _UNITS.get(node.args["unit"].name.upper())
+        if unit is None:
+            raise OraError(3001, f"unimplemented feature: TRUNC to {node.args['unit'].name} here")
+        return exp.Anonymous(this="date_trunc", expressions=[exp.Literal.string(unit), node.this])
     if isinstance(node, exp.Column) and identifier(node.this) == "ROWNUM":
         return exp.Anonymous(this="row_number() over", expressions=[])
     return node

@@ -59,7 +59,8 @@ class Dialect:
     """The differences between drivers.
 
     Oracle's JDBC driver sends texts without a length byte if it has sent the length before. It expects a signed
-    variable-length scale and the cursor id in return parameters, and it fetches in a separate call.
+    variable-length scale and the cursor id in return parameters. It fetches in a separate call, or, when it runs a cursor
+    again, as many rows as it names in the place of the iterations.
     """
 
     is_jdbc: bool = False
@@ -97,6 +98,8 @@ def read_execute(reader: Reader, dialect: Dialect) -> ExecuteHead:
     reader.skip_fields("ub" + "bubub" + "bu")  # the last two since 12.2
     sql = dialect.text(reader, sql_length) if has_sql else None
     al8i4 = [reader.ub() for _ in range(13)]
+    if dialect.is_jdbc and not prefetch and Option.FETCH in options:  # the cursor is run again, with larger binds
+        prefetch = al8i4[1]
     return ExecuteHead(
         options=options,
         cursor=cursor,

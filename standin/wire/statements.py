@@ -149,7 +149,7 @@ class Statements:
         cursor.columns = answer.columns
         cursor.result = Result(self._encoded(cursor, answer))
         reply = Reply(cursor=cursor.id)
-        if run.options & Option.FETCH and run.prefetch and not cursor.awaits_defines:
+        if run.options & Option.FETCH and run.prefetch and (self._dialect.is_jdbc or not cursor.awaits_defines):
             reply = self._fetched(cursor, run.prefetch)
         front = [self._describe(cursor)] if run.describe or changed else []
         reply.parts = [*front, *reply.parts]

@@ -327,3 +327,11 @@ def test_timestamp_to_scn_returns_an_scn_of_that_time(shop):
     ((shown,),) = run(shop, "SELECT SCN_TO_TIMESTAMP(:1) FROM dual", scn)
     assert shown <= now.replace(tzinfo=None)
     assert error_code(shop, "SELECT TIMESTAMP_TO_SCN(SYSTIMESTAMP + 1) FROM dual") == 8180
+
+
+def test_a_date_is_cut_to_its_day_in_a_join_too(shop):
+    run(shop, "CREATE TABLE u (day DATE)")
+    run(shop, "INSERT INTO u VALUES (SYSDATE)")
+
+    assert run(shop, "SELECT COUNT(1) FROM u a, u b WHERE a.day >= TRUNC(SYSDATE) AND b.day >= TRUNC(SYSDATE, 'MM')") == [(1,)]
+    assert run(shop, "SELECT COUNT(1) FROM u a, u b WHERE a.day < TRUNC(SYSDATE)") == [(0,)]
