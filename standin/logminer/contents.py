@@ -15,10 +15,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from standin.interface import OraError
+from standin.logminer.committed import COMMIT_AT, COMMIT_SCN, NUMBER, START_AT, committed
 from standin.logminer.dictionary import MISMATCH
 from standin.logminer.logs import read_log
 from standin.logminer.merge import merged
 from standin.logminer.mining import MiningRange, MissingLogs, by_thread, missing_logs
+from standin.logminer.options import StartOption
 from standin.logminer.rows import MISSING_SCN, USER_DDL, RedoRows, Rendering
 from standin.logminer.statements import TableText
 from standin.model import ROOT
@@ -67,6 +69,7 @@ OPERATIONS = {
 }
 UNKNOWN_SQN = 2**32 - 1
 UNKNOWN_SCN = 2**64 - 1
+_INT = pa.int64()
 _NO_ROW_ID = "AAAAAAAAAAAAAAAAAA"
 _XID = np.dtype([("usn", "<u2"), ("slt", "<u2"), ("sqn", "<u4")])  # packed as on a little-endian host
 
@@ -87,8 +90,8 @@ def read_contents(
 ) -> Iterator[pa.RecordBatch]:
     """Yield the rows of the range in redo order, with the wanted columns (all columns if `wanted` is empty)."""
     names = [c.name for c in COLUMNS if not wanted or c.name in wanted]
-    for batch in merged(_thread_streams(mined)):
-        kept = batch.filter(_in_range(batch, mined, container.only_container))
+    streams = (batch.filter(_in_range(batch, mined, container.only_container)) for batch in merged(_thread_streams(mined)))
+    for kept in committed(streams) if StartOption.COMMITTED_DATA_ONLY in mined.options else streams:
         if kept.num_rows == 0:
             continue
         _require_open(kept, container)
@@ -220,6 +223,17 @@ def _recorded(name: str, kind: pa.DataType | None = None) -> Callable[[RedoRows]
     return lambda rows: rows.column(name) if kind is None else rows.column(name).cast(kind)
 
 
+def _sequence(rows: RedoRows) -> pa.Array:
+    """Return the record's number in its transaction where only committed ones are mined, else 1."""
+    return rows.column(NUMBER) if NUMBER in rows.batch.schema.names else rows.mapped(_INT, [1] * rows.batch.num_rows)
+
+
+def _of_commit(name: str) -> Callable[[RedoRows], pa.Array]:
+    """Return the producer of a column that is NULL unless only committed transactions are mined."""
+    kind = pa.int64() if name == COMMIT_SCN else pa.timestamp("s")
+    return lambda rows: rows.column(name) if name in rows.batch.schema.names else pa.nulls(rows.num_rows, kind)
+
+
 _LOB_WRITES = frozenset({Op.LOB_WRITE, Op.LOB_TRIM, Op.LOB_ERASE})
 _XML_WRITES = frozenset({Op.XML_BEGIN, Op.XML_WRITE})
 _STATUS_2 = frozenset({Op.UNSUPPORTED, *_LOB_WRITES, *_XML_WRITES, Op.LONG_BEGIN, Op.LONG_WRITE})
@@ -228,10 +242,12 @@ _XML_NOT_EXECUTABLE = "XML sql_redo not re-executable"
 _XML_AS_TEXT = "XML sql_redo needs assembly"
 _TRANSACTION_OPS = frozenset({Op.START, Op.COMMIT, Op.ROLLBACK})
 _FROM_START = frozenset({"START_SCN", "USERNAME"})
-_INT = pa.int64()
 _PRODUCERS: dict[str, Callable[[RedoRows], pa.Array]] = {
     "SCN": _recorded("scn"),
     "START_SCN": _start_scn,
+    "COMMIT_SCN": _of_commit(COMMIT_SCN),
+    "COMMIT_TIMESTAMP": _of_commit(COMMIT_AT),
+    "START_TIMESTAMP": _of_commit(START_AT),
     "TIMESTAMP": _recorded("at"),
     "XIDUSN": _recorded("usn", _INT),
     "XIDSLT": _recorded("slt", _INT),
@@ -253,7 +269,7 @@ _PRODUCERS: dict[str, Callable[[RedoRows], pa.Array]] = {
     "ROW_ID": _row_id,
     "USERNAME": _username,
     "THREAD#": _recorded("thread", _INT),
-    "SEQUENCE#": lambda rows: rows.mapped(_INT, [1] * rows.batch.num_rows),
+    "SEQUENCE#": _sequence,
     "RBASQN": _recorded("sequence"),
     "RBABLK": _recorded("block"),
     "RBABYTE": _recorded("offset", _INT),

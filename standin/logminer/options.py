@@ -26,7 +26,7 @@ class StartOption(IntFlag):
 CONSTANTS: dict[str, int] = {"NEW": NEW, "REMOVEFILE": REMOVEFILE, "ADDFILE": ADDFILE} | {
     option.name: int(option) for option in StartOption if option.name is not None
 }
-_NOT_MODELLED = (StartOption.COMMITTED_DATA_ONLY, StartOption.SKIP_CORRUPTION, StartOption.PRINT_PRETTY_SQL)
+_NOT_MODELLED = (StartOption.SKIP_CORRUPTION, StartOption.PRINT_PRETTY_SQL)
 _ALL = StartOption(sum(StartOption))
 
 

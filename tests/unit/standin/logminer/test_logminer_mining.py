@@ -250,7 +250,7 @@ WRONG_CALLS = {
     "tracking with the online catalog": (1298, lambda w: (w.add(w.log(1, 10, 20)), w.start(options=16 + 8))),
     "no dictionary in the redo": (1371, lambda w: (w.add(w.log(1, 10, 20)), w.start(options=32))),
     "unknown options": (1283, lambda w: (w.add(w.log(1, 10, 20)), w.start(options=128))),
-    "committed data only": (3001, lambda w: (w.add(w.log(1, 10, 20)), w.start(options=16 + 2))),
+    "corrupt blocks skipped": (3001, lambda w: (w.add(w.log(1, 10, 20)), w.start(options=16 + 4))),
 }
 
 
