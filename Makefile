@@ -12,7 +12,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo stop test test-fast test-oldest soak bench bench-full check clean
+.PHONY: help setup demo stop test test-fast test-oldest witness soak bench bench-full check clean
 
 help: ## List these commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -e 's/:.*## /\t/' | while IFS="$$(printf '\t')" read -r name text; do \
@@ -65,11 +65,14 @@ test: $(STAMP) ## Run all tests (ARGS="-n 0 -k name" for some of them in one pro
 	@$(PYTEST) $(ARGS)
 
 test-fast: $(STAMP) ## Run the first check: no Spark, no Airflow, no whole pipelines (below 3 minutes)
-	@$(PYTEST) -m "not spark and not airflow and not slow" $(ARGS)
+	@$(PYTEST) -m "not spark and not airflow and not slow and not witness" $(ARGS)
 
 OLDEST = .venv-oldest
 test-oldest: ## Run that check with the oldest packages that pyproject.toml allows, in an environment of its own
 	@$(MAKE) test-fast VENV=$(OLDEST) VERSIONS="--resolution lowest-direct"
+
+witness: $(STAMP) ## Run an unmodified Debezium on the stand-in, and compare it with the source and with Redolake (needs Maven; 5 minutes)
+	@$(BIN)/python -m pytest -n 0 -m "witness or not witness" tests/witness $(ARGS)
 
 HUNTS = tests/e2e/test_kills_everywhere.py tests/e2e/test_compose_services.py tests/integration/test_histories.py tests/integration/test_table_lives.py \
 	tests/integration/test_objects_from_redo.py tests/integration/test_pipeline.py tests/integration/spark/test_assembled_histories.py \

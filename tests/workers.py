@@ -37,6 +37,7 @@ GROUPS = {
     "local Spark": (
         "tests/e2e/test_compose_services.py",
         "tests/integration/spark/",
+        "tests/witness/",
         "tests/oracle/test_selftest.py",
         "tests/integration/test_histories.py",
         "tests/integration/test_pipeline.py",

@@ -91,6 +91,10 @@ class Engine:
             self.failure = "\n".join(causes)[:4000]
         self.ended.set()
 
+    @property
+    def is_streaming(self) -> bool:
+        return self.log.is_file() and "Starting streaming" in self.log.read_text(errors="replace")
+
     def wait_for(self, condition: Callable[[list[Event]], bool], seconds: float = 120) -> None:
         """Wait until the events fulfil a condition. Raise AssertionError with Debezium's own error if it has ended."""
         wait_until(lambda: condition(self.events) or self.ended.is_set(), seconds)

@@ -39,6 +39,17 @@ def folded(events: Iterable[Event], columns: Mapping[str, Sequence[str]]) -> Row
     return {name: table for name, table in rows.items() if table}
 
 
+def typed(rows: Rows, columns: Mapping[str, Sequence[str]]) -> Rows:
+    """Return rows with their NUMBERs as Decimals, in the keys too."""
+    found: Rows = {}
+    for table, by_key in rows.items():
+        for key, row in by_key.items():
+            names = [next(n for n, v in row.items() if v is part) for part in key]
+            shown = _typed(row, columns[table])
+            found.setdefault(table, {})[tuple(shown[name] for name in names)] = shown
+    return found
+
+
 def _typed(row: Mapping[str, Any], numbers: Sequence[str]) -> dict[str, Any]:
     return {n: Decimal(v) if n in numbers and v is not None else v for n, v in row.items()}
 
@@ -49,13 +60,17 @@ def number_columns(connection: oracledb.Connection, tables: Iterable[str]) -> di
         return {table: [name for (name,) in cursor.execute(query, [table])] for table in tables}
 
 
+def key_columns(connection: oracledb.Connection, tables: Iterable[str]) -> dict[str, list[str]]:
+    with connection.cursor() as cursor:
+        return {table: [name for (name,) in cursor.execute(_KEY, [table])] for table in tables}
+
+
 def source_rows(connection: oracledb.Connection, tables: Iterable[str]) -> Rows:
     """Return the rows of SHOP's tables as Debezium writes values: RAW as hexadecimal text, times as distances from 1970."""
     found: Rows = {}
-    for table in tables:
+    for table, keys in key_columns(connection, tables).items():
         with connection.cursor() as cursor:
             cursor.outputtypehandler = _exact
-            keys = [name for (name,) in cursor.execute(_KEY, [table])]
             cursor.execute(f'SELECT * FROM "{table}"')
             names = [column.name for column in cursor.description]
             kinds = [column.type_code for column in cursor.description]
@@ -74,14 +89,30 @@ def _exact(cursor: Any, column: Any) -> Any:
         return cursor.var(Decimal, arraysize=cursor.arraysize)
     if column.type_code == oracledb.DB_TYPE_CLOB:
         return cursor.var(oracledb.DB_TYPE_LONG, arraysize=cursor.arraysize)
+    if column.type_code == oracledb.DB_TYPE_BLOB:
+        return cursor.var(oracledb.DB_TYPE_LONG_RAW, arraysize=cursor.arraysize)
     return None
 
 
 def _shown(value: Any, kind: Any) -> Any:
     if isinstance(value, datetime):
-        since = value.replace(tzinfo=UTC) - _EPOCH
-        micros = (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
-        return micros // 1000 if kind == oracledb.DB_TYPE_DATE else micros
-    if isinstance(value, bytes):
-        return value.hex()
-    return value
+        return _milliseconds(value) if kind == oracledb.DB_TYPE_DATE else _microseconds(value)
+    return value.hex() if isinstance(value, bytes) else value
+
+
+def as_debezium_shows(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row of the shop in Delta in the same form; its DATEs are those columns."""
+    dates = ("SINCE", "DUE", "PAID_AT")
+    return {
+        name: _milliseconds(value) if name in dates and value is not None else _shown(value, None)
+        for name, value in row.items()
+    }
+
+
+def _milliseconds(value: datetime) -> int:
+    return _microseconds(value) // 1000
+
+
+def _microseconds(value: datetime) -> int:
+    since = value.replace(tzinfo=UTC) - _EPOCH
+    return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
