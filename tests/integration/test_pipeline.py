@@ -257,7 +257,8 @@ def test_tables_whose_names_would_be_one_folder_never_write_over_each_other(shop
         steps.take_snapshot(renamed, source=shop.params, spark=spark)
     assert not list(Path(renamed.landing_folder).rglob("*.parquet"))
 
-    steps.resume_tables(cured, [mixed])
+    steps.take_snapshot(cured, [mixed], replace=True, source=shop.params, spark=spark)
+    shop.run_sql("INSERT INTO \"Parts\" VALUES (11, 'after')")
     caught_up(shop, cured, spark)
     assert differences(shop, cured) == {}
 

@@ -13,6 +13,8 @@ ROOT = Path(__file__).parents[2]
 # Where the cure of each error is done: the error, its state, and the result after the cure are in one test.
 CURED_IN = {
     "ConfigurationError": "tests/integration/test_strange_tables.py::test_a_cured_table_is_snapshotted_by_its_name",
+    "FolderTaken": "tests/integration/test_pipeline.py::"
+    "test_tables_whose_names_would_be_one_folder_never_write_over_each_other",
     "KeyNeeded": "tests/integration/spark/test_cures.py::test_a_new_snapshot_cures_each_of_them",
     "LakeFull": "tests/integration/test_lake_trouble.py::"
     "test_trouble_of_the_whole_lake_holds_no_table_and_the_next_run_goes_on",
