@@ -67,6 +67,7 @@ class Forms:
     local_zone_call: str = "TO_TIMESTAMP_TZ"
     national_text: str = "unistr"
     urowids: str = "text"
+    as_literals: bool = False  # the option STRING_LITERALS_IN_STMT: numbers, dates and timestamps as literals of the standard
 
 
 AS_MOST = Forms()
@@ -228,15 +229,26 @@ def _rowid(value: bytes) -> str:
     return quoted(stored_text(value))
 
 
+def _standard(kind: SqlType, forms: Forms) -> Literal:
+    """Return what writes a date as TIMESTAMP ' .. ': its form does not follow the session."""
+    mask = "SYYYY-MM-DD HH24:MI:SS" + ("" if kind.name == "DATE" else ".FF")
+    show = _shown(mask, Nls(), 6 if kind.scale is None else kind.scale, forms)
+    return lambda value: f"TIMESTAMP '{show(moment_of(value))}'"
+
+
 def literal_of(kind: SqlType, nls: Nls, forms: Forms = AS_MOST) -> Literal:
     """Return the function that writes non-NULL values of a type. It caches the last thousands, since values repeat."""
     name, precision = kind.name, 6 if kind.scale is None else kind.scale
     mark = nls.decimal_mark
     if name in ("NUMBER", "FLOAT", "INTEGER"):
+        if forms.as_literals:
+            return lru_cache(maxsize=8192)(number_text)
         return lru_cache(maxsize=8192)(lambda value: f"'{number_text(value, mark)}'")
     if name in ("VARCHAR2", "CHAR", "VARCHAR", "LONG"):
         in_quotes = QUOTING[forms.quotes]
         return lambda value: in_quotes(value.decode("utf-8", "replace"))
+    if name in ("DATE", "TIMESTAMP") and forms.as_literals:
+        return lru_cache(maxsize=8192)(_standard(kind, forms))
     if name in ("DATE", "TIMESTAMP"):
         return lru_cache(maxsize=8192)(_date(nls) if name == "DATE" else _timestamp(nls, precision, forms))
     families: dict[str, Callable[[], Literal]] = {

@@ -139,6 +139,7 @@ def contents_rows(session: EngineSession, wanted: frozenset[str]) -> Iterator[pa
             options.local_zone_call,
             options.national_text,
             options.urowids,
+            as_literals=StartOption.STRING_LITERALS_IN_STMT in mined.options,
         ),
         aliases=options.xml_rows != "values",
         blank_in_insert=options.blank_in_insert,

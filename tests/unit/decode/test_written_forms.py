@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -149,6 +150,25 @@ def test_no_form_of_a_moment_is_left_to_the_plain_decoder(monkeypatch: pytest.Mo
     assert (
         decoded("compiled", OracleType("TIMESTAMP", scale=6), f"TO_TIMESTAMP(' 2020-02-01 00:00:00{fraction}')") == [NAIVE] * 4
     )
+
+
+@pytest.mark.parametrize("decoder", DECODERS)
+@pytest.mark.parametrize(("kind", "octets", "value"), [
+    ("DATE", "78780201010101", NAIVE),
+    ("TIMESTAMP", "78780201010101", NAIVE),
+    ("TIMESTAMP", "787802010101011dcd6500", NAIVE.replace(microsecond=500_000)),
+    ("NUMBER", "c202182e", Decimal("123.45")),
+])  # fmt: skip
+def test_literals_of_the_standard_are_read_as_string_literals_in_stmt_writes_them(
+    decoder: str, kind: str, octets: str, value: Any
+) -> None:
+    layout = replace(LAYOUT, forms=Forms(as_literals=True))
+    text = TableText(ResolvedTable("S", "T", {1: ("A", SqlType(kind))}, 0, None), layout)
+    sql = text.redo(Op.INSERT, {}, {1: bytes.fromhex(octets)}, "", rollback=False)
+
+    (row,) = DECODERS[decoder](redo_batch((1, sql)), version((Column(11, "A", OracleType(kind), 1),)), {}).to_pylist()
+
+    assert (row["error"], row["n11"]) == (None, value), sql
 
 
 READINGS = [
