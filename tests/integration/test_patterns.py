@@ -106,6 +106,23 @@ def test_a_table_without_a_folder_of_its_own_is_told_everywhere_before_anything_
         assert [f for f in steps.run_doctor(cured, parts.params) if f.severity == "error"] == []
 
 
+def test_a_table_that_joins_later_never_gets_the_folder_of_one_with_contents(parts: Shop) -> None:
+    create(parts, '"A_late"')
+    pipeline = parts.pipeline(tables=["SHOP.A_*", "!SHOP.A_TMP_*"], new_tables="capture")
+    with PlainLake().in_place_of_spark() as spark:
+        steps.take_snapshot(pipeline, source=parts.params, spark=spark)
+        create(parts, "a_late")  # its name comes before the other's in every order
+        plan_and_land(parts, pipeline)
+        with pytest.raises(TableHeld, match=r"SHOP\.A_LATE is held: NotCapturable|its folder shop/a_late is that of") as held:
+            steps.take_snapshot(pipeline, source=parts.params, spark=spark)
+
+    assert [finding.subject for finding in held.value.findings] == ["SHOP.A_LATE"]
+    assert {name: state for name, state in states(pipeline).items() if "LATE" in name.upper()} == {
+        "SHOP.A_LATE": "held",
+        'SHOP."A_late"': "live",
+    }
+
+
 def test_a_dropped_table_is_reported_and_stays_captured(parts: Shop) -> None:
     pipeline = parts.pipeline(tables=["SHOP.A_*"])
     steps.begin_snapshot(pipeline, parts.params)
