@@ -32,7 +32,8 @@ def check_landing(context: PipelineContext) -> None:
         raise LandingMissing(
             "the landing is empty, and the lake was written from it: it is not mounted, or another folder is there",
             cure="mount it, or correct `landing` in pipelines.yml, and run again. If it is lost for good: remove the file "
-            f"{place.lake}/{place.mark} and the folders of its tables there, and run `redolake snapshot`, which reads all tables again",
+            f"{place.lake}/{place.mark} and the folders of its tables there, and run `redolake snapshot`, which reads all "
+            "tables again",
             path=place.landing,
         )
 
@@ -44,6 +45,7 @@ def missing_landing(context: PipelineContext) -> LandingMissing:
         f"the ledger knows this pipeline, and the landing has no {layout.HANDOVER}: it is not mounted, or another folder is "
         "there",
         cure="mount it, or correct `landing` in pipelines.yml, and run again: no table is held. If it is lost for good: name "
-        "another database for `ledger`, remove the folders of its tables from the lake, and run `redolake snapshot`, which reads all tables again",
+        "another database for `ledger`, remove the folders of its tables from the lake, and run `redolake snapshot`, which "
+        "reads all tables again",
         path=url,
     )
