@@ -247,6 +247,15 @@ class ValueDoesNotFit(Terminal):
     """
 
 
+class TextNotValid(Terminal):
+    """A text has bytes that are no characters of its character set: an old client stored CESU-8, Latin-1 or half a surrogate
+    pair, and Oracle returns it as it is. No reader of the lake but Spark could open the table.
+
+    Declare `replace` or `binary` for the column under `columns` of its table, or `text: replace`, or correct the values in
+    Oracle; then run `redolake snapshot OWNER.TABLE --replace`.
+    """
+
+
 class TableSetBack(Terminal):
     """A Delta table lacks commits that were applied to it, or something else has changed its rows: an older copy was put
     back, RESTORE or DELETE ran, or another pipeline wrote it. OPTIMIZE and VACUUM are fine.

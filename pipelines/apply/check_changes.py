@@ -11,8 +11,9 @@ from pipelines.apply.delta.partitions import cure_of as cure_of_partition
 from pipelines.apply.delta.schema import TargetColumn
 from pipelines.apply.findings import FINDINGS
 from pipelines.apply.looks import Look
-from pipelines.errors import InvariantBroken, KeyNeeded, NotLogged, RedolakeError, ValueDoesNotFit
+from pipelines.errors import InvariantBroken, KeyNeeded, NotLogged, RedolakeError, TextNotValid, ValueDoesNotFit
 from pipelines.records.batch_spec import TableTask
+from pipelines.valid_text import cure_of as cure_of_text
 
 
 def look_at_changes(changes: DataFrame) -> Look:
@@ -58,6 +59,8 @@ def cure_of(kind: type[RedolakeError], task: TableTask) -> str:
         )
     if kind is ValueDoesNotFit:
         return cure_of_partition(table)
+    if kind is TextNotValid:
+        return cure_of_text("..", table)
     if kind is NotLogged:
         columns = "PRIMARY KEY" if task.versions[-1].key_kind == "primary" else "ALL"
         return (

@@ -10,14 +10,23 @@ from pyspark.sql import functions as F
 
 from pipelines.apply.keys import has_null, is_moved
 from pipelines.apply.shallow import any_of
-from pipelines.errors import KeyNeeded, NotLogged, RedolakeError, RedoNotUnderstood, SchemaConflict, ValueDoesNotFit
+from pipelines.errors import (
+    KeyNeeded,
+    NotLogged,
+    RedolakeError,
+    RedoNotUnderstood,
+    SchemaConflict,
+    TextNotValid,
+    ValueDoesNotFit,
+)
 from pipelines.redo import NO_ROWID, Operation
 from pipelines.table import ROWID_COLUMN, TableVersion
+from pipelines.valid_text import NOT_VALID
 
 ROWID_DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 NOT_GUARANTEED = 3  # STATUS
 SHOWN_CHARACTERS = 500  # of redo text that cannot be decoded
-KINDS = (KeyNeeded, NotLogged, RedoNotUnderstood, SchemaConflict, ValueDoesNotFit)
+KINDS = (KeyNeeded, NotLogged, RedoNotUnderstood, SchemaConflict, TextNotValid, ValueDoesNotFit)
 FINDINGS: Mapping[str, type[RedolakeError]] = {kind.__name__: kind for kind in KINDS}
 
 Case = tuple[type[RedolakeError], Expression, Expression]  # error, its condition, its text
@@ -88,6 +97,7 @@ def _undecoded(version: TableVersion, key: Sequence[int]) -> Iterator[Case]:
     named = F.concat_ws(", ", *keys, F.concat(F.lit("ROWID "), F.col("row_id")))
     row = F.when(named != "", F.concat(F.lit(" ("), named, F.lit(")"))).otherwise(F.lit(""))
     undecoded = F.concat(F.lit("the redo cannot be decoded: "), F.col("error"), row, text)
+    yield TextNotValid, F.contains(F.col("error"), F.lit(NOT_VALID)), undecoded
     yield RedoNotUnderstood, F.col("error").isNotNull(), undecoded
     unknown = F.concat(F.lit("the redo names unknown columns: "), F.concat_ws(", ", "unknown"))
     yield SchemaConflict, F.col("unknown").isNotNull(), unknown

@@ -15,7 +15,7 @@ from pydantic import Field, field_validator, model_validator
 from pipelines.config.airflow_settings import AirflowSettings
 from pipelines.config.resnapshot import ResnapshotLimits
 from pipelines.config.tables import Match, OnDdl, Table, is_match
-from pipelines.config.values import Bytes, Properties, Settings, UnsupportedColumns, quoted_on
+from pipelines.config.values import Bytes, Properties, Settings, Text, UnsupportedColumns, quoted_on
 from pipelines.ddl_policies import DdlPolicies
 from pipelines.filesystem import CREATES_ONCE, protocol_of
 from pipelines.paths import crowded_out, unfit_place
@@ -157,6 +157,12 @@ class Pipeline(Settings):
         "refuse",
         description="CLOB, NCLOB and BLOB columns: `refuse` their tables, `reread` their values from the table after each "
         "change, assemble them from the `redo` alone, XMLTYPE too, or `exclude` the columns",
+    )
+    text: Text = Field(
+        "hold",
+        description="text with bytes that are no characters of its character set, as old clients store it: `hold` the table; "
+        "`replace` them (surrogate pairs of CESU-8 by the character that they mean, others by U+FFFD); or store the columns as "
+        "`binary`, VARCHAR2 and CHAR only. It is not for columns of the key, nor for those with a rule of their own",
     )
     names: Names = Field("as_is", description="column names in the lake: as in Oracle, or in lower case")
     metadata_columns: tuple[MetadataName, ...] = Field(
@@ -319,6 +325,9 @@ class Pipeline(Settings):
         if own.key == "append" and unsupported == "reread":
             unsupported = "refuse"
         return ColumnChoice(own.exclude, own.include, own.unsupported_columns or unsupported, large_objects)
+
+    def text_of(self, table: TableId) -> Text:
+        return self.table(table).text or self.text
 
     @property
     def landing_folder(self) -> str:

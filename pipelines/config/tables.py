@@ -15,6 +15,7 @@ from pipelines.config.values import (
     Patterns,
     Properties,
     Settings,
+    Text,
     UnsupportedColumns,
     quoted_on,
 )
@@ -73,7 +74,8 @@ class TableSettings(Settings):
         default_factory=dict,
         description="how columns are stored where the default does not suit: `string` keeps every value as text; "
         "NUMBER: `integer`, `decimal(p,s)`, and without precision the scale of DECIMAL(38, scale); FLOAT: `double`, "
-        "`decimal(p,s)`; TIMESTAMP(7) to (9): `truncate`; intervals: `microseconds`, `months`",
+        "`decimal(p,s)`; TIMESTAMP(7) to (9): `truncate`; intervals: `microseconds`, `months`; texts with bytes that are no "
+        "characters: `replace`, `binary`",
     )
     readers: Readers | None = Field(None, description="as `readers` of the pipeline, for this table")
     names: Names | None = Field(None, description="as `names` of the pipeline, for this table")
@@ -94,6 +96,7 @@ class TableSettings(Settings):
     include: Patterns = Field((), description="the only columns to capture, beside the key; default: all")
     unsupported_columns: UnsupportedColumns | None = Field(None, description="the pipeline's setting, for this table")
     large_objects: LargeObjects | None = Field(None, description="the pipeline's setting, for this table")
+    text: Text | None = Field(None, description="the pipeline's setting, for this table")
 
     @field_validator("columns")
     @classmethod

@@ -47,6 +47,7 @@ def parse_patterns(value: object) -> object:
 
 Patterns = Annotated[tuple[str, ...], BeforeValidator(parse_patterns)]
 UnsupportedColumns = Literal["refuse", "exclude", "reread"]
+Text = Literal["hold", "replace", "binary"]
 
 
 def parse_rule(value: object) -> object:
@@ -59,7 +60,7 @@ def parse_rule(value: object) -> object:
 
 
 Bytes = Annotated[int, BeforeValidator(parse_bytes), Field(gt=0)]
-COLUMN_RULES = ("string", "integer", "double", "truncate", "microseconds", "months")
+COLUMN_RULES = ("string", "integer", "double", "truncate", "microseconds", "months", "replace", "binary")
 ColumnRule = Annotated[str | int, BeforeValidator(parse_rule)]
 Key = Annotated[Literal["primary", "rowid", "append"] | tuple[str, ...], BeforeValidator(parse_key)]
 

@@ -23,6 +23,7 @@ from pipelines.decode.resolve import ResolvedRedo, resolve
 from pipelines.decode.young_columns import keep_defaults
 from pipelines.redo import Encoding
 from pipelines.table import TableVersion, TypeRule
+from pipelines.valid_text import with_marks
 
 Types = Mapping[int, pa.DataType | TypeRule]  # by column id; other columns have the default type
 
@@ -87,6 +88,7 @@ def decode_changes(
     time has other names than the version. `encoding` is that of the PDB; only rows that LogMiner could not resolve need it.
     `single_quotes` says that LogMiner of this database leaves quotes inside values single, at least some of them.
     """
+    batch = with_valid_text(batch)
     redo = resolve(read_as_deletes(batch), version, names)
     slices = redo.slices(len(version.columns))
     errors = dict(redo.errors)
@@ -108,6 +110,13 @@ def decode_changes(
         *(image.after(redo.kind) for image in images),
     ]
     return pa.RecordBatch.from_arrays(columns, schema=changes_schema(batch.schema, version, types, before))
+
+
+def with_valid_text(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return the rows with marks for bytes of their text that are no characters, as mining lands them."""
+    texts = batch.column("sql_redo")
+    valid = with_marks(texts, own_marks=False)
+    return batch if valid is texts else batch.set_column(batch.schema.get_field_index("sql_redo"), "sql_redo", valid)
 
 
 def readings_of(version: TableVersion, types: Types, encoding: Encoding, before: Collection[int] | None) -> list[Reading]:
@@ -199,6 +208,7 @@ def decode_pieces(
 ) -> pa.RecordBatch:
     """Return what decode_changes returns for rows about large objects, and what each does to one (lob_pieces.FIELDS). A text
     that selects no row is no error where it is understood as such: the locator's row before it names the row."""
+    batch = with_valid_text(batch)
     decoded = decode_changes(batch, version, types, names=names, encoding=encoding, single_quotes=single_quotes, **options)
     columns, errors, named = pieces_of(batch, version, names, encoding, single_quotes=single_quotes)
     both = zip(decoded.column("error").to_pylist(), errors, named, strict=True)

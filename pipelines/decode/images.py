@@ -81,7 +81,7 @@ def image_of(redo: ResolvedRedo, reading: Reading, bounds: tuple[int, int, int],
     index = _read(redo, reading, family, bounds, indexes[Clause.SET], errors)
     if not family.is_decoded:
         values = pa.nulls(end - start, reading.target)
-    elif family.cast is character.cast and internal == end and not reading.is_assembled:
+    elif family.cast is character.cast and internal == end and is_plain_text(redo, reading):
         values, source = redo.values, index  # the literals are the values: no copy of them is made
     elif internal < end:
         literals = _cast(redo, reading, index[: internal - start], row, errors, is_internal=False)
@@ -93,6 +93,11 @@ def image_of(redo: ResolvedRedo, reading: Reading, bounds: tuple[int, int, int],
         form = redo.assignments.form[start:end]
         values = large_object.with_empty(values, (form == Form.EMPTY_LOB) | (form == Form.XML))
     return Image(values, source, *indexes)
+
+
+def is_plain_text(redo: ResolvedRedo, reading: Reading) -> bool:
+    """Return whether the column's literals are its values as they stand."""
+    return not (reading.is_assembled or redo.may_have_marks or reading.target != pa.string())
 
 
 def _cast(

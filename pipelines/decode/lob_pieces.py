@@ -18,7 +18,9 @@ from pipelines.decode.lob_sql import DOCUMENT, SELECT, TEXT_DOCUMENT
 from pipelines.decode.resolve import ids_by_name
 from pipelines.redo import CHARACTERS, CODE_UNITS, Encoding, Operation
 from pipelines.table import Column, TableVersion
+from pipelines.valid_text import has_marks
 
+ODD_TEXT = "bytes that are no character: `large_objects: reread`, with the rule `replace` for the column, reads them"
 LEFT_OUT = -1  # instead of a column id: the column is not captured
 DEFAULT_ENCODING = Encoding()
 _DOCUMENT_CODES = (Operation.XML_DOC_BEGIN, Operation.XML_DOC_WRITE, Operation.XML_DOC_END)
@@ -74,6 +76,8 @@ class Piece:
 def parse_piece(code: int, sql: str | None, encoding: Encoding = DEFAULT_ENCODING, *, single_quotes: bool = False) -> Piece:
     """Parse the text of a row about a large object. Raise ValueError if it is not understood. `single_quotes` says that
     LogMiner of this database leaves quotes inside values single, at least some of them."""
+    if sql is not None and has_marks(sql):
+        raise ValueError(ODD_TEXT)
     if code in _DOCUMENT_CODES:
         return _piece_of_document(code, sql, encoding, single_quotes=single_quotes)
     if code == Operation.SELECT_LOB_LOCATOR and sql is None:

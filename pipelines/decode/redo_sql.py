@@ -273,7 +273,7 @@ def _unistr(batch: _Batch, values: pa.ChunkedArray, index: Ints, errors: dict[in
     decoded = decode_unistr(joined)
     for head, value in zip(heads, decoded, strict=True):
         if value is None:
-            errors.setdefault(int(batch.split.row[head]), "a value is not a UNISTR text")
+            errors.setdefault(int(batch.split.row[head]), "a value is not a UNISTR text, or has half a surrogate pair")
     return heads, decoded
 
 

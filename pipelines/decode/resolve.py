@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from pipelines.decode.forms import Clause, Form, Verb
 from pipelines.decode.redo_sql import SWALLOWED, Assignments, Bools, Ints, ParsedRedo, parse_redo_sql
 from pipelines.table import TableId, TableVersion
+from pipelines.valid_text import may_have_marks
 
 _UNRESOLVED = 2  # V$LOGMNR_CONTENTS.STATUS of a row for which LogMiner has no table definition: COL n and internal bytes
 UNKNOWN, IGNORED = -1, -2  # instead of the index of a column
@@ -43,6 +44,7 @@ class ResolvedRedo:
     doubled: Ints
     single_rows: Ints
     guards: Ints
+    may_have_marks: bool  # for bytes that are no characters; see valid_text.py
 
     def slices(self, columns: int) -> Iterator[tuple[int, int, int]]:
         """Yield for each column the bounds of its assignments: start, first with internal bytes, end."""
@@ -80,7 +82,15 @@ def resolve(batch: pa.RecordBatch, version: TableVersion, names: Mapping[str, in
         without_empty(parsed.values, given.value[by_column]),
     )
     return ResolvedRedo(
-        kind, errors, unknown, parsed.values, assignments, parsed.doubled, parsed.single_rows, guards_of(parsed, version)
+        kind,
+        errors,
+        unknown,
+        parsed.values,
+        assignments,
+        parsed.doubled,
+        parsed.single_rows,
+        guards_of(parsed, version),
+        may_have_marks(parsed.values),
     )
 
 

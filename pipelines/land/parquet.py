@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from pipelines.errors import ValueDoesNotFit
 from pipelines.land.files import Files
 from pipelines.landed_schema import LANDED_SCHEMA
 
@@ -44,14 +45,33 @@ def write_parquet(files: Files, path: str, schema: pa.Schema | None, batches: It
             raise ValueError("no schema, and no batch that has one")
         schema, waiting = first.schema, [first]
     options = LANDED_OPTIONS if schema == LANDED_SCHEMA else OTHER_OPTIONS
-    with files.writing(path) as out, pq.ParquetWriter(out, schema, **options) as writer:
-        for batch in rest:
-            waiting.append(batch)
-            if sum(b.num_rows for b in waiting) >= GROUP_ROWS or sum(b.nbytes for b in waiting) >= GROUP_BYTES:
+    with files.writing(path) as out:
+        try:
+            with pq.ParquetWriter(out, schema, **options) as writer:
+                for batch in rest:
+                    waiting.append(batch)
+                    if sum(b.num_rows for b in waiting) >= GROUP_ROWS or sum(b.nbytes for b in waiting) >= GROUP_BYTES:
+                        row_count += _write(writer, schema, waiting)
+                        waiting = []
                 row_count += _write(writer, schema, waiting)
-                waiting = []
-        row_count += _write(writer, schema, waiting)
+        except (OSError, pa.ArrowException) as error:  # Parquet's own refusals are OSErrors too
+            refuse_columns(schema, waiting, error)
+            raise
     return row_count
+
+
+def refuse_columns(schema: pa.Schema, batches: Sequence[pa.RecordBatch], error: Exception) -> None:
+    """Raise ValueDoesNotFit if Parquet cannot hold one of the columns, wherever it is written."""
+    rows = pa.Table.from_batches(batches, schema)
+    for name in schema.names:
+        try:
+            pq.write_table(rows.select([name]), pa.BufferOutputStream())
+        except (OSError, pa.ArrowException) as refused:
+            raise ValueDoesNotFit(
+                f"Parquet cannot hold column {name}, {schema.field(name).type}: {refused}",
+                cure=f"declare `columns: {{{name}: string}}` for the table, or leave the column out (`exclude`)",
+                column=name,
+            ) from error
 
 
 def _write(writer: pq.ParquetWriter, schema: pa.Schema, batches: list[pa.RecordBatch]) -> int:

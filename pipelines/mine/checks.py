@@ -111,7 +111,8 @@ def _stop(
     """Raise for the first row that is `wrong`."""
     if not pc.any(wrong).as_py():
         return
-    row = rows.slice(pc.index(wrong.fill_null(False), True).as_py(), 1).to_pylist()[0]
+    shown = [name for name in rows.schema.names if name not in ("sql_redo", "username")]  # which need not be valid text here
+    row = rows.select(shown).slice(pc.index(wrong.fill_null(False), True).as_py(), 1).to_pylist()[0]
     raise kind(
         what,
         cure=cure,

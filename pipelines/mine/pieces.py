@@ -44,7 +44,7 @@ class PieceJoiner:
     def close(self) -> None:
         """Raise EdgeCut if the last statement of the slice is unfinished."""
         if self._held is not None:
-            row = self._held.slice(0, 1).to_pylist()[0]
+            row = self._held.select(["thread", "rs_id", "scn"]).slice(0, 1).to_pylist()[0]
             raise EdgeCut(
                 "the statement of a redo row continues after the last log of the slice",
                 cure="run again when the next log of this redo thread is archived (ALTER SYSTEM ARCHIVE LOG CURRENT)",
@@ -86,7 +86,7 @@ def _check_addresses(batch: pa.RecordBatch, owner: np.ndarray[tuple[int], np.dty
         column = batch.column(name)
         same = pc.equal(column, column.take(heads)).fill_null(True)
         if not pc.all(same).as_py():
-            row = batch.slice(pc.index(same, False).as_py(), 1).to_pylist()[0]
+            row = batch.select(["rs_id", "scn"]).slice(pc.index(same, False).as_py(), 1).to_pylist()[0]
             raise MiningIncomplete(
                 f"the second piece of a statement differs from its first in {name}",
                 cure="run again; if it fails again, keep the archived log and report it",

@@ -13,6 +13,7 @@ from pipelines.errors import RedoNotUnderstood
 from pipelines.landed_schema import LANDED_SCHEMA
 from pipelines.mine.selection import ROOT, MinedContainer
 from pipelines.redo import TRANSACTION_BOUNDS, Slice
+from pipelines.valid_text import with_marks
 
 INT64 = pa.int64()
 REPORT = "keep the archived log and report the row, or run `redolake recover`, which lists the other choices"
@@ -46,7 +47,8 @@ def fitting(batch: pa.RecordBatch) -> pa.RecordBatch:
         values = as_integers(batch, name)
         if (pc.max(values).as_py() or 0) >= limit:
             too_large = pc.greater_equal(values, limit)
-            row = batch.slice(pc.index(too_large.fill_null(False), True).as_py(), 1).to_pylist()[0]
+            at = pc.index(too_large.fill_null(False), True).as_py()
+            row = batch.select(["thread", "sequence_no", "rs_id", "scn"]).slice(at, 1).to_pylist()[0]
             raise RedoNotUnderstood(
                 f"a redo row whose {name} is {limit} or more",
                 cure=REPORT,
@@ -144,6 +146,9 @@ def landed_rows(batch: pa.RecordBatch, logs: Slice, first_ordinal: int, containe
             is_integer = pa.types.is_integer(field.type)
             column = as_integers(batch, field.name, field.type) if is_integer else batch.column(field.name).cast(field.type)
             columns[field.name] = column
+    for field in LANDED_SCHEMA:
+        if pa.types.is_string(field.type):
+            columns[field.name] = with_marks(columns[field.name])
     rows = pa.RecordBatch.from_arrays([columns[name] for name in LANDED_SCHEMA.names], schema=LANDED_SCHEMA)
     for name in REQUIRED:
         if rows.column(name).null_count:

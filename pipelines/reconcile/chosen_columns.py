@@ -9,7 +9,8 @@ from pipelines.decode.datatypes import why_refused
 from pipelines.dictionary_table import DictionaryTable
 from pipelines.errors import SchemaConflict
 from pipelines.schema.ddl_statement import Refused
-from pipelines.table import LARGE_OBJECTS, UNSHOWN, OracleType, TableId, TableVersion, upper_name
+from pipelines.table import LARGE_OBJECTS, UNSHOWN, OracleType, TableId, TableVersion, TypeRule, upper_name
+from pipelines.valid_text import LARGE_TEXTS, REPLACE, TEXT_RULES, TEXTS
 
 
 def chosen_columns(pipeline: Pipeline, dictionary: Mapping[TableId, DictionaryTable]) -> dict[TableId, DictionaryTable]:
@@ -32,6 +33,23 @@ def refused_by(pipeline: Pipeline, table: TableId) -> Refused:
         return why_refused(type_, rules.get(upper_name(column)), choice) is not None
 
     return refused
+
+
+def rules_of(pipeline: Pipeline, table: DictionaryTable) -> dict[str, TypeRule]:
+    """Return the rules of the table's columns by name: those of `columns`, and `text` for the others that it is for."""
+    own = pipeline.table(table.table)
+    declared: dict[str, TypeRule] = {upper_name(name): rule for name, rule in own.columns.items()}
+    key = {*table.key} if own.key_policy.kind == "primary" else {*own.key_policy.columns}
+    of_text = {c.name: text_rule(pipeline, table.table, c.type) for c in table.columns if c.name not in key}
+    found = {c.name: declared.get(upper_name(c.name), of_text.get(c.name)) for c in table.columns}
+    return {name: rule for name, rule in found.items() if rule is not None}
+
+
+def text_rule(pipeline: Pipeline, table: TableId, type_: OracleType) -> TypeRule:
+    """Return what `text` says of a column outside the key that has no rule of its own."""
+    rule = pipeline.text_of(table)
+    suits = type_.name in TEXTS or (rule == REPLACE and type_.name in LARGE_TEXTS)
+    return rule if rule in TEXT_RULES and suits else None
 
 
 def choice_conflict(pipeline: Pipeline, version: TableVersion) -> SchemaConflict | None:

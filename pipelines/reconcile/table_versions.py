@@ -14,7 +14,7 @@ from pipelines.land import layout
 from pipelines.land.dictionary import Readings
 from pipelines.ledger.entries import VersionEntry
 from pipelines.reconcile.approvals import approved_ddl
-from pipelines.reconcile.chosen_columns import choice_conflict, chosen_columns, refused_by
+from pipelines.reconcile.chosen_columns import choice_conflict, chosen_columns, refused_by, text_rule
 from pipelines.reconcile.redefined import redefined
 from pipelines.reconcile.truncated_by_parents import described_parents, truncated_by_parents
 from pipelines.reconcile.version_conflicts import (
@@ -294,7 +294,10 @@ def rules(context: PipelineContext, table: TableId, versions: Sequence[TableVers
             born.setdefault(column.id, upper_name(column.name))
     later = {c.id: name for version in versions for c in version.columns if (name := upper_name(c.name)) not in born.values()}
     names = {**born, **{i: name for i, name in later.items() if name in named}}
-    return {i: named[name] for i, name in names.items() if name in named}
+    declared: dict[int, TypeRule] = {i: named[name] for i, name in names.items() if name in named}
+    types = {c.id: c.type for version in versions for c in version.columns if all(c.id not in v.key for v in versions)}
+    texts = {i: text_rule(context.pipeline, table, type_) for i, type_ in types.items() if i not in declared}
+    return {**declared, **{i: rule for i, rule in texts.items() if rule is not None}}
 
 
 def app_id(context: PipelineContext, table: TableId, resetlogs_id: int) -> str:

@@ -19,6 +19,7 @@ from pipelines.dictionary_table import DictionaryTable
 from pipelines.errors import SchemaConflict
 from pipelines.records.window_manifest import DdlRow
 from pipelines.table import OracleType, TableId, upper_name
+from pipelines.valid_text import NOT_VALID, has_marks
 
 ReadingAfter = Callable[[int], DictionaryTable | None]
 Refused = Callable[[str, OracleType], bool]  # (column, type) -> whether the type is not supported
@@ -96,6 +97,8 @@ class DdlStatement:
     ) -> None:
         self.in_oracle, self._rowid_key = in_oracle or table, rowid_key
         self.row, self.table, self._after, self.policies, self.refused = row, table, after, policies, refused
+        if has_marks(row.sql):
+            raise self.refuse(f"DDL whose text {NOT_VALID}")
         try:
             tokens = _tokens(row.sql.rstrip("\0"))  # some releases end the text with a NUL byte
             self._words = [word for token in tokens for word in _words_of(token)]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 from pipelines.dictionary_table import DictionaryColumn, DictionaryTable
 from pipelines.errors import Finding
 from pipelines.table import ALL_COLUMNS, EXTENDED, PRIMARY, ColumnChoice, KeyPolicy, OracleType, TableId, is_unshown
+from pipelines.valid_text import REPLACE
 
 Supported = Callable[[OracleType, str | int | None, ColumnChoice], str | None]  # (type, rule, ..) -> why not captured, or None
 
@@ -41,7 +42,8 @@ def capture_findings(table: DictionaryTable, wanted: ConfiguredTable, supported:
     yield from choice_findings(table, wanted)
     yield from logminer_findings(table)
     yield from key_findings(table, wanted.key)
-    yield from column_findings(table, wanted.rules, refused)
+    key = {*table.key} if wanted.key.kind == "primary" else {*wanted.key.columns}
+    yield from column_findings(table, wanted.rules, key, refused)
 
 
 def kind_findings(table: DictionaryTable) -> Iterator[Finding]:
@@ -200,7 +202,10 @@ def key_findings(table: DictionaryTable, key: KeyPolicy) -> Iterator[Finding]:
 
 
 def column_findings(
-    table: DictionaryTable, rules: Mapping[str, str | int], refused: Callable[[OracleType, str | int | None], str | None]
+    table: DictionaryTable,
+    rules: Mapping[str, str | int],
+    key: Set[str],
+    refused: Callable[[OracleType, str | int | None], str | None],
 ) -> Iterator[Finding]:
     names = {c.name for c in table.columns}
     for rule in sorted(set(rules) - names):
@@ -212,9 +217,16 @@ def column_findings(
         if reason is not None:
             again = "read its rows again (`unsupported_columns: reread`), " if is_reread(column, table) else ""
             cure = f"{again}{leave_out(column, table)}drop or move the column, or remove {table.table} from `tables`"
+            if refused(column.type, "string") is None:
+                cure = f"declare `columns: {{{column.name}: string}}`, {leave_out(column, table)}or remove {table.table} from `tables`"
+            elif column.name in rules and refused(column.type, None) is None:
+                cure = f"remove its rule from `columns` of {table.table}"
             yield Finding(f"{table.table}.{column.name}", f"{column.type}: {reason}", cure)
         else:
             yield from unshown_values(column, table, rules.get(column.name))
+    for name in sorted(key & {name for name, rule in rules.items() if rule == REPLACE}):
+        what = "is part of the key, and has the rule `replace`, after which two keys may be one"
+        yield Finding(f"{table.table}.{name}", what, "declare `binary` for it, or correct its values in Oracle")
 
 
 def is_reread(column: DictionaryColumn, table: DictionaryTable) -> bool:

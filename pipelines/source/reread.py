@@ -6,7 +6,7 @@ Each row that is returned is true AS OF that SCN, however it was found: a ROWID 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pipelines.dictionary_table import DictionaryColumn, DictionaryTable
@@ -15,7 +15,8 @@ from pipelines.scn import Scn
 from pipelines.source.oracle import Source
 from pipelines.source.quoting import quoted
 from pipelines.source.snapshot import LARGE_OBJECT_ROWS, select_item, show_all_rows
-from pipelines.table import ROWID_NAME
+from pipelines.source.text_check import checked
+from pipelines.table import ROWID_NAME, TypeRule
 
 BIND_LISTS = (1, 10, 100)  # rows per statement, so that statements stay few
 
@@ -29,6 +30,7 @@ class Wanted:
     columns: tuple[DictionaryColumn, ...]
     rowids: tuple[str, ...]
     keys: tuple[tuple[object, ...], ...] = ()
+    rules: Mapping[str, TypeRule] = field(default_factory=dict)  # of texts that are not valid UTF-8
 
 
 def read_again(source: Source, wanted: Wanted, scn: Scn, container: str | None) -> Iterator[Any]:
@@ -51,7 +53,8 @@ def _read(source: Source, wanted: Wanted, scn: Scn, condition: str, binds: Mappi
     items.append(f"ROWIDTOCHAR(ROWID) AS {quoted(ROWID_NAME)}")
     table = f"{quoted(wanted.table.in_oracle.owner)}.{quoted(wanted.table.in_oracle.name)}"
     sql = f"SELECT {', '.join(items)}\n  FROM {table} AS OF SCN :scn\n WHERE {condition}"
-    yield from source.arrow(sql, {**binds, "scn": int(scn)}, LARGE_OBJECT_ROWS, name=f"changed rows of {wanted.table.table}")
+    answers = source.arrow(sql, {**binds, "scn": int(scn)}, LARGE_OBJECT_ROWS, name=f"changed rows of {wanted.table.table}")
+    yield from checked(answers, wanted.table.table, (*wanted.key, ROWID_NAME), wanted.rules)
 
 
 def _chunks(rows: Sequence[Any]) -> Iterator[list[Any]]:

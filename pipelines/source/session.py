@@ -13,7 +13,7 @@ from typing import Any
 
 import oracledb
 
-from pipelines.errors import RedolakeError, SourceRefused, SourceUnavailable, Transient, ValueDoesNotFit
+from pipelines.errors import RedolakeError, SourceRefused, SourceUnavailable, TextNotValid, Transient, ValueDoesNotFit
 from pipelines.source.connection import ConnectParams, shown_dsn
 from pipelines.source.failures import DriverError, translate, without_values
 from pipelines.source.quoting import quoted
@@ -170,6 +170,13 @@ class OracleSession:
         with self._translated(name, sql, reads_rows=True):
             try:
                 yield from self._connection.fetch_df_batches(sql, dict(binds), size=rows, fetch_decimals=decimals)
+            except UnicodeDecodeError as error:  # national text and large objects come in UTF-16, and the driver decodes them
+                raise TextNotValid(
+                    "a text of the national character set or of a CLOB contains half a surrogate pair, which the driver cannot "
+                    "decode",
+                    cure="correct the value in Oracle (ASCIISTR shows it), or leave the column out (`exclude` of the table)",
+                    doing=name,
+                ) from error
             except (ValueError, OverflowError) as error:  # a DATE that is none of Python's
                 # The error's own text contains the value.
                 what = f"the driver cannot convert a value of the rows ({type(error).__name__})"

@@ -7,14 +7,15 @@ fetched as text too. DATE and TIMESTAMP are where pipelines.yml says so, and whe
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 from pipelines.dictionary_table import DictionaryColumn, DictionaryTable
 from pipelines.scn import Scn
 from pipelines.source.oracle import Source
 from pipelines.source.quoting import quoted
-from pipelines.table import ROWID_NAME, OracleType, TableId
+from pipelines.source.text_check import checked
+from pipelines.table import ROWID_NAME, OracleType, TableId, TypeRule
 
 DATES = frozenset({"DATE", "TIMESTAMP"})
 NUMBER_TEXT = "TO_CHAR({0}, 'TM9', 'NLS_NUMERIC_CHARACTERS=''.,''')"
@@ -41,10 +42,11 @@ AS_TEXT = {
     "VARRAY": JSON_TEXT,
 }
 DATE_TEXT = "TO_CHAR({{0}}, 'SYYYY-MM-DD HH24:MI:SS{fraction}', 'NLS_CALENDAR=GREGORIAN')"
-ARROW_DIGITS, ARROW_FRACTION = 38, 6
+ARROW_FRACTION = 6
 LARGE_OBJECT_ROWS = 50  # rows in memory at a time; each value may have up to 1 GB
 
 
+NO_RULES: Mapping[str, TypeRule] = {}
 DatesAsText = frozenset[str] | Literal["all"]  # names of columns in upper case
 
 
@@ -58,7 +60,8 @@ def select_item(column: DictionaryColumn, dates_as_text: DatesAsText = frozenset
 
 def _as_text(kind: OracleType) -> str | None:
     if kind.name == "NUMBER":
-        fits = kind.precision is not None and 0 <= (kind.scale or 0) <= ARROW_DIGITS
+        # Oracle allows a scale above the precision, for numbers such as 0.00012. Arrow's decimals do, and Parquet's do not.
+        fits = kind.precision is not None and 0 <= (kind.scale or 0) <= kind.precision
         return None if fits else NUMBER_TEXT
     if kind.name == "TIMESTAMP" and (kind.scale or 0) > ARROW_FRACTION:
         return date_text(kind)
@@ -97,15 +100,18 @@ def read_snapshot(
     ordered: bool = False,
     rowid: bool = False,
     dates_as_text: DatesAsText = frozenset(),
+    rules: Mapping[str, TypeRule] = NO_RULES,
 ) -> Iterator[Any]:
     """Yield objects with the Arrow PyCapsule stream. The first is yielded even for an empty table and contains the columns.
 
-    Raise ValueDoesNotFit when the driver cannot convert a value; with all dates as text it can."""
+    Raise ValueDoesNotFit when the driver cannot convert a value; with all dates as text it can. Raise TextNotValid for a text
+    that is not valid UTF-8, unless `rules` has one for its column."""
     show_all_rows(source, table, container)
     if table.large_objects or table.documents or table.rereads_rows:
         fetch_rows = min(fetch_rows, LARGE_OBJECT_ROWS)
     sql = snapshot_sql(table, ordered=ordered, rowid=rowid, dates_as_text=dates_as_text)
-    yield from source.arrow(sql, {"scn": int(scn)}, fetch_rows, name=f"snapshot of {table.table}")
+    answers = source.arrow(sql, {"scn": int(scn)}, fetch_rows, name=f"snapshot of {table.table}")
+    yield from checked(answers, table.table, (ROWID_NAME,) if rowid else table.key, rules)
 
 
 def counted_rows(source: Source, table: TableId, container: str | None) -> int | None:

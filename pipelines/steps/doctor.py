@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from pipelines.config import Pipeline
@@ -10,7 +10,9 @@ from pipelines.context import Report, open_context, open_pipeline_source, silent
 from pipelines.decode.choice import why_plain
 from pipelines.decode.datatypes import why_refused
 from pipelines.decode.datatypes.character import CODECS
+from pipelines.dictionary_table import DictionaryTable
 from pipelines.errors import ConfigurationError, Finding, NoDictionaryInRedo, RedolakeError
+from pipelines.reconcile.chosen_columns import rules_of
 from pipelines.reconcile.table_versions import dropped_tables
 from pipelines.redo import RedoFacts
 from pipelines.scn import ChainPosition
@@ -149,7 +151,7 @@ def findings_of(pipeline: Pipeline, probed: ProbeResult, tables: Sequence[TableI
             finding
             for one in wanted
             if one.table in probed.tables
-            for finding in lake_findings(probed.tables[one.table], one, pipeline.target_options(one.table))
+            for finding in findings_of_lake(pipeline, probed.tables[one.table], one)
         ),
     )
     sets = probed.encoding
@@ -158,6 +160,10 @@ def findings_of(pipeline: Pipeline, probed: ProbeResult, tables: Sequence[TableI
     what = f"character set {sets.text} has no decoder: a table is held if redo from before a DDL of it is mined after that DDL"
     cure = f"nothing, until a table is held: then take a new snapshot of it. These have a decoder: {', '.join(CODECS)}"
     return (*found, Finding(f"database {probed.database.name}", what, cure, "warning"))
+
+
+def findings_of_lake(pipeline: Pipeline, table: DictionaryTable, wanted: ConfiguredTable) -> Iterator[Finding]:
+    return lake_findings(table, wanted, rules_of(pipeline, table), pipeline.target_options(wanted.table))
 
 
 def position_findings(pipeline: Pipeline, probed: ProbeResult) -> list[Finding]:

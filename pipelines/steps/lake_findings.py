@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from pipelines.decode.datatypes import spark_ddl_type, why_refused
 from pipelines.dictionary_table import DictionaryTable
 from pipelines.errors import Finding
 from pipelines.lake_rules import LakeColumn, conflicts
 from pipelines.source import ConfiguredTable
-from pipelines.table import LARGE_TYPES
+from pipelines.table import LARGE_TYPES, TypeRule
 from pipelines.target_options import TargetOptions
 
 
-def lake_findings(table: DictionaryTable, wanted: ConfiguredTable, options: TargetOptions) -> Iterator[Finding]:
+def lake_findings(
+    table: DictionaryTable, wanted: ConfiguredTable, rules: Mapping[str, TypeRule], options: TargetOptions
+) -> Iterator[Finding]:
     """Yield nothing for a table with columns of refused types: these have findings of their own."""
-    reasons = {c.name: why_refused(c.type, wanted.rules.get(c.name), wanted.choice) for c in table.columns}
+    reasons = {c.name: why_refused(c.type, rules.get(c.name), wanted.choice) for c in table.columns}
     chosen = table.chosen(wanted.choice, wanted.key, lambda column: reasons[column.name] is not None)
     if any(reasons[column.name] for column in chosen.captured):
         return
@@ -25,7 +27,7 @@ def lake_findings(table: DictionaryTable, wanted: ConfiguredTable, options: Targ
             name, "no column is left to capture", "correct `include`, `exclude` and `unsupported_columns` of the table"
         )
     own = [
-        LakeColumn(options.name(c.name), spark_ddl_type(c.type, wanted.rules.get(c.name)), c.type.name in LARGE_TYPES)
+        LakeColumn(options.name(c.name), spark_ddl_type(c.type, rules.get(c.name)), c.type.name in LARGE_TYPES)
         for c in chosen.captured
     ]
     is_reread = chosen.rereads_rows or (bool(chosen.large_objects) and not wanted.choice.assembles)

@@ -114,7 +114,7 @@ def errors_of(proposed: ProposedTable, table: DictionaryTable, large_objects: La
     choice = choice_of(proposed, large_objects)
     rules = {name: rule for name, rule in proposed.columns.items() if rule is not None}
     wanted = ConfiguredTable(table.table, rules, proposed.key, choice)
-    found = (*capture_findings(table, wanted, why_refused), *lake_findings(table, wanted, DEFAULT))
+    found = (*capture_findings(table, wanted, why_refused), *lake_findings(table, wanted, rules, DEFAULT))
     for finding in found:
         if finding.severity == "error":
             where = finding.subject.removeprefix(str(table.table)).removeprefix(".")

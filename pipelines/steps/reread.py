@@ -26,7 +26,7 @@ from pipelines.decode.changes import decode_changes
 from pipelines.dictionary_table import DictionaryTable
 from pipelines.errors import RedolakeError, Transient
 from pipelines.land.windows import NOTHING_REREAD, Reread
-from pipelines.reconcile.chosen_columns import chosen_columns
+from pipelines.reconcile.chosen_columns import chosen_columns, rules_of
 from pipelines.reconcile.next_batch import encoding
 from pipelines.reconcile.table_versions import known_versions, rules
 from pipelines.records.slice_record import SliceRecord
@@ -197,7 +197,7 @@ def reread_table(
     key = key_names(context, table)
     rowids, unnamed = by_rowid(rows)
     keys = tuple(dict.fromkeys(decoded_keys(context, table, key, unnamed)))
-    wanted = Wanted(table, key, table.large_objects, rowids, keys)
+    wanted = Wanted(table, key, table.large_objects, rowids, keys, rules_of(context.pipeline, table))
     name = str(table.table)
     if not rowids and not keys:
         return RereadRows(name, int(scn), None, error="the redo contains neither a ROWID nor a key of the changed rows")
@@ -246,9 +246,9 @@ def reread_rows(
     container = context.pipeline.source.container
     try:
         require_unfiltered(oracle, table.in_oracle, container)
-        after = Wanted(table, key, values, rowids, keys)
+        after = Wanted(table, key, values, rowids, keys, rules_of(context.pipeline, table))
         file, count = windows.write_reread(made.window.name, token, number, read_again(oracle, after, Scn(end), container))
-        earlier, why = keys_at(oracle, Wanted(table, key, (), rowids), (start, *inside), container)
+        earlier, why = keys_at(oracle, replace(after, columns=(), keys=()), (start, *inside), container)
         frames = [frame for found in earlier.values() for frame in found]
         before = windows.write_reread(made.window.name, token, number, frames, before=True)[0] if frames else None
     except RedolakeError as error:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from pipelines.context import PipelineContext, open_pipeline_source
 from pipelines.dictionary_table import DictionaryTable
 from pipelines.errors import ValueDoesNotFit
+from pipelines.reconcile.chosen_columns import rules_of
 from pipelines.scn import Scn
 from pipelines.source import ConnectParams, Source, read_snapshot, require_unfiltered
 from pipelines.steps.same_container import read_same_container
@@ -32,8 +33,8 @@ def read_rows(
     Raise PdbChanged if the rows may be those of another PDB, ConfigurationError if a policy filters or masks them.
     """
     pipeline = context.pipeline
-    rules = pipeline.table(table.table).columns
-    texts = frozenset(name.upper() for name, rule in rules.items() if rule == "string")
+    declared = pipeline.table(table.table).columns
+    texts = frozenset(name.upper() for name, rule in declared.items() if rule == "string")
     read = partial(
         read_snapshot,
         table=table,
@@ -41,6 +42,7 @@ def read_rows(
         fetch_rows=pipeline.source.fetch_rows,
         container=pipeline.source.container,
         rowid=rowid,
+        rules=rules_of(pipeline, table),
     )
     try:
         written = write(read(oracle, dates_as_text=texts))

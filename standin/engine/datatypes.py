@@ -15,6 +15,7 @@ from standin.engine.values import encode_timestamp, encode_zoned, number_text
 from standin.interface import ColumnInfo, OraError
 from standin.model import SqlType, TableColumn
 from standin.moment import Moment
+from standin.octets import text_array
 from standin.zones import Zoned
 
 MAX_TEXT = 4000
@@ -236,7 +237,8 @@ def arrow_column(info: ColumnInfo, values: Sequence[Any]) -> pa.Array:
     if info.type.startswith("INTERVAL"):
         return pa.array([v if v is None else v.encode() for v in values], type_)
     if pa.types.is_string(type_):
-        return pa.array([v if v is None or v.__class__ is str else _text_of(v) for v in values], type_)
+        texts = [v if v is None or v.__class__ is str else _text_of(v) for v in values]
+        return text_array(texts, national=info.type.startswith("N"))
     if pa.types.is_timestamp(type_) and any(isinstance(v, Zoned) for v in values):
         local = "LOCAL" in info.type
         return pa.array([v if v is None else _zoned_bytes(v, local) for v in values], pa.binary())

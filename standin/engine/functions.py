@@ -41,6 +41,7 @@ from standin.interface import ColumnInfo, OraError
 from standin.intervals import DaySecond, YearMonth
 from standin.model import SqlType
 from standin.moment import Moment
+from standin.octets import octets_of, text_of
 from standin.zones import REGIONS, Zoned, zone_minutes, zoned
 
 FIRST_ARGUMENT = "first"
@@ -114,7 +115,7 @@ def _binary(frame: Frame, value: Any, *_: Any, kind: str) -> float:
 
 def _unistr(frame: Frame, value: Any) -> str | None:
     units = re.sub(r"\\([0-9A-Fa-f]{4}|\\)", lambda m: "\\" if m[1] == "\\" else chr(int(m[1], 16)), str(value))
-    return units.encode("utf-16-be", "surrogatepass").decode("utf-16-be") or None
+    return units.encode("utf-16-be", "surrogatepass").decode("utf-16-be", "surrogatepass") or None
 
 
 def _scn_to_timestamp(frame: Frame, scn: Any) -> datetime:
@@ -300,7 +301,7 @@ FUNCTIONS: dict[str, Function] = {
     "INITCAP": Function(lambda frame, v: to_text(v, frame.nls).title(), FIRST_ARGUMENT),
     "SUBSTR": Function(_substr, _TEXT),
     "LENGTH": Function(lambda frame, v: len(to_text(v, frame.nls)), _NUMBER),
-    "LENGTHB": Function(lambda frame, v: len(to_text(v, frame.nls).encode()), _NUMBER),
+    "LENGTHB": Function(lambda frame, v: len(octets_of(to_text(v, frame.nls))), _NUMBER),
     "TRIM": Function(_trim, _TEXT),
     "LTRIM": Function(lambda frame, v, c=" ": _trim(frame, v, c, side="left"), _TEXT),
     "RTRIM": Function(lambda frame, v, c=" ": _trim(frame, v, c, side="right"), _TEXT),
@@ -328,7 +329,8 @@ FUNCTIONS: dict[str, Function] = {
     "HEXTORAW": Function(lambda frame, v: bytes.fromhex(v), datatypes.RAW),
     "ROWIDTOCHAR": Function(lambda frame, v: v, datatypes.text_info(18)),
     "RAWTOHEX": Function(lambda frame, v: v.hex().upper(), _TEXT),
-    "UTL_RAW.CAST_TO_RAW": Function(lambda frame, v: v.encode(), datatypes.RAW),
+    "UTL_RAW.CAST_TO_RAW": Function(lambda frame, v: octets_of(v), datatypes.RAW),
+    "UTL_RAW.CAST_TO_VARCHAR2": Function(lambda frame, v: text_of(v), _TEXT),
     "ORA_HASH": Function(_ora_hash, _NUMBER, nulls=False),
     "NUMTODSINTERVAL": Function(_interval, datatypes.DATE),
     "SYS_EXTRACT_UTC": Function(_utc, datatypes.TIMESTAMP),

@@ -25,6 +25,7 @@ from standin.interface import OraError
 from standin.intervals import DaySecond, YearMonth
 from standin.model import SqlType, is_extended
 from standin.moment import Moment, moment_of_fields, nanosecond_of, with_nanosecond
+from standin.octets import octets_of
 from standin.zones import Zoned, zone_bytes, zone_minutes, zoned
 
 Encoder = Callable[[Any], bytes]
@@ -158,7 +159,7 @@ def encoder_of(type_: SqlType) -> Encoder:
     if name == "TIMESTAMP":
         return encode_timestamp
     if name in ("NVARCHAR2", "NCHAR", "NCLOB"):
-        return lambda text: text.encode("utf-16-be")
+        return lambda text: text.encode("utf-16-be", "surrogatepass")
     if name == "BINARY_DOUBLE":
         return lambda number: _ordered(struct.pack(">d", number + 0.0))
     if name == "BINARY_FLOAT":
@@ -166,7 +167,7 @@ def encoder_of(type_: SqlType) -> Encoder:
     if name in ("RAW", "BLOB", "LONG RAW"):
         return bytes
     other = _OTHER_ENCODERS.get(name)
-    return other if other is not None else lambda text: text.encode()
+    return other if other is not None else octets_of
 
 
 _OTHER_ENCODERS: dict[str, Encoder] = {
@@ -432,13 +433,13 @@ def _text_coercer(type_: SqlType, where: str) -> Coercer:
         if unlimited:
             return text
         if by_chars:
-            units = len(text.encode("utf-16-be")) // 2 if national and not text.isascii() else len(text)
+            units = len(text.encode("utf-16-be", "surrogatepass")) // 2 if national and not text.isascii() else len(text)
             if units > chars:
                 raise _too_long(where, units, chars)
-        elif len(text) * 4 > bytes_limit and len(text.encode()) > bytes_limit:
-            raise _too_long(where, len(text.encode()), bytes_limit)
+        elif len(text) * 4 > bytes_limit and len(octets_of(text)) > bytes_limit:
+            raise _too_long(where, len(octets_of(text)), bytes_limit)
         if padded:
-            text = text + " " * (chars - units) if by_chars else text + " " * (bytes_limit - len(text.encode()))
+            text = text + " " * (chars - units) if by_chars else text + " " * (bytes_limit - len(octets_of(text)))
         return text
 
     return coerce

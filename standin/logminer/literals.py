@@ -16,6 +16,7 @@ from standin.engine.rowids import stored_text
 from standin.intervals import DaySecond, YearMonth
 from standin.model import SqlType
 from standin.moment import Moment, shifted
+from standin.octets import text_of
 from standin.zones import Zoned, zone_minutes, zone_of
 
 Literal = Callable[[bytes], str]
@@ -246,7 +247,7 @@ def literal_of(kind: SqlType, nls: Nls, forms: Forms = AS_MOST) -> Literal:
         return lru_cache(maxsize=8192)(lambda value: f"'{number_text(value, mark)}'")
     if name in ("VARCHAR2", "CHAR", "VARCHAR", "LONG"):
         in_quotes = QUOTING[forms.quotes]
-        return lambda value: in_quotes(value.decode("utf-8", "replace"))
+        return lambda value: in_quotes(text_of(value))
     if name in ("DATE", "TIMESTAMP") and forms.as_literals:
         return lru_cache(maxsize=8192)(_standard(kind, forms))
     if name in ("DATE", "TIMESTAMP"):
@@ -265,7 +266,7 @@ def literal_of(kind: SqlType, nls: Nls, forms: Forms = AS_MOST) -> Literal:
         "ROWID": lambda: _rowid,
         "UROWID": lambda: _rowid if forms.urowids == "text" else lambda _: UNSUPPORTED_TYPE,
         "XMLTYPE": lambda: lambda _: "XMLType(:1)",
-        "CLOB": lambda: lambda value: quoted(value.decode("utf-8", "replace")) if value else "EMPTY_CLOB()",
+        "CLOB": lambda: lambda value: quoted(text_of(value)) if value else "EMPTY_CLOB()",
         "NCLOB": lambda: lambda value: _national(value, forms) if value else "EMPTY_CLOB()",
         "BLOB": lambda: lambda value: hexraw(value) if value else "EMPTY_BLOB()",
     }

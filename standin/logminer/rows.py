@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from standin.logminer.dictionary import VERSION_MISMATCH, RedoDictionary, ResolvedTable
 from standin.logminer.pieces import cut
 from standin.logminer.statements import LOB_OPS, XML_OPS, Layout, TableText
+from standin.octets import text_array
 from standin.redo_file import DICTIONARY, Op, unpack
 
 MISSING_SCN = 34
@@ -184,11 +185,11 @@ class RedoRows:
 
     @property
     def redo(self) -> pa.Array:
-        return pa.array(self._redo_texts if self._pieces is None else self._pieces.redo, pa.string())
+        return text_array(self._redo_texts if self._pieces is None else self._pieces.redo)
 
     @property
     def undo(self) -> pa.Array:
-        return pa.array(self._undo_texts if self._pieces is None else self._pieces.undo, pa.string())
+        return text_array(self._undo_texts if self._pieces is None else self._pieces.undo)
 
     @property
     def csf(self) -> pa.Array:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from standin.logminer.dictionary import ResolvedTable
 from standin.logminer.literals import AS_MOST, QUOTING, WHOLE_ROW_UNSUPPORTED, Forms, Literal, Nls, hexraw, literal_of, quoted
+from standin.octets import text_of
 from standin.redo_file import Op
 
 Values = dict[int, bytes | None]
@@ -123,7 +124,7 @@ class TableText:
             statement = f'update {self._target} a set a."{name}" = :{name}{where}'.replace("'", "''")
             return f"DECLARE \n Stmt varchar2(4000); \nBEGIN\n Stmt := '{statement}';\n"
         if op == Op.LONG_WRITE:
-            text = hexraw(piece or b"") if column.type == "RAW" else quoted((piece or b"").decode("utf-8", "replace"))
+            text = hexraw(piece or b"") if column.type == "RAW" else quoted(text_of(piece or b""))
             return f" buf_c := {text}; \n"
         if op == Op.XML_BEGIN and shown == "text":
             where = self._where(before, "", prefix="a.")

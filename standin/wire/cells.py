@@ -17,6 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from standin.octets import units_of
 from standin.wire.numbers import encode_number
 from standin.wire.primitives import CHUNK, SHORT, clr, ub
 from standin.wire.repeats import RepeatedValues
@@ -112,7 +113,8 @@ def _one(parts: list[Part], rows: int) -> pa.Array:
 def _column_cells(column: pa.Array, cell: Cell, locator: Callable[[str | bytes], bytes]) -> list[bytes]:
     encode = _value_encoder(column.type, cell)
     if encode is not None:
-        return [b"\0" if value is None else encode(value) for value in column.to_pylist()]
+        values = column.cast(pa.binary()) if encode is clr else column
+        return [b"\0" if value is None else encode(value) for value in values.to_pylist()]
     cells: list[bytes] = _joined([pa.nulls(len(column), pa.binary()), *_column_parts(column, cell, locator)]).to_pylist()
     return cells
 
@@ -122,14 +124,10 @@ def _value_encoder(kind: pa.DataType, cell: Cell) -> Callable[[Any], bytes] | No
     if cell.type in NUMBERS and (pa.types.is_string(kind) or pa.types.is_int64(kind) or pa.types.is_decimal128(kind)):
         return _number_cell
     if cell.type in TEXTS and cell.type not in LONGS and cell.form != NATIONAL and pa.types.is_string(kind):
-        return _text_cell
+        return clr
     if cell.type in MOMENTS and kind in (pa.timestamp("s"), pa.timestamp("us")):
         return lambda value: clr(encode_moment(value, cell.type))
     return None
-
-
-def _text_cell(value: str) -> bytes:
-    return clr(value.encode())
 
 
 def _joined(parts: Sequence[Part]) -> pa.Array:
@@ -179,7 +177,7 @@ def _byte_parts(column: pa.Array, cell: Cell) -> list[Part]:
     if not any(is_(kind) for is_ in _BYTES_LIKE):
         raise TypeError("neither text nor bytes")
     if cell.form == NATIONAL:
-        return [_each(column, lambda text: clr(text.encode("utf-16-be")))]
+        return [_each(column.cast(pa.binary()), lambda octets: clr(units_of(octets)))]
     values = column if kind == pa.binary() else column.cast(pa.binary())
     lengths = pc.fill_null(pc.binary_length(values), 0)
     longest = pc.max(lengths).as_py() or 0

@@ -8,6 +8,7 @@ from __future__ import annotations
 from itertools import count
 
 from standin.interface import OraError
+from standin.octets import octets_of
 from standin.wire.primitives import clr, dalc, sb, ub
 from standin.wire.requests import LOCATOR_LENGTH, Dialect, LobOperation, LobRequest
 from standin.wire.types import UTF8, WireType
@@ -58,7 +59,7 @@ class LobStore:
             case LobOperation.READ:
                 piece = value[start : start + amount]
                 amount = len(piece)
-                data = _LOB_DATA + clr(piece.encode() if isinstance(piece, str) else piece)
+                data = _LOB_DATA + clr(octets_of(piece) if isinstance(piece, str) else piece)
             case LobOperation.LENGTH:
                 amount = len(value)
             case LobOperation.CHUNK_SIZE:

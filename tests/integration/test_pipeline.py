@@ -10,13 +10,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+from deltalake import DeltaTable
 
 from pipelines import steps
 from pipelines.cockpit import read_overview
 from pipelines.config.tables import OnDdl
 from pipelines.context import ledger_url
 from pipelines.decode.changes import decode_changes
-from pipelines.errors import ConfigurationError, TableHeld
+from pipelines.errors import ConfigurationError, TableHeld, TextNotValid
 from pipelines.job import translation
 from pipelines.steps.run import apply, spark_when_needed
 from pipelines.table import TableId
@@ -144,6 +145,55 @@ def test_values_that_do_not_fit_hold_their_tables_alone_with_column_and_key(shop
     assert "column BORN: the value is before year 1 (ID 7, ROWID" in str(tables["SHOP.PEOPLE"].error)
     assert "`string`" in str(tables["SHOP.PEOPLE"].cure)
     assert differences(shop, pipeline, "SHOP.PAYMENTS") == {}
+
+
+ODD = {"CESU-8": "61EDA0BDEDB88062", "Latin-1": "636166E9", "cut": "78E282", "half a pair": "EDA0BD79"}
+MEANT = {"CESU-8": "a😀b", "Latin-1": "caf\ufffd", "cut": "x\ufffd", "half a pair": "\ufffdy"}
+
+
+def insert_words(first: int, *hex_: str) -> list[str]:
+    octets = "UTL_RAW.CAST_TO_VARCHAR2(HEXTORAW('{}'))"
+    return [f"INSERT INTO words VALUES ({n}, {octets.format(one)}, {octets.format(one)})" for n, one in enumerate(hex_, first)]
+
+
+def test_text_that_is_not_valid_utf_8_holds_its_table_alone_and_is_read_by_rule(shop: Shop, spark: Any) -> None:
+    shop.run_sql(
+        "CREATE TABLE words (id NUMBER(9) PRIMARY KEY, t VARCHAR2(20), b VARCHAR2(20))",
+        "ALTER TABLE words ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
+        "INSERT INTO words VALUES (1, 'grüße 😀', 'grüße 😀')",
+    )
+    strict = shop.pipeline(tables=["SHOP.WORDS", "SHOP.PAYMENTS"])
+    steps.take_snapshot(strict, source=shop.params, spark=spark)
+    shop.run_sql(*insert_words(2, ODD["CESU-8"]), "INSERT INTO payments (id, order_id, amount) VALUES (1, 2, 3.25)")
+    caught_up(shop, strict, spark)
+
+    held = {t.table: t for t in steps.read_status(strict).tables}
+    assert {name: (t.state, t.code) for name, t in held.items()} == {
+        "SHOP.WORDS": ("held", "TextNotValid"),
+        "SHOP.PAYMENTS": ("live", None),
+    }
+    assert "column T: the value is not text: it has bytes that are no characters (ID 2" in str(held["SHOP.WORDS"].error)
+    assert "`text: replace`" in str(held["SHOP.WORDS"].cure)
+    with pytest.raises(TextNotValid, match=r"T contains a text .* in the row with ID 2"):
+        steps.take_snapshot(strict, ["SHOP.WORDS"], replace=True, source=shop.params, spark=spark)
+
+    by_rule = shop.pipeline(tables=[{"table": "SHOP.WORDS", "columns": {"B": "binary"}}, "SHOP.PAYMENTS"], text="replace")
+    steps.take_snapshot(by_rule, ["SHOP.WORDS"], replace=True, source=shop.params, spark=spark)
+    shop.run_sql(
+        *insert_words(3, *ODD.values()),
+        "UPDATE words SET t = 'plain' WHERE id = 3",
+        "ALTER TABLE words ADD (extra NUMBER(5))",  # so LogMiner shows the rows before it as internal bytes
+    )
+    shop.run_sql(*(sql[:-1] + ", 1)" for sql in insert_words(7, *ODD.values())))
+    caught_up(shop, by_rule, spark)
+
+    rows = {row["ID"]: row for row in DeltaTable(by_rule.target(TableId("SHOP", "WORDS"))).to_pyarrow_table().to_pylist()}
+    meant = [MEANT["CESU-8"], "plain", *list(MEANT.values())[1:], *MEANT.values()]
+    assert [rows[n]["T"] for n in range(1, 11)] == ["grüße 😀", *meant]
+    octets = [bytes.fromhex(one) for one in (ODD["CESU-8"], *ODD.values(), *ODD.values())]
+    assert [rows[n]["B"] for n in range(1, 11)] == ["grüße 😀".encode(), *octets]
+    verified = steps.verify_tables(by_rule, source=shop.params, spark=spark)
+    assert verified.equal, verified
 
 
 def test_a_date_before_christ_holds_its_table_alone_and_is_text_by_rule(shop: Shop, spark: Any) -> None:

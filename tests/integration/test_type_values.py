@@ -12,7 +12,9 @@ from pipelines import steps
 from pipelines.apply.source_rows import READ_AS_REDO
 from pipelines.context import open_context
 from pipelines.decode.changes import decode_changes
+from pipelines.decode.compiled.changes import decode_compiled
 from pipelines.decode.datatypes import family_of, spark_ddl_type, target_type
+from pipelines.errors import TextNotValid
 from pipelines.landed_schema import LANDED_SCHEMA
 from pipelines.reconcile.table_versions import known_versions, rules
 from pipelines.redo import Operation
@@ -22,6 +24,7 @@ from pipelines.source.oracle import open_source
 from pipelines.source.snapshot import read_snapshot
 from pipelines.steps.run import capture
 from pipelines.table import TableId
+from pipelines.valid_text import NOT_VALID
 from standin.serve import standin
 from tests.fix_shop import Shop
 from tests.plain_lake import PlainLake
@@ -102,6 +105,85 @@ def test_text_fetched_by_a_snapshot_has_every_value(shop: Shop, redo: object) ->
             assert [shown(value) for value in made.values.to_pylist()] == expected[name], column
         elif types[name].name.startswith("BINARY"):
             assert [shown(value) for value in fetched[name].to_pylist()[:count]] == expected[name], column
+
+
+ODD = {
+    "CESU-8": "61EDA0BDEDB88062",
+    "Latin-1": "636166E9",
+    "cut": "78E282",
+    "half a pair": "EDA0BD79",
+    "a quote": "63E92778E927",
+}
+MEANT = {"CESU-8": "a😀b", "Latin-1": "caf\ufffd", "cut": "x\ufffd", "half a pair": "\ufffdy", "a quote": "c\ufffd'x\ufffd'"}
+
+
+@pytest.fixture(scope="module")
+def odd_texts(shop: Shop) -> tuple[Any, pa.Table]:
+    """Return the pipeline and its landed INSERTs of texts that are not valid: from redo text, and from internal bytes."""
+    shop.run_sql(
+        "CREATE TABLE words (id NUMBER(9) PRIMARY KEY, t VARCHAR2(20), b VARCHAR2(20))",
+        "ALTER TABLE words ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
+    )
+    words = {"table": "SHOP.WORDS", "columns": {"B": "binary"}}
+    pipeline = shop.pipeline("words", tables=[words], text="replace")
+    assert [f for f in steps.run_doctor(pipeline, shop.params) if f.severity == "error"] == []
+    with PlainLake().in_place_of_spark():
+        steps.take_snapshot(pipeline, source=shop.params, spark="no Spark")
+    for first, ddl in ((1, ()), (GENERIC, ("ALTER TABLE words ADD later NUMBER(1)",))):
+        octets = [f"UTL_RAW.CAST_TO_VARCHAR2(HEXTORAW('{one}'))" for one in ODD.values()]
+        inserts = [f"INSERT INTO words (id, t, b) VALUES ({n}, {one}, {one})" for n, one in enumerate(octets, first)]
+        shop.run_sql(*inserts, *ddl)
+        shop.switch_logs()
+        assert capture(pipeline, shop.params).outcome == "window"
+    with open_context(pipeline) as context:
+        windows = context.landing.windows.after()
+        landed = pa.concat_tables([pq.read_table(f) for w in windows for f in context.landing.windows.files_of(w)])
+    return pipeline, landed.filter(pa.compute.equal(landed["operation_code"], int(Operation.INSERT))).cast(LANDED_SCHEMA)
+
+
+@pytest.mark.parametrize("decoder", [decode_changes, decode_compiled])
+def test_bytes_that_are_no_characters_are_read_by_rule_from_redo_text_and_internal_bytes(
+    odd_texts: tuple[Any, pa.Table], decoder: Any
+) -> None:
+    pipeline, landed = odd_texts
+    landed.validate(full=True)  # the landed text itself is valid
+    with open_context(pipeline) as context:
+        version = known_versions(context, TableId("SHOP", "WORDS"))[0]
+        types = rules(context, version.table, (version,))
+    (batch,) = landed.combine_chunks().to_batches()
+    by_rule, by_default = decoder(batch, version, types), decoder(batch, version, {})
+
+    assert by_rule.column("error").null_count == 2 * len(ODD)
+    assert by_rule.column("n2").to_pylist() == [*MEANT.values()] * 2
+    assert by_rule.column("n3").to_pylist() == [bytes.fromhex(one) for one in ODD.values()] * 2
+    said = by_default.column("error").to_pylist()
+    assert all(error.startswith("column T: the value is not text") and NOT_VALID in error for error in said)
+
+
+def test_bytes_that_are_no_characters_are_read_by_rule_in_a_query(shop: Shop, odd_texts: object) -> None:
+    words = TableId("SHOP", "WORDS")
+    with open_source(shop.params) as source:
+        table, scn = read_tables(source, (words,), "FREEPDB1")[words], read_current_scn(source)
+        ruled = read_snapshot(
+            source, table, scn, 100, container="FREEPDB1", ordered=True, rules={"T": "replace", "B": "binary"}
+        )
+        fetched = pa.concat_tables([pa.table(frame) for frame in ruled])
+        with pytest.raises(TextNotValid, match=r"T contains a text .* in the row with ID 1"):
+            list(read_snapshot(source, table, scn, 100, container="FREEPDB1", ordered=True))
+    assert fetched["T"].to_pylist() == [*MEANT.values()] * 2
+    assert fetched["B"].to_pylist() == [bytes.fromhex(one) for one in ODD.values()] * 2
+
+
+def test_half_a_surrogate_pair_that_the_driver_cannot_decode_is_a_typed_error(shop: Shop) -> None:
+    shop.run_sql(
+        "CREATE TABLE halves (id NUMBER(9) PRIMARY KEY, n NVARCHAR2(20))", r"INSERT INTO halves VALUES (1, UNISTR('x\D83Dy'))"
+    )
+    halves = TableId("SHOP", "HALVES")
+    with open_source(shop.params) as source:
+        table, scn = read_tables(source, (halves,), "FREEPDB1")[halves], read_current_scn(source)
+        with pytest.raises(TextNotValid, match="half a surrogate pair") as refused:
+            list(read_snapshot(source, table, scn, 100, container="FREEPDB1"))
+    assert "correct the value in Oracle" in refused.value.cure
 
 
 def test_each_type_has_its_delta_type(shop: Shop) -> None:

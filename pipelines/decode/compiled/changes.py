@@ -13,7 +13,15 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipelines.decode.changes import DEFAULT_ENCODING, Types, changes_schema, decode_changes, is_in, readings_of
+from pipelines.decode.changes import (
+    DEFAULT_ENCODING,
+    Types,
+    changes_schema,
+    decode_changes,
+    is_in,
+    readings_of,
+    with_valid_text,
+)
 from pipelines.decode.compiled import statements
 from pipelines.decode.compiled.columns import typed_columns
 from pipelines.decode.compiled.jit import Octets
@@ -23,6 +31,7 @@ from pipelines.decode.resolve import ints
 from pipelines.decode.young_columns import sets_all, young_columns
 from pipelines.redo import Encoding
 from pipelines.table import TableVersion
+from pipelines.valid_text import marked_rows
 
 
 def decode_compiled(
@@ -37,12 +46,14 @@ def decode_compiled(
     before: Collection[int] | None = None,
 ) -> pa.RecordBatch:
     """Return what `decode_changes` returns."""
+    batch = with_valid_text(batch)
     readings = readings_of(version, types, encoding, before)
     located = locate(batch, version, names, single_quotes=single_quotes, before=before)
     refused = (located.outcome != statements.DONE).astype(np.uint8) | _of_other_table(batch, located)
     if young_columns(version):
         is_set = located.literals.presence & statements.IN_SET != 0
         refused |= sets_all(version, list(is_set.T))
+    refused[marked_rows(batch.column("sql_redo"))] = 1
     columns_before = [reading for reading in readings if is_in(before, reading.column.id)]
     values = typed_columns(located, [*readings, *columns_before], refused)
     code = np.where(ints(batch, "rollback") == 1, 0, ints(batch, "operation_code"))

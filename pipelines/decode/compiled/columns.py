@@ -69,7 +69,7 @@ def _cast(texts: pa.StringArray, reading: Reading, refused: Octets) -> pa.Array:
     family = family_of(reading.column.type)
     if not family.is_decoded:
         return pa.nulls(len(texts), reading.target)
-    if family.cast is character.cast:
+    if family.cast is character.cast and reading.target == pa.string():
         return texts
     cast = family.cast(texts, reading.target, reading.rule)
     refused[list(cast.refused)] = 1

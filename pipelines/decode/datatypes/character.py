@@ -8,6 +8,7 @@ from pipelines.decode.datatypes.family import Cast, Family, cast_each, refuse_ru
 from pipelines.decode.forms import Form
 from pipelines.redo import Encoding
 from pipelines.table import OracleType, TypeRule
+from pipelines.valid_text import BINARY, NOT_VALID, REPLACE, TEXT_RULES, is_text, marked_rows, octets_in, octets_of, replaced
 
 # Character set -> codec; the national ones are AL16UTF16 and UTF8. Only internal bytes need it: redo SQL comes through the
 # driver as Unicode.
@@ -41,30 +42,55 @@ CODECS = {
 
 
 def target(oracle_type: OracleType, rule: TypeRule) -> pa.DataType:
-    if rule not in (None, "string"):
-        raise refuse_rule(oracle_type, rule, "leave the rule out")
-    return pa.string()
+    if rule not in (None, "string", *TEXT_RULES):
+        raise refuse_rule(oracle_type, rule, "leave the rule out, or write `replace` or `binary`")
+    return pa.binary() if rule == BINARY else pa.string()
 
 
-def cast(texts: pa.StringArray, _target: pa.DataType, _rule: TypeRule = None) -> Cast:
-    return Cast(texts)
+def cast(texts: pa.StringArray, target: pa.DataType, rule: TypeRule = None) -> Cast:
+    """Return the texts; those with marks (valid_text.py) by rule."""
+    rows = marked_rows(texts)
+    if not rows:
+        return Cast(texts.cast(target))
+    octets = octets_in(texts)
+    for row in rows:
+        octets[row] = octets_of(texts[row].as_py())
+    if target == pa.binary():
+        return Cast(pa.array(octets, target))
+    refused = (
+        {} if rule == REPLACE else {row: f"is not text: it {NOT_VALID}" for row in rows if not is_text(octets[row] or b"")}
+    )
+    return Cast(pa.array([None if one is None else replaced(one) for one in octets], target), refused)
 
 
-def internal(raw: pa.BinaryArray, _target: pa.DataType, encoding: Encoding, _rule: TypeRule = None) -> Cast:
-    return _decoded(raw, encoding.text)
+def internal(raw: pa.BinaryArray, target: pa.DataType, encoding: Encoding, rule: TypeRule = None) -> Cast:
+    return _decoded(raw, target, encoding.text, rule)
 
 
-def internal_national(raw: pa.BinaryArray, _target: pa.DataType, encoding: Encoding, _rule: TypeRule = None) -> Cast:
-    return _decoded(raw, encoding.national)
+def internal_national(raw: pa.BinaryArray, target: pa.DataType, encoding: Encoding, rule: TypeRule = None) -> Cast:
+    return _decoded(raw, target, encoding.national, rule)
 
 
-def _decoded(raw: pa.BinaryArray, charset: str) -> Cast:
+def _decoded(raw: pa.BinaryArray, target: pa.DataType, charset: str, rule: TypeRule) -> Cast:
     codec = CODECS.get(charset)
     if codec is None:  # such rows hold their own table; all other redo comes as Unicode
         reason = f"is in the character set {charset}, which has no decoder; redo from before the table's last DDL can't be read"
         refused = dict.fromkeys((i for i, valid in enumerate(raw.is_valid().to_pylist()) if valid), reason)
-        return Cast(pa.nulls(len(raw), pa.string()), refused)
-    return cast_each(raw, lambda value: decode_text(value, codec), pa.string())
+        return Cast(pa.nulls(len(raw), target), refused)
+    return cast_each(raw, lambda value: _by_rule(value, codec, rule), target)
+
+
+def _by_rule(octets: bytes, codec: str, rule: TypeRule) -> str | bytes:
+    """Return text, or with `binary` its bytes in UTF-8, as clients get them; bytes that are no characters only by rule."""
+    if codec == "utf-8" and rule == BINARY:
+        return octets
+    try:
+        text = decode_text(octets, codec)
+    except ValueError:
+        if rule != REPLACE:
+            raise
+        return replaced(octets) if codec in ("utf-8", "cesu-8") else octets.decode(codec, "replace")
+    return text.encode() if rule == BINARY else text
 
 
 def decode_text(raw: bytes, codec: str) -> str:
@@ -73,7 +99,7 @@ def decode_text(raw: bytes, codec: str) -> str:
             return raw.decode("utf-8", "surrogatepass").encode("utf-16-le", "surrogatepass").decode("utf-16-le")
         return raw.decode(codec)
     except UnicodeError as error:
-        raise ValueError(f"is not text in {codec}") from error
+        raise ValueError(f"is not text in {codec}: it {NOT_VALID}") from error
 
 
 FORMS = frozenset({Form.TEXT, Form.UNISTR})

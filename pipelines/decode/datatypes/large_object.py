@@ -17,10 +17,11 @@ from pipelines.decode.datatypes.family import Cast, Family
 from pipelines.decode.forms import Form
 from pipelines.errors import ConfigurationError, Finding
 from pipelines.table import DOCUMENTS, LARGE_OBJECTS, OracleType, TypeRule
+from pipelines.valid_text import LARGE_TEXTS, REPLACE
 
 
 def target(oracle_type: OracleType, rule: TypeRule) -> pa.DataType:
-    if rule is not None:
+    if rule is not None and not (rule == REPLACE and oracle_type.name in LARGE_TEXTS):
         raise ConfigurationError([Finding(str(oracle_type), f"rule {rule!r} does not suit a large object", "leave it out")])
     return pa.binary() if oracle_type.name == "BLOB" else pa.string()
 

@@ -13,10 +13,11 @@ from pipelines.decode.datatypes.family import Family, refuse_rule
 from pipelines.decode.datatypes.large_object import no_values
 from pipelines.decode.forms import Form
 from pipelines.table import EXTENDED, OracleType, TypeRule
+from pipelines.valid_text import LARGE_TEXTS, REPLACE
 
 
 def target(oracle_type: OracleType, rule: TypeRule) -> pa.DataType:
-    if rule is not None:
+    if rule is not None and not (rule == REPLACE and oracle_type.name in LARGE_TEXTS):
         raise refuse_rule(oracle_type, rule, "leave the rule out")
     return pa.binary() if oracle_type.name in ("LONG RAW", EXTENDED["RAW"]) else pa.string()
 

@@ -1,0 +1,102 @@
+"""Bytes that are no characters are found, marked without loss, and read as what they mean."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from pipelines.errors import TextNotValid
+from pipelines.source.text_check import checked
+from pipelines.table import TableId
+from pipelines.valid_text import (
+    has_marks,
+    is_valid,
+    marked,
+    marked_rows,
+    octets_in,
+    octets_of,
+    replaced,
+    with_marks,
+)
+
+CESU, LATIN, HALF = b"a\xed\xa0\xbd\xed\xb8\x80b", b"caf\xe9", b"\xed\xa0\xbdy"
+ODD = (CESU, LATIN, HALF, b"\xc0\xaf", b"\xe2\x82", b"\xf4\x90\x80\x80", b"\xff", b"\x80")
+PLAIN = (b"", b"abc", "grüße 😀".encode(), "a mark of its own \U0010fe80".encode())
+TABLE = TableId("SHOP", "WORDS")
+LARGE = pa.large_string()
+
+
+def texts(*octets: bytes | None) -> pa.Array:
+    return pa.array(octets, pa.binary()).view(pa.string())
+
+
+@pytest.mark.parametrize("octets", [*ODD, *PLAIN, PLAIN[-1] + LATIN])
+def test_marks_are_valid_text_and_keep_every_byte(octets: bytes) -> None:
+    text = marked(octets)
+
+    assert octets_of(text) == octets
+    assert is_valid(pa.array([text]))
+    assert has_marks(text) == (octets in ODD or "\U0010fe80".encode() in octets)
+
+
+def test_an_array_without_odd_bytes_or_marks_is_the_same_array() -> None:
+    plain = texts(None, *PLAIN[:-1])
+
+    assert with_marks(plain) is plain
+    assert marked_rows(plain) == []
+
+
+def test_odd_texts_of_an_array_are_marked_also_in_a_slice() -> None:
+    made = with_marks(texts(b"x", None, *ODD, *PLAIN).slice(1))
+
+    assert is_valid(made)
+    assert [octets_of(text) if text is not None else None for text in made.to_pylist()] == [None, *ODD, *PLAIN]
+    assert marked_rows(made) == [*range(1, len(ODD) + 1), len(ODD) + len(PLAIN)]
+
+
+@pytest.mark.parametrize(
+    ("octets", "meant"),
+    [
+        (CESU, "a😀b"),
+        (LATIN, "caf\ufffd"),
+        (HALF, "\ufffdy"),
+        (b"\xed\xb8\x80\xed\xa0\xbd", "\ufffd" * 2),
+        (b"\xc0\xaf", "\ufffd" * 2),
+    ],
+)
+def test_surrogate_pairs_of_cesu_8_are_the_character_they_mean_and_other_bytes_are_replaced(octets: bytes, meant: str) -> None:
+    assert replaced(octets) == meant
+
+
+def frame(kind: pa.DataType = LARGE, *octets: bytes | None) -> pa.Table:
+    column = pa.array(octets or (b"good", None, LATIN, CESU), pa.large_binary()).cast(pa.binary()).view(pa.string())
+    made = column.cast(pa.binary()).cast(pa.large_binary()).view(pa.large_string()) if kind == LARGE else column
+    return pa.table({"ID": list(range(1, len(column) + 1)), "T": made})
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string()])
+def test_a_query_with_an_odd_text_is_refused_with_column_and_key(kind: pa.DataType) -> None:
+    with pytest.raises(TextNotValid, match=r"T contains a text .* in the row with ID 3") as refused:
+        list(checked([frame(kind)], TABLE, ("ID",), {}))
+    assert "columns: {T: replace}" in refused.value.cure
+
+
+def test_the_key_itself_may_be_the_odd_text() -> None:
+    with pytest.raises(TextNotValid, match="in the row with T caf\ufffd"):
+        list(checked([frame()], TABLE, ("T",), {}))
+
+
+def test_a_query_is_read_by_rule() -> None:
+    (replacing,) = map(pa.table, checked([frame()], TABLE, ("ID",), {"T": "replace"}))
+    (keeping,) = map(pa.table, checked([frame()], TABLE, ("ID",), {"T": "binary"}))
+
+    assert replacing["T"].to_pylist() == ["good", None, "caf\ufffd", "a😀b"]
+    assert keeping["T"].to_pylist() == [b"good", None, LATIN, CESU]
+    assert next(checked([frame()], TABLE, ("ID",), {"T": "binary"})).num_rows() == 4
+
+
+def test_frames_of_valid_text_are_passed_on_untouched() -> None:
+    good = frame(pa.large_string(), b"good", "grüße".encode(), None)
+
+    assert next(checked([good], TABLE, ("ID",), {})) is good
+    assert octets_in(texts(LATIN, None)) == [LATIN, None]
