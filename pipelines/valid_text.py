@@ -78,6 +78,8 @@ def with_marks(texts: pa.Array, *, own_marks: bool = True) -> pa.Array:
 
 def marked(octets: bytes, *, own_marks: bool = True) -> str:
     text = octets.decode("utf-8", "surrogateescape")
+    if text.isascii():
+        return text
     if own_marks:
         text = _OWN_MARK.sub(lambda own: "".join(chr(_FIRST + byte) for byte in own[0].encode()), text)
     return text.translate(_MARKS)

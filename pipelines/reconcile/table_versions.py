@@ -39,7 +39,8 @@ from pipelines.schema import (
 from pipelines.schema.ddl.effect import DdlStep, StepKind
 from pipelines.schema.ddl_statement import ReadingAfter
 from pipelines.scn import Scn
-from pipelines.table import Part, TableId, TableVersion, TypeRule, upper_name
+from pipelines.table import Part, Rules, TableId, TableVersion, TypeRule, upper_name
+from pipelines.valid_text import BINARY, TEXTS
 
 STEP_KINDS: Mapping[StepKind, ChangeKind] = {
     "add": "add_column",
@@ -247,7 +248,8 @@ def table_task(
     """
     versions = tuple(replace(version, parts=past.parts) for version in past.derived.versions)
     first = versions[0].since(Scn(0))
-    steps = tuple(map(column_change, past.derived.steps))
+    ruled = rules(context, past.table, versions)
+    steps = tuple(column_change(step, ruled) for step in past.derived.steps)
     return TableTask(
         table=past.table,
         target=target,
@@ -255,7 +257,7 @@ def table_task(
         versions=(first, *versions[1:]),
         mined_names=names((first, *versions[1:])),
         names=names_in_redo(versions, context.pipeline.table(past.table).in_oracle),
-        rules=rules(context, past.table, versions),
+        rules=ruled,
         ddl=steps,
         hold=hold,
         defaulted=tuple(sorted({c.id for version in versions for c in version.columns if c.has_default})),
@@ -277,9 +279,12 @@ def names_in_redo(versions: Sequence[TableVersion], declared: TableId) -> tuple[
     return tuple(NameInRedo(name, scn) for name, scn in {**lost, declared: None, versions[-1].in_oracle: None}.items())
 
 
-def column_change(step: DdlStep) -> ColumnChange:
+def column_change(step: DdlStep, rules: Rules) -> ColumnChange:
+    """Return the change with its default in neutral text; bytes, as which a rule may store a text, are hexadecimal digits."""
     kind: ChangeKind = STEP_KINDS[step.kind]
-    return ColumnChange(step.scn, kind, step.column, step.default, step.comment)
+    is_kept_as_bytes = step.column.type.name in TEXTS and rules.get(step.column.id) == BINARY
+    default = step.default.encode().hex() if step.default is not None and is_kept_as_bytes else step.default
+    return ColumnChange(step.scn, kind, step.column, default, step.comment)
 
 
 def rules(context: PipelineContext, table: TableId, versions: Sequence[TableVersion]) -> dict[int, TypeRule]:

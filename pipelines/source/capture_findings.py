@@ -215,18 +215,23 @@ def column_findings(
     for column in table.captured:
         reason = refused(column.type, rules.get(column.name))
         if reason is not None:
-            again = "read its rows again (`unsupported_columns: reread`), " if is_reread(column, table) else ""
-            cure = f"{again}{leave_out(column, table)}drop or move the column, or remove {table.table} from `tables`"
-            if refused(column.type, "string") is None:
-                cure = f"declare `columns: {{{column.name}: string}}`, {leave_out(column, table)}or remove {table.table} from `tables`"
-            elif column.name in rules and refused(column.type, None) is None:
-                cure = f"remove its rule from `columns` of {table.table}"
+            by_rule = column.name in rules and refused(column.type, None) is None
+            as_text = refused(column.type, "string") is None
+            cure = (
+                f"remove its rule from `columns` of {table.table}" if by_rule else refusal_cure(column, table, as_text=as_text)
+            )
             yield Finding(f"{table.table}.{column.name}", f"{column.type}: {reason}", cure)
         else:
             yield from unshown_values(column, table, rules.get(column.name))
     for name in sorted(key & {name for name, rule in rules.items() if rule == REPLACE}):
         what = "is part of the key, and has the rule `replace`, after which two keys may be one"
         yield Finding(f"{table.table}.{name}", what, "declare `binary` for it, or correct its values in Oracle")
+
+
+def refusal_cure(column: DictionaryColumn, table: DictionaryTable, *, as_text: bool) -> str:
+    again = "read its rows again (`unsupported_columns: reread`), " if is_reread(column, table) else ""
+    text = f"declare `columns: {{{column.name}: string}}`, " if as_text else ""
+    return f"{text}{again}{leave_out(column, table)}drop or move the column, or remove {table.table} from `tables`"
 
 
 def is_reread(column: DictionaryColumn, table: DictionaryTable) -> bool:

@@ -27,8 +27,8 @@ class Frame:
 
 
 def checked(answers: Iterable[Any], table: TableId, key: Sequence[str], rules: Mapping[str, TypeRule]) -> Iterator[Any]:
-    """Yield the frames; those with a text that is not valid, or with a column that is kept as bytes, with these columns made
-    anew. Raise TextNotValid for a column without a rule."""
+    """Yield the frames. One with a text that is not valid, or with a column that is kept as bytes, has other such columns. Raise
+    TextNotValid for a column without a rule."""
     for answer in answers:
         rows = pa.table(answer)
         found = {name: column for name, column in zip(rows.column_names, rows.columns, strict=True) if is_texts(column.type)}
