@@ -27,7 +27,7 @@ class Frame:
 
 
 def checked(answers: Iterable[Any], table: TableId, key: Sequence[str], rules: Mapping[str, TypeRule]) -> Iterator[Any]:
-    """Yield the frames. One with a text that is not valid, or with a column that is kept as bytes, has other such columns. Raise
+    """Yield the frames; where a text is not valid, or a column is kept as bytes, with other columns in place of these. Raise
     TextNotValid for a column without a rule."""
     for answer in answers:
         rows = pa.table(answer)
