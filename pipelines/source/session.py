@@ -179,7 +179,8 @@ class OracleSession:
                 ) from error
             except (ValueError, OverflowError) as error:  # a DATE that is none of Python's
                 # The error's own text contains the value.
-                what = f"the driver cannot convert a value of the rows ({type(error).__name__})"
+                known = "such as a date whose year is not 1 to 9999"
+                what = f"the driver cannot convert a value of the rows, {known} ({type(error).__name__})"
                 cure = "declare the columns of dates and numbers one by one as `string` under `columns`, and report the one"
                 raise ValueDoesNotFit(what, cure=cure, doing=name) from None
 
