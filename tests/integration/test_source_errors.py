@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from pipelines.errors import SourceBusy, SourceUnavailable, Terminal, Transient
+from pipelines.errors import LogMinerFailed, SourceBusy, SourceUnavailable, Terminal, Transient
 from pipelines.source.connection import ConnectParams
 from pipelines.source.oracle import RetryRule, open_source
 from standin.serve import standin
@@ -16,6 +16,7 @@ ONCE = RetryRule(0.01, 0.01, 1)
 RETRIED = {
     SourceUnavailable: (2392, 2394, 2399, 12569, 12606, 12609, 12637, 12805, 15055, 15064, 15077, 16331, 25408),
     SourceBusy: (40, 4061, 4065, 8103, 12850, 44203),
+    LogMinerFailed: (1333,),
 }
 
 

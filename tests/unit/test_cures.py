@@ -24,6 +24,8 @@ CURED_IN = {
     "test_trouble_of_the_whole_lake_holds_no_table_and_the_next_run_goes_on",
     "LandingMissing": "tests/integration/test_lake_trouble.py::"
     "test_a_landing_that_the_ledger_knows_and_that_is_not_mounted_is_one_error",
+    "LogMinerFailed": "tests/integration/test_source_errors.py::"
+    "test_an_error_that_passes_is_transient_and_the_statement_succeeds_later",
     "LogOverdue": "tests/integration/test_follow.py::test_a_log_that_is_not_archived_yet_is_reported_as_overdue_and_waited_for",
     "NoDictionaryInRedo": "tests/integration/test_redo_dictionary.py::test_a_first_snapshot_waits_for_a_dictionary",
     "NotCapturable": "tests/integration/test_strange_tables.py::test_a_cured_table_is_snapshotted_by_its_name",
