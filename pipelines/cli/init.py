@@ -224,7 +224,8 @@ def summary(file: Path, made: FirstPipeline, found: FoundTables, known: Connecti
         text.append_text(groups_text(made.groups))
     text.append("Next:", style="bold")
     if known.variable is not None:
-        text.append(f"\n  export AIRFLOW_CONN_{(known.id or '').upper()}='{known.variable}'")
+        value = known.variable.replace("'", "'\\''")
+        text.append(f"\n  export AIRFLOW_CONN_{(known.id or '').upper()}='{value}'")
     return text.append(f"\n  redolake doctor -p {made.pipeline}")
 
 
