@@ -7,7 +7,7 @@ first UPDATE of a row brings it, from redo that has all its columns.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from itertools import groupby
@@ -29,6 +29,10 @@ Values = dict[int, Any]
 Rows = dict[Any, Values]  # by key
 
 
+class Ambiguous(Exception):
+    """A key moved in an index-organized table, in a transaction that took changes back."""
+
+
 class Contradiction(AssertionError):
     """The redo of a change says something else than the table contains."""
 
@@ -41,9 +45,11 @@ def apply_ranges(
     rows: Rows,
     defaults: Values,
     applied: Sequence[DisposedRow],
+    undone: Container[str] = (),
 ) -> TableVersion:
     """Apply the changes of all ranges to `rows`, which have `version`, with the DDL between them. Return the last range's
-    version."""
+    version. Transactions `undone` took changes back."""
+    entering: Rows = {}  # at keys that another row has not left yet
     for commit_range in plan_commit_ranges(task, spec.scns, position):
         version = commit_range.version
         for step in commit_range.followed:
@@ -51,7 +57,9 @@ def apply_ranges(
         mine = [c for c in applied if c.commit is not None and commit_range.start <= c.commit[0] < commit_range.end]
         defaulted = {*task.defaulted, *(i for i, value in defaults.items() if value is not None)}
         for change, of in zip(mine, decoded(spec, task, [c.row for c in mine]), strict=True):
-            replay(change.row, *of, version, rows, defaults, defaulted, commit_range, task.shadow_from is not None)
+            replay(change.row, *of, version, rows, defaults, defaulted, commit_range, task.shadow_from is not None, entering)
+            if version.organization == "index" and change.row["xid"] in undone and is_moved(*of):
+                raise Ambiguous
         if commit_range.whole is not None:
             take_whole(commit_range, rows)
     for step in task.reshape:
@@ -107,6 +115,11 @@ def follow(step: ColumnChange, rows: Rows, defaults: Values) -> None:
         assert step.kind in others, step
 
 
+def is_moved(row: Row, version: TableVersion) -> bool:
+    is_update = row["operation_code"] == Operation.UPDATE
+    return is_update and any(row[f"o{number}"] != row[f"n{number}"] for number in version.key)
+
+
 def decoded(spec: BatchSpec, task: TableTask, rows: Sequence[Row]) -> list[tuple[Row, TableVersion]]:
     """Decode each row under the version of its SCN, in their order."""
     found: list[tuple[Row, TableVersion]] = []
@@ -140,6 +153,7 @@ def replay(
     defaulted: Iterable[int],
     commit_range: CommitRange,
     is_shadow: bool,
+    entering: Rows,
 ) -> None:
     """Apply one change, whose redo has the columns of the version `own`, to a table with those of `now`."""
     if row["error"] is not None or row["unknown"]:
@@ -159,6 +173,8 @@ def replay(
         return
     key = key_of(before, now)
     old = rows.pop(key, None)
+    if key in entering:
+        rows[key] = entering.pop(key)
     if old is None and is_shadow:
         old = {i: before[i] if i in before else defaults.get(i) for i in ids}
     if old is None:
@@ -169,7 +185,8 @@ def replay(
             raise Contradiction(f"column {i} of {key} is {old[i]!r}, and the redo says {before[i]!r}: {raw['sql_redo']}")
     if raw["operation_code"] == Operation.UPDATE:
         new = {**old, **{i: after[i] for i in there if i in assigned}}
-        rows[key_of(new, now)] = new
+        here = entering if now.organization == "index" and key_of(new, now) in rows else rows
+        here[key_of(new, now)] = new
 
 
 def key_of(values: Mapping[int, Any], version: TableVersion) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -195,7 +195,13 @@ class PlainLake:
         if (refused := refusal(task, applied)) is not None:
             error = refused if task.hold is None else task.hold.error
             return TableResult(task.table, "held", at, error, balance=account, position=at, delta_version=NO_VERSIONS)
-        net = fold(with_row_ids([image(change, version) for change in applied]))
+        images = [image(change, version) for change in applied]
+        if version.organization != "index":
+            net = fold(with_row_ids(images))
+        elif moved_beside_undo(images, disposed):
+            return TableResult(task.table, "held", at, no_rowids(task), balance=account, position=at, delta_version=NO_VERSIONS)
+        else:
+            net = fold_in_index(images, table.rows)
         folded = with_large_objects(spec, task, at, table.rows, net)
         position = position_after(spec, task, at)
         self.tables[task.target] = PlainTable({**table.positions, task.app_id: position}, folded, version)
@@ -253,7 +259,12 @@ class PlainLake:
         disposed = assemble([*carried, *raw], position=at, until=None if task.hold is None else task.hold.at_scn)
         assert not [change for change in disposed if change.problem]
         applied = [change for change in disposed if change.disposition == "applied"]
-        version = plain_ddl.apply_ranges(spec, task, before, at, rows, defaults, applied)
+        undone = {change.row["xid"] for change in disposed if change.row["rollback"]}
+        try:
+            version = plain_ddl.apply_ranges(spec, task, before, at, rows, defaults, applied, undone)
+        except plain_ddl.Ambiguous:
+            account = RowAccount(landed=len(raw), carried_in=0, dropped=0, held=len(raw))
+            return TableResult(task.table, "held", at, no_rowids(task), balance=account, position=at, delta_version=NO_VERSIONS)
         kept = {key: tuple(values[c.id] for c in version.columns) for key, values in rows.items()}
         carried_out[task.target] = [dict(c.row) for c in disposed if c.disposition == "carried_out"]
         changes = sum(row["operation_code"] in CHANGES for row in raw)
@@ -354,10 +365,34 @@ def image(change: DisposedRow, version: TableVersion) -> tuple[Row, Any, Any, An
         for side in "on"
     )
     keys = key_of(before, version), key_of(after, version)
-    row = change.row
-    if version.organization == "index":
-        row = {**row, "row_id": str(keys[row["operation_code"] == Operation.INSERT])}
-    return row, *keys, after
+    return change.row, *keys, after
+
+
+def moved_beside_undo(images: Sequence[tuple[Row, Any, Any, Any]], disposed: Sequence[DisposedRow]) -> bool:
+    """Return whether an UPDATE changed a key in a transaction that took changes of the table back."""
+    undone = {(change.row["con_id"], change.row["xid"]) for change in disposed if change.row["rollback"]}
+    updates = ((row, before, after) for row, before, after, _ in images if row["operation_code"] == Operation.UPDATE)
+    return any(before != after and (row["con_id"], row["xid"]) in undone for row, before, after in updates)
+
+
+def no_rowids(task: TableTask) -> dict[str, Any]:
+    return RedoNotUnderstood("rows have no ROWIDs, and a key moved beside undo", cure="snapshot", table=task.table).as_dict()
+
+
+def fold_in_index(images: Sequence[tuple[Row, Any, Any, Any]], there: Mapping[Any, Any]) -> dict[Any, Any]:
+    """Fold like `fold`, without ROWIDs: of two rows at a key, inside a statement, the one that was there first leaves."""
+    rows: defaultdict[Any, list[Any]] = defaultdict(list, {key: [values] for key, values in there.items()})
+    touched: set[Any] = set()
+    for row, before, after, values in images:
+        if row["operation_code"] != Operation.INSERT:
+            touched.add(before)
+            assert len(rows[before]) == 1 or before != after, f"two rows at {before}"
+            rows[before].pop(0)
+        if row["operation_code"] != Operation.DELETE:
+            touched.add(after)
+            rows[after].append(values)
+    assert all(len(rows[key]) < 2 for key in touched)
+    return {key: rows[key][0] if rows[key] else None for key in touched}
 
 
 def refusal(task: TableTask, applied: Sequence[DisposedRow]) -> dict[str, Any] | None:

@@ -44,7 +44,7 @@ KINDS = {
         "index-organized, with an overflow segment",
         "(a NUMBER(9), b VARCHAR2(5), t VARCHAR2(20), CONSTRAINT by_index_pk PRIMARY KEY (a, b)) "
         "ORGANIZATION INDEX INCLUDING b OVERFLOW",
-        note="an UPDATE of the key holds the table: no ROWID tells its rows apart",
+        note="an UPDATE of the key is followed by the keys; beside a partial rollback it holds the table",
     ),
     "INDEX_PARTS": Kind(
         "index-organized and partitioned",

@@ -79,7 +79,8 @@ def decode(
 
     parts = []
     for version, names, mine in by_names(versions, mined_names):
-        rows = changes.filter(mine).select(*CHANGE_ORDER, *dict.fromkeys((*REDO, *target.also)))
+        in_index = ("partly_undone",) if version.organization == "index" else ()
+        rows = changes.filter(mine).select(*CHANGE_ORDER, *dict.fromkeys((*REDO, *in_index, *target.also)))
         wanted = {*key, *version.key, *target.defaulted, *(types if target.has_null_keys else ())}
         decode_rows = translation.decode_pieces if target.has_pieces else translation.decode
         decoded = with_rowid(decode_rows(rows, version, rules, names, wanted))

@@ -142,12 +142,16 @@ def _without_rowid(version: TableVersion, key: Sequence[int]) -> Iterator[Case]:
 
 
 def _moved_in_index(version: TableVersion, key: Sequence[int]) -> Iterator[Case]:
-    """Return the error of an UPDATE of a key where no ROWID tells the row that leaves a key from the one that enters."""
+    """Return the error of an UPDATE of a key in a transaction that took changes of the table back: how LogMiner shows the undo
+    of such an UPDATE is not known, and no ROWID says which change an undo row is of."""
     if version.organization != "index":
         return
     moved = is_moved(sorted(key), "o", "n")
-    what = "an UPDATE changed the key of a row in an index-organized table, whose rows have no ROWIDs"
-    yield RedoNotUnderstood, (F.col("operation_code") == Operation.UPDATE) & moved, F.lit(what)
+    what = (
+        "an UPDATE changed the key of a row in an index-organized table, whose rows have no ROWIDs, and a part of the "
+        "transaction was rolled back"
+    )
+    yield RedoNotUnderstood, (F.col("operation_code") == Operation.UPDATE) & moved & F.col("partly_undone"), F.lit(what)
 
 
 def _moved_without_rowid(version: TableVersion, key: Sequence[int]) -> Iterator[Case]:

@@ -20,6 +20,7 @@ from pipelines.apply.delta.own_columns import live, needed
 from pipelines.apply.delta.partitions import with_findings
 from pipelines.apply.delta.schema import TargetColumn, check_columns, named
 from pipelines.apply.delta.table import DeltaTable
+from pipelines.apply.index_rows import with_rows
 from pipelines.apply.keys import has_null
 from pipelines.apply.large_objects import (
     OF_OBJECT,
@@ -111,8 +112,11 @@ def prepare_range(context: ApplyContext, part: TableRange) -> Plan[PreparedRange
         return PreparedRange(commit_range, decoded.filter(F.col("operation_code") == Operation.INSERT))
     has_reread = bool(version.reread)
     other = {*version.key, *(column.id for column in (*version.reread, *version.assembled))}
-    outside_key = [column for column in columns.values() if column.id not in other]
-    missing = missing_of(outside_key, (yield look_for_missing(decoded, version.key))) if outside_key else NOTHING_MISSING
+    outside_key, in_index = [c for c in columns.values() if c.id not in other], version.organization == "index"
+    looked = (yield look_for_missing(decoded, version.key)) if outside_key or in_index else None
+    missing = missing_of(outside_key, looked) if outside_key and looked is not None else NOTHING_MISSING
+    if in_index and looked is not None and looked["moved"]:
+        decoded = follow_in_index(context, part, decoded)
     happened = by_key(events(with_missing(decoded, missing), version.key, has_reread, nulls), version.key)
     if missing.columns:
         happened = fill_missing(table, happened, missing, version, committed.count, task.options)
@@ -135,6 +139,20 @@ def prepare_range(context: ApplyContext, part: TableRange) -> Plan[PreparedRange
     if commit_range.whole is not None:
         net = context.kept.keep(task.table, with_whole_table(context, table, task, commit_range, net))
     return PreparedRange(commit_range, net, missing, key_range(ranged, seen))
+
+
+def follow_in_index(context: ApplyContext, part: TableRange, decoded: DataFrame) -> DataFrame:
+    """Return the changes of an index-organized table, in which UPDATEs change keys, each with the row that it is of."""
+    table, task = part.table, part.task
+    if task.shadow_from is not None:  # it begins without rows, so nothing says which keys are taken
+        raise RedoNotUnderstood(
+            "an UPDATE changed the key of a row in an index-organized table, and a shadow does not know which keys are taken",
+            cure=f"run `redolake snapshot {task.table} --replace`, or `redolake backfill` from an SCN after it",
+            table=task.table,
+            scn=part.commit_range.start,
+        )
+    key = [table.columns[i] for i in part.commit_range.version.key]
+    return context.kept.keep(task.table, with_rows(decoded, live(table.rows, task.options), key))
 
 
 def knows_by_whole_row(task: TableTask, decoded: DataFrame) -> bool:

@@ -75,7 +75,11 @@ def assemble_batch(
     if doubtful_scn is not None:
         joined = stop_doubtful_commits(joined, doubtful_scn)
     matched = (
-        cancel_undone(joined, [t for t in captured if t.no_large_objects or t.rereads or t.rereads_rows])
+        cancel_undone(
+            joined,
+            [t for t in captured if t.no_large_objects or t.rereads or t.rereads_rows],
+            in_indexes=any(not t.rows_have_rowids for t in captured),
+        )
         if counts.undo_rows
         else joined
     )

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from pyspark.sql import Column as Expression
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from pipelines.assemble.captured_tables import CapturedTable
@@ -35,6 +35,7 @@ def join_ends(rows: DataFrame, ends: int, parallel: bool = False) -> DataFrame:
     """Return the change rows of captured tables with the end of their transaction, and a `problem` where there is one.
 
     Adds `commit_scn`, `commit_thread`, `commit_rs_id`, `commit_at` and `rolled_back`, which are NULL in an open transaction.
+    `undone` and `partly_undone` are false until `cancel_undone`.
     Also adds `own_scn`, the SCN at which a parallel server itself committed, and `settled_scn`: a table complete to that SCN no
     longer needs the row. Without parallel DML, `own_scn` is NULL and `settled_scn` is the commit SCN.
 
@@ -70,6 +71,7 @@ def join_ends(rows: DataFrame, ends: int, parallel: bool = False) -> DataFrame:
         "commit_scn": commit_scn,
         "settled_scn": F.greatest("settled_scn", commit_scn) if parallel else commit_scn,
         "undone": F.lit(False),
+        "partly_undone": F.lit(False),
     }
     return joined.withColumns(ends_of_rows).drop("end_scn")
 
@@ -162,15 +164,19 @@ def stop_doubtful_commits(changes: DataFrame, scn: int) -> DataFrame:
     return changes.withColumn("problem", F.coalesce("problem", F.when(doubtful, F.lit(what))))
 
 
-def cancel_undone(changes: DataFrame, objects: Sequence[CapturedTable] = ()) -> DataFrame:
+def cancel_undone(changes: DataFrame, objects: Sequence[CapturedTable] = (), *, in_indexes: bool = False) -> DataFrame:
     """Mark undo rows and the changes they undo as `undone`. Only committed transactions with undo rows are sorted for that.
 
-    Of the tables `objects` there may be statements that write large objects, whose rows may lack a ROWID.
+    Of the tables `objects` there may be statements that write large objects, whose rows may lack a ROWID. With tables
+    `in_indexes`, mark each change of a transaction that has undo rows of its table as `partly_undone`.
     """
     committed = F.col("commit_scn").isNotNull() & F.col("problem").isNull()
     undoing = changes.filter(F.col("rollback") & committed).select(*TRANSACTION).distinct()
     clean = changes.join(F.broadcast(undoing), list(TRANSACTION), "left_anti")
     touched = changes.join(F.broadcast(undoing), list(TRANSACTION), "left_semi")
+    if in_indexes:
+        of_table = Window.partitionBy("table_number", *TRANSACTION)
+        touched = touched.withColumn("partly_undone", F.max("rollback").over(of_table))
     if not objects:
         return clean.unionByName(match_undo(touched))
     apart = F.col("left_out") | F.col("is_reread")

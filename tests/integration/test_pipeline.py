@@ -359,7 +359,7 @@ def test_added_and_dropped_columns_and_quoted_names_reach_delta_with_the_rows_fr
     caught_up(shop, pipeline, spark)
 
     assert differences(shop, pipeline) == {}
-    assert read_overview(pipeline, ledger_url(pipeline), datetime.now(UTC)).ddl == {"add_column": 4, "drop_column": 2}
+    assert read_overview(pipeline, ledger_url(pipeline), datetime.now(UTC)).ddl == {"add_column": 6, "drop_column": 2}
     assert {t.table for t in steps.read_status(pipeline).tables} == {"SHOP.PARTS", 'SHOP."Order Parts"', "SHOP.PLAIN"}
 
 
