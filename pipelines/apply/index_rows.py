@@ -28,7 +28,7 @@ NAMED = "window_start bigint, slice int, ordinal bigint, row string, why string"
 
 def with_rows(decoded: DataFrame, target: DataFrame, key: Sequence[TargetColumn]) -> DataFrame:
     """Return the changes with the same `row_id` for all changes of a row, and a finding where a change contradicts those before
-    it. Only keys that an UPDATE left or entered are looked at."""
+    it. Changes of rows at other keys are not read."""
     ids = [column.id for column in key]
     code = F.col("operation_code")
     placed = decoded.select(
