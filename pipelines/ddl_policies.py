@@ -46,18 +46,19 @@ IGNORE = "ignore"
 @dataclass(frozen=True, slots=True)
 class Answers:
     """What lets a table go on that a statement holds: values of `on`, and those of `redolake resume --ddl`, for this statement
-    alone. Not `follow` where rows are read again: that happens when the window lands."""
+    alone. `later` are values of `on` for statements that have not landed yet: rows are read again when a window lands."""
 
     on: tuple[str, ...] = ()
     once: tuple[str, ...] = ()
+    later: tuple[str, ...] = ()
 
 
 ANSWERS: Mapping[PolicyName, Answers] = {
     "truncate": Answers(("follow", "keep"), ("follow", "keep")),
     "drop_table": Answers(("keep",)),
     "recreate": Answers(("resnapshot",)),
-    "drop_partition": Answers(("keep", "resnapshot"), ("keep", IGNORE)),
-    "computed_default": Answers(("resnapshot",)),
+    "drop_partition": Answers(("keep", "resnapshot"), ("keep", IGNORE), ("follow",)),
+    "computed_default": Answers(("resnapshot",), later=("follow",)),
     "rename_column": Answers(("evolve",), ("evolve",)),
     "narrow": Answers(("evolve",), ("evolve",)),
     "primary_key": Answers(("resnapshot",)),

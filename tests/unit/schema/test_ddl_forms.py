@@ -52,6 +52,28 @@ def test_less_supplemental_logging_without_a_primary_key_is_refused(change):
         effect_of(row(f"alter table orders {change}"), replace(ORDERS, key=(), key_kind="append"))
 
 
+@pytest.mark.parametrize(
+    ("sql", "answers"),
+    [
+        (
+            "alter table orders add c raw(16) default sys_guid()",
+            [
+                "`on: {computed_default: resnapshot}`, which takes the snapshot by itself",
+                "`on: {computed_default: follow}` for later ones",
+            ],
+        ),
+        ("truncate table orders", ["`redolake resume SHOP.ORDERS --ddl follow --reason ..`", "`on: {truncate: keep}`"]),
+        ("alter table orders fold twice", ["--ddl ignore --reason ..`, if it changed neither columns, key nor rows"]),
+        ("drop table orders", ["`on: {drop_table: keep}`"]),
+    ],
+)
+def test_the_cure_names_the_policy_and_the_choice_that_answer_the_statement(sql, answers):
+    with pytest.raises(SchemaConflict) as caught:
+        effect_of(row(sql), ORDERS)
+
+    assert [answer for answer in answers if answer not in caught.value.cure] == []
+
+
 def test_a_statement_may_end_with_a_nul_byte():
     assert effect_of(row("alter table orders pctfree 5;\0"), ORDERS).version == ORDERS
 
