@@ -14,6 +14,7 @@ from airflow.sdk import DAG, get_current_context, task
 
 from pipelines.airflow.assets import landing_asset
 from pipelines.airflow.connections import resolved_pipeline, source_of
+from pipelines.airflow.groups import group_label
 from pipelines.airflow.lineage import is_installed, landing_folder, oracle_table, report_lineage
 from pipelines.airflow.links import MINE_LINKS, WINDOW_LINKS, give_links
 from pipelines.airflow.run_notes import leave_note, window_note
@@ -44,6 +45,13 @@ def slice_label(mined: SliceRecord | AlreadyLanded) -> str:
     return logs_text(first.thread, first.sequence, last.sequence)
 
 
+def log_mined(mined: SliceRecord | AlreadyLanded) -> None:
+    if isinstance(mined, SliceRecord):
+        log.info("%s: %s rows", slice_label(mined), sum(t.row_count for t in mined.logs))
+    else:
+        log.info("%s: the window has landed already, nothing is mined again", slice_label(mined))
+
+
 def mined_to_xcom(mined: SliceRecord | AlreadyLanded) -> dict[str, Any]:
     return to_body(mined) if isinstance(mined, SliceRecord) else {"landed": True, "slice": mined.slice, "logs": mined.logs}
 
@@ -65,29 +73,29 @@ def capture_dag(pipeline: Pipeline) -> DAG:
         max_active_tis_per_dagrun=pipeline.mining_tasks,
         map_index_template="{{ slice_label }}",
     )
-    def mine(window: str, slice_number: int) -> dict[str, Any]:
+    def mine(window: str, slice_numbers: list[int]) -> list[dict[str, Any]]:
         from pipelines import steps
 
         context = get_current_context()
-        context["slice_label"] = f"slice {slice_number}"  # type: ignore[typeddict-unknown-key]
+        context["slice_label"] = group_label([f"slice {number}" for number in slice_numbers])  # type: ignore[typeddict-unknown-key]
         context["task"].operator_extra_links = MINE_LINKS  # a mapped task is made from its class, which has none
         context["task"].redolake_window = window  # type: ignore[attr-defined]
+        found = []
         with resolved_pipeline(pipeline) as resolved:
-            mined = steps.mine_window_slice(resolved, source_of(pipeline), window, slice_number)
-        context["slice_label"] = label = slice_label(mined)  # type: ignore[typeddict-unknown-key]
-        if isinstance(mined, SliceRecord):
-            log.info("%s: %s rows", label, sum(t.row_count for t in mined.logs))
-        else:
-            log.info("%s: the window has landed already, nothing is mined again", label)
-        return mined_to_xcom(mined)
+            for number in slice_numbers:
+                mined = steps.mine_window_slice(resolved, source_of(pipeline), window, number)
+                log_mined(mined)
+                found.append(mined)
+        context["slice_label"] = group_label([slice_label(mined) for mined in found])  # type: ignore[typeddict-unknown-key]
+        return [mined_to_xcom(mined) for mined in found]
 
     @task(doc_md=TASKS["land"], multiple_outputs=False, outlets=[landing])
-    def land(planned: list[dict[str, Any]], mined: list[dict[str, Any]]) -> dict[str, Any]:
+    def land(planned: list[dict[str, Any]], mined: list[list[dict[str, Any]]]) -> dict[str, Any]:
         from pipelines import steps
 
         context = get_current_context()
         with resolved_pipeline(pipeline) as resolved:
-            records = [mined_from_xcom(body) for body in mined]
+            records = [mined_from_xcom(body) for group in mined for body in group]
             landed = steps.land_window(resolved, planned[0]["window"], records, source_of(pipeline))
             captured = steps.read_complete_to(resolved) if is_installed() else {}
         if landed.overtaken:

@@ -20,6 +20,9 @@ DESCRIPTIONS = {
     "drop": "Lists the open transactions of {name}, and drops one",
     "recover": "Shows what lost redo of {name} costs, and carries out a choice",
 }
+# Not Airflow's backfill, whose runs do not count against `max_active_runs`: each stands for a date, and each would mine the
+# same windows. Redo has SCNs: `<name>_backfill` takes them.
+RUN_TYPES = ("scheduled", "manual", "operator_triggered", "asset_triggered", "asset_materialization")
 STARTED_BY_HAND = frozenset({"snapshot", "backfill", "verify", "resume", "doctor", "drop", "recover"})
 
 
@@ -31,6 +34,7 @@ def dag_settings(pipeline: Pipeline, part: str) -> dict[str, Any]:
         "start_date": START,
         "catchup": False,
         "max_active_runs": 1,
+        "allowed_run_types": RUN_TYPES,
         "tags": ["redolake", pipeline.name, *pipeline.airflow.tags],
         "description": DESCRIPTIONS[part].format(name=pipeline.name),
         "default_args": {**retry_settings(pipeline), **task_settings(pipeline)},

@@ -5,8 +5,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import DAG, Param, get_current_context, task
@@ -15,11 +16,12 @@ from airflow.sdk.exceptions import AirflowFailException
 from pipelines.airflow.assets import publish_table_events, tables_alias
 from pipelines.airflow.connections import resolved_pipeline, source_of
 from pipelines.airflow.fields import chosen_tables, tables_param
+from pipelines.airflow.groups import group_label, grouped
 from pipelines.airflow.settings import dag_settings
 from pipelines.airflow.spark import spark_task
 from pipelines.airflow.texts import SNAPSHOT, TASKS, dag_text
 from pipelines.config import Pipeline
-from pipelines.errors import TableHeld
+from pipelines.errors import RedolakeError, TableHeld, Transient
 from pipelines.utc import beside
 
 if TYPE_CHECKING:
@@ -31,6 +33,26 @@ log = logging.getLogger(__name__)
 def log_rows(*tables: TableSnapshot) -> None:
     for done in tables:
         log.info("%s: %s rows AS OF SCN %s%s", done.table, done.rows, done.scn, beside(done.at))
+
+
+def read_each(read_one: Callable[[str], TableSnapshot], tables: Sequence[str], *, is_last: bool) -> list[TableSnapshot]:
+    """Read the tables of one task, and return those that were read.
+
+    A table that cannot be read does not stop the others. Raise its error where a next try may read it, or where nothing was
+    read: else `check` names the table. What was read is not read again.
+    """
+    found, errors = list[TableSnapshot](), list[RedolakeError]()
+    for table in tables:
+        try:
+            found.append(read_one(table))
+        except RedolakeError as error:
+            log.error("%s", error)
+            errors.append(error)
+    log_rows(*found)
+    passing = [error for error in errors if isinstance(error, Transient)]
+    if errors and (not found or (passing and not is_last)):
+        raise (passing or errors)[0]
+    return found
 
 
 def snapshot_dag(pipeline: Pipeline) -> DAG:
@@ -56,31 +78,32 @@ def snapshot_dag(pipeline: Pipeline) -> DAG:
             log.warning("%s", message)
             context["ti"].xcom_push(key="held", value=message)
         log.info("AS OF SCN %s%s: %s", begun.scn, beside(begun.at), ", ".join(begun.tables) or "every table has contents")
-        return [{"scn": begun.scn, "table": table} for table in begun.tables]
+        return [{"scn": begun.scn, "tables": tables} for tables in grouped(begun.tables)]
 
     @task(
         doc_md=TASKS["read"],
         multiple_outputs=False,
         max_active_tis_per_dagrun=pipeline.mining_tasks,
-        map_index_template="{{ task.op_kwargs['table'] }}",
+        map_index_template="{{ table_label }}",
     )
-    def read(scn: int, table: str) -> dict[str, Any]:
+    def read(scn: int, tables: list[str]) -> list[dict[str, Any]]:
         from pipelines import steps
 
-        by_itself = bool(get_current_context()["params"]["by_policy"])
+        context = get_current_context()
+        context["table_label"] = group_label(tables)  # type: ignore[typeddict-unknown-key]
+        by_itself, is_last = bool(context["params"]["by_policy"]), context["ti"].try_number > context["ti"].max_tries
         with resolved_pipeline(pipeline) as resolved:
-            done = steps.read_snapshot_table(resolved, source_of(pipeline), scn, table, by_itself=by_itself)
-        log_rows(done)
-        return asdict(done)
+            read_one = partial(steps.read_snapshot_table, resolved, source_of(pipeline), scn, by_itself=by_itself)
+            return [asdict(done) for done in read_each(read_one, tables, is_last=is_last)]
 
     # A table that cannot be read does not stop the others: `check` fails the run at the end.
     @task(multiple_outputs=True, doc_md=TASKS["prepare"], trigger_rule="all_done_min_one_success")
-    def prepare(done: Iterable[dict[str, Any]], begun: list[dict[str, Any]]) -> dict[str, Any]:
+    def prepare(done: Iterable[list[dict[str, Any]]], begun: list[dict[str, Any]]) -> dict[str, Any]:
         """Return the batch, and the tables that were not read."""
         from pipelines import steps
 
-        reads = {item["table"]: item["scn"] for item in done}
-        unread = [item["table"] for item in begun if item["table"] not in reads]
+        reads = {item["table"]: item["scn"] for group in done for item in group}
+        unread = [table for group in begun for table in group["tables"] if table not in reads]
         replace = bool(get_current_context()["params"]["replace"])
         with resolved_pipeline(pipeline) as resolved:
             return {"batch": steps.prepare_snapshot_load(resolved, reads, replace=replace), "unread": unread}
@@ -101,7 +124,7 @@ def snapshot_dag(pipeline: Pipeline) -> DAG:
                 message += f"\n{error}"
                 held = {finding.subject for finding in error.findings}
             complete_to = steps.read_complete_to(resolved)
-        loaded = {item["table"] for item in begun if item["table"] not in held and item["table"] not in unread}
+        loaded = {table for group in begun for table in group["tables"]} - held - {*unread}
         publish_table_events(context["outlet_events"], pipeline, loaded, complete_to)
         return message.strip()
 

@@ -14,7 +14,8 @@ starts `{name}_apply`.
 `runway` measures in parallel how long the redo that is still needed will be kept, and fails below the threshold. It does not
 change the state of the run.
 
-You can clear and run any task again: a window that has landed stays as it is.
+You can clear and run any task again: a window that has landed stays as it is. Airflow's own *Backfill* is not offered: redo has
+SCNs and no dates, and each of its runs would mine the same windows. `{name}_backfill` applies an old SCN range.
 """
 
 APPLY = """Applies the landed windows of **{name}** to its Delta tables in one Spark job, up to `batch.max_rows` change rows.
@@ -85,7 +86,8 @@ TASKS = {
     "drop": "Lists the open transactions, shows what dropping one costs, or drops it.",
     "plan": "Chooses the next sealed SCN window. *Nothing new* ends the run. If an archived log is due, it waits deferred, "
     "without a worker; an overdue log fails the run, and the next run waits again. Lost redo fails it at once.",
-    "mine": "One slice: contiguous logs of one redo thread, read by one LogMiner session into Parquet.",
+    "mine": "One slice: contiguous logs of one redo thread, read by one LogMiner session into Parquet. Several, one "
+    "after the other, where there are more slices than Airflow's `max_map_length`.",
     "land": "Publishes the window's manifest; the window exists only from then on.",
     "runway": "Measures how long needed redo will be kept; fails below `runway.warn_below_hours`. The run neither waits for it "
     "nor fails with it.",
@@ -99,7 +101,8 @@ TASKS = {
     "verify": "Compares the tables one after the other and fails unless all are equal.",
     "resume": "Releases the chosen tables; the next batch catches each up from its own position.",
     "begin": "Chooses the SCN at which all tables are read.",
-    "read": "Reads one table AS OF that SCN into Parquet.",
+    "read": "Reads one table AS OF that SCN into Parquet. Several, one after the other, where there are more tables than "
+    "Airflow's `max_map_length`.",
     "new_tables": "Lists the tables that a pattern has added and that have no contents yet; ends the run without any.",
     "held_tables": "Lists the held tables that `on` lets be snapshotted again by itself, and records an attempt for each; ends "
     "here without any.",

@@ -12,6 +12,7 @@ from pipelines.steps.apply import AppliedTable, PreparedBatch, RecordedBatch
 from pipelines.steps.backfill import PreparedBackfill, RecordedBackfill
 from pipelines.steps.capture import AlreadyLanded, LandedWindowReport, PlanOutcome
 from pipelines.steps.snapshot import BegunSnapshot, LoadedSnapshot, TableSnapshot
+from tests.fix_airflow import write_dags
 from tests.unit.airflow.conftest import RUNWAY
 
 pytestmark = [pytest.mark.airflow, pytest.mark.usefixtures("airflow_db")]
@@ -407,3 +408,114 @@ def test_no_secret_travels_between_tasks(run, steps):
         values = [row.value for row in session.query(XComModel).filter(XComModel.run_id == ran.run_id)]
     assert values
     assert "hidden-word" not in json.dumps(values, default=str)
+
+
+@pytest.fixture
+def two_at_most(monkeypatch):
+    monkeypatch.setenv("AIRFLOW__CORE__MAX_MAP_LENGTH", "2")
+
+
+@pytest.mark.usefixtures("two_at_most")
+def test_more_slices_than_airflow_may_map_are_mined_in_groups(run, steps):
+    from pipelines.airflow.capture import capture_dag
+
+    steps.answers("plan_next_window", replace(PLANNED, slices=(0, 1, 2, 3, 4)))
+    steps.answers("mine_window_slice", lambda source, window, number: mined(number, 7 + number))
+    steps.answers("land_window", LANDED)
+
+    states, ran = run(capture_dag)
+
+    assert (ran.state, [key for key in states if key[0] == "mine"]) == ("success", [("mine", 0), ("mine", 1)])
+    landed = next(args for name, args, _ in steps.calls if name == "land_window")
+    assert landed[1] == [mined(number, 7 + number) for number in range(5)]
+    called = {t.map_index: t.rendered_map_index for t in ran.get_task_instances() if t.task_id == "mine"}
+    assert called == {0: "redo thread 2, log 7 and 1 more", 1: "redo thread 2, log 9 and 2 more"}
+
+
+MANY = ("SHOP.A", "SHOP.B", "SHOP.C", "SHOP.D", "SHOP.E")
+
+
+def read_but(steps, *errors):
+    """Let a snapshot of five tables begin. SHOP.D raises these errors, one for each time that it is read, before it is read."""
+    left = list(errors)
+
+    def read(source, scn, table):
+        if table == "SHOP.D" and left:
+            raise left.pop(0)
+        return TableSnapshot(table, scn, 1)
+
+    steps.answers("begin_snapshot", BegunSnapshot(90, MANY, replace=False))
+    steps.answers("read_snapshot_table", read)
+    steps.answers("prepare_snapshot_load", "/l/snapshot.json")
+    steps.answers("record_snapshot_load", LoadedSnapshot(90, ()))
+
+
+REFUSED = SourceRefused("table or view does not exist", cure="grant it", table="SHOP.D")
+AWAY = SourceUnavailable("the listener does not answer", ora_code=12541)
+
+
+@pytest.mark.usefixtures("two_at_most")
+@pytest.mark.parametrize(
+    ("errors", "attempts", "loaded", "state"),
+    [
+        ((), 1, MANY, "success"),
+        ((REFUSED,), 1, ("SHOP.A", "SHOP.B", "SHOP.C", "SHOP.E"), "failed"),
+        ((AWAY,), 2, MANY, "success"),
+        ((AWAY, AWAY), 2, ("SHOP.A", "SHOP.B", "SHOP.C", "SHOP.E"), "failed"),
+    ],
+    ids=["all are read", "one is refused", "one is read by the second try", "one is not read by the last try"],
+)
+def test_more_tables_than_airflow_may_map_are_read_in_groups(run, steps, errors, attempts, loaded, state):
+    from pipelines.airflow.snapshot import snapshot_dag
+
+    read_but(steps, *errors)
+
+    states, ran = run(snapshot_dag, attempts=attempts)
+
+    assert [key for key in states if key[0] == "read"] == [("read", 0), ("read", 1)]
+    assert [args[0] for name, args, _ in steps.calls if name == "prepare_snapshot_load"] == [dict.fromkeys(loaded, 90)]
+    assert (states["record", -1], ran.state) == ("success", state)
+    called = {t.map_index: t.rendered_map_index for t in ran.get_task_instances() if t.task_id == "read"}
+    assert called == {0: "SHOP.A and 1 more", 1: "SHOP.C and 2 more"}
+
+
+@pytest.mark.usefixtures("two_at_most")
+def test_more_held_tables_than_airflow_may_map_are_snapshotted_again_in_groups(settings, steps):
+    from pipelines.airflow.apply import apply_dag
+
+    pipeline = settings()
+    policies = pipeline.on.model_copy(update={"unknown_ddl": "resnapshot"})
+    steps.answers("begin_resnapshots", MANY)
+
+    found = apply_dag(pipeline.model_copy(update={"on": policies})).get_task("held_tables").python_callable()
+
+    assert [one["tables"] for one in found] == [["SHOP.A", "SHOP.B"], ["SHOP.C", "SHOP.D", "SHOP.E"]]
+
+
+def test_a_backfill_by_date_starts_no_run_of_any_dag(settings, monkeypatch, tmp_path):
+    from datetime import UTC, datetime
+
+    from airflow.models.backfill import DagRunTypeNotAllowed, ReprocessBehavior, _create_backfill
+    from airflow.models.dagrun import DagRun
+    from airflow.utils.session import create_session
+
+    settings()
+    text = (tmp_path / "pipelines.yml").read_text()
+    (tmp_path / "pipelines.yml").write_text(f"{text}    verify_schedule: '@daily'\n")
+    monkeypatch.setenv("REDOLAKE_CONFIG", str(tmp_path / "pipelines.yml"))
+    write_dags()
+
+    for part in ("capture", "apply", "verify"):
+        with pytest.raises(DagRunTypeNotAllowed):
+            _create_backfill(
+                dag_id=f"shop_{part}",
+                from_date=datetime(2026, 11, 1, tzinfo=UTC),
+                to_date=datetime(2026, 11, 2, tzinfo=UTC),
+                max_active_runs=10,
+                reverse=False,
+                dag_run_conf={},
+                reprocess_behavior=ReprocessBehavior.NONE,
+                triggering_user_name="somebody",
+            )
+    with create_session() as session:
+        assert session.query(DagRun).filter(DagRun.run_type == "backfill").count() == 0
