@@ -58,11 +58,13 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class CommittedChanges:
-    """The committed changes of one range: `count` of them, or the problem for which they cannot be applied."""
+    """The committed changes of one range: `count` of them, or the problem for which they cannot be applied. `scns` are the
+    lowest and the highest SCN of a change; None is not known."""
 
     frame: DataFrame
     count: int
     problem: RedolakeError | None = None
+    scns: tuple[int, int] | None = None
 
 
 ChangesOf = Callable[[int], CommittedChanges]  # by the number of the range
@@ -217,13 +219,25 @@ def decode_objects(context: ApplyContext, part: TableRange, changed: DataFrame, 
     columns = tuple(part.table.columns[i] for i in version.key)
     target = Target(columns, version.key, frozenset(), also=OF_OBJECT, has_pieces=has_pieces)
     decoded = decode(
-        changed, known_versions(task, part.commit_range), task.rules, target, context.translation, task.mined_names
+        changed,
+        known_versions(task, part.commit_range, part.committed.scns),
+        task.rules,
+        target,
+        context.translation,
+        task.mined_names,
     )
     return decoded if version.organization != "index" else decoded.withColumn("row_id", F.lit(NO_ROWID))
 
 
-def known_versions(task: TableTask, commit_range: CommitRange) -> tuple[TableVersion, ...]:
-    return tuple(version for version in task.versions if version.from_scn < commit_range.end) or task.versions[:1]
+def known_versions(task: TableTask, commit_range: CommitRange, scns: tuple[int, int] | None) -> tuple[TableVersion, ...]:
+    """Return the versions of the range's changes. Each one is a part of the plan, with a decoder of its own, so those that none
+    of the changes has are left out: else a range would cost more with each DDL that the table ever had."""
+    known = tuple(version for version in task.versions if version.from_scn < commit_range.end) or task.versions[:1]
+    if scns is None:
+        return known
+    low, high = scns
+    first = max((number for number, version in enumerate(known) if version.from_scn <= low), default=0)
+    return tuple(v for number, v in enumerate(known) if number == first or (number > first and v.from_scn <= high))
 
 
 def decode_range(context: ApplyContext, part: TableRange, *, has_null_keys: bool = False) -> DataFrame:
@@ -240,7 +254,7 @@ def decode_range(context: ApplyContext, part: TableRange, *, has_null_keys: bool
         filled=commit_range.filled,
         has_null_keys=has_null_keys,
     )
-    known = known_versions(task, commit_range)
+    known = known_versions(task, commit_range, part.committed.scns)
     apart = commit_range.version.reread or commit_range.version.assembled
     changes = without_objects(part.committed.frame) if apart else part.committed.frame
     decoded = decode(changes, known, task.rules, target, context.translation, task.mined_names, task.known_from)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import accumulate
 
 from pyspark.sql import DataFrame
@@ -46,13 +46,15 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class RowAccounting:
-    """Row counts by (table, commit range, disposition, window), and the first problem of each (table, commit range).
+    """Row counts by (table, commit range, disposition, window); the first problem of each (table, commit range), and the lowest
+    and highest SCN of its changes that are to be applied.
 
     The window is the start SCN of the one in which a row was landed; None for rows that were carried in.
     """
 
     rows: Mapping[tuple[int, int, str, int | None], int]
     problems: Mapping[tuple[int, int], Problem]
+    scns: Mapping[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
 
     def count(self, table: int, disposition: str, range_number: int | None = None) -> int:
         return sum(
@@ -107,14 +109,22 @@ def account_rows(changes: DataFrame) -> RowAccounting:
     wanted = F.col("disposition").isin(APPLIED, UNDONE, CARRIED_OUT) & F.col("problem").isNotNull()
     window = F.when(~F.col("carried"), F.col("window_start")).alias("window")
     counted = changes.groupBy("table_number", "range_number", "disposition", window).agg(
-        F.count("*").alias("rows"), F.count_if(wanted).alias("problems")
+        F.count("*").alias("rows"),
+        F.count_if(wanted).alias("problems"),
+        F.min("scn").alias("low"),
+        F.max("scn").alias("high"),
     )
     rows: dict[tuple[int, int, str, int | None], int] = {}
+    scns: dict[tuple[int, int], tuple[int, int]] = {}
     found = False
     for row in counted.collect():
-        rows[row["table_number"], row["range_number"], row["disposition"], row["window"]] = row["rows"]
+        table, range_number = row["table_number"], row["range_number"]
+        rows[table, range_number, row["disposition"], row["window"]] = row["rows"]
+        if row["disposition"] == APPLIED:
+            low, high = scns.get((table, range_number), (row["low"], row["high"]))
+            scns[table, range_number] = min(low, row["low"]), max(high, row["high"])
         found = found or row["problems"] > 0
-    return RowAccounting(rows, first_problems(changes.filter(wanted)) if found else {})
+    return RowAccounting(rows, first_problems(changes.filter(wanted)) if found else {}, scns)
 
 
 def first_problems(changes: DataFrame) -> dict[tuple[int, int], Problem]:

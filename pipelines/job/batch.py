@@ -207,6 +207,7 @@ def changes_of(spec: BatchSpec, batch: AssembledBatch, number: int, commit_range
     return CommittedChanges(
         frame=batch.committed(number, commit_range),
         count=batch.accounting.count(number, APPLIED, commit_range),
+        scns=batch.accounting.scns.get((number, commit_range)),
         problem=None if problem is None else problem.error(spec.tables[number].table),
     )
 

@@ -1,0 +1,112 @@
+"""Measure a batch with many DDL statements of one table: `python benchmarks/many_ddl.py [--ddls 20] [--against CHECKOUT]`.
+
+Between two DDLs are an INSERT and an UPDATE. Beside it a batch with these two changes alone, of the same table: a commit range
+should cost what such a batch costs. With another checkout of this repository, each of its rounds runs right after one of ours.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from apply_batch import SETTINGS, checkouts, cpu_seconds, one_batch, start, summary
+
+HERE = Path(__file__).resolve()
+STEPS = (
+    "ALTER TABLE {table} ADD x{n} NUMBER(5) DEFAULT 7",
+    "ALTER TABLE {table} RENAME COLUMN x{n} TO y{n}",
+    "ALTER TABLE {table} MODIFY y{n} NUMBER(9)",
+    "ALTER TABLE {table} DROP COLUMN y{n}",
+)
+FIGURES = ("small batch, s clock", "small batch, s CPU", "DDLs, s clock", "DDLs, s CPU")
+
+
+def serve(folder: Path, ddls: int) -> None:
+    """Measure a round on a table of its own for each line that is given."""
+    from pipelines import steps
+    from pipelines.apply.session import open_session
+    from tests.fix_shop import open_shop
+
+    spark = open_session("local", "local[2]", SETTINGS)
+    with open_shop(folder) as shop:
+        for number, _ in enumerate(sys.stdin):
+            table = f"ddl{number}"
+            shop.run_sql(
+                f"CREATE TABLE {table} (id NUMBER(9) PRIMARY KEY, a VARCHAR2(50), b NUMBER(10), c DATE)",
+                f"ALTER TABLE {table} ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
+                f"INSERT INTO {table} (id, a) VALUES (0, 'first')",
+            )
+            places = {part: str(folder / part / table) for part in ("landing", "lake")}
+            pipeline = shop.pipeline(f"p{number}", tables=[f"SHOP.{table.upper()}"], **places)
+            steps.take_snapshot(pipeline, source=shop.params, spark=spark)
+            key = iter(range(1, 10_000))
+            figures = [0.0, 0.0]
+            for _ in range(3):  # the first two are not counted
+                shop.run_sql(*changes(table, next(key)))
+                figures = applied(shop, pipeline, spark)
+            for n in range(ddls):
+                shop.run_sql(*changes(table, next(key)))
+                shop.run_sql(STEPS[n % len(STEPS)].format(table=table, n=n // len(STEPS)))
+            shop.run_sql(*changes(table, next(key)))
+            sys.stdout.write(" ".join(map(str, [*figures, *applied(shop, pipeline, spark)])) + "\n")
+            sys.stdout.flush()
+    spark.stop()
+
+
+def changes(table: str, key: int) -> Iterator[str]:
+    yield f"INSERT INTO {table} (id, a) VALUES ({key}, 'row {key}')"
+    yield f"UPDATE {table} SET a = 'changed {key}' WHERE id = {key - 1}"
+
+
+def applied(shop: Any, pipeline: Any, spark: Any) -> list[float]:
+    """Capture what has happened, apply it in one batch, and return the seconds of its job: by the clock, and of CPU."""
+    from pipelines import steps
+    from pipelines.steps.run import capture
+
+    shop.switch_logs()
+    while capture(pipeline, shop.params).outcome == "window":
+        pass
+    batch = steps.prepare_batch(pipeline).batch
+    assert batch is not None
+    began, cpu = time.perf_counter(), cpu_seconds()
+    steps.run_spark_job(pipeline, batch, spark)
+    seconds = [time.perf_counter() - began, cpu_seconds() - cpu]
+    steps.record_batch(pipeline, batch)
+    return seconds
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--this", type=Path, default=HERE.parents[1], help="the checkout to measure")
+    arguments.add_argument("--against", type=Path, help="another checkout, to be compared with")
+    arguments.add_argument("--ddls", type=int, default=20)
+    arguments.add_argument("--rounds", type=int, default=3, help="after one that is not counted")
+    arguments.add_argument("--serve", type=Path, help=argparse.SUPPRESS)
+    given = arguments.parse_args()
+    if given.serve:
+        serve(given.serve, given.ddls)
+        return
+    found = checkouts(given.this, given.against)
+    with tempfile.TemporaryDirectory() as folder:
+        servers = {n: start(p, Path(folder) / n, [f"--ddls={given.ddls}"], script=HERE) for n, p in found.items()}
+        turns = [{name: one_batch(server) for name, server in servers.items()} for _ in range(1 + given.rounds)][1:]
+        for server in servers.values():
+            server.communicate()
+    for place, figure in enumerate(FIGURES):
+        for name in found:
+            sys.stdout.write(summary(f"{name}, {figure}", [turn[name][place] for turn in turns]))
+    for name in found:
+        ranges = [turn[name][3] / (given.ddls + 1) / turn[name][1] for turn in turns]
+        sys.stdout.write(f"{name}: a range takes {median(ranges):.2f} times the CPU time of a small batch\n")
+    if "against" in found:
+        sys.stdout.write(summary("ratio, CPU", [turn["against"][3] / turn["this"][3] for turn in turns]))
+
+
+if __name__ == "__main__":
+    main()
