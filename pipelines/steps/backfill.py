@@ -1,7 +1,8 @@
 """Backfill: apply the landed changes that committed in an old SCN range to shadow tables beside the live ones.
 
-The job and the landing are those of apply. A shadow contains every key that changed in the range, with its state at the range's
-end. A backfill that cannot be completed is refused before anything is written.
+The job and the landing are those of apply. A shadow contains every row that changed in the range and is there at its end, as it
+is then. It does not contain rows that were deleted in the range, nor a mark that they were: the plan says so. A backfill that
+cannot be completed is refused before anything is written.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from pipelines.table import TableId
 from pipelines.utc import beside
 
 ShadowSchema = Literal["historic", "current"]
+NO_DELETED_ROWS = "rows that were deleted in the range are not in a shadow, nor a mark that they were"
 ROWS_ONLY = ("truncate", "renumber", "remove_rows")  # kinds of followed DDL that leave the columns as they are
 
 
@@ -103,7 +105,7 @@ def prepare_backfill(
         columns = ", with the columns of today" if schema == "current" else ""
         from_at, to_at = written_by(context, scns.start), written_by(context, scns.end - 1)
         between = " to ".join(f"SCN {scn}{beside(at, 'by ')}" for scn, at in ((scns.start, from_at), (scns.end, to_at)))
-        plan = f"{between}: {len(windows)} landed window(s), {rows} change rows, {len(chosen)} table(s) into {where}{columns}"
+        plan = f"{between}: {len(windows)} landed window(s), {rows} change rows, {len(chosen)} table(s) into {where}{columns}; {NO_DELETED_ROWS}"
         batch = None
         if not dry_run:
             name = f"{scns.start:020d}-{scns.end:020d}-{uuid.uuid4().hex}"
