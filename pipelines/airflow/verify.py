@@ -5,13 +5,13 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 from typing import Any
 
 from airflow.sdk import DAG, get_current_context, task
 from airflow.sdk.exceptions import AirflowFailException
 
 from pipelines.airflow.connections import resolved_pipeline, source_of
-from pipelines.airflow.failures import airflow_failures
 from pipelines.airflow.fields import chosen_tables, tables_param
 from pipelines.airflow.settings import dag_settings
 from pipelines.airflow.spark import connect_url
@@ -28,14 +28,9 @@ def verify_dag(pipeline: Pipeline) -> DAG:
         from pipelines import steps
 
         chosen = chosen_tables(get_current_context()["params"]) or None
-        with airflow_failures():
-            spark = connect_session(pipeline) if pipeline.spark.mode == "connect" else None
-        try:
-            with resolved_pipeline(pipeline) as resolved:
-                found = steps.verify_tables(resolved, chosen, source_of(pipeline), spark, log_line)
-        finally:
-            if spark is not None:
-                spark.stop()
+        opens = partial(connect_session, pipeline) if pipeline.spark.mode == "connect" else None
+        with resolved_pipeline(pipeline) as resolved:
+            found = steps.verify_tables(resolved, chosen, source_of(pipeline), report=log_line, opens=opens)
         wrong = [*(one for one in found.tables if not one.equal), *found.not_compared]
         equal = len(found.tables) + len(found.not_compared) - len(wrong)
         log.info("%s of %s tables are equal to the source", equal, equal + len(wrong))

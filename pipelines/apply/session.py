@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import wait
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pyspark import SparkConf
 from pyspark.errors import AnalysisException
@@ -208,6 +208,23 @@ def end_connect(session: SparkSession) -> None:
     client.release_session()
     client.close()
     atexit.unregister(client._on_exit)
+
+
+def give_up(session: Any) -> None:
+    """Stop a session that has ended. Where its Java has ended with it, let this process start another."""
+    try:
+        session.stop()
+    except Exception:
+        if not is_connect(session):
+            forget_java()
+
+
+def forget_java() -> None:
+    """Forget the Java that this process has started. pyspark starts one per process, and keeps it when it has ended."""
+    from pyspark import SparkContext
+
+    SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
+    SparkSession._instantiatedSession = SparkSession._activeSession = None
 
 
 def is_connect(spark: SparkSession) -> bool:

@@ -79,15 +79,23 @@ class RecoveredLoss:
 class Spark:
     """One Spark session for all batches, opened when the first one needs it."""
 
-    def __init__(self, pipeline: Pipeline, given: Any = None) -> None:
-        self._pipeline, self._given, self._own = pipeline, given, None
+    def __init__(self, pipeline: Pipeline, given: Any = None, opens: Callable[[], Any] | None = None) -> None:
+        self._pipeline, self._given, self._own, self._opens = pipeline, given, None, opens
 
     def session(self) -> Any:
         if self._given is not None:
             return self._given
         if self._own is None:
-            self._own = open_spark(self._pipeline)
+            self._own = open_spark(self._pipeline) if self._opens is None else self._opens()
         return self._own
+
+    def replace(self) -> None:
+        """Give up a session that has ended; the next call of `session` opens another."""
+        from pipelines.apply.session import give_up
+
+        ended, self._given, self._own = self._own or self._given, None, None
+        if ended is not None:
+            give_up(ended)
 
     def stop(self) -> None:
         """Close the session if this process opened it; the next batch opens another. Raises SparkLost if none can be opened."""
@@ -97,8 +105,9 @@ class Spark:
 
 
 @contextmanager
-def spark_when_needed(pipeline: Pipeline, given: Any) -> Iterator[Spark]:
-    spark = Spark(pipeline, given)
+def spark_when_needed(pipeline: Pipeline, given: Any, opens: Callable[[], Any] | None = None) -> Iterator[Spark]:
+    """Yield the given session, or one that is opened when it is needed, by `opens` where that is given."""
+    spark = Spark(pipeline, given, opens)
     try:
         yield spark
     finally:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,6 +16,8 @@ from pipelines.errors import (
     RedolakeError,
     RedoLost,
     SchemaConflict,
+    SparkExhausted,
+    SparkLost,
     Terminal,
     Transient,
 )
@@ -106,9 +108,10 @@ def verify_tables(
     source: ConnectParams | None = None,
     spark: Any = None,
     report: Report = silent,
+    opens: Callable[[], Any] | None = None,
 ) -> Verification:
     """Compare the tables one after the other, by default all, and report each result at once. A table that cannot be compared
-    does not stop the others."""
+    does not stop the others, also where Spark ends with it: `opens` then opens another session."""
     found: list[TableComparison | NotCompared] = []
     with open_context(pipeline) as context:
         reconcile_ledger(context)  # the comparison is AS OF the SCN it knows
@@ -118,7 +121,7 @@ def verify_tables(
         with open_pipeline_source(pipeline, source, pipeline.source.container) as oracle:
             read_same_container(context, oracle)
         remove_left_rows(context)
-        with comparison_place(pipeline) as place, spark_when_needed(pipeline, spark) as opened:
+        with comparison_place(pipeline) as place, spark_when_needed(pipeline, spark, opens) as opened:
             for table in ids:
                 found.append(compare_or_explain(context, source, opened, table, report, place))
                 context.ledger.record_proof(table, to_body(proof_of(found[-1])))
@@ -158,8 +161,20 @@ def compare_or_explain(
         return compare_table(context, source, spark, table, report, place)
     except OF_THE_LAKE:  # every further table would meet the same
         raise
+    except (SparkLost, SparkExhausted) as error:
+        spark.replace()
+        return NotCompared(str(table), with_cure(error, table).as_dict(), may_pass=True)
     except RedolakeError as error:
         return NotCompared(str(table), error.as_dict(), isinstance(error, Transient))
+
+
+def with_cure(error: SparkLost | SparkExhausted, table: TableId) -> RedolakeError:
+    """Return the error of a table with which Spark has ended. It may be too large for Spark, and then ends it again."""
+    cure = (
+        f"run `redolake verify {table}` once more; where Spark ends again, give its driver more memory (`spark.driver.memory` "
+        "under `spark.conf`, or of the Connect server)"
+    )
+    return type(error)(error.what, cure=cure, table=table)
 
 
 @crash.writer

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+import subprocess
+import sys
+from dataclasses import astuple
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -515,3 +519,18 @@ def test_tables_that_logminer_does_not_show_equal_the_source_and_stop_where_thei
         errors = {t.table: t.error for t in steps.read_status(pipeline).tables if t.error}
         assert list(errors) == ["SHOP.SWITCHES"]
         assert "1 changed row(s) were not read again" in errors["SHOP.SWITCHES"]
+
+
+def test_a_table_with_which_java_ends_does_not_keep_the_next_from_being_compared(shop: Shop, spark: Any) -> None:
+    pipeline = shop.pipeline(tables=TWO_TABLES)
+    steps.take_snapshot(pipeline, source=shop.params, spark=spark)
+
+    given = json.dumps({"pipeline": pipeline.model_dump(mode="json"), "source": astuple(shop.params)})
+    command = [sys.executable, "-m", "tests.verify_without_java"]
+    done = subprocess.run(command, input=given, stdout=subprocess.PIPE, text=True, check=True, timeout=300)
+
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert found["equal"] == ["SHOP.ORDER_LINES"]
+    (lost,) = found["not_compared"]
+    assert (lost["table"], lost["error"]["code"]) == ("SHOP.CUSTOMERS", "SparkLost")
+    assert "`redolake verify SHOP.CUSTOMERS`" in lost["error"]["cure"]
