@@ -94,6 +94,7 @@ def test_an_unsupported_row_stops_its_table_at_the_commit_only(spark, tmp_path: 
     assert {code: set(dispositions(found).values()) for code, found in closed.items()} == {c: {e} for c, e in ends.items()}
     assert {code: len(found.accounting.problems) for code, found in closed.items()} == {7: 1, 36: 0}
     assert closed[7].accounting.problems[0, 0].scn == 120
+    assert {code: found.accounting.scns for code, found in closed.items()} == {7: {(0, 0): (20, 20)}, 36: {}}
 
 
 def test_undo_rows_and_reused_xids_get_the_right_dispositions(spark, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from pipelines.apply.commit_ranges import ddl_scns, plan_commit_ranges, stop_scn
 from pipelines.apply.delta.key_range import KeyRange
 from pipelines.apply.delta.merge import NO_ROW, NetColumns, merge_sql
 from pipelines.apply.delta.schema import TargetColumn
+from pipelines.apply.prepare import known_versions
 from pipelines.errors import InvariantBroken, SchemaConflict
 from pipelines.records.batch_spec import ColumnChange, HoldAt, TableTask, WholeFile
 from pipelines.scn import Scn, ScnRange
@@ -186,3 +187,31 @@ def test_merge_keeps_the_targets_value_of_a_column_that_the_redo_does_not_contai
     there = f"CASE WHEN t.{DELETED} THEN {NO_ROW} ELSE t.`A` END" if deletes == "mark" else "t.`A`"
     assert f"t.`A` = CASE WHEN s.u2 THEN {there} ELSE s.a2 END, t.`B` = s.a3" in sql
     assert f"VALUES (s.a1, CASE WHEN s.u2 THEN {NO_ROW} ELSE s.a2 END, s.a3" in sql
+
+
+@given(
+    st.lists(st.integers(101, 199), max_size=8, unique=True).map(sorted), st.lists(st.integers(50, 199), min_size=1, max_size=6)
+)
+def test_a_range_is_decoded_under_just_the_versions_between_those_of_its_oldest_and_newest_change(
+    ddl: list[int], changed_at: list[int]
+) -> None:
+    made, scns = task(*ddl), (min(changed_at), max(changed_at))
+    last_range = plan_commit_ranges(made, BATCH, -1)[-1]
+
+    found = known_versions(made, last_range, scns)
+
+    def of(scn: int) -> TableVersion:
+        return [version for version in made.versions if version.from_scn <= scn][-1]
+
+    assert {of(scn) for scn in changed_at} <= set(found)
+    first, last = made.versions.index(of(scns[0])), made.versions.index(of(scns[1]))
+    assert found == made.versions[first : last + 1]
+
+
+def test_a_change_that_is_older_than_every_version_is_decoded_under_the_first() -> None:
+    made = replace(task(), versions=(version(120, ID), version(140, ID, A), version(160, ID)))
+    (whole,) = plan_commit_ranges(task(), BATCH, -1)
+
+    assert [v.from_scn for v in known_versions(made, whole, (105, 110))] == [120]
+    assert [v.from_scn for v in known_versions(made, whole, (105, 145))] == [120, 140]
+    assert [v.from_scn for v in known_versions(made, whole, None)] == [120, 140, 160]
