@@ -105,7 +105,8 @@ def prepare_backfill(
         columns = ", with the columns of today" if schema == "current" else ""
         from_at, to_at = written_by(context, scns.start), written_by(context, scns.end - 1)
         between = " to ".join(f"SCN {scn}{beside(at, 'by ')}" for scn, at in ((scns.start, from_at), (scns.end, to_at)))
-        plan = f"{between}: {len(windows)} landed window(s), {rows} change rows, {len(chosen)} table(s) into {where}{columns}; {NO_DELETED_ROWS}"
+        plan = f"{between}: {len(windows)} landed window(s), {rows} change rows, {len(chosen)} table(s) into {where}{columns}"
+        plan += f"; {NO_DELETED_ROWS}"
         batch = None
         if not dry_run:
             name = f"{scns.start:020d}-{scns.end:020d}-{uuid.uuid4().hex}"
