@@ -41,7 +41,8 @@ def read_each(read_one: Callable[[str], TableSnapshot], tables: Sequence[str], *
     A table that cannot be read does not stop the others. Raise its error where a next try may read it, or where nothing was
     read: else `check` names the table. What was read is not read again.
     """
-    found, errors = list[TableSnapshot](), list[RedolakeError]()
+    found: list[TableSnapshot] = []
+    errors = list[RedolakeError]()
     for table in tables:
         try:
             found.append(read_one(table))
