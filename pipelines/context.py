@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from pipelines.config import Pipeline
-from pipelines.errors import ConfigurationError, Finding, LeaseHeld, Terminal
+from pipelines.errors import ConfigurationError, Finding, LandingDamaged, LeaseHeld, Terminal
 from pipelines.land.landing import Landing
 from pipelines.ledger import Lease, Ledger, open_ledger, open_ledger_to_read
 from pipelines.ledger.connection import url_of_connection
@@ -156,7 +156,8 @@ def read_spec(context: PipelineContext, location: str) -> Spec:
     """Read the job spec that an earlier step wrote."""
     text = context.landing.files.read_at(location)
     if text is None:
-        raise Terminal("there is no such order", cure="clear the task that prepares it", file=location)
+        cure = "clear the task that prepares it, or run again; a landing is moved with all its files, while nothing runs"
+        raise LandingDamaged("the job's spec is gone", cure=cure, path=location)
     return decode_spec(text, location)
 
 

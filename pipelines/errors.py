@@ -107,6 +107,15 @@ class LedgerUnavailable(Transient):
     """
 
 
+class LedgerDamaged(Terminal):
+    """The ledger lacks a table or a column, or its database finds its contents damaged.
+
+    The ledger can be rebuilt from the files: stop what writes, move the file away with its `-wal` and `-shm` (SQLite), or
+    drop its tables, whose names begin with `redolake_` (PostgreSQL). The next `redolake run` writes it again. How long steps
+    took, and the reasons of people before approvals were files, are not in the landing.
+    """
+
+
 class LandingUnavailable(Transient):
     """The object store of the landing does not answer, or answers that it is busy.
 
@@ -198,6 +207,24 @@ class LandingConflict(Terminal):
 
     Plan again with a new run. If the message names other rows for the same window, mine it again with `redolake remine`
     and report the difference.
+    """
+
+
+class LandingDamaged(LandingConflict):
+    """A file of the landing is not as it was written: it is gone, was cut short, has other contents, or is another file under
+    its name. Nothing of it was used.
+
+    Look after the disk or the store, then do what the message says. It depends on the file: mine the window again
+    (`redolake remine WINDOW --replace`), read the table again (`redolake snapshot OWNER.TABLE --replace`), or restore the
+    file from a copy.
+    """
+
+
+class LakeDamaged(Terminal):
+    """A file of a Delta table, of its data or its log, is gone or cannot be read. The table is held; the others continue.
+
+    Restore the file from a copy and run `redolake resume OWNER.TABLE`, or run `redolake snapshot OWNER.TABLE --replace`, which
+    loads the table into a new log.
     """
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from pipelines.records.file_digest import Digests
 from pipelines.table import Rules, TableId, TableVersion
 from pipelines.target_options import DEFAULT, TargetOptions
 
@@ -24,6 +25,7 @@ class CompareTask:
     options: TargetOptions = DEFAULT
     app_id: str = ""
     origin: str = ""
+    digests: Digests = field(default_factory=dict)  # of the files
 
 
 @dataclass(frozen=True, slots=True)

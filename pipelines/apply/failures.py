@@ -16,6 +16,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from pipelines.apply.lake_damage import table_damage
 from pipelines.arrow_check import CURE, FAULT
 from pipelines.errors import (
     ConfigurationError,
@@ -383,6 +384,9 @@ def without_row(message: str) -> str:
 
 def unexpected(table: TableId, surprise: Exception) -> dict[str, Any]:
     """Return the error with which an unforeseen failure holds the table."""
+    damage = table_damage(table, surprise)
+    if damage is not None:
+        return damage.as_dict()
     return {
         "code": type(surprise).__name__,
         "what": said(surprise),

@@ -37,6 +37,9 @@ SESSION = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "4000",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
 }
+# One changed bit in a page of a Parquet file may decode to another value without an error. Settings of a session are Hadoop's
+# too.
+VERIFY_PAGES = "parquet.page.verify-checksum.enabled"
 # One spelling of the URL for Python and Spark. Delta's own choice for S3 is kept: a log that one driver at a time may write.
 S3 = {"spark.hadoop.fs.s3.impl": "org.apache.hadoop.fs.s3a.S3AFileSystem"}
 JAVA_OPTIONS, EXECUTOR_JAVA_OPTIONS = "spark.driver.extraJavaOptions", "spark.executor.extraJavaOptions"
@@ -44,6 +47,7 @@ JAVA_OPTIONS, EXECUTOR_JAVA_OPTIONS = "spark.driver.extraJavaOptions", "spark.ex
 COMPILES_ALL = "-XX:-DontCompileHugeMethods"
 LOGGING = Path(__file__).with_name("log4j2.properties")
 SERVER = {
+    f"spark.hadoop.{VERIFY_PAGES}": "true",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     # Otherwise pyspark notes the caller of every column function, with several more calls to Java for each.
@@ -109,7 +113,7 @@ def open_session(
     takes a remote URL. A local Spark gets the jars for the folders and URLs in `places`."""
     if mode == "connect":
         session = SparkSession.builder.remote(master_or_remote or "sc://localhost").create()
-        for key, value in {**SESSION, **_runtime(conf or {})}.items():
+        for key, value in {**SESSION, VERIFY_PAGES: "true", **_runtime(conf or {})}.items():
             session.conf.set(key, value)
         read_as_written(session)
         return session

@@ -33,9 +33,10 @@ def read_rows(spark: SparkSession, windows: Sequence[LandedWindow], carry_in: Se
 
 
 def _parquet(spark: SparkSession, arrow_schema: pa.Schema, files: Sequence[str]) -> DataFrame:
-    """Read all of the files. A cluster may be configured to skip unreadable files, whose rows would then be in no count."""
+    """Read all of the files. A cluster may be configured to skip unreadable files, whose rows would then be in no count. A bit
+    that changes after the files were checked shows in the checksum of its page."""
     schema = from_arrow_schema(arrow_schema, prefer_timestamp_ntz=True)
-    read_all = {"ignoreCorruptFiles": "false", "ignoreMissingFiles": "false"}
+    read_all = {"ignoreCorruptFiles": "false", "ignoreMissingFiles": "false", "parquet.page.verify-checksum.enabled": "true"}
     return spark.read.schema(schema).options(**read_all).parquet(*files) if files else spark.createDataFrame([], schema)
 
 

@@ -18,6 +18,8 @@ from pipelines.cli.options import (
     OutputOption,
     PipelineOption,
     TablesArgument,
+    YesOption,
+    confirm,
     report_errors,
     select_pipeline,
 )
@@ -36,6 +38,7 @@ from pipelines.utc import utc_text
 
 if TYPE_CHECKING:
     from pipelines.apply.comparison import Difference
+    from pipelines.steps.remine import RemineReport
     from pipelines.steps.verify import Verification
 
 
@@ -114,21 +117,41 @@ def show_differences(result: Verification) -> None:
 
 def remine(
     window: Annotated[str, typer.Argument(help="The window's name, as `windows --output json` and `status` show it.")],
+    in_place: Annotated[
+        bool, typer.Option("--replace", help="Put the files mined now in the place of the window's, which are damaged.")
+    ] = False,
+    discard: Annotated[
+        bool,
+        typer.Option("--discard", help="Forget this window and all later ones, not applied yet: the next run mines them."),
+    ] = False,
     pipeline: PipelineOption = None,
+    yes: YesOption = False,
     config: ConfigOption = None,
     output: OutputOption = Output.table,
 ) -> None:
-    """Mine a landed window again and compare the result with its manifest; nothing is changed."""
+    """Mine a landed window again and compare the result with its manifest. Without an option, nothing is changed."""
     from pipelines import steps
 
     with report_errors(output):
+        if in_place and discard:
+            raise typer.BadParameter("choose one of --replace and --discard")
         selected = connected(select_pipeline(pipeline, config))
+        if discard:
+            confirm(selected, yes)
+            names = steps.discard_windows(selected, window)
+            show(output, {"discarded": names}, lambda: "\n".join(f"{name}: the next run mines it again" for name in names))
+            return
         with progress() as report:
-            result = steps.remine_window(selected, window, report=report)
-        differs = ", ".join(result.differs)
-        show(output, result, lambda: "The manifests are equal." if result.equal else f"They differ in: {differs}")
+            result = steps.remine_window(selected, window, report=report, in_place=in_place)
+        show(output, result, lambda: remined_text(result))
         if not result.equal:
             raise typer.Exit(DIFFERS)
+
+
+def remined_text(found: RemineReport) -> str:
+    if found.equal:
+        return "The manifests are equal." + (" The window's files were replaced." if found.replaced else "")
+    return f"They differ in: {', '.join(found.differs)}. Nothing was replaced."
 
 
 def selftest(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -28,14 +28,16 @@ from pipelines.assemble.captured_tables import CapturedTable
 from pipelines.assemble.parked import resting, with_resting
 from pipelines.assemble.row_accounting import check_balance
 from pipelines.assemble.transactions import APPLIED
-from pipelines.errors import LandingConflict
+from pipelines.errors import LakeDamaged, LandingConflict
 from pipelines.job.carry_over import CarriedOver, carry_over
+from pipelines.job.damaged_files import check_carried, check_redo, with_damage_held
 from pipelines.job.lake import check_usable
 from pipelines.job.translation import translation
+from pipelines.land.cures import resume_or_snapshot
 from pipelines.land.files import Files
 from pipelines.progress import Progress
 from pipelines.records.batch_result import BatchResult, RowAccount, TableResult
-from pipelines.records.batch_spec import BatchSpec, TableTask
+from pipelines.records.batch_spec import BatchSpec, HoldAt, TableTask
 from pipelines.records.codec import decode, encode
 from pipelines.records.open_transaction import ParkedRows, joined
 
@@ -62,6 +64,7 @@ def apply_batch(spark: SparkSession, spec: BatchSpec, report: Report, may_commit
     """Apply the batch to its tables and return its result. A batch of few rows is planned for few rows. Tables that are large,
     or have many changes, come last, with the session's own settings: MERGE and DDL read the whole table."""
     started = time.monotonic()
+    check_redo(spec)
     translated = translation(spec.encoding, show_row_data=spec.show_row_data, single_quotes=spec.single_quotes)
     usable = partial(check_usable, spec.lake)
     context = ApplyContext(
@@ -70,7 +73,10 @@ def apply_batch(spark: SparkSession, spec: BatchSpec, report: Report, may_commit
     tables = [DeltaTable(spark, task.target, task.app_id) for task in spec.tables]
     for table, task in zip(tables, spec.tables, strict=True):
         create_shadow(context, table, task)
-    captured = [captured_table(spec, number, table) for number, table in enumerate(tables)]
+    damage = {number: error for number, table in enumerate(tables) if (error := table.damage()) is not None}
+    positions = [None if number in damage else table.position for number, table in enumerate(tables)]
+    spec = with_damage_held(held_by_damage(spec, damage), positions)
+    captured = [captured_table(spec, number, position) for number, position in enumerate(positions)]
     has_few_rows = spec.rows is not None and spec.rows <= MOST_ROWS
     with planned_for_few_rows(spark) if has_few_rows else nullcontext():
         assembly = assemble(spark, spec, captured)
@@ -79,9 +85,11 @@ def apply_batch(spark: SparkSession, spec: BatchSpec, report: Report, may_commit
         report(f"{assembly.rows} change rows assembled")
         carried = carry_over(spark, spec.carry_out, assembly.read, captured)
         applying = time.monotonic()
-        small = [n for n, table in enumerate(tables) if has_few_rows and is_small(table, spec.tables[n], assembly.balances[n])]
-        results = apply_all(context, tables, small, spec, assembly)
-    others = [n for n in range(len(tables)) if n not in small]
+        results = {number: result_of_damage(spec.tables[number], assembly.balances[number]) for number in damage}
+        sound = [(n, table) for n, table in enumerate(tables) if n not in damage]
+        small = [n for n, table in sound if has_few_rows and is_small(table, spec.tables[n], assembly.balances[n])]
+        results |= apply_all(context, tables, small, spec, assembly, done=len(results))
+    others = [n for n, _ in sound if n not in small]
     results |= apply_all(context, tables, others, spec, assembly, done=len(results))
     apply_seconds = round(time.monotonic() - applying, 3)
     let_go(assembly.read.changes)
@@ -116,13 +124,30 @@ class Assembly:
 def assemble(spark: SparkSession, spec: BatchSpec, captured: Sequence[CapturedTable]) -> Assembly:
     rests = [] if spec.dropped else resting(spark, spec.windows, spec.parked, captured)
     carry_in = (*spec.carry_in, *(file for one in spec.parked if one not in rests for file in one.files))
+    check_carried(spec, carry_in)
     read = assemble_batch(spark, spec.scns, spec.windows, carry_in, captured, spec.container, spec.dropped, spec.doubtful_scn)
     batch = with_resting(read, rests, captured)
     return Assembly(read, batch, rests, check_accounts(spec, batch, captured))
 
 
-def captured_table(spec: BatchSpec, number: int, table: DeltaTable) -> CapturedTable:
-    task, position = spec.tables[number], -1 if table.position is None else table.position
+def held_by_damage(spec: BatchSpec, damage: Mapping[int, LakeDamaged]) -> BatchSpec:
+    """Return the spec in which the tables whose log cannot be read are held from its start."""
+    tables = list(spec.tables)
+    for number, error in damage.items():
+        task, where = tables[number], error.where.get("path")
+        shown = LakeDamaged(error.what, cure=resume_or_snapshot(task.table), path=where, table=task.table)
+        tables[number] = replace(task, hold=HoldAt(spec.start, shown.as_dict()))
+    return replace(spec, tables=tuple(tables))
+
+
+def result_of_damage(task: TableTask, balance: RowAccount) -> TableResult:
+    """Return the result of a table whose log cannot be read: none of its changes is applied, and its position is not known."""
+    assert task.hold is not None
+    return TableResult(task.table, "held", None, dict(task.hold.error), balance=balance)
+
+
+def captured_table(spec: BatchSpec, number: int, found: int | None) -> CapturedTable:
+    task, position = spec.tables[number], -1 if found is None else found
     return CapturedTable(
         number=number,
         id=task.table,
@@ -253,6 +278,7 @@ def batch_result(
         open_transactions=joined((*carried.open_transactions, *(one.part for one in rests))),
         carry_files=carried.files,
         parked=(*rests, *carried.parked),
+        digests={**{f: spec.digests[f] for one in rests for f in one.files if f in spec.digests}, **carried.digests},
         foreign_rows=batch.input_counts.foreign,
         dropped=batch.dropped,
         accounts=batch.accounting.accounts(spec.windows, batch.input_counts, applied),
@@ -266,7 +292,7 @@ def published(spec: BatchSpec) -> BatchResult | None:
     body = Files(folder).read(name)
     if body is None:
         return None
-    result = decode(BatchResult, body.decode(), spec.manifest)
+    result = decode(BatchResult, body, spec.manifest)
     if not result.is_of(spec):
         raise LandingConflict(
             f"the path has another batch's manifest: SCN [{result.start}, {result.end})",

@@ -11,6 +11,7 @@ from pipelines.apply.delta.compare import compare
 from pipelines.apply.failures import check_session, check_version, said
 from pipelines.apply.session import read_as_written
 from pipelines.errors import InvariantBroken, RedolakeError
+from pipelines.job.damaged_files import check_files
 from pipelines.job.lake import check_lake
 from pipelines.job.translation import TRANSLATION
 from pipelines.records.lake_mark import LakePlace
@@ -25,6 +26,7 @@ def compare_one(spark: SparkSession, task: CompareTask) -> Comparison:
     """Raise a typed error for what concerns the table alone, and any other one for a failed session."""
     try:
         read_as_written(spark)
+        check_files(dict.fromkeys(task.files, "verify again"), task.digests)
         return compare(spark, task, TRANSLATION)
     except RedolakeError:
         raise

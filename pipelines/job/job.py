@@ -18,6 +18,7 @@ from pipelines.apply.session import read_as_written
 from pipelines.apply.start import start_session
 from pipelines.errors import LandingConflict, RedolakeError, Terminal
 from pipelines.job.batch import run_batch
+from pipelines.job.damaged_files import check_landed_file
 from pipelines.job.lake import check_lake
 from pipelines.job.snapshot import run_snapshot
 from pipelines.land.files import Files
@@ -39,6 +40,7 @@ def run(spark: SparkSession, spec: Spec, report: Report = silent, may_commit: Ma
         raise
     except Exception as surprise:
         check_session(spark, surprise)
+        check_landed_file(spec, surprise)
         cure = "report it: nothing of the batch is recorded. Run again; if it comes again, Spark's own log has the whole text"
         raise Terminal(f"the job failed: {said(surprise)}", cure=cure) from None  # its text may contain row data
 
@@ -72,7 +74,7 @@ def read_spec(path: str) -> Spec:
     body = Files(folder or ".").read(name)
     if body is None:
         raise LandingConflict("the job's spec is missing", cure="prepare the batch again", path=path)
-    return decode_spec(body.decode(), path)
+    return decode_spec(body, path)
 
 
 def watch_parent(seconds: float = 2.0) -> None:

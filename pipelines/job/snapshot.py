@@ -11,8 +11,10 @@ from pipelines.apply.context import MayCommit, Report, allow, silent
 from pipelines.apply.delta.snapshot import load_snapshot
 from pipelines.apply.failures import check_session, held_error
 from pipelines.errors import OF_ALL_TABLES, RedolakeError
+from pipelines.job.damaged_files import check_files
 from pipelines.job.lake import check_usable
 from pipelines.job.translation import TRANSLATION
+from pipelines.land.cures import snapshot_again
 from pipelines.land.files import Files
 from pipelines.progress import Progress
 from pipelines.records.codec import encode
@@ -39,6 +41,7 @@ def run_snapshot(
 
 def load_or_hold(spark: SparkSession, spec: SnapshotSpec, task: SnapshotTask) -> SnapshotLoaded:
     try:
+        check_files(dict.fromkeys(task.files, snapshot_again(task.table)), spec.digests)
         return load_snapshot(spark, spec, task, TRANSLATION)
     except OF_ALL_TABLES:
         raise

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from pipelines.land.files import Files
 from pipelines.land.parquet import read_columns
+from pipelines.records.file_digest import Digests
 from pipelines.redo import CONTROL
 
 COLUMNS = ("con_id", "xid", "pxid", "operation_code", "seg_owner", "table_name", "object_id")
@@ -33,11 +34,12 @@ class CarriedRows:
         self.servers.discard(xid)
 
 
-def read_carried(paths: Sequence[str], con_id: int, xid: str) -> CarriedRows:
-    """Read one transaction's rows from carry-over files."""
+def read_carried(paths: Sequence[str], con_id: int, xid: str, digests: Digests) -> CarriedRows:
+    """Read one transaction's rows from carry-over files; `digests` are by their paths."""
     found = CarriedRows()
     for path in paths:
         folder, _, name = path.rpartition("/")
-        for batch in read_columns(Files(folder), [name], COLUMNS):
+        known = {name: digests[path]} if path in digests else {}
+        for batch in read_columns(Files(folder), [name], COLUMNS, known):
             found.add(batch, con_id, xid)
     return found

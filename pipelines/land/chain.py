@@ -10,7 +10,9 @@ from bisect import insort
 from itertools import islice
 
 from pipelines import crash
+from pipelines.errors import LandingDamaged
 from pipelines.land import layout
+from pipelines.land.cures import copy_of_link
 from pipelines.land.files import Files
 from pipelines.records.chain_link import ChainLink, decode_link
 from pipelines.records.declared_gap import DeclaredGap
@@ -36,9 +38,15 @@ class Chain:
         file = layout.chain_link(position)
         body = self.files.read(file)
         link = None if body is None else decode_link(body, self.files.shown(file))
+        if link is not None and not begins_at(link, position):
+            raise LandingDamaged(
+                f"the file is of another position: {link.name}",
+                cure="copy the manifest of the window that begins there over it, from windows/<window>/manifest.json",
+                path=self.files.shown(file),
+            )
         if isinstance(link, DeclaredGap):
             self.files.create_record(layout.gap_file(position), link)
-        elif link is not None and self.manifest(link.name) is None:
+        elif link is not None and self._read_manifest(link.name) is None:
             self.files.create_record(layout.window_manifest(link.name), link)
         return link
 
@@ -82,15 +90,73 @@ class Chain:
     def manifest(self, window: str) -> WindowManifest | None:
         """Return None when no such window is landed."""
         if window not in self._manifests:
-            manifest = self.files.read_record(WindowManifest, layout.window_manifest(window))
+            manifest = self._read_manifest(window) or self._linked(window)
             if manifest is None:
                 return None
             self._manifests[window] = manifest
         return self._manifests[window]
 
+    def _read_manifest(self, window: str) -> WindowManifest | None:
+        """Raise LandingDamaged for a damaged manifest, and for that of another window."""
+        file = layout.window_manifest(window)
+        cure = copy_of_link(window, layout.link_of(window))
+        manifest = self.files.read_record(WindowManifest, file, cure)
+        if manifest is not None and manifest.name != window:
+            what = f"the file is the manifest of another window: {manifest.name}"
+            raise LandingDamaged(what, cure=cure, path=self.files.shown(file))
+        return manifest
+
+    def _linked(self, window: str) -> WindowManifest | None:
+        """Return the manifest of a window whose writer has died before it was in the window's own folder, or that was removed
+        there; None for one that has not landed."""
+        link = self.linked_at(window.rpartition("-")[0])
+        return link if link is not None and link.name == window else None
+
+    def linked_at(self, position: str) -> WindowManifest | None:
+        """Return the window that continues the chain from a position; None if a gap does, or nothing."""
+        file = layout.chain_link(position)
+        body = self.files.read(file)
+        link = None if body is None else decode_link(body, self.files.shown(file))
+        return link if isinstance(link, WindowManifest) else None
+
+    def replace_manifest(self, manifest: WindowManifest) -> None:
+        """Replace the manifest of a landed window, and its copy in the chain, by one with the same identity."""
+        self.files.replace_record(layout.window_manifest(manifest.name), manifest)
+        if link := self._link_file(manifest.name):
+            self.files.replace_record(link, manifest)
+        self._manifests[manifest.name] = manifest
+
+    def remove_last(self, window: str) -> None:
+        """Give up the last window of the chain: first its link, from which a manifest would be written again."""
+        if link := self._link_file(window):
+            self.files.remove(link)
+        self.files.remove(layout.window_manifest(window))
+        self._manifests.pop(window, None)
+        self._newest = self._names = None
+
+    def _link_file(self, window: str) -> str | None:
+        """Return the chain's file of a window; at a RESETLOGS it may have the name of the older incarnation."""
+        scn = f"-{window.split('-')[1]}.json"
+        files = [layout.link_of(window), *(f"{layout.CHAIN}/{n}" for n in self.files.names(layout.CHAIN) if n.endswith(scn))]
+        for file in files:
+            body = self.files.read(file)
+            link = None if body is None else decode_link(body, self.files.shown(file))
+            if isinstance(link, WindowManifest) and link.name == window:
+                return file
+        return None
+
     def gap_from(self, start: ChainPosition) -> DeclaredGap | None:
         """Return the declared gap that begins there, or None."""
-        return self.files.read_record(DeclaredGap, layout.gap_file(start.name))
+        return self._read_gap(start.name)
+
+    def _read_gap(self, name: str) -> DeclaredGap | None:
+        """Raise LandingDamaged for a damaged gap, and for another one."""
+        file = layout.gap_file(name)
+        cure = f"remove {file}: the next run writes it again from its copy, {layout.chain_link(name)}"
+        gap = self.files.read_record(DeclaredGap, file, cure)
+        if gap is not None and gap.name != name:
+            raise LandingDamaged(f"the file is another gap: {gap.name}", cure=cure, path=self.files.shown(file))
+        return gap
 
     def gaps(self) -> list[DeclaredGap]:
         """Return all declared gaps in the order of the chain."""
@@ -98,5 +164,15 @@ class Chain:
         return self._gaps()
 
     def _gaps(self) -> list[DeclaredGap]:
-        files = [f"{layout.GAPS}/{name}" for name in self.files.names(layout.GAPS)]
-        return [gap for file in files if (gap := self.files.read_record(DeclaredGap, file)) is not None]
+        names = [name.removesuffix(".json") for name in self.files.names(layout.GAPS)]
+        return [gap for name in names if (gap := self._read_gap(name)) is not None]
+
+
+def begins_at(link: ChainLink, position: str) -> bool:
+    """Return whether the link continues the chain from a position. Exactly at a RESETLOGS it may have the older incarnation's
+    name; see Windows._position_of."""
+    start, own = (
+        ChainPosition.parse(position),
+        link.start.chain_position if isinstance(link, DeclaredGap) else link.start_position,
+    )
+    return start == own or (start.scn == own.scn and start < own and isinstance(link, WindowManifest))

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 
 from pipelines import crash
 from pipelines.dictionary_table import DictionaryTable
-from pipelines.errors import LandingConflict
+from pipelines.errors import LandingDamaged
 from pipelines.land import layout
 from pipelines.land.files import Files
-from pipelines.records.codec import encode
+from pipelines.records.codec import DAMAGED, decode, encode
 from pipelines.records.dictionary_reading import DictionaryContent, DictionaryReading
 from pipelines.scn import ChainPosition, Scn
 from pipelines.table import NOT_RENAMED, Renamed, TableId
@@ -38,6 +38,11 @@ class ReadDictionary:
         return TableId.parse(self.renamed[str(table)]) if str(table) in self.renamed else table
 
 
+def name_of(content: bytes) -> str:
+    """Return the name of a content's file."""
+    return hashlib.sha256(content).hexdigest()[:32]
+
+
 class Dictionary:
     def __init__(self, files: Files) -> None:
         self._files = files
@@ -54,12 +59,12 @@ class Dictionary:
     ) -> None:
         """Write the dictionary as read at an SCN. Two plans at one SCN read the same, so the first file stays."""
         described = sorted(tables, key=lambda found: found.table)
-        text = encode(DictionaryContent(tuple(replace(t, scn_before=UNDATED, scn_after=UNDATED) for t in described)))
-        name = hashlib.sha256(text.encode()).hexdigest()[:32]
+        text = encode(DictionaryContent(tuple(replace(t, scn_before=UNDATED, scn_after=UNDATED) for t in described))).encode()
+        name = name_of(text)
         later = {str(t.table): int(t.scn_before) for t in described if t.scn_before != scn}
         file = layout.dictionary_content(name)
         if not self._files.exists(file):
-            self._files.create(file, text.encode())
+            self._files.create(file, text)
         self._files.create_record(
             layout.dictionary_file(ChainPosition(resetlogs_id, scn)),
             DictionaryReading(resetlogs_id, scn, name, later, {str(table): str(name) for table, name in renamed.items()}),
@@ -75,7 +80,9 @@ class Dictionary:
         if position not in self._readings:
             file = layout.dictionary_file(position)
             reading = self._files.read_record(DictionaryReading, file)
-            assert reading is not None, "a file that was listed"
+            if reading is None or (reading.resetlogs_id, reading.scn) != (position.resetlogs_id, position.scn):
+                what = "the file is gone" if reading is None else f"the file is the reading at SCN {reading.scn}"
+                raise LandingDamaged(what, cure=DAMAGED, path=self._files.shown(file))
             self._readings[position] = ReadDictionary(
                 reading.scn, reading.later, reading.renamed, self._content(reading.content)
             )
@@ -84,13 +91,14 @@ class Dictionary:
     def _content(self, name: str) -> Mapping[TableId, DictionaryTable]:
         if name not in self._contents:
             file = layout.dictionary_content(name)
-            content = self._files.read_record(DictionaryContent, file)
-            if content is None:
-                raise LandingConflict(
-                    "a dictionary reading refers to a file that is not there",
-                    cure="restore the file from a copy of the landing",
+            text = self._files.read(file)
+            if text is None or name_of(text) != name:
+                raise LandingDamaged(
+                    "a dictionary reading refers to the file, and it is gone or was changed: its name is its hash",
+                    cure=DAMAGED,
                     path=self._files.shown(file),
                 )
+            content = decode(DictionaryContent, text, self._files.shown(file))
             self._contents[name] = {table.table: table for table in content.tables}
         return self._contents[name]
 

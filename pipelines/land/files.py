@@ -7,6 +7,7 @@ a file that only one writer may create is created by a conditional request.
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import uuid
 from collections.abc import Iterator
@@ -22,6 +23,7 @@ from pipelines.errors import (
     ConfigurationError,
     Finding,
     LandingConflict,
+    LandingDamaged,
     LandingUnavailable,
     LandingUnwritable,
     RedolakeError,
@@ -39,7 +41,8 @@ from pipelines.filesystem import (
     protocol_of,
     storage_errors,
 )
-from pipelines.records.codec import decode, encode
+from pipelines.records.codec import DAMAGED, decode, encode
+from pipelines.records.file_digest import FileDigest
 
 T = TypeVar("T")
 
@@ -215,13 +218,34 @@ class Files:
             return bool(self._fs.exists(self.path(relative)))
 
     @contextmanager
-    def reading(self, relative: str) -> Iterator[IO[bytes]]:
-        try:
-            with self._fs.open(self.path(relative), "rb") as file:
-                yield file
-        except FileNotFoundError as error:
-            cure = "restore the file: a manifest names it"
-            raise LandingConflict("a landed file is not there", cure=cure, path=self.shown(relative)) from error
+    def reading(self, relative: str, cure: str = DAMAGED) -> Iterator[IO[bytes]]:
+        """Open a file that a manifest names. Raises LandingDamaged when it is gone."""
+        with self._translated(relative):
+            try:
+                file = self._fs.open(self.path(relative), "rb")
+            except FileNotFoundError as error:
+                if is_without_bucket(error):
+                    raise
+                raise LandingDamaged("the file is gone", cure=cure, path=self.shown(relative)) from error
+        with file:
+            yield file
+
+    def digest(self, relative: str, cure: str = DAMAGED) -> FileDigest:
+        """Return size and hash of a file as it is now."""
+        with self.reading(relative, cure) as file, self._translated(relative):
+            hashed = hashlib.file_digest(file, hashlib.sha256)  # type: ignore[arg-type]
+            return FileDigest(file.tell(), hashed.hexdigest())
+
+    def check(self, relative: str, written: FileDigest | None, cure: str = DAMAGED) -> None:
+        """Raise LandingDamaged unless the file is as it was written. Manifests of older versions have no digest: of their files
+        only the existence is checked."""
+        if written is None:
+            with self.reading(relative, cure):
+                return
+        found = self.digest(relative, cure)
+        if found != written:
+            has = f"{found.bytes} bytes instead of {written.bytes}" if found.bytes != written.bytes else "other contents"
+            raise LandingDamaged(f"the file is not as it was written: it has {has}", cure=cure, path=self.shown(relative))
 
     def names(self, relative: str) -> list[str]:
         """Return the sorted names in a folder, without unfinished files of killed writers; empty when there is no folder."""
@@ -239,14 +263,22 @@ class Files:
         """Read a file by its location; return None when there is no such file."""
         return self.read(location.removeprefix(self.location("")).lstrip("/"))
 
-    def read_record(self, kind: type[T], relative: str) -> T | None:
-        """Return None when there is no such file. Raises FormatTooNew, LandingConflict."""
+    def read_record(self, kind: type[T], relative: str, cure: str = DAMAGED) -> T | None:
+        """Return None when there is no such file. Raises FormatTooNew, and LandingDamaged with the cure of this file."""
         body = self.read(relative)
-        return None if body is None else decode(kind, body, self.shown(relative))
+        try:
+            return None if body is None else decode(kind, body, self.shown(relative))
+        except LandingDamaged as error:
+            raise LandingDamaged(error.what, cure=cure, path=self.shown(relative)) from error
 
     def create_record(self, relative: str, record: Any) -> bool:
         """Write a record if no file has its name; return False when there is one already."""
         return self.create(relative, encode(record).encode())
+
+    def replace_record(self, relative: str, record: Any) -> None:
+        """Write a record in the place of another, at once."""
+        with self.writing(relative) as out:
+            out.write(encode(record).encode())
 
     def write_new_record(self, relative: str, record: Any) -> str:
         """Write a record and return its location. Raises LandingConflict when a file has its name already."""

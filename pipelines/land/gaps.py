@@ -9,6 +9,7 @@ from pipelines.errors import LandingConflict
 from pipelines.land import layout
 from pipelines.land.chain import Chain
 from pipelines.land.chain_rules import check_gap
+from pipelines.land.cures import mine_again
 from pipelines.land.parquet import read_columns
 from pipelines.land.split import COLUMNS, after_next_window
 from pipelines.records.declared_gap import DeclaredGap
@@ -55,7 +56,8 @@ class Gaps:
         windows = self._windows_after(gap, newest)
         for window in windows:
             paths = [layout.in_window(window.name, name) for name in window.files]
-            state = after_next_window(state, read_columns(self._files, paths, COLUMNS))
+            digests = {layout.in_window(window.name, name): one for name, one in window.digests.items()}
+            state = after_next_window(state, read_columns(self._files, paths, COLUMNS, digests, mine_again(window.name)))
             self._files.write_record_once(layout.split_file(gap.name, window.name), state)
         return state.transactions if windows or newest else None
 

@@ -96,6 +96,11 @@ def chain_link(position: str) -> str:
     return f"{CHAIN}/{_named(position)}.json"
 
 
+def link_of(window: str) -> str:
+    """Return the file of the chain position at which a window begins."""
+    return chain_link(window.rpartition("-")[0])
+
+
 def gap_file(gap: str) -> str:
     return f"{GAPS}/{_named(gap)}.json"
 

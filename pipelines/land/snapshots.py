@@ -4,28 +4,24 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
 from pipelines import crash
 from pipelines.dictionary_table import DictionaryTable
-from pipelines.errors import LandingConflict
+from pipelines.errors import LandingConflict, LandingDamaged
 from pipelines.land import layout
+from pipelines.land.cures import snapshot_again
 from pipelines.land.files import Files
-from pipelines.land.parquet import frames, write_parquet
+from pipelines.land.parquet import WrittenFile, frames, write_parquet
+from pipelines.records.file_digest import FileDigest
 from pipelines.records.snapshot_manifest import RedoNeededFrom, SnapshotBegun, SnapshotManifest
 from pipelines.scn import ChainPosition
 from pipelines.table import TableId
 
+T = TypeVar("T")
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class SnapshotFile:
-    name: str
-    row_count: int
 
 
 class Snapshots:
@@ -50,7 +46,9 @@ class Snapshots:
 
     def dictionary(self, table: TableId, scn: int) -> DictionaryTable | None:
         """Return the table as the dictionary described it when the snapshot began."""
-        return self._files.read_record(DictionaryTable, layout.snapshot_dictionary(table, scn))
+        file = layout.snapshot_dictionary(table, scn)
+        found = self._files.read_record(DictionaryTable, file, snapshot_again(table))
+        return None if found is None else self._of(table, found.table == table, found, file)
 
     def redo_needed_from(self, table: TableId, scn: int) -> ChainPosition | None:
         """Return the lowest position from which a snapshot at this SCN needs redo; None when none was begun."""
@@ -60,31 +58,31 @@ class Snapshots:
     @crash.writer
     def write_rows(
         self, table: TableId, scn: int, answers: Iterable[Any], token: str, schema: pa.Schema | None = None
-    ) -> SnapshotFile:
+    ) -> WrittenFile:
         """Write the driver's frames to a Parquet file. Nothing reads it before the snapshot is published."""
         name = layout.snapshot_rows(token)
-        row_count = write_parquet(self._files, f"{layout.snapshot_folder(table, scn)}/{name}", schema, frames(answers))
-        return SnapshotFile(name, row_count)
+        return write_parquet(self._files, f"{layout.snapshot_folder(table, scn)}/{name}", schema, frames(answers))
 
     @crash.writer
-    def write_for_comparison(self, token: str, object_id: int, answers: Iterable[Any]) -> str:
-        """Write the driver's frames to a Parquet file for one comparison; return its location."""
+    def write_for_comparison(self, token: str, object_id: int, answers: Iterable[Any]) -> tuple[str, FileDigest]:
+        """Write the driver's frames to a Parquet file for one comparison; return its location, size and hash."""
         file = layout.verify_file(token, object_id)
-        write_parquet(self._files, file, None, frames(answers))
-        return self._files.location(file)
+        written = write_parquet(self._files, file, None, frames(answers))
+        return self._files.location(file), written.digest
 
     @crash.writer
     def publish_manifest(
-        self, table: TableId, scn: int, files: Sequence[SnapshotFile], circumstance: Mapping[str, Any] | None = None
+        self, table: TableId, scn: int, files: Sequence[WrittenFile], circumstance: Mapping[str, Any] | None = None
     ) -> SnapshotManifest:
         """Publish the files that make up the snapshot. A second writer gets the manifest of the first. Raises LandingConflict
         when that has another number of rows."""
         manifest = SnapshotManifest(
             table=str(table),
             scn=scn,
-            row_count=sum(file.row_count for file in files),
+            row_count=sum(file.rows for file in files),
             files=tuple(file.name for file in files),
             circumstance=circumstance or {},
+            digests={file.name: file.digest for file in files},
         )
         self._files.create_record(layout.snapshot_manifest(table, scn), manifest)
         log.info("landed the snapshot of %s AS OF SCN %s: %s rows", table, scn, manifest.row_count)
@@ -96,9 +94,23 @@ class Snapshots:
 
     def manifest(self, table: TableId, scn: int) -> SnapshotManifest | None:
         """Return None when no such snapshot is published."""
-        return self._files.read_record(SnapshotManifest, layout.snapshot_manifest(table, scn))
+        file = layout.snapshot_manifest(table, scn)
+        found = self._files.read_record(SnapshotManifest, file, snapshot_again(table))
+        return None if found is None else self._of(table, (found.table, found.scn) == (str(table), scn), found, file)
+
+    def _of(self, table: TableId, is_own: bool, found: T, file: str) -> T:
+        """Raise LandingDamaged for the file of another snapshot."""
+        if not is_own:
+            what = "the file is of another snapshot"
+            raise LandingDamaged(what, cure=snapshot_again(table), path=self._files.shown(file), table=table)
+        return found
 
     def files_of(self, table: TableId, scn: int, manifest: SnapshotManifest) -> tuple[str, ...]:
         """Return the full paths of the snapshot's Parquet files."""
         folder = self._files.location(layout.snapshot_folder(table, scn))
         return tuple(f"{folder}/{file}" for file in manifest.files)
+
+    def digests_of(self, table: TableId, scn: int, manifest: SnapshotManifest) -> dict[str, FileDigest]:
+        """Return size and hash of the snapshot's files by their full paths."""
+        folder = self._files.location(layout.snapshot_folder(table, scn))
+        return {f"{folder}/{file}": one for file, one in manifest.digests.items()}

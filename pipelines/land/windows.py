@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from pipelines import crash
 from pipelines.crash import point
@@ -16,11 +15,12 @@ from pipelines.errors import LandingConflict
 from pipelines.land import layout
 from pipelines.land.chain import Chain
 from pipelines.land.chain_rules import TAKEN_CURE, build_manifest, check_position, check_same
-from pipelines.land.parquet import frames, read_columns, write_parquet
+from pipelines.land.parquet import WrittenFile, checked, frames, read_columns, write_parquet
 from pipelines.land.quotes import Quotes, has_single_quotes
 from pipelines.land.tally import Tally
 from pipelines.landed_schema import LANDED_SCHEMA
 from pipelines.records.batch_spec import RereadFile
+from pipelines.records.file_digest import Digests, FileDigest
 from pipelines.records.slice_record import SliceRecord
 from pipelines.records.window_manifest import (
     DOUBTFUL_QUOTE_ROWS,
@@ -46,12 +46,20 @@ class Reread:
 
 
 NOTHING_REREAD = Reread()
+MINE_AGAIN = "run again: the window has not landed, and is mined again"
 log = logging.getLogger(__name__)
+
+
+def digests_of(manifest: WindowManifest, records: Iterable[SliceRecord], written: Digests) -> dict[str, FileDigest]:
+    """Return size and hash of each file that the manifest names."""
+    known = {**written, **{name: one for record in records for name, one in record.digests.items()}}
+    return {name: known[name] for name in manifest.all_files if name in known}
 
 
 class Windows:
     def __init__(self, chain: Chain, quotes: Quotes) -> None:
         self._chain, self._files, self._quotes = chain, chain.files, quotes
+        self._written: dict[str, FileDigest] = {}  # files of this attempt, besides those of slices; their names are unique
 
     @crash.writer
     def write_slice(
@@ -79,7 +87,7 @@ class Windows:
                 tally.add(batch)
                 yield batch
 
-        write_parquet(self._files, layout.in_window(window.name, name), LANDED_SCHEMA, counted())
+        written = write_parquet(self._files, layout.in_window(window.name, name), LANDED_SCHEMA, counted())
         facts = {
             "landed_rows": tally.row_count,
             "unresolved_rows": tally.unresolved_count,
@@ -103,6 +111,7 @@ class Windows:
             counts=dict(sorted(tally.counts.items())),
             ddl=tuple(tally.ddl),
             circumstance=facts,
+            digests={name: written.digest},
         )
 
     @crash.writer
@@ -128,6 +137,7 @@ class Windows:
             reread_later=reread.later_file,
             whole=reread.whole,
         )
+        manifest = replace(manifest, digests=digests_of(manifest, slice_records, self._written))
         position = self._position_of(window)
         self._chain.finish(position)
         published = self.manifest(window.name)
@@ -147,37 +157,66 @@ class Windows:
         return published
 
     @crash.writer
+    def replace_redo(self, landed: WindowManifest, again: WindowManifest, records: Sequence[SliceRecord]) -> WindowManifest:
+        """Put the redo that was mined again in the place of a landed window's, and remove the old files. Rows that were read
+        again stay. The manifest and its copy in the chain are each replaced at once; a killed attempt is repeated."""
+        check_same(landed, again)
+        kept = {name: one for name, one in landed.digests.items() if name not in landed.files}
+        made = replace(landed, files=again.files, circumstance=again.circumstance)
+        made = replace(made, digests=digests_of(made, records, kept))
+        self._chain.replace_manifest(made)
+        for file in set(landed.files) - set(made.files):
+            self._files.remove(layout.in_window(landed.name, file))
+        return made
+
+    @crash.writer
+    def discard_from(self, position: ChainPosition) -> tuple[str, ...]:
+        """Give up the windows from a position on, the newest first, so that the chain has no hole meanwhile. Return their
+        names."""
+        names = [name for name in self._chain.window_names() if layout.ends_after(name, position)]
+        for name in reversed(names):
+            self._chain.remove_last(name)
+        return tuple(names)
+
+    @crash.writer
     def write_reread(
         self, window: str, token: str, number: int, answers: Iterable[Any], *, before: bool = False
     ) -> tuple[str, int]:
         """Write the driver's frames to a file that no manifest names yet; return its name and number of rows."""
-        name = layout.reread_file(token, number, before=before)
-        return name, write_parquet(self._files, layout.in_window(window, name), None, frames(answers))
+        file = layout.in_window(window, layout.reread_file(token, number, before=before))
+        return self._noted(write_parquet(self._files, file, None, frames(answers)))
 
     @crash.writer
     def write_whole(self, window: str, token: str, answers: Iterable[Any]) -> tuple[str, int]:
         """Write the driver's frames of a whole table to a file that no manifest names yet; return its name and rows."""
-        name = layout.whole_file(token)
-        return name, write_parquet(self._files, layout.in_window(window, name), None, frames(answers))
+        file = layout.in_window(window, layout.whole_file(token))
+        return self._noted(write_parquet(self._files, file, None, frames(answers)))
 
     @crash.writer
     def write_reread_later(self, window: str, token: str, rows: pa.Table) -> str:
-        name = layout.reread_later_file(token)
-        write_parquet(self._files, layout.in_window(window, name), rows.schema, rows.to_batches())
-        return name
+        file = layout.in_window(window, layout.reread_later_file(token))
+        return self._noted(write_parquet(self._files, file, rows.schema, rows.to_batches()))[0]
+
+    def _noted(self, written: WrittenFile) -> tuple[str, int]:
+        """Keep the file's digest for the manifest that will name it."""
+        self._written[written.name] = written.digest
+        return written.name, written.rows
 
     def reread_later(self, manifest: WindowManifest) -> pa.Table | None:
-        """Return the rows that wait for the end of their transaction; None if there are none."""
+        """Return the rows that wait for the end of their transaction; None if there are none. Raises LandingDamaged."""
         if manifest.reread_later is None:
             return None
         file = layout.in_window(manifest.name, manifest.reread_later)
-        with self._files.reading(file) as opened:
-            return pq.read_table(opened)
+        with checked(self._files, file, manifest.digests.get(manifest.reread_later)) as parquet:
+            return parquet.read()
 
-    def redo_columns(self, window: str, records: Sequence[SliceRecord], columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """Yield some columns of the rows of mined slices."""
+    def redo_columns(
+        self, window: str, records: Sequence[SliceRecord | WindowManifest], columns: Sequence[str]
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield some columns of the rows of mined slices, or of a landed window."""
+        digests = {layout.in_window(window, name): one for r in records for name, one in r.digests.items()}
         paths = [layout.in_window(window, file) for record in records for file in record.files]
-        return read_columns(self._files, paths, columns)
+        return read_columns(self._files, paths, columns, digests, MINE_AGAIN)
 
     def _position_of(self, window: Window) -> str:
         """Return the name of the window's start. Exactly at a RESETLOGS the start has a name in either incarnation; a gap from
@@ -189,6 +228,10 @@ class Windows:
     def manifest(self, window: str) -> WindowManifest | None:
         """Return None when no such window is landed."""
         return self._chain.manifest(window)
+
+    def linked_at(self, position: ChainPosition) -> WindowManifest | None:
+        """Return the window that the chain names at a position, also where the window's own folder is gone."""
+        return self._chain.linked_at(position.name)
 
     def after(self, position: ChainPosition = BEFORE_ALL) -> list[WindowManifest]:
         """Return the landed windows that end after a position, in the order of the chain."""
@@ -220,6 +263,10 @@ class Windows:
     def files_of(self, manifest: WindowManifest) -> tuple[str, ...]:
         """Return the full paths of the window's Parquet files."""
         return tuple(self.file_of(manifest, file) for file in manifest.files)
+
+    def digests_of(self, manifest: WindowManifest) -> dict[str, FileDigest]:
+        """Return size and hash of the window's files by their full paths."""
+        return {self.file_of(manifest, file): one for file, one in manifest.digests.items()}
 
     def file_of(self, manifest: WindowManifest, file: str) -> str:
         """Return the full path of one of the window's files."""

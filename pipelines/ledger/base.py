@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import datetime
@@ -12,10 +13,16 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 
 from pipelines.crash import ledger_point
-from pipelines.errors import LeaseHeld, LedgerUnavailable, Terminal
+from pipelines.errors import LeaseHeld, LedgerDamaged, LedgerUnavailable, Terminal
 from pipelines.ledger import tables as t
 from pipelines.ledger.entries import Lease
 
+# SQLite has one class of errors for all: a table that is gone, a full disk, a lock. PostgreSQL's words come second.
+DAMAGE = re.compile(
+    "no such table|no such column|has no column|malformed|not a database|"
+    r"(?:relation|column) \S+ (?:of relation \S+ )?does not exist|invalid page|could not read block"
+)
+NO_SPACE = re.compile("disk is full|disk I/O error|readonly database|No space left|Disk quota")
 WRITING = "redolake_writing"  # execution option: SQLite takes its write lock at BEGIN, not in the middle
 
 
@@ -57,20 +64,37 @@ class LedgerBase:
 
 @contextmanager
 def database_errors(engine: Engine) -> Iterator[None]:
-    """Raise LedgerUnavailable for errors that may pass (network, restart, a lock held too long), Terminal for others."""
+    """Raise LedgerUnavailable for errors that may pass (network, restart, a lock held too long), LedgerDamaged for what the
+    ledger lacks or its database finds damaged, Terminal for others."""
     where = engine.url.render_as_string(hide_password=True)
     try:
         yield
-    except (OperationalError, InterfaceError) as error:
+    except DBAPIError as error:
+        if DAMAGE.search(str(error.orig)):
+            raise damaged(engine, f"the ledger's database refuses: {error.orig}") from error
+        if not isinstance(error, OperationalError | InterfaceError):
+            raise Terminal(
+                f"the ledger's database refuses: {error.orig}", cure="report it with the message", ledger=where
+            ) from error
+        if NO_SPACE.search(str(error.orig)):
+            cure = "free space for the ledger's database, or give this user the right to write there; nothing is lost"
+            raise LedgerUnavailable(f"the ledger cannot be written: {error.orig}", cure=cure, ledger=where) from error
         raise LedgerUnavailable(
             f"the ledger's database does not answer: {error.orig}",
             cure="check that it is up, and that ledger.url or ledger.connection names it with a user who may log in",
             ledger=where,
         ) from error
-    except DBAPIError as error:
-        raise Terminal(
-            f"the ledger's database refuses: {error.orig}", cure="check the ledger's tables for damage", ledger=where
-        ) from error
+
+
+def damaged(engine: Engine, what: str) -> LedgerDamaged:
+    """Return the error of a ledger that must be rebuilt."""
+    if engine.dialect.name == "sqlite":
+        file = engine.url.database
+        away = f"move {file} away, with {file}-wal and {file}-shm"
+    else:
+        away = f"drop its tables ({', '.join(t.metadata.tables)})"
+    cure = f"stop what writes the pipelines of this ledger, {away}, and run again: the files of the landing rebuild it"
+    return LedgerDamaged(what, cure=cure, ledger=engine.url.render_as_string(hide_password=True))
 
 
 def check_lease(connection: Connection, lease: Lease) -> None:

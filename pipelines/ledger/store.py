@@ -10,7 +10,7 @@ from sqlite3 import SQLITE_BUSY, SQLITE_LOCKED, OperationalError
 from sqlite3 import Connection as SqliteConnection
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event, insert, select, text
+from sqlalchemy import Connection, Engine, create_engine, event, insert, inspect, select, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 from sqlalchemy.pool import StaticPool
@@ -19,7 +19,7 @@ from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random
 from pipelines.errors import ConfigurationError, Finding, FormatTooNew, LedgerUnavailable
 from pipelines.filesystem import close_to_others, modes_in, new_file
 from pipelines.ledger import tables as t
-from pipelines.ledger.base import WRITING, database_errors
+from pipelines.ledger.base import WRITING, damaged, database_errors
 from pipelines.ledger.batches import Batches
 from pipelines.ledger.captured import TableEntries
 from pipelines.ledger.decisions import Decisions
@@ -31,6 +31,7 @@ from pipelines.ledger.versions import TableVersions
 from pipelines.ledger.windows import WindowEntries
 
 BUSY_SECONDS = 30.0
+_whole: set[URL] = set()  # ledgers whose tables this process has seen
 KEPT_ENGINES = 8
 CREATION_LOCK = 0x7265646F  # any fixed number: pg_advisory_xact_lock, so that two first runs do not create at once
 
@@ -71,6 +72,10 @@ def engine_to_read(url: str) -> Engine | None:
     engine = kept_engine_to_read(checked)
     with database_errors(engine), engine.begin() as connection:
         found = _format(connection)
+        if found is None:
+            _check_is_new(connection, engine)
+        elif found == t.FORMAT:
+            _check_tables(connection, engine)
     if found is None:
         engine.dispose()
         return None
@@ -184,12 +189,14 @@ def _on_sqlite_begin(connection: Connection) -> None:
 def _prepare(engine: Engine) -> None:
     with engine.begin() as connection:
         if _format(connection) == t.FORMAT:
+            _check_tables(connection, engine)
             return
     with engine.execution_options(**{WRITING: True}).begin() as connection:
         if engine.dialect.name == "postgresql":
             connection.execute(text("SELECT pg_advisory_xact_lock(:number)"), {"number": CREATION_LOCK})
         found = _format(connection)
         if found is None:
+            _check_is_new(connection, engine)
             t.metadata.create_all(connection)
             connection.execute(insert(t.format_version).values(only=1, version=t.FORMAT))
         _check_format(found, engine)
@@ -203,6 +210,28 @@ def _check_format(found: int | None, engine: Engine) -> None:
             cure="use a newer Redolake",
             ledger=engine.url.render_as_string(hide_password=True),
         )
+
+
+def _check_tables(connection: Connection, engine: Engine) -> None:
+    """Raise LedgerDamaged if a table or a column is missing: an empty one would be another ledger. Each is checked once in a
+    process; what goes later is an error of the statement that needs it."""
+    if engine.url in _whole:
+        return
+    found = inspect(connection)
+    for table in t.metadata.sorted_tables:
+        if not found.has_table(table.name):
+            raise damaged(engine, f"the ledger has no table {table.name}")
+        columns = {column["name"] for column in found.get_columns(table.name)}
+        if missing := sorted(column.name for column in table.columns if column.name not in columns):
+            raise damaged(engine, f"the ledger's table {table.name} has no column {', '.join(missing)}")
+    _whole.add(engine.url)
+
+
+def _check_is_new(connection: Connection, engine: Engine) -> None:
+    """Raise LedgerDamaged if there are tables of a ledger, and none with its format."""
+    there = [table.name for table in t.metadata.sorted_tables if connection.dialect.has_table(connection, table.name)]
+    if there:
+        raise damaged(engine, f"the ledger has lost its format: there is no row in {t.format_version.name}")
 
 
 def _format(connection: Connection) -> int | None:

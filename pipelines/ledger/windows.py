@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, case, insert, literal, or_, select, text, update
+from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, case, delete, insert, literal, or_, select, text, update
 
 from pipelines import crash
 from pipelines.errors import LandingConflict
@@ -41,6 +41,12 @@ class WindowEntries(LedgerBase):
             entry = WindowEntry(name, resetlogs_id, scns, "planned", dict(plan), lease.token, now, now)
             _put(connection, self._pipeline, entry, ends_at=ends_at)
             return entry
+
+    @crash.writer
+    def forget_windows(self, names: Iterable[str]) -> None:
+        """Remove windows whose manifests a person has removed: to the ledger they never landed."""
+        with self._write() as connection:
+            connection.execute(delete(t.windows).where(W.pipeline == self._pipeline, W.name.in_(list(names))))
 
     @crash.writer
     def record_windows_applied(self, applied: Iterable[tuple[str, str, Json | None]]) -> None:

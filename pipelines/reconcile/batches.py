@@ -11,8 +11,9 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from pipelines.context import PipelineContext
-from pipelines.errors import Terminal
+from pipelines.errors import LandingDamaged, Terminal
 from pipelines.land import layout
+from pipelines.land.cures import apply_again
 from pipelines.reconcile.table_versions import incarnation_of
 from pipelines.records.batch_result import BatchResult
 from pipelines.records.snapshot_load import SnapshotResult, SnapshotSpec, SnapshotTask
@@ -117,8 +118,13 @@ def superseded(context: PipelineContext) -> Void:
 
 
 def batch_result(context: PipelineContext, name: str) -> BatchResult | None:
-    """Return a batch's result; None if it has no manifest yet."""
-    return context.landing.files.read_record(BatchResult, layout.batch_manifest(name))
+    """Return a batch's result; None if it has no manifest yet. Raises LandingDamaged for that of another batch."""
+    file = layout.batch_manifest(name)
+    result = context.landing.files.read_record(BatchResult, file, apply_again(file))
+    if result is not None and batch_name(result.resetlogs_id, result.start, result.end) != "-".join(name.split("-")[:3]):
+        what = f"the file is the manifest of another batch: SCN [{result.start}, {result.end})"
+        raise LandingDamaged(what, cure=apply_again(file), path=context.landing.files.shown(file))
+    return result
 
 
 def loaded_tasks(context: PipelineContext, name: str) -> list[tuple[SnapshotTask, int | None]] | None:

@@ -9,7 +9,7 @@ from datetime import datetime
 
 from pipelines import crash
 from pipelines.context import PipelineContext, now
-from pipelines.errors import RedoLost
+from pipelines.errors import LandingDamaged, RedoLost
 from pipelines.land import layout
 from pipelines.ledger import TableEntry
 from pipelines.ledger.batches import AppliedBatch
@@ -20,7 +20,7 @@ from pipelines.reconcile.holds import NOT_LOADED
 from pipelines.reconcile.lake_place import missing_landing
 from pipelines.reconcile.tables import rebuild_tables, rebuild_versions
 from pipelines.records.batch_result import BatchResult, RowAccount, TableResult
-from pipelines.records.codec import to_body
+from pipelines.records.codec import DAMAGED, to_body
 from pipelines.records.declared_gap import DeclaredGap
 from pipelines.records.dropped_transaction import DroppedTransaction
 from pipelines.records.handover import FirstPosition
@@ -94,9 +94,14 @@ def reconcile_drops(context: PipelineContext) -> None:
 
 
 def drops(context: PipelineContext) -> list[DroppedTransaction]:
-    """Return the dropped transactions."""
+    """Return the dropped transactions. Raises LandingDamaged for a file that is another one's."""
     files = [f"{layout.DROPS}/{name}" for name in context.landing.files.names(layout.DROPS)]
-    return [found for file in files if (found := context.landing.files.read_record(DroppedTransaction, file)) is not None]
+    found = {file: context.landing.files.read_record(DroppedTransaction, file) for file in files}
+    for file, drop in found.items():
+        if drop is not None and file != layout.drop_file(drop.name):
+            what = f"the file is about another transaction: {drop.name}"
+            raise LandingDamaged(what, cure=DAMAGED, path=context.landing.files.shown(file))
+    return [drop for drop in found.values() if drop is not None]
 
 
 def never_read(found: DeclaredGap, table: TableId) -> RedoLost:

@@ -9,13 +9,16 @@ import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import takewhile
 
 from pipelines.context import PipelineContext
-from pipelines.errors import InvariantBroken, Terminal
+from pipelines.errors import InvariantBroken, LandingDamaged
 from pipelines.land import layout
+from pipelines.land.cures import mine_again
 from pipelines.land.dictionary import Readings
 from pipelines.ledger import TableEntry
 from pipelines.reconcile.batches import attempt_of, batch_name, batch_result, end_of, superseded
+from pipelines.reconcile.damage import check_window, last_with_whole_rows, with_whole_rows
 from pipelines.reconcile.dropped_transactions import drops_in_effect
 from pipelines.reconcile.holds import BatchedTable, first_hold, is_of_later_incarnation
 from pipelines.reconcile.lake_place import lake_place
@@ -28,6 +31,7 @@ from pipelines.reconcile.whole_tables import before_ddl
 from pipelines.records.batch_result import BatchResult
 from pipelines.records.batch_spec import BatchSpec, LandedWindow, TableTask
 from pipelines.records.declared_gap import DeclaredGap
+from pipelines.records.file_digest import FileDigest
 from pipelines.records.handover import FirstPosition
 from pipelines.records.open_transaction import OpenTransaction
 from pipelines.records.window_manifest import WindowManifest
@@ -37,11 +41,23 @@ from pipelines.table import TableId
 
 
 def next_batch(context: PipelineContext, last: BatchResult | None) -> BatchSpec | None:
-    """Return a batch of the landed windows after the last batch, up to the next declared gap, RESETLOGS or `batch.max_rows`."""
+    """Return a batch of the landed windows after the last batch, up to the next declared gap, RESETLOGS or `batch.max_rows`.
+
+    If the rows that the last batch has carried over are damaged, it continues an older one, and reads the windows since then
+    again."""
     landed = context.landing.windows.each_after(BEFORE_ALL if last is None else last.end_position)
-    windows = first_windows(adjoining(landed), context.pipeline.batch.max_rows)
+    windows, before = first_windows(adjoining(landed), context.pipeline.batch.max_rows), last
+    if windows and last is not None and windows[0].start_position == last.end_position:
+        before = last_with_whole_rows(context, last)
+        windows = [*windows_between(context, before, last), *windows]
     tables = [entry for entry in context.ledger.tables() if is_configured(context, entry.table)]
-    return build_batch(context, windows, last, tables) if windows else None
+    return build_batch(context, windows, before, tables) if windows else None
+
+
+def windows_between(context: PipelineContext, before: BatchResult | None, last: BatchResult) -> list[WindowManifest]:
+    """Return the windows after a batch up to the end of a later one."""
+    landed = context.landing.windows.each_after(BEFORE_ALL if before is None else before.end_position)
+    return list(takewhile(lambda window: window.end_position <= last.end_position, landed))
 
 
 def catch_up(context: PipelineContext, last: BatchResult | None) -> BatchSpec | None:
@@ -54,12 +70,29 @@ def catch_up(context: PipelineContext, last: BatchResult | None) -> BatchSpec | 
     for entry in context.ledger.tables("live"):
         if not is_configured(context, entry.table) or entry.complete_to_scn is None or is_applied(entry, last):
             continue
-        before = last_batch(context, entry.position.plus(1))
-        landed = context.landing.windows.each_after(BEFORE_ALL if before is None else before.end_position)
-        windows = list(adjoining(window for window in landed if window.end_position <= last.end_position))
-        if windows:
-            return build_batch(context, windows, before, [entry], catch_up_of=entry.table)
+        try:
+            return catch_up_batch(context, entry, last)
+        except LandingDamaged as error:
+            context.ledger.hold(entry.table, held_by(error, entry.table).as_dict())
     return None
+
+
+def catch_up_batch(context: PipelineContext, entry: TableEntry, last: BatchResult) -> BatchSpec:
+    """Return the batch that catches a table up. Raises LandingDamaged where a file is damaged that only this table needs."""
+    before = with_whole_rows(context, last_batch(context, entry.position.plus(1)))
+    landed = context.landing.windows.each_after(BEFORE_ALL if before is None else before.end_position)
+    windows = list(adjoining(window for window in landed if window.end_position <= last.end_position))
+    if not windows:
+        raise hole(context, continues_at(context, before), last.end_position)
+    for window in windows:
+        check_window(context, window)
+    return build_batch(context, windows, before, [entry], catch_up_of=entry.table)
+
+
+def held_by(error: LandingDamaged, table: TableId) -> LandingDamaged:
+    """Return the error of a table whose older redo is damaged or gone. The other tables have it already, and continue."""
+    cure = f"run `redolake snapshot {table} --replace`; or else {error.cure}, then `redolake resume {table}`"
+    return LandingDamaged(error.what, cure=cure, path=error.where.get("path"), window=error.where.get("window"), table=table)
 
 
 def adjoining(windows: Iterable[WindowManifest]) -> Iterator[WindowManifest]:
@@ -107,7 +140,7 @@ def build_batch(
     """Return the spec of a batch over `windows` that continues the batch `before`."""
     start, end, resetlogs_id = windows[0].start, windows[-1].end, windows[0].resetlogs_id
     gaps = gaps_after(context, before)
-    check_continuity(windows, before, gaps)
+    check_continuity(context, windows, before, gaps)
     carried = None if gaps else before  # a transaction that was open at a declared gap cannot be completed
     still_open = carried.open_transactions if carried else ()
     token = uuid.uuid4().hex if catch_up_of is None else f"{catch_up_of}:{uuid.uuid4().hex}"
@@ -136,7 +169,14 @@ def build_batch(
         tables_at_once=context.pipeline.spark.tables_at_once,
         origin=origin(context),
         rows=sum(m.rows for m in windows) + sum(t.rows for t in still_open),
+        digests=digests(context, windows, carried),
     )
+
+
+def digests(context: PipelineContext, windows: Sequence[WindowManifest], carried: BatchResult | None) -> dict[str, FileDigest]:
+    """Return size and hash of all files that a batch may read."""
+    landed = {file: one for m in windows for file, one in context.landing.windows.digests_of(m).items()}
+    return {**landed, **(carried.digests if carried else {})}
 
 
 def build_tasks(
@@ -246,14 +286,21 @@ def continues_at(context: PipelineContext, before: BatchResult | None) -> ChainP
     return start.chain_position
 
 
-def check_continuity(windows: Sequence[WindowManifest], before: BatchResult | None, gaps: Sequence[DeclaredGap]) -> None:
-    """Raise Terminal if redo is missing between the windows, or between them and the batch or declared gaps before them."""
+def check_continuity(
+    context: PipelineContext, windows: Sequence[WindowManifest], before: BatchResult | None, gaps: Sequence[DeclaredGap]
+) -> None:
+    """Raise LandingDamaged if redo is missing between the windows, or between them and the batch or declared gaps before
+    them."""
     end = int(gaps[-1].end.scn) if gaps else windows[0].start if before is None else before.end
     for window in windows:
         if window.start != end:
-            raise Terminal(
-                f"the landed windows have a hole: SCN {end} to {window.start}",
-                cure="restore the missing window's folder in the landing; a range across a declared gap is two ranges",
-                window=window.name,
-            )
+            raise hole(context, ChainPosition(window.resetlogs_id, end), window.start_position)
         end = window.end
+
+
+def hole(context: PipelineContext, end: ChainPosition, start: ChainPosition) -> LandingDamaged:
+    """Return the error for windows that have landed, and are gone. The chain still names the first one."""
+    gone = context.landing.windows.linked_at(end)
+    name = None if gone is None else gone.name
+    cure = "restore the folder of the missing window from a copy of the landing" if name is None else mine_again(name)
+    return LandingDamaged(f"the landed windows have a hole: SCN {end.scn} to {start.scn}", cure=cure, window=name)

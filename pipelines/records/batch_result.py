@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pipelines.records.batch_spec import BatchSpec
+from pipelines.records.file_digest import FileDigest
 from pipelines.records.open_transaction import OpenTransaction, ParkedRows
 from pipelines.scn import ChainPosition
 from pipelines.table import TableId
@@ -86,6 +87,9 @@ class BatchResult:
     apply_seconds: float = 0.0  # for all tables: some run side by side
     read_to: str | None = None  # the time of the newest redo row, by the database host's clock
     parked: tuple[ParkedRows, ...] = ()
+    digests: Mapping[str, FileDigest] = field(default_factory=dict)  # of the files with rows of open transactions, by path
+
+    FORMAT: ClassVar[int] = 2
 
     @property
     def carried(self) -> tuple[str, ...]:

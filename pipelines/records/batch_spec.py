@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
+from pipelines.records.file_digest import FileDigest
 from pipelines.records.lake_mark import LakePlace
 from pipelines.records.open_transaction import OpenTransaction, ParkedRows
 from pipelines.redo import Encoding
@@ -149,7 +150,7 @@ class BatchSpec:
 
     It has no settings of Spark: their values may be keys of stores, and each job gets them when it is started."""
 
-    FORMAT: ClassVar[int] = 4
+    FORMAT: ClassVar[int] = 5
     GONE: ClassVar[tuple[str, ...]] = ("spark",)
 
     pipeline: str
@@ -175,6 +176,7 @@ class BatchSpec:
     lake: LakePlace | None = None  # None where nobody checks it
     origin: str = ""  # of the landing: FirstPosition.origin
     rows: int | None = None  # landed in the windows, START and COMMIT too, and carried in; None where nobody counted them
+    digests: Mapping[str, FileDigest] = field(default_factory=dict)  # of all files that it may read, by their paths
 
     @property
     def scns(self) -> ScnRange:

@@ -10,6 +10,6 @@ ChainLink = WindowManifest | DeclaredGap
 
 
 def decode_link(text: bytes | str, file: str) -> ChainLink:
-    """Decode the window manifest or declared gap of a chain link. Raises FormatTooNew, LandingConflict."""
+    """Decode the window manifest or declared gap of a chain link. Raises FormatTooNew, LandingDamaged."""
     link: ChainLink = decode_one_of((WindowManifest, DeclaredGap), text, file)
     return link

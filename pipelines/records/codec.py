@@ -3,11 +3,13 @@
 A record is a frozen dataclass. Its JSON also contains `record`, its noun, and `format`, a number. Every change of a record's
 fields raises its number (`FORMAT`; 1 where a class has none), so that an older Redolake refuses the file instead of ignoring
 the new field. An unknown field is refused as well, whatever the number is; of files of an older format those in `GONE` are
-passed over, which mean nothing any more.
+passed over, which mean nothing any more. A file also contains `check`, a hash of all the rest, so that a changed bit is found;
+files of older versions have none.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Hashable, Mapping, Sequence
@@ -19,11 +21,12 @@ from typing import Any, TypeVar, cast
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
-from pipelines.errors import FormatTooNew, LandingConflict
+from pipelines.errors import FormatTooNew, LandingDamaged
 
 T = TypeVar("T")
 NEWER = "use the Redolake that wrote it, or a newer one"
-DAMAGED = "move the file away if nothing of value is in it; it was not written by Redolake, or was changed"
+DAMAGED = "restore the file from a copy of the landing; it was not written by Redolake, or was changed"
+CHECK = "check"
 
 
 def noun_of(kind: type[Any]) -> str:
@@ -36,8 +39,15 @@ def format_of(kind: type[Any]) -> int:
 
 
 def encode(record: Any) -> str:
-    """Return the record as JSON; equal records have equal text."""
-    return json.dumps(_body(record), indent=1, sort_keys=True, ensure_ascii=False, default=_plain) + "\n"
+    """Return the record as the text of a file; equal records have equal text."""
+    body = to_body(record)
+    return json.dumps({**body, CHECK: check_of(body)}, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+def check_of(body: Mapping[str, Any]) -> str:
+    """Return the hash of a record's JSON object, however it is laid out."""
+    text = json.dumps(body, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _body(record: Any) -> dict[str, Any]:
@@ -52,7 +62,7 @@ def to_body(record: Any) -> dict[str, Any]:
 
 
 def decode(kind: type[T], text: bytes | str, file: str) -> T:
-    """Read a record. Raises FormatTooNew for one that a newer Redolake wrote, LandingConflict for a damaged one."""
+    """Read a record. Raises FormatTooNew for one that a newer Redolake wrote, LandingDamaged for a damaged one."""
     return from_body(kind, parse(text, file), file)
 
 
@@ -68,7 +78,7 @@ def decode_one_of(kinds: Sequence[type[Any]], text: bytes | str, file: str) -> A
 def from_body(kind: type[T], body: Mapping[str, Any], file: str) -> T:
     """Read a record from its JSON object. Raises as `decode` does."""
     if body.get("record") != noun_of(kind):
-        raise LandingConflict(f"is not a {noun_of(kind)}", cure=DAMAGED, path=file)
+        raise LandingDamaged(f"is not a {noun_of(kind)}", cure=DAMAGED, path=file)
     found, known = body.get("format"), format_of(kind)
     if not isinstance(found, int) or found > known:
         raise FormatTooNew(f"written in format {found}, this Redolake knows {known}", cure=NEWER, file=file)
@@ -82,13 +92,16 @@ def from_body(kind: type[T], body: Mapping[str, Any], file: str) -> T:
 
 
 def parse(text: bytes | str, file: str) -> dict[str, Any]:
-    """Return a file's JSON object. Raises LandingConflict."""
+    """Return a file's JSON object. Raises LandingDamaged."""
     try:
         body = json.loads(text)
     except ValueError as error:
-        raise LandingConflict("is not JSON", cure=DAMAGED, path=file) from error
+        raise LandingDamaged("is not JSON", cure=DAMAGED, path=file) from error
     if not isinstance(body, dict):
-        raise LandingConflict("is not a JSON object", cure=DAMAGED, path=file)
+        raise LandingDamaged("is not a JSON object", cure=DAMAGED, path=file)
+    check = body.pop(CHECK, None)
+    if check is not None and check != check_of(body):
+        raise LandingDamaged("was changed after it was written: its check does not fit", cure=DAMAGED, path=file)
     return body
 
 
@@ -98,13 +111,13 @@ def _adapter(kind: Hashable) -> TypeAdapter[Any]:
     return TypeAdapter(tuple[kind], config=ConfigDict(extra="forbid"))  # type: ignore
 
 
-def _unreadable(kind: type[Any], errors: Sequence[ErrorDetails], file: str) -> FormatTooNew | LandingConflict:
+def _unreadable(kind: type[Any], errors: Sequence[ErrorDetails], file: str) -> FormatTooNew | LandingDamaged:
     unknown = sorted({str(error["loc"][-1]) for error in errors if error["type"] == "unexpected_keyword_argument"})
     if unknown:
         return FormatTooNew(f"has fields that this Redolake does not know: {', '.join(unknown)}", cure=NEWER, file=file)
     first = errors[0]
     field = ".".join(map(str, first["loc"][1:]))
-    return LandingConflict(f"is not a {noun_of(kind)}: {field}: {first['msg']}", cure=DAMAGED, path=file)
+    return LandingDamaged(f"is not a {noun_of(kind)}: {field}: {first['msg']}", cure=DAMAGED, path=file)
 
 
 def _plain(value: object) -> object:

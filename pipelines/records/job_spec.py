@@ -12,6 +12,6 @@ Result = BatchResult | SnapshotResult
 
 
 def decode_spec(text: bytes | str, file: str) -> Spec:
-    """Decode the spec of a Spark job. Raises FormatTooNew, LandingConflict."""
+    """Decode the spec of a Spark job. Raises FormatTooNew, LandingDamaged."""
     spec: Spec = decode_one_of((BatchSpec, SnapshotSpec), text, file)
     return spec

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
+from pipelines.records.file_digest import FileDigest
 from pipelines.records.window_manifest import DdlRow, LogIdentity
 
 
@@ -29,3 +30,6 @@ class SliceRecord:
     counts: Mapping[str, int]
     ddl: tuple[DdlRow, ...]
     circumstance: Mapping[str, Any] = field(default_factory=dict)
+    digests: Mapping[str, FileDigest] = field(default_factory=dict)  # by the names in `files`
+
+    FORMAT: ClassVar[int] = 2

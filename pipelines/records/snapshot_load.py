@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
+from pipelines.records.file_digest import FileDigest
 from pipelines.records.lake_mark import LakePlace
 from pipelines.table import Rules, TableId, TableVersion
 from pipelines.target_options import DEFAULT, TargetOptions
@@ -34,7 +35,7 @@ class SnapshotTask:
 class SnapshotSpec:
     """`scn` is the highest of its tables', which usually have the same one."""
 
-    FORMAT: ClassVar[int] = 4
+    FORMAT: ClassVar[int] = 5
     GONE: ClassVar[tuple[str, ...]] = ("spark",)
 
     pipeline: str
@@ -46,6 +47,7 @@ class SnapshotSpec:
     lease: int | None = None
     lake: LakePlace | None = None  # None where nobody checks it
     origin: str = ""  # of the landing: FirstPosition.origin
+    digests: Mapping[str, FileDigest] = field(default_factory=dict)  # of all files that it reads, by their paths
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
+
+from pipelines.records.file_digest import FileDigest
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +16,9 @@ class SnapshotManifest:
     row_count: int
     files: tuple[str, ...]  # names relative to the snapshot's folder
     circumstance: Mapping[str, Any] = field(default_factory=dict)
+    digests: Mapping[str, FileDigest] = field(default_factory=dict)  # by the names in `files`
+
+    FORMAT: ClassVar[int] = 2
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from pipelines.records.codec import to_body
+from pipelines.records.file_digest import FileDigest
 from pipelines.scn import ChainPosition, Scn, ScnRange
 from pipelines.table import TableId
 
@@ -121,6 +122,9 @@ class WindowManifest:
     reread: tuple[RereadRows, ...] = ()
     reread_later: str | None = None  # file with the rows of open transactions that must be read again once they have committed
     whole: tuple[WholeTable, ...] = ()
+    digests: Mapping[str, FileDigest] = field(default_factory=dict)  # of all files of the window, by their names
+
+    FORMAT: ClassVar[int] = 2
 
     @property
     def scns(self) -> ScnRange:
@@ -133,6 +137,16 @@ class WindowManifest:
     @property
     def end_position(self) -> ChainPosition:
         return ChainPosition(self.resetlogs_id, self.end)
+
+    @property
+    def all_files(self) -> tuple[str, ...]:
+        """The names of all Parquet files of the window, those of rows that were read again too."""
+        again = (
+            self.reread_later,
+            *(file for one in self.reread for file in (one.file, one.before)),
+            *(one.file for one in self.whole),
+        )
+        return (*self.files, *(file for file in again if file is not None))
 
     @property
     def rows(self) -> int:
@@ -151,6 +165,6 @@ class WindowManifest:
     def identity(self) -> dict[str, Any]:
         """Return the fields that every run over the same redo must agree on. Each attempt names its files differently, a newer
         Redolake may write another format, and LogMiner knows the user only where it has read the START."""
-        other = ("files", "circumstance", "format", "reread", "reread_later", "whole")
+        other = ("files", "circumstance", "format", "reread", "reread_later", "whole", "digests")
         anonymous = replace(self, ddl=tuple(replace(row, username="") for row in self.ddl))
         return {name: value for name, value in to_body(anonymous).items() if name not in other}

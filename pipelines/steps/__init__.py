@@ -6,7 +6,7 @@ exported here.
 
 from pipelines.steps.apply import approve_ddl, look_up_ddl, prepare_batch, record_batch, resume_tables
 from pipelines.steps.backfill import prepare_backfill, record_backfill, run_backfill
-from pipelines.steps.capture import AlreadyLanded, land_window, mine_window_slice, plan_next_window, remine_window
+from pipelines.steps.capture import AlreadyLanded, land_window, mine_window_slice, plan_next_window
 from pipelines.steps.captured_tables import joined_tables
 from pipelines.steps.decisions import record_rejection
 from pipelines.steps.doctor import examine, run_doctor
@@ -16,6 +16,7 @@ from pipelines.steps.init import count_tables, find_source, find_tables, open_un
 from pipelines.steps.plan_edit import plan_edit
 from pipelines.steps.recover import cost_of, declare_gap, inspect_redo_loss, recheck_redo_loss, recovery_text
 from pipelines.steps.refused_tables import capturable_tables
+from pipelines.steps.remine import discard_windows, remine_window
 from pipelines.steps.resnapshot import begin_resnapshots
 from pipelines.steps.run import recover_redo_loss, run_pipeline, take_snapshot
 from pipelines.steps.runway import measure_runway
@@ -45,6 +46,7 @@ __all__ = [
     "cost_of",
     "count_tables",
     "declare_gap",
+    "discard_windows",
     "drop_transaction",
     "examine",
     "external_spark_job",

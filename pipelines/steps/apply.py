@@ -10,12 +10,12 @@ from pipelines import crash
 from pipelines.config import Pipeline
 from pipelines.context import PipelineContext, open_context, open_to_read, owner, read_result, read_spec
 from pipelines.ddl_policies import ANSWERS, Answers
-from pipelines.errors import Finding, TableHeld, Terminal
+from pipelines.errors import Finding, InvariantBroken, TableHeld, Terminal
 from pipelines.land import layout
 from pipelines.reconcile.approvals import record_approval
-from pipelines.reconcile.batches import attempt_of, superseded
+from pipelines.reconcile.batches import attempt_of, is_in_chain, superseded
 from pipelines.reconcile.holds import NOT_LOADED
-from pipelines.reconcile.ledger import lacks_gap, last_batch, never_read, reconcile_ledger, record_results
+from pipelines.reconcile.ledger import catch_up_of, lacks_gap, last_batch, never_read, reconcile_ledger, record_results
 from pipelines.reconcile.next_batch import catch_up, next_batch
 from pipelines.records.approval import Approval
 from pipelines.records.batch_result import BatchResult, TableResult
@@ -93,6 +93,7 @@ def record_batch(pipeline: Pipeline, batch: str) -> RecordedBatch:
             with context.ledger.at_once():
                 record_results(context, [(result, name)], superseded(context))
             context.ledger.release_lease(lease)
+        check_goes_on(context, result, name)
         tables = {
             str(done.table): AppliedTable(done.state, done.complete_to, done.inserted, done.updated, done.deleted)
             for done in result.tables
@@ -105,6 +106,19 @@ def record_batch(pipeline: Pipeline, batch: str) -> RecordedBatch:
         if newly:
             raise TableHeld([finding_of(done.table, done.error) for done in newly], recorded)
         return recorded
+
+
+def check_goes_on(context: PipelineContext, result: BatchResult, name: str) -> None:
+    """Raise InvariantBroken if a recorded batch would be prepared again: the same windows would be applied for ever."""
+    last, table = last_batch(context), catch_up_of(result)
+    entry = None if table is None else context.ledger.table(table)
+    lags = entry is not None and entry.state == "live" and entry.position < result.end_position.plus(-1)
+    if lags or (is_in_chain(name) and (last is None or last.end_position < result.end_position)):
+        raise InvariantBroken(
+            f"the batch of SCN [{result.start}, {result.end}) is applied, and does not count",
+            cure="report it with the names in the landing's folder batches/; nothing is applied until then",
+            table=table,
+        )
 
 
 def newly_held(result: BatchResult, before: BatchResult | None) -> list[TableResult]:

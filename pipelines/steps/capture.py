@@ -11,9 +11,10 @@ from typing import Literal
 
 from pipelines import crash
 from pipelines.config import Pipeline
-from pipelines.context import PipelineContext, Report, held_lease, open_context, open_pipeline_source, silent
+from pipelines.context import PipelineContext, held_lease, open_context, open_pipeline_source
 from pipelines.dictionary_table import DictionaryTable
 from pipelines.errors import (
+    InvariantBroken,
     MiningIncomplete,
     NotLogged,
     PdbChanged,
@@ -26,12 +27,12 @@ from pipelines.land import layout
 from pipelines.land.chain_rules import build_manifest
 from pipelines.land.windows import NOTHING_REREAD, Reread
 from pipelines.mine import EdgeCut, LogSet, mine_from_any_copy, mine_slice
-from pipelines.progress import Progress
 from pipelines.reconcile.ledger import reconcile_ledger
 from pipelines.reconcile.redo_loss import clear_redo_loss, missing_in, record_redo_loss
 from pipelines.reconcile.table_versions import object_ids, record_baselines
 from pipelines.records.codec import from_body, to_body
 from pipelines.records.slice_record import SliceRecord
+from pipelines.records.window_manifest import WindowManifest
 from pipelines.records.window_plan import WindowPlan
 from pipelines.redo import ContainerIdentity, LogFile, Window, logs_text
 from pipelines.source import (
@@ -97,15 +98,6 @@ class LandedWindowReport:
     manifest: str | None = None
     overtaken: bool = False
     ends_at: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class RemineReport:
-    window: str
-    equal: bool
-    differs: tuple[str, ...]  # the parts of the identity that differ
-    row_hash: str
-    landed_row_hash: str
 
 
 def plan_next_window(pipeline: Pipeline, source: ConnectParams | None = None) -> PlanOutcome:
@@ -349,10 +341,22 @@ def land_window(
                 made.window, made.tables, records, None if end is None else int(end.scn), reread
             )
         reconcile_ledger(context)
+        check_goes_on(context, manifest)
         clear_redo_loss(context, "mine")
         path = context.landing.files.location(layout.window_manifest(manifest.name))
         ends_at = end_time(context, manifest.end_position)
         return LandedWindowReport(manifest.name, manifest.start, manifest.end, manifest.change_rows, path, ends_at=ends_at)
+
+
+def check_goes_on(context: PipelineContext, landed: WindowManifest) -> None:
+    """Raise InvariantBroken if the chain does not reach the end of a landed window: the same redo would be mined for ever."""
+    end = context.landing.chain_end()
+    if end is None or end.chain_position < landed.end_position:
+        raise InvariantBroken(
+            f"the window has landed, and the chain ends before it: {'nowhere' if end is None else f'at SCN {end.scn}'}",
+            cure="report it with the names in the landing's folders chain/ and windows/; nothing is mined until then",
+            window=landed.name,
+        )
 
 
 def read_again(
@@ -361,28 +365,3 @@ def read_again(
     """Read again what the redo does not show: changed rows, and whole tables after some DDL."""
     whole = read_whole_tables(context, source, made, build_manifest(made.window, made.tables, records))
     return replace(reread_large_objects(context, source, made, records), whole=whole)
-
-
-@crash.writer
-def remine_window(
-    pipeline: Pipeline, window: str, source: ConnectParams | None = None, report: Report = silent
-) -> RemineReport:
-    """Mine a landed window again, compare the identities, and remove the new files."""
-    with open_context(pipeline) as context:
-        manifest = context.landing.windows.manifest(window)
-        if manifest is None:
-            raise Terminal("no such window has landed", cure="see `redolake windows --output json`", window=window)
-        made = plan_of(context, window)
-        records = []
-        try:
-            for piece in made.window.slices:
-                number, slices = piece.number, len(made.window.slices)
-                report(Progress(f"mining slice {number + 1} of {slices}", "mining slices", number, slices))
-                records.append(mined(context, source, made, piece.number))
-            again = build_manifest(made.window, made.tables, records)
-        finally:
-            for record in records:
-                context.landing.windows.discard_slice(record)
-        ours, theirs = manifest.identity(), again.identity()
-        differs = tuple(sorted(key for key in ours if ours[key] != theirs[key]))
-        return RemineReport(window, not differs, differs, again.row_hash, manifest.row_hash)

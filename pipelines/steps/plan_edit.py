@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pipelines.config import Pipeline
-from pipelines.context import PipelineContext, open_to_read, read_spec
+from pipelines.context import PipelineContext, open_to_read
+from pipelines.errors import LandingDamaged
 from pipelines.land import layout
 from pipelines.ledger import TableEntry
-from pipelines.reconcile.batches import loaded_tasks
+from pipelines.reconcile.batches import attempt_of, batch_result, loaded_tasks
 from pipelines.reconcile.chosen_columns import choice_conflict
 from pipelines.reconcile.table_versions import all_known_versions, rules
 from pipelines.reconcile.version_conflicts import key_policy_conflict
-from pipelines.records.batch_spec import TableTask
+from pipelines.records.batch_spec import BatchSpec, TableTask
 from pipelines.records.snapshot_load import SnapshotTask
 from pipelines.steps.folders import folder_findings, refused_folders, with_contents
 from pipelines.table import TableId, TableVersion
@@ -71,13 +72,25 @@ def last_tasks(context: PipelineContext) -> dict[TableId, LastTask]:
     was written with."""
     found = dict[TableId, LastTask]()
     for batch in context.ledger.batches("applied", limit=1):
-        found = {task.table: task for task in read_spec(context, batch.spec_path).tables}
+        found = {task.table: task for task in spec_of(context, batch.name).tables}
     for name in reversed(context.landing.files.names(layout.LOADS)):
         if with_contents(context) <= set(found):
             break
         for task, _ in loaded_tasks(context, name) or ():
             found.setdefault(task.table, task)
     return found
+
+
+def spec_of(context: PipelineContext, batch: str) -> BatchSpec:
+    """Return the spec of an applied batch. Raises LandingDamaged where the landing lacks it. The ledger's path is not used: the
+    landing may have been moved, and a rebuilt ledger has none."""
+    result = batch_result(context, batch)
+    file = layout.batch_manifest(batch) if result is None else layout.batch_spec(batch, attempt_of(result.token))
+    spec = None if result is None else context.landing.files.read_record(BatchSpec, file)
+    if spec is None:
+        cure = "set `landing` to the folder that has it; a landing is moved with all its files, while nothing runs"
+        raise LandingDamaged("the newest batch is not in the landing", cure=cure, path=context.landing.files.shown(file))
+    return spec
 
 
 def new_patterns(context: PipelineContext) -> tuple[str, ...]:

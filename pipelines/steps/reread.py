@@ -24,13 +24,13 @@ from pipelines.arrow_check import check_arrow
 from pipelines.context import PipelineContext, open_pipeline_source
 from pipelines.decode.changes import decode_changes
 from pipelines.dictionary_table import DictionaryTable
-from pipelines.errors import RedolakeError, Transient
+from pipelines.errors import LandingDamaged, RedolakeError, Transient
 from pipelines.land.windows import NOTHING_REREAD, Reread
 from pipelines.reconcile.chosen_columns import chosen_columns, rules_of
 from pipelines.reconcile.next_batch import encoding
 from pipelines.reconcile.table_versions import known_versions, rules
 from pipelines.records.slice_record import SliceRecord
-from pipelines.records.window_manifest import RereadRows
+from pipelines.records.window_manifest import RereadRows, WindowManifest
 from pipelines.records.window_plan import WindowPlan
 from pipelines.redo import CHANGES, LARGE_OBJECT_CHANGES, NO_ROWID, PARTS_OF_VALUES, TRANSACTION_ENDS, Operation
 from pipelines.scn import Scn
@@ -73,9 +73,6 @@ def reread_large_objects(
     wanted = [table for table, one in choices.items() if "reread" in (one.large_objects, one.unsupported)]
     if not wanted:
         return NOTHING_REREAD
-    # Apply carries no transaction over a declared gap, so rows that wait for the end of one would wait for ever.
-    before = [one for one in context.landing.windows.last(1) if context.landing.gaps.starting_at(one.end_position) is None]
-    waiting = context.landing.windows.reread_later(before[-1]) if before else None
     token = uuid.uuid4().hex
     with open_pipeline_source(context.pipeline, source) as oracle:
         found = chosen_columns(
@@ -84,10 +81,11 @@ def reread_large_objects(
         described = {t: one for t, one in found.items() if one.rereads_rows or (one.large_objects and not choices[t].assembles)}
         if not described:
             return NOTHING_REREAD
-        touched, ends = touched_rows(context, made, records, described)
-        if waiting is not None:
-            touched = pa.concat_tables([waiting, touched])
-        now, later = by_end(touched, ends)
+        # Apply carries no transaction over a declared gap, so rows that wait for the end of one would wait for ever.
+        before = [one for one in context.landing.windows.last(1) if context.landing.gaps.starting_at(one.end_position) is None]
+        waiting = waiting_after(context, before[-1], made.object_ids, described) if before else LATER.empty_table()
+        touched, ends = touched_rows(context, made.window.name, made.object_ids, records, described)
+        now, later = by_end(pa.concat_tables([waiting, touched]), ends)
         later_file = context.landing.windows.write_reread_later(made.window.name, token, later) if later.num_rows else None
         tables = []
         for number, (table, one) in enumerate(described.items()):
@@ -101,16 +99,37 @@ def reread_large_objects(
     return Reread(tuple(tables), later_file)
 
 
+def waiting_after(
+    context: PipelineContext, window: WindowManifest, ids: Mapping[int, TableId], described: dict[TableId, DictionaryTable]
+) -> pa.Table:
+    """Return the rows that wait at the end of a landed window for that of their transaction. Where their file is damaged, they
+    are found once more: in the window's redo, and among those that waited before it."""
+    windows = context.landing.windows
+    try:
+        waiting = windows.reread_later(window)
+    except LandingDamaged as error:
+        log.warning("the rows are found in the redo of window %s once more: %s", window.name, error)
+        touched, ends = touched_rows(context, window.name, ids, [window], described)
+        earlier = next((one for one in windows.newest_first() if one.end_position == window.start_position), None)
+        before = [] if earlier is None else [waiting_after(context, earlier, ids, described)]
+        return by_end(pa.concat_tables([*before, touched]), ends)[1]
+    return LATER.empty_table() if waiting is None else waiting
+
+
 def touched_rows(
-    context: PipelineContext, made: WindowPlan, records: Sequence[SliceRecord], described: dict[TableId, DictionaryTable]
+    context: PipelineContext,
+    window: str,
+    object_ids: Mapping[int, TableId],
+    records: Sequence[SliceRecord | WindowManifest],
+    described: dict[TableId, DictionaryTable],
 ) -> tuple[pa.Table, pa.Table]:
     """Return the changes after which a large object may have another value, and the ends of transactions."""
-    ids = {number: str(table) for number, table in made.object_ids.items() if table in described}
+    ids = {number: str(table) for number, table in object_ids.items() if table in described}
     names = {(one.in_oracle.owner, one.in_oracle.name): str(table) for table, one in described.items()}
     keyed = {str(table): (one, key_names(context, one)) for table, one in described.items()}
     changes, ends = [LATER.empty_table()], []
     codes = pa.array(MAY_CHANGE if any(one.rereads_rows for one in described.values()) else MAY_TOUCH, pa.int32())
-    for batch in context.landing.windows.redo_columns(made.window.name, records, READ):
+    for batch in context.landing.windows.redo_columns(window, records, READ):
         code = batch["operation_code"]
         ends.append(pa.Table.from_batches([batch.filter(pc.is_in(code, pa.array(TRANSACTION_ENDS, pa.int32())))]))
         may_touch = pc.and_(pc.is_in(code, codes), pc.invert(batch["rollback"]))

@@ -25,7 +25,7 @@ from pipelines.context import (
 from pipelines.dictionary_table import DictionaryTable
 from pipelines.errors import ConfigurationError, Finding, RedolakeError, SnapshotTooEarly, TableHeld, Terminal
 from pipelines.land import layout
-from pipelines.land.snapshots import SnapshotFile
+from pipelines.land.parquet import WrittenFile
 from pipelines.ledger.states import TableState
 from pipelines.progress import counting
 from pipelines.reconcile.batches import beyond, load_name
@@ -44,6 +44,7 @@ from pipelines.reconcile.table_versions import app_id, incarnation_of, known_ver
 from pipelines.reconcile.tables import add_tables, record_load, restart_versions
 from pipelines.records.codec import decode
 from pipelines.records.facts import SnapshotFact
+from pipelines.records.file_digest import FileDigest
 from pipelines.records.handover import FirstPosition
 from pipelines.records.snapshot_load import SnapshotResult, SnapshotSpec, SnapshotTask
 from pipelines.redo import ContainerIdentity, Position, RedoFacts
@@ -271,7 +272,7 @@ def read_table_as_of(
                     expected = counted_rows(oracle, wanted, pipeline.source.container)
                 by_rowid, token = pipeline.table(wanted).key == "rowid", uuid.uuid4().hex
 
-                def write(answers: Iterator[Any]) -> SnapshotFile:
+                def write(answers: Iterator[Any]) -> WrittenFile:
                     counted = counting(answers, f"rows of {wanted}", report, expected)
                     return context.landing.snapshots.write_rows(wanted, scn, counted, token=token)
 
@@ -317,10 +318,16 @@ def prepare_snapshot_load(pipeline: Pipeline, reads: Mapping[str, int], *, repla
             lease=lease.token,
             lake=lake_place(context),
             origin=origin(context),
+            digests={file: one for task in tasks for file, one in digests_of(context, task).items()},
         )
         for task in tasks:
             context.ledger.move_table(task.table, begun_from(context, task.table), "snapshotting", snapshot_scn=Scn(task.scn))
         return context.landing.files.write_new_record(layout.load_spec(name), spec)
+
+
+def digests_of(context: PipelineContext, task: SnapshotTask) -> dict[str, FileDigest]:
+    there = context.landing.snapshots.manifest(task.table, task.scn)
+    return {} if there is None else context.landing.snapshots.digests_of(task.table, task.scn, there)
 
 
 def begun_from(context: PipelineContext, table: TableId) -> tuple[TableState, ...]:

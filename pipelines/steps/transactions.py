@@ -128,7 +128,7 @@ def read_carried_transaction(context: PipelineContext, xid: str, con_id: int | N
     last = last_batch(context)
     transaction = find_open(() if last is None else last.open_transactions, drops(context), xid, con_id)
     assert last is not None, "it lists the transaction"
-    carried = read_carried(last.carried, transaction.con_id, xid)
+    carried = read_carried(last.carried, transaction.con_id, xid, last.digests)
     if carried.rows.total() != transaction.rows:
         raise InvariantBroken(
             f"{carried.rows.total()} rows are carried for the transaction, the batch's manifest says {transaction.rows}",

@@ -30,6 +30,7 @@ from pipelines.reconcile.ledger import reconcile_ledger
 from pipelines.reconcile.table_versions import app_id, dropped_tables, known_versions, origin, rules
 from pipelines.records.codec import to_body
 from pipelines.records.facts import ProofFact
+from pipelines.records.file_digest import FileDigest
 from pipelines.redo import RedoFacts
 from pipelines.schema import valid_at
 from pipelines.scn import Scn
@@ -253,15 +254,18 @@ def read_side(
     columns, by_rowid = columns_of(found, version), version.key_kind == "rowid"
     expected = expected_rows(context, table)
 
-    def write(batches: Iterator[Any]) -> str:
+    def write(batches: Iterator[Any]) -> tuple[str, FileDigest]:
         counted = counting(batches, f"rows of {table}", report, expected)
         return context.landing.snapshots.write_for_comparison(token, found.object_id, counted)
 
-    path = read_rows(context, source, oracle, columns, scn, by_rowid, write)
+    path, digest = read_rows(context, source, oracle, columns, scn, by_rowid, write)
     target, rules_by_id = context.pipeline.target(table), rules(context, table, (version,))
     options = context.pipeline.target_options(table)
     app, began = app_id(context, table, entry.resetlogs_id or 0), origin(context)
-    return CompareTask(table, target, version, (path,), int(scn), entry.delta_version, rules_by_id, options, app, began)
+    digests = {path: digest}
+    return CompareTask(
+        table, target, version, (path,), int(scn), entry.delta_version, rules_by_id, options, app, began, digests
+    )
 
 
 def columns_of(dictionary: DictionaryTable, version: TableVersion) -> DictionaryTable:

@@ -14,10 +14,11 @@ from pipelines.errors import (
     FormatTooNew,
     InvariantBroken,
     LandingConflict,
+    LedgerDamaged,
     LedgerUnavailable,
     SchemaConflict,
 )
-from pipelines.ledger import Ledger, open_ledger, open_ledger_to_read
+from pipelines.ledger import Ledger, open_ledger, open_ledger_to_read, store
 from pipelines.ledger.batches import AppliedBatch
 from pipelines.ledger.facts import Changes
 from pipelines.ledger.reading import read_ledger
@@ -59,6 +60,49 @@ def test_a_ledger_of_a_newer_redolake_is_refused(url, ledger):
 
     with pytest.raises(FormatTooNew, match="format 99"):
         open_ledger(url, "shop")
+
+
+LACKS = {
+    "a table": ("DROP TABLE redolake_decisions", "no table redolake_decisions"),
+    "a column": ("ALTER TABLE redolake_tables DROP COLUMN error", "redolake_tables has no column error"),
+    "the table of the format": ("DROP TABLE redolake_format", "has lost its format"),
+    "its format": ("DELETE FROM redolake_format", "has lost its format"),
+}
+
+
+@pytest.mark.parametrize("opening", [open_ledger, open_ledger_to_read])
+@pytest.mark.parametrize("lack", LACKS)
+def test_a_ledger_that_lacks_something_is_damaged_and_not_empty(url, lack, opening):
+    open_ledger(url, "shop").start_at(START)
+    statement, what = LACKS[lack]
+    run_in(url, statement)
+
+    with pytest.raises(LedgerDamaged, match=what) as caught:
+        opening(url, "shop")
+    assert "the files of the landing rebuild it" in caught.value.cure
+
+
+def test_a_table_that_goes_while_the_process_runs_is_damage_too(url, ledger):
+    run_in(url, "DROP TABLE redolake_pipelines")
+
+    with pytest.raises(LedgerDamaged, match="redolake_pipelines"):
+        ledger.position()
+
+
+def run_in(url, statement):
+    engine = create_engine(url.replace("postgresql://", "postgresql+psycopg://"))
+    with engine.begin() as connection:
+        connection.execute(text(statement))
+    engine.dispose()
+    store._whole.clear()  # as another process
+
+
+def test_a_file_that_is_no_database_is_a_damaged_ledger(tmp_path):
+    (tmp_path / "ledger.db").write_bytes(b"x" * 5000)
+
+    with pytest.raises(LedgerDamaged, match="not a database") as caught:
+        open_ledger(f"sqlite:///{tmp_path}/ledger.db", "shop")
+    assert f"move {tmp_path}/ledger.db away, with {tmp_path}/ledger.db-wal" in caught.value.cure
 
 
 def test_a_file_that_was_refused_may_be_replaced_while_the_process_runs(tmp_path):

@@ -9,17 +9,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from pipelines.apply.session import open_session
 from pipelines.apply.whole_rows import check_read
+from pipelines.assemble.landed import read_rows
 from pipelines.errors import RedoNotUnderstood
 from pipelines.job.job import read_spec, run
 from pipelines.job.snapshot import run_snapshot
 from pipelines.records.batch_result import BatchResult
 from pipelines.records.batch_spec import LandedWindow, RereadFile
 from pipelines.records.codec import decode, encode
-from tests.integration.spark.landing import land
+from tests.integration.spark.landing import a_row, land
 from tests.integration.spark.specs import batch_spec, snapshot_spec, task
 from tests.integration.spark.table_with_ddl import AFTER_DDL, ddl_rows, rows_of, with_ddl
 
@@ -48,6 +50,34 @@ def test_a_spec_file_runs_and_leaves_a_manifest(session: Any, tmp_path: Path) ->
     assert rows_of(session, mine) == AFTER_DDL
     log = "".join(commit.read_text() for commit in Path(mine.target, "_delta_log").glob("*.json"))
     assert [what for what in ("collate", "TypeWidening", "typeWidening") if what in log] == []  # for readers other than Spark
+
+
+def test_a_changed_bit_in_a_page_is_found_when_spark_reads_it(session: Any, tmp_path: Path) -> None:
+    """Files are compared with their digests before; this is for what changes later, and for the files of the lake."""
+    mine = task(tmp_path)
+    run_snapshot(session, snapshot_spec(tmp_path, mine, 5, [{"ID": n, "V": f"value {n}"} for n in range(500)]))
+    (in_delta,) = Path(mine.target).glob("*.parquet")
+    Path(mine.target, f".{in_delta.name}.crc").unlink()  # of Hadoop's local file system; other stores have none
+    landed = land(tmp_path / "w", 10, 100, [a_row(n, 11, 1, sql_redo=f"text {n}") for n in range(500)])
+    in_landing = Path(landed.files[0])
+
+    for changed in changed_pages(in_landing, "sql_redo"):
+        in_landing.write_bytes(changed)
+        with pytest.raises(Exception, match="FAILED_READ_FILE"):
+            read_rows(session, [landed], []).collect()
+    for changed in changed_pages(in_delta, "V"):
+        in_delta.write_bytes(changed)
+        with pytest.raises(Exception, match="FAILED_READ_FILE"):
+            session.read.format("delta").load(mine.target).collect()
+
+
+def changed_pages(file: Path, column: str) -> list[bytes]:
+    """Return the file's contents with one bit of the column's page changed, at eight places."""
+    parquet = pq.ParquetFile(file)
+    chunk, body = parquet.metadata.row_group(0).column(parquet.schema_arrow.get_field_index(column)), file.read_bytes()
+    ends = chunk.data_page_offset + chunk.total_compressed_size  # there is no dictionary
+    places = range(ends - 1, chunk.data_page_offset + 100, -(chunk.total_compressed_size // 8))
+    return [body[:at] + bytes([body[at] ^ 1]) + body[at + 1 :] for at in places]
 
 
 def test_rows_that_were_read_again_are_checked_over_many_windows(session: Any, tmp_path: Path) -> None:

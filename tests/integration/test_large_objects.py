@@ -117,6 +117,26 @@ def test_rows_of_an_open_transaction_are_read_when_it_has_committed(shop: Shop, 
     assert [m.reread_later is not None for m in landed][-3:] == [True, True, False]
 
 
+def test_damaged_rows_that_wait_for_their_transaction_are_found_in_the_redo_once_more(shop: Shop, no_spark: str) -> None:
+    pipeline = papers(shop)
+    steps.take_snapshot(pipeline, source=shop.params, spark=no_spark)
+    with shop.oracle.connect("SHOP") as connection, connection.cursor() as cursor:
+        cursor.execute("UPDATE papers SET body = :1 WHERE id = 1", (BIG,))
+        change(shop, [("UPDATE papers SET body = 'other' WHERE id = 2", ())])
+        caught_up(shop, pipeline, no_spark)
+        cursor.execute("INSERT INTO papers VALUES (20, 'open', :1, NULL)", (BIG,))
+        change(shop, [("UPDATE papers SET body = 'another' WHERE id = 2", ())])
+        caught_up(shop, pipeline, no_spark)
+        connection.commit()
+    waiting = sorted(Path(pipeline.landing).glob("*/windows/*/later-*.parquet"))
+    for file in waiting:
+        file.write_bytes(file.read_bytes()[:-1])
+    caught_up(shop, pipeline, no_spark)
+
+    assert len(waiting) == 2
+    assert differences(shop, pipeline) == {}
+
+
 def test_objects_that_undo_no_longer_shows_are_read_later_and_made_right_by_the_next_window(shop: Shop, no_spark: str) -> None:
     pipeline = papers(shop)
     steps.take_snapshot(pipeline, source=shop.params, spark=no_spark)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -15,7 +16,7 @@ import pytest
 
 from pipelines import steps
 from pipelines.context import open_context
-from pipelines.errors import ConfigurationError, TableHeld
+from pipelines.errors import ConfigurationError, LandingDamaged, TableHeld
 from pipelines.steps.run import apply, capture, spark_when_needed
 from pipelines.table import TableId
 from tests.fix_shop import Shop
@@ -325,6 +326,17 @@ def test_an_edit_of_the_configuration_is_explained_before_it_acts(shop: Shop, no
     found = steps.plan_edit(edited)
 
     assert steps.plan_edit(before).edits == ()
+    elsewhere = shop.folder / "elsewhere"
+    moved = before.model_copy(update={"landing": str(elsewhere)})
+    shutil.copytree(shop.folder / "landing", elsewhere)
+    assert steps.plan_edit(moved).edits == ()  # the ledger's paths are those of the old folder
+    lose_ledger(elsewhere)
+    caught_up(shop, moved, no_spark)
+    assert steps.plan_edit(moved).edits == ()
+    for file in elsewhere.glob("*/batches/*/spec-*.json"):
+        file.unlink()
+    with pytest.raises(LandingDamaged, match="the newest batch is not in the landing"):
+        steps.plan_edit(moved)
     assert {edit.table: (edit.effect, edit.what.partition(":")[0]) for edit in found.edits} == {
         "SHOP.CUSTOMERS": ("held", "pipelines.yml says `key"),
         "SHOP.ORDERS": ("leaves", "is no longer captured; its Delta table stays as it is"),

@@ -109,10 +109,15 @@ METHODS = [
     "remove",
     "write_record_once",
     "write_new_record",
+    "replace_record",
     "continue_with",
+    "replace_manifest",
+    "remove_last",
 ]
 ADAPTERS = {*METHODS, "write_parquet"}
 NOT_KILLED_AT = {
+    "replace_redo": "a person repeats it: test_damaged_files.py kills it after each write",
+    "discard_from": "as replace_redo",
     "write_failure": "the job's last write, and the one who waits for the job does not depend on it",
     "write_captured": "a lost list is made again by the next plan, before anything depends on it",
     "write_reread": "its files count once the window's manifest names them; test_large_objects.py kills before that",

@@ -12,9 +12,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipelines.errors import RedoNotUnderstood
+from pipelines.errors import LakeDamaged
 from pipelines.filesystem import open_filesystem
 
 OURS = '{"redolake": '  # how the user metadata of all our commits begins (commit.py)
@@ -116,7 +117,10 @@ class DeltaLog:
             for action in self._actions(commit):
                 if kind in action:
                     return dict(action[kind])
-        return next(found for part in self.checkpoint for found in self._checkpoint_actions(part, kind))
+        found = next((found for part in self.checkpoint for found in self._checkpoint_actions(part, kind)), None)
+        if found is None:
+            raise damaged(self.folder, f"no commit and no checkpoint contains the table's {kind}")
+        return found
 
     def foreign_write(self, own: str) -> tuple[int, str] | None:
         """Return version and operation of the first commit that changed rows after the last one of an application id that
@@ -157,12 +161,28 @@ class DeltaLog:
         if part.endswith(".json"):
             yield from (action[kind] for action in self._actions(part) if kind in action)
             return
-        with self.filesystem.open(part, "rb") as file:
-            rows = pq.ParquetFile(file).read(columns=[kind]).column(kind).to_pylist()
+        try:
+            with self.filesystem.open(part, "rb") as file:
+                rows = pq.ParquetFile(file, page_checksum_verification=True).read(columns=[kind]).column(kind).to_pylist()
+        except (pa.ArrowException, OSError) as error:
+            if getattr(error, "errno", None) is not None:
+                raise  # of the file system, not of the file
+            raise damaged(part, f"a checkpoint cannot be read: {error}") from error
         yield from (row for row in rows if row is not None and any(value is not None for value in row.values()))
 
     def _actions(self, file: str) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in self.filesystem.cat_file(file).splitlines() if line.strip()]
+        try:
+            actions = [json.loads(line) for line in self.filesystem.cat_file(file).splitlines() if line.strip()]
+        except ValueError as error:
+            raise damaged(file, f"a commit cannot be read: {error}") from error
+        if not actions or not all(isinstance(action, dict) for action in actions):
+            raise damaged(file, "a commit is empty, or has other contents")
+        return actions
+
+
+def damaged(path: str, what: str) -> LakeDamaged:
+    cure = "restore the file from a copy and resume the table, or run `redolake snapshot OWNER.TABLE --replace`"
+    return LakeDamaged(f"the Delta log is damaged: {what}", cure=cure, path=path)
 
 
 def _our_metadata(action: dict[str, Any]) -> dict[str, Any]:
@@ -192,12 +212,7 @@ def read_log(path: str) -> DeltaLog | None:
         return None
     last = checkpoint + len(newer)
     if [version for version, _ in newer] != list(range(checkpoint + 1, last + 1)):
-        raise RedoNotUnderstood(
-            "a commit is missing in the table's Delta log",
-            cure="restore the missing file of _delta_log",
-            path=path,
-            after_version=checkpoint,
-        )
+        raise damaged(folder, f"a commit is missing in the table's Delta log, after version {checkpoint}")
     return DeltaLog(filesystem, folder, tuple(f"{folder}/{part}" for part in parts), older, newer, last)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext, suppress
+
 from pyspark.sql import SparkSession
 
 from pipelines import crash
@@ -16,7 +18,7 @@ from pipelines.apply.delta.settings import check_writable, comment_on, is_constr
 from pipelines.apply.delta.table import DeltaTable
 from pipelines.apply.source_rows import check_values, read_source
 from pipelines.apply.translation import Translation
-from pipelines.errors import InvariantBroken, LandingConflict
+from pipelines.errors import InvariantBroken, LakeDamaged, LandingConflict
 from pipelines.filesystem import open_filesystem
 from pipelines.records.snapshot_load import SnapshotLoaded, SnapshotSpec, SnapshotTask
 
@@ -24,11 +26,19 @@ from pipelines.records.snapshot_load import SnapshotLoaded, SnapshotSpec, Snapsh
 def load_snapshot(spark: SparkSession, spec: SnapshotSpec, task: SnapshotTask, translation: Translation) -> SnapshotLoaded:
     """Do nothing when the table is at this position already. Raise LandingConflict when it is beyond, unless the spec says
     `replace`: then the table is removed first, because Delta would skip an older txn version, and evolve an older default.
-    Removed as well is one with features that its readers do not know, or with constraints: Delta would keep them."""
+    Removed as well is one with features that its readers do not know, or with constraints: Delta would keep them; and one whose
+    log is damaged."""
     table = DeltaTable(spark, task.target, task.app_id)
+    damage = table.damage()
+    if damage is not None and not spec.replace:
+        raise damage
     owner = Owner.of(task.app_id, spec.origin, task.version.object_id)
     use: Use = "rebuild" if spec.replace else "load"
-    check_owner(table.log, owner, task.table, task.target, use)
+    with suppress(LakeDamaged) if damage is not None else nullcontext():
+        check_owner(table.log, owner, task.table, task.target, use)
+    if damage is not None:
+        remove_table(task.target)
+        table.refresh()
     if table.position == task.scn and not spec.replace:
         return SnapshotLoaded(task.table, "applied", False, delta_version=table.version)
     passed = max((scn for scn in (table.position, table.filled_to) if scn is not None), default=None)

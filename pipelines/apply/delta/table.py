@@ -11,6 +11,7 @@ from pyspark.sql.types import StructType
 
 from pipelines.apply.delta.log import DeltaLog, read_log
 from pipelines.apply.delta.schema import TargetColumn, columns_of
+from pipelines.errors import LakeDamaged
 
 
 class DeltaTable:
@@ -33,6 +34,14 @@ class DeltaTable:
     @cached_property
     def log(self) -> DeltaLog | None:
         return read_log(self.path)
+
+    def damage(self) -> LakeDamaged | None:
+        """Return why the log cannot be read; None if it can, or is not there."""
+        try:
+            _ = self.position
+        except LakeDamaged as error:
+            return error
+        return None
 
     @property
     def bytes(self) -> int | None:

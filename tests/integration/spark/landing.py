@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from pipelines.land.parquet import LANDED_OPTIONS
 from pipelines.landed_schema import LANDED_SCHEMA
 from pipelines.records.batch_spec import LandedWindow
 
@@ -39,5 +40,5 @@ def land(folder: Path, start: int, end: int, rows: Iterable[Mapping[str, Any]]) 
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "redo-x-0000.parquet"
     landed = [{"at": AT, "operation": OPERATIONS.get(row["operation_code"]), **row} for row in rows]
-    pq.write_table(pa.Table.from_pylist(landed, LANDED_SCHEMA), file)
+    pq.write_table(pa.Table.from_pylist(landed, LANDED_SCHEMA), file, **LANDED_OPTIONS)
     return LandedWindow(f"{1:010d}-{start:020d}-{end:020d}", start, end, (str(file),))

@@ -26,7 +26,7 @@ def test_the_rows_of_one_transaction_and_its_parallel_servers_are_counted_by_obj
         table = pa.Table.from_pylist([dict(zip(COLUMNS, row, strict=True)) for row in half], schema)
         pq.write_table(table, tmp_path / f"{number}.parquet")
 
-    found = read_carried([str(tmp_path / f"{number}.parquet") for number in range(2)], 3, "9.9.9")
+    found = read_carried([str(tmp_path / f"{number}.parquet") for number in range(2)], 3, "9.9.9", {})
 
     assert found.rows == {("SHOP", "T", 7): 2, ("UNKNOWN", "OBJ# 8", 8): 1}
     assert found.servers == {"5.5.5"}

@@ -12,6 +12,7 @@ from pipelines.records.captured_tables import CapturedTables
 from pipelines.records.declared_gap import DeclaredGap
 from pipelines.records.dictionary_reading import DictionaryContent, DictionaryReading
 from pipelines.records.dropped_transaction import DroppedTransaction
+from pipelines.records.file_digest import FileDigest
 from pipelines.records.handover import FirstPosition
 from pipelines.records.job_failure import JobFailure
 from pipelines.records.lake_mark import LakeMark, LakePlace
@@ -27,6 +28,7 @@ from pipelines.redo import ContainerIdentity, Encoding, LogCopy, LogFile, PdbInc
 from pipelines.scn import Scn, ScnRange
 from pipelines.table import Column, OracleType, TableId, TableVersion, UniqueIndex
 
+DIGESTS = {"f": FileDigest(4014, "9f86d081")}
 T = TableId("SHOP", "Odd \"name'")
 N = Column(2, "N", OracleType("NUMBER"), 2)
 VERSION = TableVersion(T, Scn(5), 7, 8, (Column(1, "ID", OracleType("NUMBER", precision=9, scale=0), 1, False), N), (1,), 3)
@@ -43,7 +45,20 @@ TASK = TableTask(
     (2,),
 )
 BATCH = BatchSpec(
-    "p", 1, 10, 100, "token", (LandedWindow("w", 10, 100, ("a", "b")),), (TASK,), "c", "m", ("x",), (OPEN,), (DROPPED,), "PDB"
+    "p",
+    1,
+    10,
+    100,
+    "token",
+    (LandedWindow("w", 10, 100, ("a", "b")),),
+    (TASK,),
+    "c",
+    "m",
+    ("x",),
+    (OPEN,),
+    (DROPPED,),
+    "PDB",
+    digests=DIGESTS,
 )
 RESULT = BatchResult(
     "p",
@@ -58,10 +73,13 @@ RESULT = BatchResult(
     dropped=(DroppedRows(3, "4.5.6", 33, {"SHOP.T": 4}, 60, True),),
     accounts={"w": RowAccount(3, 0, 1, held=2)},
     parked=(ParkedRows(OPEN, {"SHOP.T": 9}, ("c-0/a",)),),
+    digests=DIGESTS,
 )
 MARK = LakeMark("p", "landing/p", "token")
 PLACE = LakePlace("p", "lake", "_redolake/p.json", "landing/p", "lakes/1.json", ("lake/t",))
-LOAD = SnapshotSpec("p", 50, "token", (SnapshotTask(T, "t", "a", VERSION, ("f",), {2: 3}, 8, scn=50),), "m", True, lake=PLACE)
+LOAD = SnapshotSpec(
+    "p", 50, "token", (SnapshotTask(T, "t", "a", VERSION, ("f",), {2: 3}, 8, scn=50),), "m", True, None, PLACE, "", DIGESTS
+)
 LOADED = SnapshotResult("p", 50, (SnapshotLoaded(T, "held", False, error={"code": "X"}),))
 MANIFEST = WindowManifest(
     dbid=1,
@@ -75,12 +93,15 @@ MANIFEST = WindowManifest(
     ddl=(DdlRow(150, 1, "0x01.02.0010", 0, "SHOP", "ORDERS", 77, "ALTER TABLE orders ADD (x NUMBER)"),),
     files=("redo-a-00000.parquet",),
     circumstance={"destination": 1},
+    digests=DIGESTS,
 )
 COPIES = (LogCopy(1, "/a/7.arc", "A"), LogCopy(2, None, "D", deleted=True))
 CONTAINER = ContainerIdentity("AB12", 3, 4, PdbIncarnation(2, 1, Scn(5), None, True, (2, 0)))
 LOG = LogFile(1, 7, 2, Scn(100), Scn(200), COPIES, 4096)
 PLAN = WindowPlan(Window(1, 2, ScnRange(Scn(100), Scn(200)), (Slice(0, 1, (LOG,)),)), (T,), {77: T}, 210, CONTAINER)
-SLICE = SliceRecord("w", 0, "t", ("SHOP.T",), ("f",), (LogTally(MANIFEST.logs[0], 1, "x"),), {"SHOP.T insert": 1}, MANIFEST.ddl)
+SLICE = SliceRecord(
+    "w", 0, "t", ("SHOP.T",), ("f",), (LogTally(MANIFEST.logs[0], 1, "x"),), {"SHOP.T insert": 1}, MANIFEST.ddl, digests=DIGESTS
+)
 GAP = DeclaredGap(
     "gap",
     Position(1, 2, Scn(300)),
@@ -120,7 +141,7 @@ RECORDS: tuple[Any, ...] = (
     TABLE,
     VERSION,
     FirstPosition(1, 2, 300, Encoding(), CONTAINER),
-    SnapshotManifest("SHOP.T", 50, 3, ("f",)),
+    SnapshotManifest("SHOP.T", 50, 3, ("f",), digests=DIGESTS),
     SnapshotBegun(),
     RedoNeededFrom(40),
     SingleQuotes("w", {"SHOP.T": DoubtfulWindows("0000000001-10-20", "0000000001-30-40", 5)}),

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.errors import FormatTooNew, LandingConflict
+from pipelines.errors import FormatTooNew, LandingConflict, LandingDamaged
 from pipelines.records.chain_link import decode_link
 from pipelines.records.codec import decode, encode, format_of, from_body, noun_of, to_body
 from pipelines.records.job_spec import decode_spec
@@ -24,6 +24,7 @@ FREE = {
     "accounts",
     "object_ids",
     "doubtful",
+    "digests",
 }  # their keys are data
 
 
@@ -87,6 +88,23 @@ def test_a_record_without_a_field_is_damaged(record: Any) -> None:
         body[name] = object()
         with pytest.raises(LandingConflict, match=f"is not a {noun_of(type(record))}: {name}"):
             from_body(type(record), body, "file")
+
+
+@each_record
+def test_one_changed_bit_in_the_file_of_a_record_is_found_or_changes_nothing(record: Any) -> None:
+    whole, found = encode(record).encode(), 0
+    for at, byte in enumerate(whole):
+        changed = whole[:at] + bytes([byte ^ 1 << at % 8]) + whole[at + 1 :]
+        try:
+            assert decode(type(record), changed, "file") == record
+        except (LandingDamaged, FormatTooNew):
+            found += 1
+    assert found > 0.9 * len(whole)
+
+
+@each_record
+def test_the_file_of_an_older_version_has_no_check(record: Any) -> None:
+    assert decode(type(record), json.dumps(to_body(record)), "file") == record
 
 
 @pytest.mark.parametrize(

@@ -30,12 +30,13 @@ from pipelines.job import job
 from pipelines.job.batch import publish_batch, published
 from pipelines.job.snapshot import write_snapshot_result
 from pipelines.land import layout
-from pipelines.land.snapshots import SnapshotFile
+from pipelines.land.parquet import WrittenFile
 from pipelines.ledger import Ledger, TableEntry
 from pipelines.reconcile.ledger import reconcile_ledger
 from pipelines.reconcile.snapshot_start import chain_epoch
 from pipelines.records.batch_result import BatchResult, TableResult
 from pipelines.records.batch_spec import BatchSpec, TableTask
+from pipelines.records.file_digest import FileDigest
 from pipelines.records.handover import FirstPosition
 from pipelines.records.job_spec import Spec
 from pipelines.records.open_transaction import OpenTransaction
@@ -171,7 +172,7 @@ class History:
                 found = replace(found, object_id=7 + TABLES.index(table), data_object_id=7 + TABLES.index(table))
                 oldest = min([scn, *(t.begin for t in self.transactions if t.commit is None)])
                 context.landing.snapshots.begin(found, scn, chain_epoch(context), ChainPosition(RESETLOGS_ID, oldest))
-                context.landing.snapshots.publish_manifest(table, scn, [SnapshotFile("rows.parquet", 3)])
+                context.landing.snapshots.publish_manifest(table, scn, [WrittenFile("rows.parquet", 3, FileDigest(0, ""))])
         self.begun.append((tables, scn))
 
     def prepare_load(self, tables: Sequence[TableId], scn: int) -> str:

@@ -12,7 +12,7 @@ import pytest
 
 from pipelines.apply.delta.commit import text_of
 from pipelines.apply.delta.log import last_txn, read_log
-from pipelines.errors import RedoNotUnderstood
+from pipelines.errors import LakeDamaged
 from tests.delta_table import latest_version
 
 
@@ -62,7 +62,7 @@ def test_a_log_that_lacks_a_commit_is_not_trusted(tmp_path: Path) -> None:
     commit(tmp_path, 0, ("p", 10))
     commit(tmp_path, 2, ("p", 20))
 
-    with pytest.raises(RedoNotUnderstood, match="missing"):
+    with pytest.raises(LakeDamaged, match="missing"):
         last_txn(str(tmp_path), "p")
 
 
@@ -136,3 +136,23 @@ def schema(table: Path) -> Any:
     log = read_log(str(table))
     assert log is not None
     return log.schema()
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"txn": {"appId": "p", "vers'], ids=["empty", "a bracket", "a list", "cut"])
+def test_a_commit_that_cannot_be_read_is_damage_and_not_an_older_position(tmp_path: Path, text: str) -> None:
+    commit(tmp_path, 0, ("p", 10))
+    (tmp_path / "_delta_log" / f"{1:020d}.json").write_text(text)
+
+    with pytest.raises(LakeDamaged, match="a commit") as caught:
+        last_txn(str(tmp_path), "p")
+    assert str(caught.value.where["path"]).endswith("1.json")
+
+
+def test_a_checkpoint_that_cannot_be_read_is_damage(tmp_path: Path) -> None:
+    commit(tmp_path, 1, ("p", 10))
+    checkpoint(tmp_path, f"{1:020d}.checkpoint.parquet", ("q", 10))
+    file = tmp_path / "_delta_log" / f"{1:020d}.checkpoint.parquet"
+    file.write_bytes(file.read_bytes()[:-9])
+
+    with pytest.raises(LakeDamaged, match="a checkpoint cannot be read"):
+        last_txn(str(tmp_path), "p")

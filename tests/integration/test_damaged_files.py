@@ -1,0 +1,126 @@
+"""Files that Spark's job reads are damaged on purpose: each is found before a row is merged, and its cure brings the rows back.
+
+Files that are read without Spark: test_damaged_landing.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipelines import steps
+from pipelines.errors import LandingDamaged, Terminal
+from tests.damaged_parts import DAMAGES, Parts, cut, flip, open_parts, redo_of
+from tests.delta_table import delta_rows
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture
+def parts(tmp_path: Path, spark: Any) -> Iterator[Parts]:
+    with open_parts(tmp_path, spark) as made:
+        yield made
+
+
+def places(parts: Parts) -> dict[int, str]:
+    return {int(row["ID"]): row["PLACE"] for row in delta_rows(f"{parts.pipeline.lake}/shop/parts")}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_damaged_redo_stops_before_a_row_is_merged_and_is_mined_again(parts: Parts, damage: str) -> None:
+    folder = parts.land("INSERT INTO parts VALUES (2, 'second')", "UPDATE parts SET place = 'moved' WHERE id = 1")
+    DAMAGES[damage](redo_of(folder))
+
+    with pytest.raises(LandingDamaged) as caught:
+        parts.run()
+    assert places(parts) == {1: "first"}
+    assert caught.value.where["path"] == str(parts.landing / "windows" / folder.name / caught_file(caught.value))
+    assert f"`redolake remine {folder.name} --replace`" in caught.value.cure
+    found = parts.remine(folder, in_place=True)
+
+    assert (found.equal, found.replaced) == (True, True)
+    parts.run()
+    assert places(parts) == {1: "moved", 2: "second"}
+    assert parts.is_equal()
+
+
+def caught_file(error: LandingDamaged) -> str:
+    return Path(str(error.where["path"])).name
+
+
+def test_damaged_rows_of_an_open_transaction_are_read_from_their_windows_again(parts: Parts) -> None:
+    with parts.shop.oracle.connect("SHOP") as session, session.cursor() as cursor:
+        cursor.execute("INSERT INTO parts VALUES (2, 'open')")
+        parts.land("INSERT INTO parts VALUES (3, 'third')")
+        parts.run()
+        session.commit()
+    flip(max(parts.landing.glob("batches/*/carry-*/*/*.parquet"), key=lambda file: file.stat().st_size))
+    parts.land("UPDATE parts SET place = 'again' WHERE id = 3")
+
+    with pytest.raises(LandingDamaged, match="other contents") as caught:
+        parts.run()
+    assert "run again" in caught.value.cure
+    parts.run()
+
+    assert places(parts) == {1: "first", 2: "open", 3: "again"}
+    assert parts.is_equal()
+
+
+def test_a_damaged_snapshot_holds_its_table_and_is_read_again(parts: Parts, monkeypatch: pytest.MonkeyPatch) -> None:
+    prepare = "pipelines.steps.run.prepare_snapshot_load"
+    original = steps.prepare_snapshot_load
+
+    def prepared(*args: Any, **more: Any) -> str:
+        made: str = original(*args, **more)
+        flip(max(parts.landing.glob("snapshots/*/*/part-*.parquet"), key=lambda file: file.stat().st_mtime_ns))
+        monkeypatch.undo()
+        return made
+
+    monkeypatch.setattr(prepare, prepared)
+    with pytest.raises(Terminal, match="LandingDamaged"):
+        steps.take_snapshot(parts.pipeline, ["SHOP.PARTS"], replace=True, source=parts.shop.params, spark=parts.spark)
+    assert parts.error()["code"] == "LandingDamaged"
+    assert "snapshot SHOP.PARTS --replace" in parts.error()["cure"]
+    steps.take_snapshot(parts.pipeline, ["SHOP.PARTS"], replace=True, source=parts.shop.params, spark=parts.spark)
+
+    assert parts.is_equal()
+
+
+def newest(folder: Path, pattern: str) -> Path:
+    return max(folder.glob(pattern), key=lambda file: file.stat().st_mtime_ns)
+
+
+LAKE: dict[str, tuple[str, Callable[[Path], None]]] = {
+    "the newest commit of its log cut short": ("_delta_log/*.json", cut),
+    "the newest commit of its log emptied": ("_delta_log/*.json", lambda file: file.write_bytes(b"")),
+    "a commit of its log gone": ("_delta_log/00000000000000000000.json", Path.unlink),
+    "a data file gone": ("*.parquet", Path.unlink),
+    "a data file cut short": ("*.parquet", cut),
+    "a data file with changed bits": ("*.parquet", lambda file: file.write_bytes(bytes(b ^ 8 for b in file.read_bytes()))),
+}
+
+
+@pytest.mark.parametrize("damage", LAKE)
+def test_a_damaged_delta_table_is_held_and_loaded_again(parts: Parts, damage: str) -> None:
+    pattern, change = LAKE[damage]
+    parts.land("INSERT INTO parts VALUES (2, 'second')")
+    parts.run()
+    folder = Path(parts.pipeline.lake, "shop", "parts")
+    for sum_ in folder.rglob(".*.crc"):
+        sum_.unlink()  # of Hadoop's local file system; other stores have none
+    for file in folder.glob("_delta_log/*.crc"):
+        file.unlink()
+    change(newest(folder, pattern))
+    parts.land("UPDATE parts SET place = 'moved'")
+
+    parts.run()
+
+    assert parts.error()["code"] == "LakeDamaged", parts.error()
+    assert "snapshot SHOP.PARTS --replace" in parts.error()["cure"]
+    assert "\tat " not in parts.error()["what"]  # Java's stack
+    steps.take_snapshot(parts.pipeline, ["SHOP.PARTS"], replace=True, source=parts.shop.params, spark=parts.spark)
+    parts.run()
+    assert places(parts) == {1: "moved", 2: "moved"}

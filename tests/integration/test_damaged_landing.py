@@ -1,0 +1,167 @@
+"""Files of the landing that are damaged or gone are found before they are used, and each cure brings the rows back.
+
+A plain fold stands for Spark. Files that only its job reads: test_damaged_files.py.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pipelines import steps
+from pipelines.context import open_context
+from pipelines.errors import LandingDamaged, RedoLost, Terminal
+from tests.damaged_parts import Parts, cut, flip, open_parts, redo_of
+from tests.killed import killed_at
+from tests.lost_ledger import lose_ledger
+from tests.plain_lake import PlainLake
+
+
+@pytest.fixture
+def parts(tmp_path: Path) -> Iterator[Parts]:
+    with PlainLake().in_place_of_spark(), open_parts(tmp_path, "no Spark") as made:
+        yield made
+
+
+def test_a_window_is_mined_again_with_a_rebuilt_ledger(parts: Parts) -> None:
+    folder = parts.land("INSERT INTO parts VALUES (2, 'second')")
+    flip(redo_of(folder))
+    lose_ledger(parts.landing.parent)
+
+    assert parts.remine(folder, in_place=True).replaced
+    parts.run()
+
+    assert parts.is_equal()
+
+
+def test_a_window_whose_logs_are_gone_is_given_up_and_becomes_lost_redo(parts: Parts) -> None:
+    """Then `recover` shows the choices."""
+    folder = parts.land("INSERT INTO parts VALUES (2, 'second')")
+    later = parts.land("INSERT INTO parts VALUES (3, 'third')")
+    flip(redo_of(folder))
+    parts.shop.oracle.faults.purge_logs()
+    with pytest.raises(RedoLost):
+        parts.remine(folder, in_place=True)
+
+    assert steps.discard_windows(parts.pipeline, folder.name) == (folder.name, later.name)
+
+    parts.shop.run_sql("INSERT INTO parts VALUES (4, 'fourth')")
+    parts.shop.switch_logs()
+    with pytest.raises(RedoLost):
+        parts.run()
+    steps.recover_redo_loss(parts.pipeline, "snapshot", source=parts.shop.params, spark=parts.spark)
+    parts.run()
+    assert parts.is_equal()
+
+
+def test_windows_that_are_given_up_are_mined_again_where_their_logs_are_there(parts: Parts) -> None:
+    folder = parts.land("INSERT INTO parts VALUES (2, 'second')")
+    parts.land("INSERT INTO parts VALUES (3, 'third')")
+    redo_of(folder).unlink()
+
+    assert len(steps.discard_windows(parts.pipeline, folder.name)) == 2
+    parts.run()
+
+    assert parts.is_equal()
+    (applied,) = steps.list_windows(parts.pipeline)
+    with pytest.raises(Terminal, match="a batch has applied it"):
+        steps.discard_windows(parts.pipeline, applied.name)
+
+
+@pytest.mark.parametrize(
+    "point", ["ledger.forget_windows", "discard_from shop/chain/*.json", "discard_from windows/*/manifest.json"]
+)
+def test_windows_are_given_up_once_more_after_a_kill(parts: Parts, point: str) -> None:
+    folder = parts.land("INSERT INTO parts VALUES (2, 'second')")
+    parts.land("INSERT INTO parts VALUES (3, 'third')")
+    redo_of(folder).unlink()
+    with killed_at(point):
+        steps.discard_windows(parts.pipeline, folder.name)
+
+    steps.discard_windows(parts.pipeline, folder.name)
+    parts.run()
+
+    assert parts.is_equal()
+
+
+def test_a_window_with_the_manifest_of_another_stops_and_is_mined_once(parts: Parts) -> None:
+    first = parts.land("INSERT INTO parts VALUES (2, 'second')")
+    second = parts.land("INSERT INTO parts VALUES (3, 'third')")
+    shutil.copy(first / "manifest.json", second / "manifest.json")
+
+    with pytest.raises(LandingDamaged, match="manifest of another window") as caught:
+        parts.run()
+    assert f"remove windows/{second.name}/manifest.json" in caught.value.cure
+    (second / "manifest.json").unlink()
+    parts.run()
+
+    assert parts.is_equal()
+    assert len(list(parts.landing.glob("windows/*"))) == 2
+
+
+@pytest.mark.parametrize("number", [0, 1], ids=["an older window", "the newest window"])
+def test_a_damaged_manifest_is_replaced_by_its_copy_in_the_chain(parts: Parts, number: int) -> None:
+    folders = [parts.land(f"INSERT INTO parts VALUES ({n}, 'new')") for n in (2, 3)]
+    manifest = folders[number] / "manifest.json"
+    flip(manifest, manifest.read_text().index('"row_hash"') + 14)
+
+    with pytest.raises(LandingDamaged, match="its check does not fit") as caught:
+        parts.run()
+    assert "remove windows/" in caught.value.cure
+    manifest.unlink()
+    parts.run()
+
+    assert parts.is_equal()
+
+
+def test_a_damaged_link_of_the_chain_is_replaced_by_its_copy(parts: Parts) -> None:
+    folder = parts.land("INSERT INTO parts VALUES (2, 'second')")
+    link = max(parts.landing.glob("chain/*.json"))
+    cut(link)
+
+    with pytest.raises(LandingDamaged, match="is not JSON") as caught:
+        parts.run()
+    assert "copy" in caught.value.cure
+    shutil.copy(folder / "manifest.json", link)
+    parts.run()
+
+    assert parts.is_equal()
+
+
+def test_a_batch_without_its_manifest_is_applied_again_and_changes_nothing_twice(parts: Parts) -> None:
+    parts.land("INSERT INTO parts VALUES (2, 'second')")
+    parts.run()
+    (manifest,) = parts.landing.glob("batches/*/manifest.json")
+    flip(manifest)
+    parts.land("INSERT INTO parts VALUES (3, 'third')")
+
+    with pytest.raises(LandingDamaged) as caught:
+        parts.run()
+    assert "remove" in caught.value.cure
+    manifest.unlink()
+    parts.run()
+
+    assert parts.is_equal()
+
+
+def test_a_held_table_whose_windows_were_removed_is_held_again_and_the_others_go_on(parts: Parts) -> None:
+    parts.land("INSERT INTO parts VALUES (2, 'second')")
+    parts.run()
+    with open_context(parts.pipeline) as context:
+        context.ledger.hold(parts.pipeline.tables[0].id, {"code": "X", "what": "by hand", "where": {}, "cure": ""})
+    folder = parts.land("INSERT INTO parts VALUES (3, 'third')")
+    parts.run()
+    shutil.rmtree(folder)
+    steps.resume_tables(parts.pipeline, ["SHOP.PARTS"])
+
+    parts.run()
+
+    (table,) = steps.read_status(parts.pipeline).tables
+    assert re.search("hole|is gone", str(table.error))
+    steps.take_snapshot(parts.pipeline, ["SHOP.PARTS"], replace=True, source=parts.shop.params, spark=parts.spark)
+    parts.run()
+    assert parts.is_equal()
