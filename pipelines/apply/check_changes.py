@@ -13,6 +13,7 @@ from pipelines.apply.findings import FINDINGS
 from pipelines.apply.looks import Look
 from pipelines.errors import InvariantBroken, KeyNeeded, NotLogged, RedolakeError, TextNotValid, ValueDoesNotFit
 from pipelines.records.batch_spec import TableTask
+from pipelines.valid_text import BY_SERVER
 from pipelines.valid_text import cure_of as cure_of_text
 
 
@@ -46,10 +47,16 @@ def check_finding(task: TableTask, found: Any) -> None:
     """Raise the finding, if there is one."""
     if found is not None:
         kind = FINDINGS[found["code"]]
-        raise kind(found["what"], cure=cure_of(kind, task), table=task.table, scn=found["scn"], commit_scn=found["commit_scn"])
+        raise kind(
+            found["what"],
+            cure=cure_of(kind, task, found["what"]),
+            table=task.table,
+            scn=found["scn"],
+            commit_scn=found["commit_scn"],
+        )
 
 
-def cure_of(kind: type[RedolakeError], task: TableTask) -> str:
+def cure_of(kind: type[RedolakeError], task: TableTask, what: str) -> str:
     table = task.table
     rebuild = f"run `redolake snapshot {table} --replace` to rebuild the table"
     if kind is KeyNeeded:
@@ -60,7 +67,7 @@ def cure_of(kind: type[RedolakeError], task: TableTask) -> str:
     if kind is ValueDoesNotFit:
         return cure_of_partition(table)
     if kind is TextNotValid:
-        return cure_of_text("..", table)
+        return cure_of_text("..", table, by_server=BY_SERVER in what)
     if kind is NotLogged:
         columns = "PRIMARY KEY" if task.versions[-1].key_kind == "primary" else "ALL"
         return (
