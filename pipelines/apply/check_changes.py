@@ -16,6 +16,8 @@ from pipelines.records.batch_spec import TableTask
 from pipelines.valid_text import BY_SERVER
 from pipelines.valid_text import cure_of as cure_of_text
 
+VALUE_NOT_SHOWN = "written as UNSUPPORTED"  # decode's words for `Unsupported Type` in place of a value
+
 
 def look_at_changes(changes: DataFrame) -> Look:
     """Return the look that counts changes, and finds the first finding."""
@@ -74,6 +76,9 @@ def cure_of(kind: type[RedolakeError], task: TableTask, what: str) -> str:
             f"run ALTER DATABASE ADD SUPPLEMENTAL LOG DATA and ALTER TABLE {table} ADD SUPPLEMENTAL LOG DATA ({columns}) "
             f"COLUMNS, unless they are on again; then {rebuild}"
         )
+    if VALUE_NOT_SHOWN in what:
+        reread = "" if task.versions[-1].organization == "index" else f"set `unsupported_columns: reread` for {table}, or "
+        return f"{reread}leave the column out (`exclude` of {table} in pipelines.yml), and then {rebuild}"
     later = f"or report it (the landed redo is kept) and run `redolake resume {table}` with a Redolake that understands it"
     fit = f"where a value does not fit, first give its column another scale, or `string`, under `columns` of {table}"
     return f"{rebuild} ({fit}); {later}"
