@@ -61,6 +61,7 @@ NOT_TRIED = {
     "LandingConflict": "someone else's writes must end; what follows is a new attempt",
     "LandingUnwritable": "room or rights, as for the lake",
     "LedgerUnavailable": "waiting for a database",
+    "LogMinerFailed": "waiting, and then the DBA and Oracle Support",
     "MiningIncomplete": "a repeat, or another copy of the log: tests/unit/mine/test_mine_copies.py",
     "SourceBusy": "waiting for the database",
     "SourceRefused": "a GRANT: tests/integration/test_source_oracle.py runs those that doctor names",
