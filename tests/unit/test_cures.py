@@ -16,12 +16,15 @@ CURED_IN = {
     "FolderTaken": "tests/integration/test_pipeline.py::"
     "test_tables_whose_names_would_be_one_folder_never_write_over_each_other",
     "KeyNeeded": "tests/integration/spark/test_cures.py::test_a_new_snapshot_cures_each_of_them",
+    "LakeDamaged": "tests/integration/test_damaged_files.py::test_a_damaged_delta_table_is_held_and_loaded_again",
     "LakeFull": "tests/integration/test_lake_trouble.py::"
     "test_trouble_of_the_whole_lake_holds_no_table_and_the_next_run_goes_on",
     "LakeMissing": "tests/integration/test_lake_trouble.py::"
     "test_a_lake_that_was_emptied_on_purpose_is_filled_again_after_the_cure",
     "LakeRefused": "tests/integration/test_lake_trouble.py::"
     "test_trouble_of_the_whole_lake_holds_no_table_and_the_next_run_goes_on",
+    "LandingDamaged": "tests/integration/test_damaged_files.py::"
+    "test_damaged_redo_stops_before_a_row_is_merged_and_is_mined_again",
     "LandingMissing": "tests/integration/test_lake_trouble.py::"
     "test_a_landing_that_the_ledger_knows_and_that_is_not_mounted_is_one_error",
     "LogMinerFailed": "tests/integration/test_source_errors.py::"
