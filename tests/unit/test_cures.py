@@ -65,6 +65,7 @@ NOT_TRIED = {
     "LakeUnavailable": "waiting, as for the landing's store",
     "LandingConflict": "someone else's writes must end; what follows is a new attempt",
     "LandingUnwritable": "room or rights, as for the lake",
+    "LedgerDamaged": "it is moved away, and rebuilt as a lost one is: tests/lost_ledger.py",
     "LedgerUnavailable": "waiting for a database",
     "LogMinerFailed": "waiting, and then the DBA and Oracle Support",
     "MiningIncomplete": "a repeat, or another copy of the log: tests/unit/mine/test_mine_copies.py",
