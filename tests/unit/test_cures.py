@@ -67,7 +67,6 @@ NOT_TRIED = {
     "LandingUnwritable": "room or rights, as for the lake",
     "LedgerDamaged": "it is moved away, and rebuilt as a lost one is: tests/lost_ledger.py",
     "LedgerUnavailable": "waiting for a database",
-    "LogMinerFailed": "waiting, and then the DBA and Oracle Support",
     "MiningIncomplete": "a repeat, or another copy of the log: tests/unit/mine/test_mine_copies.py",
     "SourceBusy": "waiting for the database",
     "SourceRefused": "a GRANT: tests/integration/test_source_oracle.py runs those that doctor names",
