@@ -263,7 +263,7 @@ def read_table_as_of(
     pipeline: Pipeline, source: ConnectParams | None, scn: int, wanted: TableId, report: Report, by_itself: bool = False
 ) -> TableSnapshot:
     with open_context(pipeline) as context:
-        there = context.landing.snapshots.manifest(wanted, scn)
+        there = context.landing.snapshots.whole(wanted, scn)
         if there is None:
             found, started = dictionary_of(context, wanted, scn), time.monotonic()
             expected = expected_rows(context, wanted)  # before this snapshot is recorded in place of the last one
