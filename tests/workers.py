@@ -69,6 +69,7 @@ SLOW = (
     "tests/integration/test_pipeline_without_delta.py",
     "tests/integration/test_whole_rows.py",
     "tests/integration/test_dropped_tables.py",
+    "tests/integration/test_names_in_ddl.py",
     "tests/integration/test_pdb_only.py",
     "tests/integration/test_follow.py",
     "tests/integration/test_container_identity.py",
