@@ -171,13 +171,13 @@ def by_names(
         alike = {
             v.from_scn for v in versions if (v.columns, v.ignored, v.key) == (version.columns, version.ignored, version.key)
         }
-        own, others = mine, [entry for entry in mined_names if entry.version in alike]
+        named, others = list[Expression](), [entry for entry in mined_names if entry.version in alike]
         slice_of = F.concat_ws(" ", F.col("window_start").cast("string"), F.col("slice").cast("string"))
         for names in [dict(distinct) for distinct in dict.fromkeys(tuple(sorted(entry.names.items())) for entry in others)]:
             is_among = slice_of.isin(sorted({f"{entry.window} {entry.slice}" for entry in others if entry.names == names}))
             yield version, names, mine & is_among
-            own = own & ~is_among
-        yield version, None, own
+            named.append(is_among)
+        yield version, None, mine & ~any_of(named) if named else mine
 
 
 def _lacks_document(column_id: int) -> Expression:

@@ -19,6 +19,7 @@ from pipelines.apply.delta.schema import TargetColumn
 from pipelines.apply.delta.table import DeltaTable
 from pipelines.apply.net import OBJECTS, REMOVE, UPSERT
 from pipelines.apply.session import run_sql
+from pipelines.apply.shallow import any_of
 from pipelines.target_options import DEFAULT, DELETED, Readers, TargetOptions
 
 DELETION_VECTORS = "spark.databricks.delta.merge.deletionVectors.persistent"
@@ -64,9 +65,10 @@ def marks_deleted(table: DeltaTable, readers: Readers) -> bool:
 def merge(table: DeltaTable, net: DataFrame, has: NetColumns, tag: Tag, options: TargetOptions = DEFAULT) -> Merged:
     columns, spark = tuple(table.columns.values()), table.spark
     names = ("op", *(f"k{i}" for i in has.key), *(f"a{c.id}" for c in columns), *(f"u{i}" for i in has.missing))
+    lacks = [any_of(F.col(f"u{i}") for i in has.missing).alias("lacks")] if has.missing else []
     names = (*names, *(["is_read"] if set(has.objects) - set(has.missing) else []), *(["is_whole"] if has.has_whole else []))
     view = f"redolake_{uuid.uuid4().hex}"  # tables are merged at the same time
-    net.select(*names, *of_change(options)).createOrReplaceTempView(view)
+    net.select(*names, *lacks, *of_change(options)).createOrReplaceTempView(view)
     marks = marks_deleted(table, options.readers)
     if marks and table.log is not None and not has_feature(table.log, "deletionVectors"):
         with described(spark, tag.metadata) as session:
@@ -97,8 +99,10 @@ def merge_sql(
         return f"CASE WHEN s.is_read THEN {new} ELSE t.{name} END" if column.id in has.objects else new
 
     def inserted_value(column: TargetColumn) -> str:
+        """Return the new value. That of the first column fails for a row of which the redo lacks values: once is enough, and a
+        condition for each of 1,000 columns would double the plan."""
         new = f"s.a{column.id}"
-        return f"CASE WHEN s.u{column.id} THEN {NO_ROW} ELSE {new} END" if column.id in has.missing else new
+        return f"CASE WHEN s.lacks THEN {NO_ROW} ELSE {new} END" if has.missing and column == columns[0] else new
 
     own = [f"t.{name} = s.{name}" for name in options.own_columns]
     sets = ", ".join([*(f"t.{names[c.id]} = {value(c)}" for c in columns), *own])

@@ -186,7 +186,7 @@ def test_merge_keeps_the_targets_value_of_a_column_that_the_redo_does_not_contai
 
     there = f"CASE WHEN t.{DELETED} THEN {NO_ROW} ELSE t.`A` END" if deletes == "mark" else "t.`A`"
     assert f"t.`A` = CASE WHEN s.u2 THEN {there} ELSE s.a2 END, t.`B` = s.a3" in sql
-    assert f"VALUES (s.a1, CASE WHEN s.u2 THEN {NO_ROW} ELSE s.a2 END, s.a3" in sql
+    assert f"VALUES (CASE WHEN s.lacks THEN {NO_ROW} ELSE s.a1 END, s.a2, s.a3" in sql
 
 
 @given(
