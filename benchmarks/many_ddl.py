@@ -15,7 +15,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from apply_batch import SETTINGS, checkouts, cpu_seconds, one_batch, start, summary
+import psutil
+from apply_batch import SETTINGS, checkouts, one_batch, start, summary
 
 HERE = Path(__file__).resolve()
 STEPS = (
@@ -81,6 +82,12 @@ def applied(shop: Any, pipeline: Any, spark: Any) -> list[float]:
     return seconds
 
 
+def cpu_seconds() -> float:
+    """Return the CPU seconds of this process, Spark's and its Python workers', also of those that have ended."""
+    mine = psutil.Process()
+    return sum(sum(process.cpu_times()[:4]) for process in (mine, *mine.children(recursive=True)))
+
+
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--this", type=Path, default=HERE.parents[1], help="the checkout to measure")
@@ -101,11 +108,13 @@ def main() -> None:
     for place, figure in enumerate(FIGURES):
         for name in found:
             sys.stdout.write(summary(f"{name}, {figure}", [turn[name][place] for turn in turns]))
-    for name in found:
-        ranges = [turn[name][3] / (given.ddls + 1) / turn[name][1] for turn in turns]
-        sys.stdout.write(f"{name}: a range takes {median(ranges):.2f} times the CPU time of a small batch\n")
-    if "against" in found:
-        sys.stdout.write(summary("ratio, CPU", [turn["against"][3] / turn["this"][3] for turn in turns]))
+    for place, unit in ((0, "clock"), (1, "CPU")):
+        for name in found:
+            ranges = [turn[name][2 + place] / (given.ddls + 1) / turn[name][place] for turn in turns]
+            sys.stdout.write(f"{name}: a range takes {median(ranges):.2f} times the time of a small batch, {unit}\n")
+        if "against" in found:
+            ratios = [turn["against"][2 + place] / turn["this"][2 + place] for turn in turns]
+            sys.stdout.write(summary(f"ratio, {unit}", ratios))
 
 
 if __name__ == "__main__":

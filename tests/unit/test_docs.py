@@ -20,6 +20,8 @@ from pipelines.cli import app
 from pipelines.config import parse_configuration
 from pipelines.errors import RedolakeError, Terminal, Transient
 from pipelines.land import layout
+from standin.__main__ import app as standin_app
+from standin.engine.options import DatabaseOptions
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *ROOT.glob("demo/*.md"), *ROOT.glob("standin/*.md")])
@@ -103,6 +105,27 @@ def test_every_named_command_has_the_named_options(page: Path) -> None:
 
     unknown = [(name, options - known.get(name, set())) for name, options in named_commands(page)]
     assert [(name, left) for name, left in unknown if name not in known or left] == []
+
+
+STANDIN = (ROOT / "docs" / "standin.md").read_text()
+
+
+def test_every_named_command_of_the_stand_in_has_the_named_options() -> None:
+    commands = walk(typer.main.get_command(standin_app), "standin")
+    known = {name: {option for p in command.params for option in (*p.opts, *p.secondary_opts)} for name, command in commands}
+    named = [(f"standin {name}", options) for name, options in re.findall(r"python -m standin ([a-z-]+)([^`#\n]*)", STANDIN)]
+    rows = [("standin start", cell) for cell in re.findall(r"^\| (`--[^|]*) \|", STANDIN, re.MULTILINE)]
+
+    found = [(name, option) for name, text in (*named, *rows) for option in re.findall(r"(?<![\w-])--[a-z-]+", text)]
+    assert len(found) > 20
+    assert [(name, option) for name, option in found if option not in known[name]] == []
+
+
+def test_every_named_option_of_the_stand_in_in_python_exists() -> None:
+    cells = re.findall(r"^\|(?: [^|]* \|)? `([a-z_]+)(?:=[^`|]+)?`(?:[^|]*, in Python)? \|", STANDIN, re.MULTILINE)
+
+    assert len(cells) > 20
+    assert sorted({*cells} - {*DatabaseOptions.__dataclass_fields__}) == []
 
 
 def test_every_named_scenario_of_the_demo_exists() -> None:
