@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 
 from pipelines.apply.keys import has_null, is_moved
 from pipelines.apply.shallow import any_of
+from pipelines.apply.shown import shown
 from pipelines.errors import (
     KeyNeeded,
     NotLogged,
@@ -91,9 +92,7 @@ def _undecoded(version: TableVersion, key: Sequence[int]) -> Iterator[Case]:
     sql = F.col("error_sql")
     cut = F.when(F.length(sql) > SHOWN_CHARACTERS, F.lit(" ...")).otherwise(F.lit(""))
     text = F.coalesce(F.concat(F.lit(": "), F.substring(sql, 1, SHOWN_CHARACTERS), cut), F.lit(""))
-    keys = [
-        F.concat(F.lit(f"{c.name} "), F.coalesce(f"o{c.id}", f"n{c.id}").cast("string")) for c in version.columns if c.id in key
-    ]
+    keys = [F.concat(F.lit(f"{c.name} "), shown(F.coalesce(f"o{c.id}", f"n{c.id}"), c)) for c in version.columns if c.id in key]
     named = F.concat_ws(", ", *keys, F.concat(F.lit("ROWID "), F.col("row_id")))
     row = F.when(named != "", F.concat(F.lit(" ("), named, F.lit(")"))).otherwise(F.lit(""))
     undecoded = F.concat(F.lit("the redo cannot be decoded: "), F.col("error"), row, text)

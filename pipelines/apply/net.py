@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from pipelines.apply.keys import has_null, is_moved
+from pipelines.apply.shown import as_text
 from pipelines.redo import CHANGE_ORDER, COMMIT_ORDER, Operation
 
 LEFT, ENTERED = 0, 1
@@ -96,7 +97,7 @@ def _contradiction(keys: Sequence[str]) -> Expression:
     """Return the finding for what a primary key forbids: two rows at once, or a row that leaves after another has entered."""
     two = F.col("rows_there") > 1
     later = (F.col("rows_there") == 1) & (F.col("last_leave") > F.col("last_entry"))
-    shown = F.concat_ws(", ", *keys)
+    shown = F.concat_ws(", ", *(as_text(F.col(key)) for key in keys))
     what = F.when(two, F.concat(F.lit("two rows have the key "), shown)).when(
         later, F.concat(F.lit("another row left, in a later transaction, the key "), shown)
     )

@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 from pipelines.apply.delta.partitions import WHAT, cure_of, unfit
 from pipelines.apply.delta.quoting import quoted
 from pipelines.apply.delta.schema import field_of, parse_type, target_columns
+from pipelines.apply.shown import shown
 from pipelines.apply.translation import Translation
 from pipelines.errors import SchemaConflict, ValueDoesNotFit
 from pipelines.table import Column, Rules, TableId, TableVersion, TypeRule
@@ -139,8 +140,8 @@ def read_as_date(column: Column, version: TableVersion) -> SchemaConflict:
 
 def _row_of(version: TableVersion) -> Expression:
     """Return the key of a row as text, empty for a table without a key."""
-    names = [next(column.name for column in target_columns(version) if column.id == key) for key in version.key]
-    parts = [F.concat(F.lit(f"{name} "), F.col(quoted(name)).cast("string")) for name in names]
+    columns = [next(column for column in target_columns(version) if column.id == key) for key in version.key]
+    parts = [F.concat(F.lit(f"{column.name} "), shown(F.col(quoted(column.name)), column)) for column in columns]
     return F.concat_ws(", ", F.lit(None).cast("string"), *parts)
 
 

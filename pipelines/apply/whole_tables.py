@@ -21,6 +21,7 @@ from pipelines.apply.delta.schema import TargetColumn, target_columns
 from pipelines.apply.delta.table import DeltaTable
 from pipelines.apply.net import OBJECTS, REMOVE, UPSERT
 from pipelines.apply.shallow import any_of
+from pipelines.apply.shown import as_text
 from pipelines.apply.source_rows import check_values, read_source
 from pipelines.errors import InvariantBroken
 from pipelines.records.batch_spec import TableTask, WholeFile
@@ -76,7 +77,7 @@ def check_rows(compared: DataFrame, task: TableTask, commit_range: CommitRange, 
     is_left, is_there = F.coalesce("is_left", F.lit(False)), F.coalesce("is_there", F.lit(False))
     unknown = is_left & ~has_row(is_there)
     lost = ~is_left & has_row(is_there)
-    shown = F.concat_ws(", ", *(F.col(key).cast("string") for key in keys))
+    shown = F.concat_ws(", ", *(as_text(F.col(key)) for key in keys))
     found = compared.agg(
         F.count_if(unknown).alias("unknown"),
         F.min(F.when(unknown, shown)).alias("unknown_key"),

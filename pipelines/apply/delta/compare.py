@@ -18,6 +18,7 @@ from pipelines.apply.delta.owner import Owner, check_owner
 from pipelines.apply.delta.quoting import quoted
 from pipelines.apply.delta.schema import COMMIT_SCN, check_columns, columns_of, named, target_columns
 from pipelines.apply.null_keys import lacks_key, may_be_null
+from pipelines.apply.shown import shown
 from pipelines.apply.source_rows import check_values, read_source
 from pipelines.apply.translation import Translation
 from pipelines.errors import InvariantBroken, SchemaConflict, TableSetBack
@@ -166,7 +167,7 @@ def count_rows(source: DataFrame, delta: DataFrame, version: TableVersion) -> Da
 
 
 def sample_counts(both: DataFrame, version: TableVersion) -> tuple[Difference, ...]:
-    row = F.concat_ws(", ", *(F.coalesce(F.col(f"c{c.id}").cast("string"), F.lit("NULL")) for c in version.columns))
+    row = F.concat_ws(", ", *(F.coalesce(shown(F.col(f"c{c.id}"), c), F.lit("NULL")) for c in version.columns))
     counts = [F.concat(F.col(side).cast("string"), F.lit(" rows")).alias(side) for side in ("source", "delta")]
     differing = both.filter("source != delta").select(row.alias("key"), F.lit("*").alias("column"), *counts)
     return tuple(Difference(**row.asDict()) for row in differing.orderBy("key").limit(MOST_SAMPLES).collect())
@@ -192,7 +193,8 @@ def sample(
     missing: Expression,
     extra: Expression,
 ) -> tuple[Difference, ...]:
-    key = F.concat_ws(", ", *(F.coalesce(F.col(f"s{i}"), F.col(f"d{i}")).cast("string") for i in key_ids))
+    by_id = {column.id: column for column in columns}
+    key = F.concat_ws(", ", *(shown(F.coalesce(F.col(f"s{i}"), F.col(f"d{i}")), by_id[i]) for i in key_ids))
     nothing = F.lit(None).cast("string")
     found = [
         F.when(missing, F.struct(F.lit("*").alias("column"), F.lit("row").alias("source"), nothing.alias("delta"))),
@@ -202,8 +204,8 @@ def sample(
                 ~missing & ~extra & differs(c),
                 F.struct(
                     F.lit(c.name).alias("column"),
-                    F.col(f"s{c.id}").cast("string").alias("source"),
-                    F.col(f"d{c.id}").cast("string").alias("delta"),
+                    shown(F.col(f"s{c.id}"), c).alias("source"),
+                    shown(F.col(f"d{c.id}"), c).alias("delta"),
                 ),
             )
             for c in columns

@@ -14,6 +14,7 @@ from pyspark.sql import functions as F
 from pipelines.apply.delta.schema import TargetColumn
 from pipelines.apply.net import UPSERT
 from pipelines.apply.shallow import any_of
+from pipelines.apply.shown import as_text
 from pipelines.errors import ValueDoesNotFit
 from pipelines.table import TableId
 from pipelines.target_options import TargetOptions
@@ -50,7 +51,7 @@ def with_findings(
         return changes
     stays = F.col("op") == UPSERT if "op" in changes.columns else F.lit(True)
     name = F.coalesce(*(F.when(condition, F.lit(name)) for name, condition in unfits.items()))
-    shown = [F.concat(F.lit(f"{columns[i].name} "), F.col(f"k{i}").cast("string")) for i in key if f"k{i}" in changes.columns]
+    shown = [F.concat(F.lit(f"{columns[i].name} "), as_text(F.col(f"k{i}"))) for i in key if f"k{i}" in changes.columns]
     row = [F.lit(" in the row with "), F.concat_ws(", ", *shown)] if shown else []
     what = F.concat(name, F.lit(f" contains {WHAT}"), *row)
     code = F.lit(ValueDoesNotFit.__name__)

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from pipelines.apply.source_rows import one_spelling
+from pipelines.apply.source_rows import check_values, one_spelling, read_source
+from pipelines.errors import ValueDoesNotFit
+from pipelines.job.translation import TRANSLATION
+from pipelines.scn import Scn
+from pipelines.table import Column, OracleType, TableId, TableVersion
 
 pytestmark = pytest.mark.spark
 
@@ -32,3 +39,21 @@ def test_a_number_kept_as_text_has_one_spelling(spark: Any) -> None:
     found = {row["text"]: row["spelled"] for row in rows.withColumn("spelled", one_spelling(rows["text"])).collect()}
 
     assert found == SPELLINGS
+
+
+def test_a_row_is_named_by_the_hexadecimal_digits_of_its_key_of_bytes_and_by_valid_text(spark: Any, tmp_path: Path) -> None:
+    columns = (
+        Column(1, "R", OracleType("RAW", length=16), 1, False),
+        Column(2, "T", OracleType("VARCHAR2", length=9), 2, False),
+        Column(3, "D", OracleType("DATE"), 3),
+    )
+    version = TableVersion(TableId("SHOP", "T"), Scn(0), 7, 7, columns, (1, 2), 4)
+    names = pa.schema([("R", pa.binary()), ("T", pa.binary()), ("D", pa.string())])
+    rows = [{"R": b"\xe9\xff", "T": b"caf\xe9", "D": "-0044-03-15 00:00:00"}]
+    pq.write_table(pa.Table.from_pylist(rows, names), tmp_path / "rows.parquet")
+
+    source = read_source(spark, [str(tmp_path / "rows.parquet")], version, {2: "binary"}, TRANSLATION)
+
+    assert source.raw.select(source.row.alias("row")).toArrow()["row"].to_pylist() == ["R E9FF, T caf\ufffd"]
+    with pytest.raises(ValueDoesNotFit, match="in the row with R E9FF, T caf\ufffd"):
+        check_values(source, version)
