@@ -78,6 +78,9 @@ class AnalyticQuery:
         names = self._translated.referenced[name]
         return [(at, info) for at, info in self._relations[name].scope.columns.values() if info.name in names]
 
+    def columns_for(self, frame: Frame) -> tuple[ColumnInfo, ...]:
+        return self.columns
+
     def stands(self, session: EngineSession) -> bool:
         return all(relation.stands(session) for relation in self._relations.values())
 

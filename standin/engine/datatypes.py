@@ -256,3 +256,16 @@ def _text_of(value: Any) -> str:
     if isinstance(value, int | Decimal | float):
         return number_text(value)
     return value.isoformat(" ") if isinstance(value, datetime) else str(value)
+
+
+def info_of_value(value: Any) -> ColumnInfo:
+    """Return the type that a bind alone has as a column."""
+    if isinstance(value, bool):
+        return ColumnInfo("", "BOOLEAN", 1, 0, 0, 0)
+    if isinstance(value, int | float | Decimal):
+        return NUMBER
+    if isinstance(value, bytes):
+        return ColumnInfo("", "RAW", max(1, len(value)), 0, 0, 0)
+    if isinstance(value, datetime):
+        return TIMESTAMP if value.microsecond else DATE
+    return text_info()

@@ -125,7 +125,7 @@ class Compiler:
             bound = f.binds[at]
             return None if bound == "" else bound
 
-        return Compiled(value, datatypes.text_info(), True)
+        return Compiled(value, datatypes.text_info(), True, at)
 
     def _literal(self, node: exp.Literal) -> Compiled:
         text = str(node.this)

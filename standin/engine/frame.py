@@ -47,6 +47,7 @@ class Compiled:
     run: Fn
     info: ColumnInfo
     constant: bool = False  # the same for every row of a statement
+    bind: int | None = None  # a bind alone: its value decides the type
 
 
 @dataclass(frozen=True, slots=True)

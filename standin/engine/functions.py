@@ -281,6 +281,8 @@ FUNCTIONS: dict[str, Function] = {
     "TO_CHAR": Function(_to_char, _TEXT),
     "TO_NCHAR": Function(_to_char, _TEXT),
     "TO_CLOB": Function(_to_char, _TEXT),
+    "TO_NCLOB": Function(_to_char, ColumnInfo("", "NCLOB", 4000, 0, 0, 0)),
+    "TO_BLOB": Function(lambda frame, v: v, ColumnInfo("", "BLOB", 4000, 0, 0, 0)),
     "TO_DATE": Function(_to_date, datatypes.DATE),
     "TO_TIMESTAMP": Function(_to_timestamp, datatypes.TIMESTAMP),
     "TO_TIMESTAMP_TZ": Function(_to_timestamp_tz, datatypes.TIMESTAMP_TZ),

@@ -26,6 +26,8 @@ from standin.interface import ColumnInfo, OraError
 class QueryPlan(Protocol):
     columns: tuple[ColumnInfo, ...]
 
+    def columns_for(self, frame: Frame) -> tuple[ColumnInfo, ...]: ...
+
     def open(self, session: EngineSession, frame: Frame) -> Iterator[pa.RecordBatch]: ...
 
     def stands(self, session: EngineSession) -> bool:

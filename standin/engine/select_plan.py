@@ -6,7 +6,7 @@ A table is read at one SCN. Its visible rows are collected when the query opens;
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from standin.engine.aggregates import Aggregate
 from standin.engine.analytic import AnalyticQuery
-from standin.engine.datatypes import arrow_column
+from standin.engine.datatypes import arrow_column, info_of_value
 from standin.engine.frame import Compiled, Fn, Frame, NotCompilable
 from standin.engine.policies import as_seen
 from standin.engine.relations import Relation, snapshot_scn, unarchived
@@ -48,14 +48,21 @@ class SelectPlan:
     def stands(self, session: EngineSession) -> bool:
         return not self.has_subquery and self.relation.stands(session)
 
+    def columns_for(self, frame: Frame) -> tuple[ColumnInfo, ...]:
+        """Return the columns of one execution: a bind alone has the type of its value."""
+        if all(value.bind is None for value in self.values):
+            return self.columns
+        each = zip(self.columns, self.values, strict=True)
+        return tuple(c if v.bind is None else replace(info_of_value(frame.binds[v.bind]), name=c.name) for c, v in each)
+
     def open(self, session: EngineSession, frame: Frame) -> Iterator[pa.RecordBatch]:
         view = self.relation.view
         if view is not None:
             rows = view.rows(session, self.referenced)
             if not isinstance(rows, Sequence):
                 return AnalyticQuery(session, self.text).open_stream(session, frame, rows)
-            return self._batches(session, self._result(frame, self._from_view(rows, frame)))
-        return self._batches(session, self.tuples(session, frame))
+            return self._batches(session, frame, self._result(frame, self._from_view(rows, frame)))
+        return self._batches(session, frame, self.tuples(session, frame))
 
     def tuples(self, session: EngineSession, frame: Frame) -> Tuples:
         """Return the result row by row. Its input is fixed before this returns."""
@@ -149,9 +156,10 @@ class SelectPlan:
             frame.rownum = number
             yield tuple([run(values, frame) for run in runs])
 
-    def _batches(self, session: EngineSession, rows: Tuples) -> Iterator[pa.RecordBatch]:
-        names = [c.name for c in self.columns]
+    def _batches(self, session: EngineSession, frame: Frame, rows: Tuples) -> Iterator[pa.RecordBatch]:
+        columns = self.columns_for(frame)
+        names = [c.name for c in columns]
         while chunk := list(islice(rows, BATCH_ROWS)):
             session.check_cancelled()
-            arrays = [arrow_column(info, column) for info, column in zip(self.columns, zip(*chunk, strict=True), strict=True)]
+            arrays = [arrow_column(info, column) for info, column in zip(columns, zip(*chunk, strict=True), strict=True)]
             yield pa.RecordBatch.from_arrays(arrays, names=names)

@@ -63,8 +63,10 @@ class SqlSession(EngineSession):
                     plan = self.database.plans.of(
                         self, bound.text, lambda: compile_query(self, bound.text), lambda found: found.stands(self)
                     )
-                    batches = iter(()) if describe_only else plan.open(self, Frame(self, binds))
-                    return Rows(plan.columns, self._with_oracle_errors(batches))
+                    if describe_only:
+                        return Rows(plan.columns, iter(()))
+                    frame = Frame(self, binds)
+                    return Rows(plan.columns_for(frame), self._with_oracle_errors(plan.open(self, frame)))
             except Stale:
                 continue
 
