@@ -16,6 +16,9 @@ import pyarrow.compute as pc
 REPLACE, BINARY = "replace", "binary"
 TEXT_RULES = (REPLACE, BINARY)
 NOT_VALID = "has bytes that are no characters"  # in every reason for which such a text is refused
+BY_SERVER = f"{NOT_VALID}: the server replaced them by U+FFFD, which the database's character set does not have"
+UNICODE = frozenset({"AL32UTF8", "UTF8", "UTFE", "AL24UTFFSS", "AL16UTF16"})
+IN_DATABASE_SET = frozenset({"VARCHAR2", "CHAR", "CLOB", "LONG", "EXTENDED VARCHAR2"})
 TEXTS = frozenset({"VARCHAR2", "CHAR", "NVARCHAR2", "NCHAR"})
 LARGE_TEXTS = frozenset({"CLOB", "NCLOB", "LONG", "EXTENDED VARCHAR2", "EXTENDED NVARCHAR2", "XMLTYPE", "JSON"})
 _FIRST = 0x10FE00  # plus the byte
@@ -28,7 +31,12 @@ _REPLACEMENT = "\ufffd".encode()
 _FIRST_OCTET = 0xF4
 
 
-def cure_of(column: str, table: object) -> str:
+def cure_of(column: str, table: object, *, by_server: bool = False) -> str:
+    if by_server:
+        return (
+            f"declare `columns: {{{column}: replace}}` of {table}, or `text: replace`, which keeps U+FFFD; or correct them in "
+            f"Oracle, or migrate the database to AL32UTF8; then run `redolake snapshot {table} --replace`"
+        )
     return (
         f"declare `columns: {{{column}: replace}}` of {table} (surrogate pairs of CESU-8 become the character that they mean, "
         "other such bytes U+FFFD), or `binary` to keep the bytes, or `text: replace` for all columns but those of the key; or "
@@ -92,6 +100,12 @@ def octets_of(text: str) -> bytes:
 
 def has_marks(text: str) -> bool:
     return _OWN_MARK.search(text) is not None
+
+
+def replaced_by_server(texts: pa.Array) -> list[int]:
+    """Return the numbers of the texts that contain U+FFFD."""
+    found = pc.match_substring(texts, "\ufffd").fill_null(False)
+    return [int(row) for row in np.flatnonzero(found.to_numpy(zero_copy_only=False))]
 
 
 def marked_rows(texts: pa.Array) -> list[int]:

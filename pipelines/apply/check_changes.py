@@ -13,7 +13,10 @@ from pipelines.apply.findings import FINDINGS
 from pipelines.apply.looks import Look
 from pipelines.errors import InvariantBroken, KeyNeeded, NotLogged, RedolakeError, TextNotValid, ValueDoesNotFit
 from pipelines.records.batch_spec import TableTask
+from pipelines.valid_text import BY_SERVER
 from pipelines.valid_text import cure_of as cure_of_text
+
+VALUE_NOT_SHOWN = "written as UNSUPPORTED"  # decode's words for `Unsupported Type` in place of a value
 
 
 def look_at_changes(changes: DataFrame) -> Look:
@@ -46,10 +49,16 @@ def check_finding(task: TableTask, found: Any) -> None:
     """Raise the finding, if there is one."""
     if found is not None:
         kind = FINDINGS[found["code"]]
-        raise kind(found["what"], cure=cure_of(kind, task), table=task.table, scn=found["scn"], commit_scn=found["commit_scn"])
+        raise kind(
+            found["what"],
+            cure=cure_of(kind, task, found["what"]),
+            table=task.table,
+            scn=found["scn"],
+            commit_scn=found["commit_scn"],
+        )
 
 
-def cure_of(kind: type[RedolakeError], task: TableTask) -> str:
+def cure_of(kind: type[RedolakeError], task: TableTask, what: str) -> str:
     table = task.table
     rebuild = f"run `redolake snapshot {table} --replace` to rebuild the table"
     if kind is KeyNeeded:
@@ -60,13 +69,16 @@ def cure_of(kind: type[RedolakeError], task: TableTask) -> str:
     if kind is ValueDoesNotFit:
         return cure_of_partition(table)
     if kind is TextNotValid:
-        return cure_of_text("..", table)
+        return cure_of_text("..", table, by_server=BY_SERVER in what)
     if kind is NotLogged:
         columns = "PRIMARY KEY" if task.versions[-1].key_kind == "primary" else "ALL"
         return (
             f"run ALTER DATABASE ADD SUPPLEMENTAL LOG DATA and ALTER TABLE {table} ADD SUPPLEMENTAL LOG DATA ({columns}) "
             f"COLUMNS, unless they are on again; then {rebuild}"
         )
+    if VALUE_NOT_SHOWN in what:
+        reread = "" if task.versions[-1].organization == "index" else f"set `unsupported_columns: reread` for {table}, or "
+        return f"{reread}leave the column out (`exclude` of {table} in pipelines.yml), and then {rebuild}"
     later = f"or report it (the landed redo is kept) and run `redolake resume {table}` with a Redolake that understands it"
     fit = f"where a value does not fit, first give its column another scale, or `string`, under `columns` of {table}"
     return f"{rebuild} ({fit}); {later}"

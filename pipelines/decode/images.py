@@ -13,6 +13,7 @@ from pipelines.decode.redo_sql import Bools, Ints
 from pipelines.decode.resolve import ResolvedRedo
 from pipelines.redo import Encoding
 from pipelines.table import Column, TypeRule
+from pipelines.valid_text import BY_SERVER, IN_DATABASE_SET, REPLACE, UNICODE, replaced_by_server
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,13 @@ def image_of(redo: ResolvedRedo, reading: Reading, bounds: tuple[int, int, int],
 
 def is_plain_text(redo: ResolvedRedo, reading: Reading) -> bool:
     """Return whether the column's literals are its values as they stand."""
-    return not (reading.is_assembled or redo.may_have_marks or reading.target != pa.string())
+    return not (reading.is_assembled or redo.may_have_marks or reading.target != pa.string() or may_be_replaced(reading))
+
+
+def may_be_replaced(reading: Reading) -> bool:
+    """Return whether U+FFFD in a value shows that the server could not convert it."""
+    is_converted = reading.column.type.name in IN_DATABASE_SET and reading.encoding.text not in UNICODE
+    return is_converted and reading.rule != REPLACE
 
 
 def _cast(
@@ -107,7 +114,8 @@ def _cast(
     column, family, absent = reading.column, reading.family, index < 0
     texts = redo.values.take(pa.array(index, mask=absent if absent.any() else None))
     cast = _cast_internal(family, texts, reading) if is_internal else family.cast(texts, reading.target, reading.rule)
-    for i, reason in cast.refused.items():
+    by_server = replaced_by_server(texts) if may_be_replaced(reading) and not is_internal else ()
+    for i, reason in {**cast.refused, **dict.fromkeys(by_server, BY_SERVER)}.items():
         errors.setdefault(int(row[i]), f"column {column.name}: the value {reason}")
     return cast.values
 

@@ -11,7 +11,7 @@ import uuid
 from pipelines import crash
 from pipelines.apply.delta.log import read_log
 from pipelines.apply.failures import storage_error
-from pipelines.errors import LakeMissing, LakeRefused, LakeUnavailable, RedolakeError
+from pipelines.errors import LakeDamaged, LakeMissing, LakeRefused, LakeUnavailable, RedolakeError
 from pipelines.land.files import Files
 from pipelines.records.lake_mark import LakeMark, LakePlace
 
@@ -89,7 +89,15 @@ def record_mark(landing: Files, place: LakePlace, lake: Files) -> None:
 
 def is_empty(place: LakePlace) -> bool:
     """Return whether tables should be there, and none is."""
-    return bool(place.holds) and all(read_log(target) is None for target in place.holds)
+    return bool(place.holds) and not any(map(has_log, place.holds))
+
+
+def has_log(target: str) -> bool:
+    """Return whether a Delta table is there, also a damaged one."""
+    try:
+        return read_log(target) is not None
+    except LakeDamaged:
+        return True
 
 
 def missing(place: LakePlace, what: str) -> LakeMissing:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pipelines.land.cures import carried_again
 from pipelines.land.files import Files
 from pipelines.land.parquet import read_columns
 from pipelines.records.file_digest import Digests
@@ -40,6 +41,6 @@ def read_carried(paths: Sequence[str], con_id: int, xid: str, digests: Digests) 
     for path in paths:
         folder, _, name = path.rpartition("/")
         known = {name: digests[path]} if path in digests else {}
-        for batch in read_columns(Files(folder), [name], COLUMNS, known):
+        for batch in read_columns(Files(folder), [name], COLUMNS, known, carried_again()):
             found.add(batch, con_id, xid)
     return found

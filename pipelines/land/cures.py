@@ -18,6 +18,10 @@ def run_again() -> str:
     )
 
 
+def carried_again() -> str:
+    return "let `redolake run` apply the next window, which finds the rows in their windows again; then try again"
+
+
 def apply_again(manifest: str) -> str:
     return f"remove {manifest} and run again: the batch is applied once more, without changing anything twice"
 

@@ -6,8 +6,9 @@ EXCHANGE PARTITION moves the rows of a table to a partition of another one; its 
 DROP USER drops a schema's tables, TRUNCATE CLUSTER empties those of a cluster, and FLASHBACK TABLE may list several.
 LogMiner shows a DDL without name and number when its object no longer exists.
 
-A name without an owner is one of the session's schema, which no row contains. ALTER TABLE takes no synonym, so where the first
-table has no owner in the text either, that schema is the one of the row. In all other cases every captured owner counts.
+A name without an owner is one of the session's schema, which no row contains. Where the first table has no owner in the text
+either, that schema is the one of the row, or, if the first name is a synonym, that of the user. Oracle's manual has no ALTER
+TABLE for synonyms, so the user's table counts besides. In all other cases every captured owner counts.
 """
 
 from __future__ import annotations
@@ -149,6 +150,16 @@ def tables_in_text(row: Mapping[str, Any], captured: Collection[tuple[str, str]]
     named = list(_named(statement, row))
     found = [pair for owner, name in named for pair in _meant(owner, name, captured)]
     return list(dict.fromkeys(found))
+
+
+def table_of_user(row: Mapping[str, Any], captured: Collection[tuple[str, str]]) -> tuple[str, str] | None:
+    """Return the captured table of the session's user that an EXCHANGE PARTITION means if its first name is a synonym."""
+    statement = _Statement.of(row["sql_redo"])
+    match, user, owner = _EXCHANGED.match(statement.text), row["username"], _owner_of(row)
+    if match is None or match[2] is not None or match[4] is not None or user == owner:
+        return None
+    found = (user, statement.name(match[3]))
+    return found if found in captured else None
 
 
 def is_nameless(row: Mapping[str, Any]) -> bool:

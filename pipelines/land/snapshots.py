@@ -74,8 +74,8 @@ class Snapshots:
     def publish_manifest(
         self, table: TableId, scn: int, files: Sequence[WrittenFile], circumstance: Mapping[str, Any] | None = None
     ) -> SnapshotManifest:
-        """Publish the files that make up the snapshot. A second writer gets the manifest of the first. Raises LandingConflict
-        when that has another number of rows."""
+        """Publish the files that make up the snapshot. A second writer gets the manifest of the first, or replaces it where its
+        files are damaged. Raises LandingConflict when the first has another number of rows."""
         manifest = SnapshotManifest(
             table=str(table),
             scn=scn,
@@ -84,7 +84,9 @@ class Snapshots:
             circumstance=circumstance or {},
             digests={file.name: file.digest for file in files},
         )
-        self._files.create_record(layout.snapshot_manifest(table, scn), manifest)
+        file = layout.snapshot_manifest(table, scn)
+        if not self._files.create_record(file, manifest) and self.whole(table, scn) is None:
+            self._files.replace_record(file, manifest)
         log.info("landed the snapshot of %s AS OF SCN %s: %s rows", table, scn, manifest.row_count)
         published = self.manifest(table, scn)
         if published is None or published.row_count != manifest.row_count:
@@ -97,6 +99,18 @@ class Snapshots:
         file = layout.snapshot_manifest(table, scn)
         found = self._files.read_record(SnapshotManifest, file, snapshot_again(table))
         return None if found is None else self._of(table, (found.table, found.scn) == (str(table), scn), found, file)
+
+    def whole(self, table: TableId, scn: int) -> SnapshotManifest | None:
+        """Return the manifest of a published snapshot; None where it, or one of its files, is damaged."""
+        try:
+            manifest = self.manifest(table, scn)
+            if manifest is not None:
+                for name in manifest.files:
+                    self._files.check(f"{layout.snapshot_folder(table, scn)}/{name}", manifest.digests.get(name))
+        except LandingDamaged as error:
+            log.warning("%s AS OF SCN %s is read again: %s", table, scn, error)
+            return None
+        return manifest
 
     def _of(self, table: TableId, is_own: bool, found: T, file: str) -> T:
         """Raise LandingDamaged for the file of another snapshot."""

@@ -19,10 +19,10 @@ import pyarrow.compute as pc
 
 from pipelines.combinations import Numbers, combinations
 from pipelines.errors import InvariantBroken
-from pipelines.land.ddl_text import cascading_sources, tables_in_text
+from pipelines.land.ddl_text import cascading_sources, table_of_user, tables_in_text
 from pipelines.land.quote_marks import Flags, quote_marks
 from pipelines.records.slice_record import LogTally
-from pipelines.records.window_manifest import DdlRow, LogIdentity
+from pipelines.records.window_manifest import PERHAPS, DdlRow, LogIdentity
 from pipelines.redo import CHANGES, LogFile, Operation, Slice
 from pipelines.table import NOT_RENAMED, Renamed, TableId
 
@@ -154,6 +154,10 @@ class Tally:
                 is_counted[place] = True
             # What a statement removes from tables that it does not name is recorded whatever table it is of.
             own = own or ([ddl] if sources else [])
+            of_user = table_of_user(row, self._in_texts)
+            if of_user is not None and of_user not in named:
+                owner, name = of_user
+                self.ddl.append(replace(ddl, owner=owner, table=name, object_id=0, info=PERHAPS))
             self.ddl += [replace(one, cascades_from=sources[0]) for one in own[:1]] if sources else own[:1]
             self.ddl += own[1:]
             self.ddl += [replace(ddl, owner="", table="", object_id=0, cascades_from=source) for source in sources[1:]]

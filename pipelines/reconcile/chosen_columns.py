@@ -8,9 +8,10 @@ from pipelines.config import Pipeline
 from pipelines.decode.datatypes import why_refused
 from pipelines.dictionary_table import DictionaryTable
 from pipelines.errors import SchemaConflict
+from pipelines.redo import Encoding
 from pipelines.schema.ddl_statement import Refused
 from pipelines.table import LARGE_OBJECTS, UNSHOWN, OracleType, TableId, TableVersion, TypeRule, upper_name
-from pipelines.valid_text import LARGE_TEXTS, REPLACE, TEXT_RULES, TEXTS
+from pipelines.valid_text import IN_DATABASE_SET, LARGE_TEXTS, REPLACE, TEXT_RULES, TEXTS, UNICODE
 
 
 def chosen_columns(pipeline: Pipeline, dictionary: Mapping[TableId, DictionaryTable]) -> dict[TableId, DictionaryTable]:
@@ -50,6 +51,13 @@ def text_rule(pipeline: Pipeline, table: TableId, type_: OracleType) -> TypeRule
     rule = pipeline.text_of(table)
     suits = type_.name in TEXTS or (rule == REPLACE and type_.name in LARGE_TEXTS)
     return rule if rule in TEXT_RULES and suits else None
+
+
+def converted(table: DictionaryTable, encoding: Encoding) -> tuple[str, ...]:
+    """Return the columns that the server converts for each client from a character set that is not Unicode."""
+    if encoding.text in UNICODE:
+        return ()
+    return tuple(column.name for column in table.captured if column.type.name in IN_DATABASE_SET)
 
 
 def choice_conflict(pipeline: Pipeline, version: TableVersion) -> SchemaConflict | None:

@@ -24,6 +24,9 @@ class LogIdentity:
     next_scn: int
 
 
+PERHAPS = "PERHAPS"  # the `info` of a DDL that counts for a table of the session's user too; not every run knows that user
+
+
 @dataclass(frozen=True, slots=True)
 class DdlRow:
     """A DDL in the redo that names a captured table or its object id; `sql` is the user's text. `cascades_from` is the table
@@ -166,5 +169,5 @@ class WindowManifest:
         """Return the fields that every run over the same redo must agree on. Each attempt names its files differently, a newer
         Redolake may write another format, and LogMiner knows the user only where it has read the START."""
         other = ("files", "circumstance", "format", "reread", "reread_later", "whole", "digests")
-        anonymous = replace(self, ddl=tuple(replace(row, username="") for row in self.ddl))
+        anonymous = replace(self, ddl=tuple(replace(row, username="") for row in self.ddl if row.info != PERHAPS))
         return {name: value for name, value in to_body(anonymous).items() if name not in other}

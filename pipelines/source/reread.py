@@ -31,6 +31,7 @@ class Wanted:
     rowids: tuple[str, ...]
     keys: tuple[tuple[object, ...], ...] = ()
     rules: Mapping[str, TypeRule] = field(default_factory=dict)  # of texts that are not valid UTF-8
+    converted: tuple[str, ...] = ()  # columns of a set that has no U+FFFD
 
 
 def read_again(source: Source, wanted: Wanted, scn: Scn, container: str | None) -> Iterator[Any]:
@@ -54,7 +55,7 @@ def _read(source: Source, wanted: Wanted, scn: Scn, condition: str, binds: Mappi
     table = f"{quoted(wanted.table.in_oracle.owner)}.{quoted(wanted.table.in_oracle.name)}"
     sql = f"SELECT {', '.join(items)}\n  FROM {table} AS OF SCN :scn\n WHERE {condition}"
     answers = source.arrow(sql, {**binds, "scn": int(scn)}, LARGE_OBJECT_ROWS, name=f"changed rows of {wanted.table.table}")
-    yield from checked(answers, wanted.table.table, (*wanted.key, ROWID_NAME), wanted.rules)
+    yield from checked(answers, wanted.table.table, (*wanted.key, ROWID_NAME), wanted.rules, wanted.converted)
 
 
 def _chunks(rows: Sequence[Any]) -> Iterator[list[Any]]:

@@ -86,6 +86,14 @@ def _row_type(names: tuple[str, ...]) -> Any:
     return namedtuple("row", names)  # type: ignore[misc]
 
 
+def _replacing(cursor: oracledb.Cursor, column: oracledb.FetchInfo) -> oracledb.Var | None:
+    """Read bytes that are no characters as U+FFFD: a comment in the dictionary may have some. A name with one is no name."""
+    if column.type_code not in (oracledb.DB_TYPE_VARCHAR, oracledb.DB_TYPE_CHAR):
+        return None
+    size = column.internal_size or 0
+    return cursor.var(column.type_code, size, cursor.arraysize, encoding_errors="replace")
+
+
 def _driver_error(error: oracledb.Error) -> DriverError:
     details = error.args[0]
     return DriverError(getattr(details, "code", 0) or 0, getattr(details, "full_code", "") or "", str(details))
@@ -158,6 +166,7 @@ class OracleSession:
         """Return all rows of a statement built from the dictionary, as `query` does."""
         with self._translated(name, sql), self._connection.cursor() as cursor:
             cursor.arraysize = cursor.prefetchrows = 1000
+            cursor.outputtypehandler = _replacing
             cursor.execute(sql, dict(binds))
             return list(map(_row_type(tuple(column[0].lower() for column in cursor.description))._make, cursor))
 

@@ -7,7 +7,7 @@ fetched as text too. DATE and TIMESTAMP are where pipelines.yml says so, and whe
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Literal
 
 from pipelines.dictionary_table import DictionaryColumn, DictionaryTable
@@ -101,17 +101,18 @@ def read_snapshot(
     rowid: bool = False,
     dates_as_text: DatesAsText = frozenset(),
     rules: Mapping[str, TypeRule] = NO_RULES,
+    converted: Collection[str] = (),
 ) -> Iterator[Any]:
     """Yield objects with the Arrow PyCapsule stream. The first is yielded even for an empty table and contains the columns.
 
     Raise ValueDoesNotFit when the driver cannot convert a value; with all dates as text it can. Raise TextNotValid for a text
-    that is not valid UTF-8, unless `rules` has one for its column."""
+    that is not valid UTF-8, or in which the server replaced bytes of a column `converted`, unless `rules` has one for it."""
     show_all_rows(source, table, container)
     if table.large_objects or table.documents or table.rereads_rows:
         fetch_rows = min(fetch_rows, LARGE_OBJECT_ROWS)
     sql = snapshot_sql(table, ordered=ordered, rowid=rowid, dates_as_text=dates_as_text)
     answers = source.arrow(sql, {"scn": int(scn)}, fetch_rows, name=f"snapshot of {table.table}")
-    yield from checked(answers, table.table, (ROWID_NAME,) if rowid else table.key, rules)
+    yield from checked(answers, table.table, (ROWID_NAME,) if rowid else table.key, rules, converted)
 
 
 def counted_rows(source: Source, table: TableId, container: str | None) -> int | None:

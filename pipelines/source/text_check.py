@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,18 @@ import pyarrow as pa
 
 from pipelines.errors import TextNotValid
 from pipelines.table import TableId, TypeRule
-from pipelines.valid_text import BINARY, NOT_VALID, REPLACE, cure_of, is_text, is_valid, octets_in, replaced
+from pipelines.valid_text import (
+    BINARY,
+    BY_SERVER,
+    NOT_VALID,
+    REPLACE,
+    cure_of,
+    is_text,
+    is_valid,
+    octets_in,
+    replaced,
+    replaced_by_server,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +37,22 @@ class Frame:
         return self.rows.__arrow_c_stream__(requested_schema)
 
 
-def checked(answers: Iterable[Any], table: TableId, key: Sequence[str], rules: Mapping[str, TypeRule]) -> Iterator[Any]:
+def checked(
+    answers: Iterable[Any],
+    table: TableId,
+    key: Sequence[str],
+    rules: Mapping[str, TypeRule],
+    converted: Collection[str] = (),
+) -> Iterator[Any]:
     """Yield the frames; where a text is not valid, or a column is kept as bytes, with other columns in place of these. Raise
-    TextNotValid for a column without a rule."""
+    TextNotValid for a column without a rule. The server converts the columns `converted` from a set that has no U+FFFD."""
     for answer in answers:
         rows = pa.table(answer)
         found = {name: column for name, column in zip(rows.column_names, rows.columns, strict=True) if is_texts(column.type)}
-        made = {name: made_column(name, column, rules.get(name)) for name, column in found.items()}
+        for name in found.keys() & {*converted}:
+            if rules.get(name) != REPLACE and (odd := replaced_by_server(found[name].combine_chunks())):
+                raise not_valid(table, name, rows.slice(odd[0], 1), key, by_server=True)
+        made = {name: made_column(column, rules.get(name)) for name, column in found.items()}
         for name, column in made.items():
             if isinstance(column, int):
                 raise not_valid(table, name, rows.slice(column, 1), key)
@@ -46,7 +66,7 @@ def is_texts(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
-def made_column(name: str, column: pa.ChunkedArray, rule: TypeRule) -> pa.ChunkedArray | int | None:
+def made_column(column: pa.ChunkedArray, rule: TypeRule) -> pa.ChunkedArray | int | None:
     """Return the column under its rule; None if it stays as it is, and the number of the first refused row."""
     if rule == BINARY:
         return column.cast(pa.large_binary())
@@ -58,12 +78,11 @@ def made_column(name: str, column: pa.ChunkedArray, rule: TypeRule) -> pa.Chunke
     return next(row for row, one in enumerate(octets) if one is not None and not is_text(one))
 
 
-def not_valid(table: TableId, column: str, row: pa.Table, key: Sequence[str]) -> TextNotValid:
+def not_valid(table: TableId, column: str, row: pa.Table, key: Sequence[str], *, by_server: bool = False) -> TextNotValid:
     named = ", ".join(f"{name} {shown(row[name])}" for name in key if name in row.column_names)
     where = f" in the row with {named}" if named else ""
-    return TextNotValid(
-        f"{column} contains a text that {NOT_VALID}{where}", cure=cure_of(column, table), table=table, column=column
-    )
+    what = f"{column} contains a text that {BY_SERVER if by_server else NOT_VALID}{where}"
+    return TextNotValid(what, cure=cure_of(column, table, by_server=by_server), table=table, column=column)
 
 
 def shown(value: pa.ChunkedArray) -> str:

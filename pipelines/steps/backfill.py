@@ -19,6 +19,7 @@ from pipelines.errors import ConfigurationError, Finding, Terminal
 from pipelines.land import layout
 from pipelines.land.dictionary import Readings
 from pipelines.ledger import TableEntry
+from pipelines.reconcile.damage import with_whole_rows
 from pipelines.reconcile.ledger import chain_of_batches, reconcile_ledger
 from pipelines.reconcile.next_batch import build_batch
 from pipelines.reconcile.table_versions import history, known_versions, table_task
@@ -234,7 +235,7 @@ def backfill_batch(
 ) -> BatchSpec:
     """Return a batch that continues the last one before the range, with its carry-over, so that no open transaction is missed.
     The state of the live tables does not matter: a shadow counts as complete up to the range's start."""
-    before = last_batch_before(chain_of_batches(context), scns)
+    before = with_whole_rows(context, last_batch_before(chain_of_batches(context), scns))
     ahead = unbroken(overlapping(manifests, ScnRange(Scn(before.end if before else 0), scns.end)))
     if before is not None and before.end != ahead[0].start:
         before = None  # no transaction survives a RESETLOGS or a declared gap

@@ -11,8 +11,9 @@ from pipelines.decode.choice import why_plain
 from pipelines.decode.datatypes import why_refused
 from pipelines.decode.datatypes.character import CODECS
 from pipelines.dictionary_table import DictionaryTable
-from pipelines.errors import ConfigurationError, Finding, NoDictionaryInRedo, RedolakeError
+from pipelines.errors import ConfigurationError, Finding, LandingMissing, NoDictionaryInRedo, RedolakeError
 from pipelines.reconcile.chosen_columns import rules_of
+from pipelines.reconcile.lake_place import check_landing
 from pipelines.reconcile.table_versions import dropped_tables
 from pipelines.redo import RedoFacts
 from pipelines.scn import ChainPosition
@@ -117,6 +118,11 @@ def findings_of_folders(pipeline: Pipeline, of_places: Sequence[Finding]) -> lis
         return []
     with open_context(pipeline) as context:
         context = replace(context, pipeline=pipeline)  # with the tables that its patterns match now
+        try:
+            if context.ledger.position() is None:
+                check_landing(context)
+        except LandingMissing as error:
+            return [Finding(f"{pipeline.name}.landing", error.what, error.cure)]
         filled = with_contents(context)
         crowded = folder_findings(pipeline, filled)
         empty = [table.id for table in pipeline.tables if table.id not in filled | set(crowded)]

@@ -11,7 +11,7 @@ from pipelines.apply.delta.owner import Owner, Use, cure_of, why_taken
 from pipelines.config import Pipeline
 from pipelines.config.tables import default_path
 from pipelines.context import PipelineContext, with_recorded_tables
-from pipelines.errors import ConfigurationError, Finding
+from pipelines.errors import ConfigurationError, Finding, LakeDamaged
 from pipelines.filesystem import storage_errors
 from pipelines.land.landing import Landing
 from pipelines.paths import crowded_out
@@ -57,15 +57,25 @@ def taken_folders(context: PipelineContext, tables: Sequence[TableId], *, replac
     found = dict[TableId, Finding]()
     use: Use = "rebuild" if replaces else "load"
     for table, log in logs.items():
-        what = None if log is None else why_taken(log, Owner(context.name, str(table), origin=began), use)
+        try:
+            if isinstance(log, LakeDamaged):
+                raise log
+            what = None if log is None else why_taken(log, Owner(context.name, str(table), origin=began), use)
+        except LakeDamaged as error:
+            if not (replaces and table in with_contents(context)):  # else it is this pipeline's, and is loaded again
+                found[table] = Finding(str(table), error.what, error.cure)
+            continue
         if what is not None:
             found[table] = Finding(str(table), f"{what}: {context.pipeline.target(table)}", cure_of(what, table))
     return found
 
 
-def log_of(pipeline: Pipeline, table: TableId) -> DeltaLog | None:
+def log_of(pipeline: Pipeline, table: TableId) -> DeltaLog | LakeDamaged | None:
+    """Return the table's log, or why it cannot be read."""
     try:
         return read_log(pipeline.target(table))
+    except LakeDamaged as error:
+        return error
     except storage_errors() as error:
         what = f"the lake cannot be read: {getattr(error, 'strerror', None) or error}"
         cure = "give this process the right to read it, and run again"

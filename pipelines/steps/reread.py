@@ -26,7 +26,7 @@ from pipelines.decode.changes import decode_changes
 from pipelines.dictionary_table import DictionaryTable
 from pipelines.errors import LandingDamaged, RedolakeError, Transient
 from pipelines.land.windows import NOTHING_REREAD, Reread
-from pipelines.reconcile.chosen_columns import chosen_columns, rules_of
+from pipelines.reconcile.chosen_columns import chosen_columns, converted, rules_of
 from pipelines.reconcile.next_batch import encoding
 from pipelines.reconcile.table_versions import known_versions, rules
 from pipelines.records.slice_record import SliceRecord
@@ -216,7 +216,8 @@ def reread_table(
     key = key_names(context, table)
     rowids, unnamed = by_rowid(rows)
     keys = tuple(dict.fromkeys(decoded_keys(context, table, key, unnamed)))
-    wanted = Wanted(table, key, table.large_objects, rowids, keys, rules_of(context.pipeline, table))
+    rules_, sets = rules_of(context.pipeline, table), converted(table, encoding(context))
+    wanted = Wanted(table, key, table.large_objects, rowids, keys, rules_, sets)
     name = str(table.table)
     if not rowids and not keys:
         return RereadRows(name, int(scn), None, error="the redo contains neither a ROWID nor a key of the changed rows")
@@ -265,7 +266,8 @@ def reread_rows(
     container = context.pipeline.source.container
     try:
         require_unfiltered(oracle, table.in_oracle, container)
-        after = Wanted(table, key, values, rowids, keys, rules_of(context.pipeline, table))
+        texts = rules_of(context.pipeline, table), converted(table, encoding(context))
+        after = Wanted(table, key, values, rowids, keys, *texts)
         file, count = windows.write_reread(made.window.name, token, number, read_again(oracle, after, Scn(end), container))
         earlier, why = keys_at(oracle, replace(after, columns=(), keys=()), (start, *inside), container)
         frames = [frame for found in earlier.values() for frame in found]

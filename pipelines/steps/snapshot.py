@@ -128,6 +128,8 @@ def begin_snapshot(
     ConfigurationError if a named table has errors."""
     with open_context(pipeline) as context:
         reconcile_ledger(context)
+        if context.ledger.position() is None:
+            check_landing(context)  # before whose the tables in the lake are: it says why
         if only_held:
             still = {str(entry.table) for entry in context.ledger.tables("held")}
             tables = [table for table in tables or () if table in still]
@@ -209,7 +211,6 @@ def start_pipeline(context: PipelineContext, oracle: Source, handover: Handover,
     """Set where mining begins, at the first snapshot only. From there every configured table is captured."""
     if context.ledger.position() is not None:
         return
-    check_landing(context)
     position = first_position(context.pipeline, read_redo_facts(oracle), handover)
     dictionary_for(context.pipeline, oracle, position.chain_position)  # raises while the first window would have none
     encoding = read_encoding(oracle, context.pipeline.source.container)
@@ -262,7 +263,7 @@ def read_table_as_of(
     pipeline: Pipeline, source: ConnectParams | None, scn: int, wanted: TableId, report: Report, by_itself: bool = False
 ) -> TableSnapshot:
     with open_context(pipeline) as context:
-        there = context.landing.snapshots.manifest(wanted, scn)
+        there = context.landing.snapshots.whole(wanted, scn)
         if there is None:
             found, started = dictionary_of(context, wanted, scn), time.monotonic()
             expected = expected_rows(context, wanted)  # before this snapshot is recorded in place of the last one

@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 from pipelines.context import PipelineContext, open_pipeline_source
 from pipelines.dictionary_table import DictionaryTable
 from pipelines.errors import ValueDoesNotFit
-from pipelines.reconcile.chosen_columns import rules_of
+from pipelines.reconcile.chosen_columns import converted, rules_of
+from pipelines.reconcile.next_batch import encoding
 from pipelines.scn import Scn
 from pipelines.source import ConnectParams, Source, read_snapshot, require_unfiltered
 from pipelines.steps.same_container import read_same_container
@@ -43,6 +44,7 @@ def read_rows(
         container=pipeline.source.container,
         rowid=rowid,
         rules=rules_of(pipeline, table),
+        converted=converted(table, encoding(context)),
     )
     try:
         written = write(read(oracle, dates_as_text=texts))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import uuid
 from collections.abc import Sequence
 from dataclasses import replace
@@ -55,6 +56,7 @@ def place_findings(pipeline: Pipeline) -> list[Finding]:
     findings: list[Finding] = []
     for what, place in places(pipeline).items():
         findings += writable(what, place, pipeline.name)
+    findings += open_landing(pipeline)
     try:
         ledger = open_ledger(ledger_url(pipeline), pipeline.name)
         try:
@@ -81,6 +83,19 @@ def crowded_findings(pipeline: Pipeline) -> list[Finding]:
             return list(folder_findings(context.pipeline, with_contents(context)).values())
     except RedolakeError:
         return []  # the places are checked too
+
+
+def open_landing(pipeline: Pipeline) -> list[Finding]:
+    """Return a finding for a local landing whose rows every user of the host may read, since every user may write there."""
+    folder = Path(pipeline.landing_folder.removeprefix("file://"))
+    if (
+        protocol_of(pipeline.landing) not in ("file", "local")
+        or not folder.exists()
+        or not folder.stat().st_mode & stat.S_IWOTH
+    ):
+        return []
+    cure = "give it to a group that all writers belong to: chgrp GROUP, chmod 2770; for one user alone: chmod 700"
+    return [Finding(f"{pipeline.name}.landing", f"{folder}: every user of this host may read and write it", cure, "warning")]
 
 
 def places(pipeline: Pipeline) -> dict[str, str]:

@@ -100,10 +100,14 @@ def of_update(layout: RowLayout, old: Row, new: Row, changed: Set[int], form: Lo
     begun = {number: None if content is None else b"" for number, content in inside.items()}
     if (form.sets_columns_apart and (own or set(begun.values()) == {None})) or not (own or len(inside) == len(contents)):
         begun = {}
+    present = {layout.segment_ids[i] for i in changed & layout.lobs if i < len(old) and old[i] is not None}
+    if form.empties_nulls:  # a NULL becomes an empty object, which the pieces only fill
+        begun |= {number: b"" for number in contents.keys() - inside.keys() - present}
     if own or begun:
         yield LobRow(Op.UPDATE, before, {**own, **begun}, named=False)
     for number in contents.keys() - inside.keys():
-        yield from _pieces(layout, number, contents[number] or b"", logged, form, replaces=True, named=False)
+        replaces = number not in begun
+        yield from _pieces(layout, number, contents[number] or b"", logged, form, replaces=replaces, named=False)
     yield _last({number: content for number, content in inside.items() if content != b"" or number not in begun}, logged)
 
 

@@ -12,8 +12,9 @@ from sqlglot import exp
 from standin.engine.access import conjuncts, is_rownum_limit
 from standin.engine.aggregates import AGGREGATES, Aggregate, aggregate_of
 from standin.engine.analytic import AnalyticQuery
+from standin.engine.datatypes import NUMBER
 from standin.engine.expressions import Compiler
-from standin.engine.frame import Compiled, Fn, Frame, NotCompilable, Scope
+from standin.engine.frame import EMPTY_SCOPE, Compiled, Fn, Frame, NotCompilable, Scope
 from standin.engine.parse import identifier, parse_as_written
 from standin.engine.privileges import require_on
 from standin.engine.relations import Relation, relation_of
@@ -66,7 +67,7 @@ def _inner(frame: Frame) -> Frame:
     return Frame(frame.session, frame.binds, frame.now)
 
 
-_NEEDS_DUCKDB = ("joins", "group", "having", "windows", "with_", "connect", "laterals", "pivots", "match", "qualify", "sample")
+_NEEDS_DUCKDB = ("joins", "group", "having", "windows", "with_", "laterals", "pivots", "match", "qualify", "sample")
 
 
 def compile_select(session: EngineSession, tree: exp.Select, text: str) -> SelectPlan:
@@ -78,6 +79,9 @@ def compile_select(session: EngineSession, tree: exp.Select, text: str) -> Selec
     if not isinstance(source.this, exp.Table):
         raise NotCompilable("subquery")
     relation = relation_of(session, source.this)
+    levels = None
+    if (connect := tree.args.get("connect")) is not None:
+        levels, relation = _levels(connect, relation), replace(relation, scope=_with_level(relation.scope))
     compiler = Compiler(relation.scope, subquery_compiler(session))
     names, values, aggregates = _projections(tree, relation, compiler)
     where, limits = _without_rownum(tree.args.get("where"), compiler)
@@ -97,8 +101,21 @@ def compile_select(session: EngineSession, tree: exp.Select, text: str) -> Selec
     return SelectPlan(
         text, relation, tuple(names), tuple(values), tuple(aggregates), condition_run, tuple(limits), _fetch(tree, compiler),
         order, distinct, target, _wait_of(locks), compiler.row_address or bool(target and target.row_address),
-        _referenced(tree, relation), len(list(tree.find_all(exp.Select))) > 1,
+        _referenced(tree, relation), len(list(tree.find_all(exp.Select))) > 1, levels,
     )  # fmt: skip
+
+
+def _levels(connect: exp.Connect, relation: Relation) -> tuple[Fn, int]:
+    """Return the number of rows that CONNECT BY LEVEL <= n makes of DUAL's one, as (n, 0), or (n, -1) for `<`."""
+    condition, is_dual = connect.args["connect"], relation.store is None and relation.view is None
+    counts = isinstance(condition, exp.LTE | exp.LT) and identifier(condition.this) in ("LEVEL", "ROWNUM")
+    if not (is_dual and counts) or connect.args.get("start") is not None:
+        raise NotCompilable("CONNECT BY of a hierarchy")
+    return Compiler(EMPTY_SCOPE).compile(condition.expression).run, -1 if isinstance(condition, exp.LT) else 0
+
+
+def _with_level(scope: Scope) -> Scope:
+    return replace(scope, columns={**scope.columns, "LEVEL": (len(scope.columns), NUMBER)})
 
 
 def _column_names(tree: exp.Expression) -> set[str]:

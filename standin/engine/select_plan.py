@@ -21,6 +21,7 @@ from standin.engine.relations import Relation, snapshot_scn, unarchived
 from standin.engine.session import EngineSession
 from standin.engine.storage import TableStore
 from standin.engine.target import Target
+from standin.engine.values import to_number
 from standin.interface import ColumnInfo
 
 BATCH_ROWS = 10_000
@@ -44,6 +45,7 @@ class SelectPlan:
     row_address: bool
     referenced: frozenset[str]
     has_subquery: bool
+    levels: tuple[Fn, int] | None = None  # of CONNECT BY LEVEL: how many rows DUAL has
 
     def stands(self, session: EngineSession) -> bool:
         return not self.has_subquery and self.relation.stands(session)
@@ -73,8 +75,7 @@ class SelectPlan:
                 raise NotCompilable("stream in a subquery")
             return self._result(frame, self._from_view(rows, frame))
         if self.relation.store is None:
-            dual = self.where is None or self.where((), frame)
-            return self._result(frame, iter([(None, ("X",))] if dual else []))
+            return self._result(frame, self._from_dual(frame))
         store, target = self.relation.store, self.target
         assert target is not None
         if self.lock_wait is not False:
@@ -90,6 +91,15 @@ class SelectPlan:
         seen = unarchived(session, store, store.visible(scn, own, target.candidates(frame)))
         seen = list(as_seen(session, store, seen, frame))
         return self._result(frame, self._filtered(store, seen, frame))
+
+    def _from_dual(self, frame: Frame) -> Iterator[tuple[int | None, tuple[Any, ...]]]:
+        if self.levels is None:
+            rows: Iterator[tuple[Any, ...]] = iter([("X",)])
+        else:
+            count, step = self.levels
+            rows = (("X", level) for level in range(1, max(1, int(to_number(count((), frame) or 0)) + step) + 1))
+        where = self.where
+        return ((None, row) for row in rows if where is None or where(row, frame))
 
     def _from_view(self, rows: Sequence[tuple[Any, ...]], frame: Frame) -> Iterator[tuple[int | None, tuple[Any, ...]]]:
         where = self.where

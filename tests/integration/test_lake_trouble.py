@@ -123,8 +123,11 @@ def test_a_lake_that_was_emptied_on_purpose_is_filled_again_after_the_cure(shop:
 def test_a_landing_that_is_not_mounted_is_no_new_pipeline(shop: Shop, lake: Path, spark: Any, tmp_path: Path) -> None:
     pipeline = begun(shop, spark)
     landing = Path(pipeline.landing)
-    with not_mounted(landing), pytest.raises(LandingMissing, match="the lake was written from it"):
-        steps.run_pipeline(pipeline, source=shop.params, spark=spark)
+    with not_mounted(landing):
+        with pytest.raises(LandingMissing, match="the lake was written from it"):
+            steps.run_pipeline(pipeline, source=shop.params, spark=spark)
+        errors = [finding.what for finding in steps.run_doctor(pipeline, shop.params) if finding.severity == "error"]
+        assert [what.partition(":")[0] for what in errors] == ["the landing is empty, and the lake was written from it"]
 
     steps.run_pipeline(pipeline, source=shop.params, spark=spark)
     assert steps.verify_tables(pipeline, source=shop.params, spark=spark).equal

@@ -69,6 +69,18 @@ def test_an_exchange_with_a_partition_of_another_schema_holds_before_it(
         assert rows(lake, pipeline, "ordx") == {1: "own", 2: "before"}
 
 
+def test_an_exchange_through_a_synonym_holds_the_table_of_the_user(tmp_path: Path, lake: PlainLake) -> None:
+    with two_schemas(tmp_path) as shop:
+        pipeline = with_rows(shop, "shop.ordx", "sales.ordx")
+        shop.run_sql("CREATE SYNONYM part FOR stg.part")
+        shop.run_sql("ALTER TABLE part EXCHANGE PARTITION p1 WITH TABLE ordx WITHOUT VALIDATION")
+        insert(shop, "ordx", 3, "after")
+        caught_up(shop, pipeline, "no Spark")
+
+        assert set(held(pipeline)) == {"SHOP.ORDX"}
+        assert rows(lake, pipeline, "ordx") == {1: "own"}
+
+
 def test_a_dropped_user_drops_each_of_the_tables(tmp_path: Path, lake: PlainLake) -> None:
     with two_schemas(tmp_path) as shop:
         pipeline = with_rows(shop, "sales.a", "sales.b", "sales.c", "shop.other")

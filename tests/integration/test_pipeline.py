@@ -200,6 +200,41 @@ def test_text_that_is_not_valid_utf_8_holds_its_table_alone_and_is_read_by_rule(
     assert verified.equal, verified
 
 
+def test_numbers_of_a_scale_above_their_precision_are_followed_compared_and_read_again(shop: Shop, spark: Any) -> None:
+    shop.run_sql(
+        "CREATE TABLE rates (id NUMBER(9) PRIMARY KEY, low NUMBER(3,8), high NUMBER(38,-10))",
+        "ALTER TABLE rates ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
+        "INSERT INTO rates VALUES (1, .00000999, 9e47)",
+    )
+    refused = steps.run_doctor(shop.pipeline(tables=["SHOP.RATES"]), shop.params)
+    pipeline = shop.pipeline(tables=[{"table": "SHOP.RATES", "columns": {"HIGH": "string"}}], large_objects="reread")
+    steps.take_snapshot(pipeline, source=shop.params, spark=spark)
+    shop.run_sql(
+        "INSERT INTO rates VALUES (2, -.00000001, -1e10)",
+        "ALTER TABLE rates ADD (a NUMBER(2,4), b NUMBER(5,127))",
+        "INSERT INTO rates VALUES (3, 0, 0, .0099, NULL)",
+        "ALTER TABLE rates MODIFY (a NUMBER(3,5))",
+        "INSERT INTO rates VALUES (4, NULL, NULL, .00999, NULL)",
+    )
+    caught_up(shop, pipeline, spark)
+    held = {t.table: t for t in steps.read_status(pipeline).tables}["SHOP.RATES"]
+    lenient = {"table": "SHOP.RATES", "columns": {"HIGH": "string", "B": "string"}}
+    by_rule = shop.pipeline(tables=[lenient])
+    steps.resume_tables(by_rule, ["SHOP.RATES"])
+    caught_up(shop, by_rule, spark)
+
+    (of_doctor,) = (f for f in refused if f.subject == "SHOP.RATES.HIGH" and f.severity == "error")
+    assert "`columns: {HIGH: string}`" in of_doctor.cure
+    assert (held.state, "B" in str(held.error)) == ("held", True)
+    for _ in range(2):
+        assert steps.verify_tables(by_rule, source=shop.params, spark=spark).equal
+        steps.take_snapshot(by_rule, ["SHOP.RATES"], replace=True, source=shop.params, spark=spark)
+    rows = {int(row["ID"]): row for row in delta_rows(by_rule.target(TableId("SHOP", "RATES")))}
+    assert [str(rows[n]["LOW"]) for n in (1, 2)] == ["0.00000999", "-1E-8"]
+    assert [rows[n]["HIGH"] for n in (1, 2)] == ["9" + "0" * 47, "-1" + "0" * 10]
+    assert [str(rows[n]["A"]) for n in (3, 4)] == ["0.00990", "0.00999"]
+
+
 def test_a_date_before_christ_holds_its_table_alone_and_is_text_by_rule(shop: Shop, spark: Any) -> None:
     shop.run_sql(
         "CREATE TABLE people (id NUMBER(9) PRIMARY KEY, born DATE, seen TIMESTAMP(3))",

@@ -174,6 +174,14 @@ def test_bytes_that_are_no_characters_are_read_by_rule_in_a_query(shop: Shop, od
     assert fetched["B"].to_pylist() == [bytes.fromhex(one) for one in ODD.values()] * 2
 
 
+def test_the_dictionary_is_read_whatever_bytes_a_comment_has(shop: Shop, odd_texts: object) -> None:
+    with open_source(shop.params) as source:
+        source.use_container("FREEPDB1")
+        found = source.query_text("SELECT t FROM shop.words ORDER BY id", {}, "comments")
+    assert [row.t for row in found][1] == MEANT["Latin-1"]
+    assert all(row.t for row in found)
+
+
 def test_half_a_surrogate_pair_that_the_driver_cannot_decode_is_a_typed_error(shop: Shop) -> None:
     shop.run_sql(
         "CREATE TABLE halves (id NUMBER(9) PRIMARY KEY, n NVARCHAR2(20))", r"INSERT INTO halves VALUES (1, UNISTR('x\D83Dy'))"

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pyarrow as pa
 import pytest
 
+from pipelines.decode.changes import decode_changes
+from pipelines.decode.compiled.changes import decode_compiled
 from pipelines.errors import TextNotValid
+from pipelines.redo import Encoding
+from pipelines.scn import Scn
 from pipelines.source.text_check import checked
-from pipelines.table import TableId
+from pipelines.table import Column, OracleType, TableId, TableVersion
 from pipelines.valid_text import (
+    BY_SERVER,
     has_marks,
     is_valid,
     marked,
@@ -93,6 +100,46 @@ def test_a_query_is_read_by_rule() -> None:
     assert replacing["T"].to_pylist() == ["good", None, "caf\ufffd", "a😀b"]
     assert keeping["T"].to_pylist() == [b"good", None, LATIN, CESU]
     assert next(checked([frame()], TABLE, ("ID",), {"T": "binary"})).num_rows() == 4
+
+
+def test_what_the_server_replaced_is_refused_where_its_character_set_has_no_such_character() -> None:
+    lossy = frame(LARGE, b"good", "caf\ufffd".encode())
+
+    assert next(checked([lossy], TABLE, ("ID",), {})) is lossy
+    assert next(checked([lossy], TABLE, ("ID",), {"T": "replace"}, ("T",))) is lossy
+    with pytest.raises(TextNotValid, match=r"the server replaced them .* in the row with ID 2") as refused:
+        list(checked([lossy], TABLE, ("ID",), {}, ("T",)))
+    assert "binary" not in refused.value.cure
+
+
+COLUMNS = (
+    Column(1, "ID", OracleType("NUMBER", precision=9, scale=0), 1),
+    Column(2, "T", OracleType("VARCHAR2", length=9), 2),
+    Column(3, "N", OracleType("NVARCHAR2", length=9), 3),
+)
+VERSION = TableVersion(TABLE, Scn(0), 7, 7, COLUMNS, (1,), 4)
+
+
+@pytest.mark.parametrize("decoder", [decode_changes, decode_compiled])
+def test_redo_with_what_the_server_replaced_is_refused_where_the_set_has_no_such_character(decoder: Any) -> None:
+    values = [("1", "'plain'", "'n'"), ("2", "'caf\ufffd'", "NULL"), ("3", "'plain'", r"UNISTR('\FFFD')")]
+    sql = [f"""insert into "SHOP"."WORDS"("ID","T","N") values ('{n}',{t},{u});""" for n, t, u in values]
+    batch = pa.record_batch(
+        {
+            "sql_redo": pa.array(sql),
+            "status": pa.array([0] * 3, pa.int32()),
+            "info": pa.nulls(3, pa.string()),
+            "operation_code": pa.array([1] * 3, pa.int32()),
+            "rollback": pa.array([False] * 3),
+        }
+    )
+
+    def errors(charset: str, rule: str | None = None) -> list[str | None]:
+        found: list[str | None] = decoder(batch, VERSION, {2: rule}, encoding=Encoding(charset)).column("error").to_pylist()
+        return found
+
+    assert [error is not None and BY_SERVER in error for error in errors("US7ASCII")] == [False, True, False]
+    assert errors("AL32UTF8") == errors("WE8MSWIN1252", "replace") == [None] * 3
 
 
 def test_frames_of_valid_text_are_passed_on_untouched() -> None:

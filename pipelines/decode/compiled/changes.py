@@ -27,11 +27,12 @@ from pipelines.decode.compiled.columns import typed_columns
 from pipelines.decode.compiled.jit import Octets
 from pipelines.decode.compiled.locate import Located, locate
 from pipelines.decode.forms import Verb
+from pipelines.decode.images import may_be_replaced
 from pipelines.decode.resolve import ints
 from pipelines.decode.young_columns import sets_all, young_columns
 from pipelines.redo import Encoding
 from pipelines.table import TableVersion
-from pipelines.valid_text import marked_rows
+from pipelines.valid_text import marked_rows, replaced_by_server
 
 
 def decode_compiled(
@@ -54,6 +55,8 @@ def decode_compiled(
         is_set = located.literals.presence & statements.IN_SET != 0
         refused |= sets_all(version, list(is_set.T))
     refused[marked_rows(batch.column("sql_redo"))] = 1
+    if any(map(may_be_replaced, readings)):
+        refused[replaced_by_server(batch.column("sql_redo"))] = 1
     columns_before = [reading for reading in readings if is_in(before, reading.column.id)]
     values = typed_columns(located, [*readings, *columns_before], refused)
     code = np.where(ints(batch, "rollback") == 1, 0, ints(batch, "operation_code"))

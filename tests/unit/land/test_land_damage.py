@@ -198,3 +198,17 @@ def test_a_window_that_was_given_up_can_land_again(landing: Landing, tmp_path: P
     landing.windows.publish(LATER, [ORDERS], write(landing, LATER, OF_LATER, token="t2"), 300)
 
     assert [found.name for found in again(tmp_path).windows.after()] == [window().name, LATER.name]
+
+
+def test_a_snapshot_whose_file_is_damaged_is_read_again_at_its_scn(tmp_path: Path) -> None:
+    landing = again(tmp_path)
+    first = landing.snapshots.publish_manifest(TABLE, 500, [landing.snapshots.write_rows(TABLE, 500, [rows(1)], "t1")])
+    (file,) = landing.snapshots.files_of(TABLE, 500, first)
+    assert landing.snapshots.whole(TABLE, 500) == first
+    Path(file).write_bytes(Path(file).read_bytes()[:-1])
+    assert landing.snapshots.whole(TABLE, 500) is None
+
+    second = landing.snapshots.publish_manifest(TABLE, 500, [landing.snapshots.write_rows(TABLE, 500, [rows(1)], "t2")])
+
+    assert landing.snapshots.whole(TABLE, 500) == second
+    assert second.files != first.files

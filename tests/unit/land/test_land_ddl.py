@@ -90,6 +90,17 @@ CASCADING = {
 }
 
 
+def test_a_table_of_the_user_counts_too_and_runs_that_do_not_know_the_user_agree(tmp_path):
+    sql, found = "alter table sales exchange partition p1 with table orders", []
+    for name, user in (("known", "SHOP"), ("unknown", "UNKNOWN"), ("owner", "STG")):
+        landing = Landing(str(tmp_path / name), "shop")
+        ddl = row(120, 5, **OTHERS | {"owner": "STG"}, sql_redo=sql, username=user)
+        found.append(landing.windows.publish(window(), [ORDERS], write(landing, window(), rows=([ddl], [])), None))
+
+    assert [[(d.owner, d.table, d.object_id) for d in one.ddl] for one in found] == [[("SHOP", "ORDERS", 0)], [], []]
+    assert found[0].identity() == found[1].identity()
+
+
 GROUPS = {
     "tables that refer to either side of an exchange": (
         OTHERS, "alter table other.sales exchange partition p with table copies cascade", ["OTHER.SALES", "*.COPIES"],

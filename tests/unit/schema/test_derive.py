@@ -16,6 +16,7 @@ from pipelines.schema.dictionary_conflict import conflict_with_dictionary
 from pipelines.schema.versions import baseline, valid_at, versions_before
 from pipelines.scn import Scn
 from pipelines.table import ColumnChoice, OracleType, TableId, TableVersion
+from pipelines.valid_text import NOT_VALID, marked
 from tests.unit.schema.ddl_golden import ORDERS, row
 
 NUMBER = OracleType("NUMBER")
@@ -92,6 +93,14 @@ def test_an_unsupported_statement_holds_the_table_and_keeps_the_versions_before(
     assert derived.hold is not None
     assert derived.hold.scn == 300
     assert isinstance(derived.hold.error, SchemaConflict)
+
+
+def test_a_text_with_bytes_that_are_no_characters_holds_the_table_before_its_ddl() -> None:
+    for octets in (b"ALTER TABLE orders ADD c VARCHAR2(9) DEFAULT 'caf\xe9'", b"COMMENT ON TABLE orders IS '\xed\xa0\xbd'"):
+        derived = derive([ORDERS], [row(marked(octets), 200)])
+
+        assert derived.hold is not None
+        assert (derived.hold.scn, NOT_VALID in derived.hold.error.what) == (200, True)
 
 
 def test_statements_that_change_nothing_make_no_version():

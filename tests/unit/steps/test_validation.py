@@ -145,3 +145,14 @@ def test_everything_that_is_wrong_is_named_at_once(tmp_path: Path, monkeypatch: 
         "Java",
     }
     assert all(finding.cure for finding in found)
+
+
+def test_a_landing_that_every_user_may_write_is_named(tmp_path: Path) -> None:
+    pipeline = made(tmp_path)
+    assert validate(pipeline) == []
+    Path(pipeline.landing_folder).chmod(0o777)
+
+    (found,) = validate(pipeline)
+
+    assert (found.severity, found.subject) == ("warning", "shop.landing")
+    assert "chmod 2770" in found.cure

@@ -33,6 +33,7 @@ STATEMENTS: dict[str, tuple[tuple[str, tuple[Any, ...]], str, str, str, str]] = 
     "update, other column": (("UPDATE papers SET name = 'b'", ()), "U", "U!", "U", "U!"),
     "update, inside": (("UPDATE papers SET body = :1", (INSIDE,)), "uU", "U!", "U", "U!"),
     "update, outside": (("UPDATE papers SET body = :1", (OUTSIDE,)), "lwt-", "U!", "LWT", ""),
+    "update, outside where NULL was": (("UPDATE papers SET more = :1", (OUTSIDE,)), "ulw-", "U!", "LWT", ""),
     "update, both": (("UPDATE papers SET body = :1, more = 'x'", (OUTSIDE,)), "lwtU", "U!", "LWTU", "U!"),
     "update, outside and other": (("UPDATE papers SET name = 'b', body = :1", (OUTSIDE,)), "ulwt-", "U!", "ULWT", "U!"),
     "update, all": (("UPDATE papers SET name = 'b', body = :1, more = 'x'", (OUTSIDE,)), "ulwtU", "U!", "ULWTU", "U!U!"),

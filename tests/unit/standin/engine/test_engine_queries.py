@@ -335,3 +335,12 @@ def test_a_date_is_cut_to_its_day_in_a_join_too(shop):
 
     assert run(shop, "SELECT COUNT(1) FROM u a, u b WHERE a.day >= TRUNC(SYSDATE) AND b.day >= TRUNC(SYSDATE, 'MM')") == [(1,)]
     assert run(shop, "SELECT COUNT(1) FROM u a, u b WHERE a.day < TRUNC(SYSDATE)") == [(0,)]
+
+
+def test_connect_by_level_makes_rows_of_dual(shop):
+    assert run(shop, "SELECT LEVEL AS id, LEVEL * 2 FROM dual CONNECT BY LEVEL <= :1", 3) == [(1, 2), (2, 4), (3, 6)]
+    assert run(shop, "SELECT LEVEL FROM dual CONNECT BY LEVEL < 3 ORDER BY LEVEL DESC") == [(2,), (1,)]
+    assert run(shop, "SELECT SUM(LEVEL) FROM dual WHERE MOD(LEVEL, 2) = 0 CONNECT BY ROWNUM <= 4") == [(6,)]
+    assert run(shop, "SELECT COUNT(*) FROM dual CONNECT BY LEVEL <= 0") == [(1,)]  # the first row needs no condition
+    run(shop, "CREATE TABLE u (id NUMBER(10))")
+    assert error_code(shop, "SELECT id FROM u CONNECT BY id = id") == 3001
