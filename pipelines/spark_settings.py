@@ -5,3 +5,32 @@ from __future__ import annotations
 # By these Spark reads names and texts in statements as they are written. With the first one on, a column named "${env:SECRET}",
 # or such a DEFAULT, would read the environment of Spark's driver; the second one changes what ends a text.
 AS_WRITTEN = {"spark.sql.variable.substitute": "false", "spark.sql.parser.escapedStringLiterals": "false"}
+# By these a value is read and written as it is, and no row is left out, whatever a server's defaults or a user's settings say.
+EXACT = {
+    "spark.sql.ansi.enabled": "true",  # else a value that does not fit becomes NULL
+    "spark.sql.storeAssignmentPolicy": "ANSI",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.timestampType": "TIMESTAMP_LTZ",  # what TIMESTAMP means in a statement
+    "spark.sql.legacy.timeParserPolicy": "CORRECTED",
+    "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",  # else dates before 1582 are moved
+    "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
+    "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
+    "spark.sql.parquet.int96RebaseModeInWrite": "CORRECTED",
+    "spark.sql.parquet.binaryAsString": "false",
+    "spark.sql.parquet.inferTimestampNTZ.enabled": "true",
+    "spark.sql.files.ignoreCorruptFiles": "false",  # else rows would be left out without a word
+    "spark.sql.files.ignoreMissingFiles": "false",
+    "spark.sql.sources.partitionOverwriteMode": "STATIC",  # else a snapshot would leave old partitions
+    "spark.databricks.delta.schema.autoMerge.enabled": "false",
+    "spark.sql.caseSensitive": "false",
+    "spark.sql.parser.quotedRegexColumnNames": "false",
+    "spark.sql.ansi.doubleQuotedIdentifiers": "false",
+}
+FIXED = {**AS_WRITTEN, **EXACT}
+# Properties that Delta gives to each new table.
+DEFAULT_PROPERTIES = "spark.databricks.delta.properties.defaults."
+
+
+def default_property(setting: str) -> str | None:
+    """Return the property of Delta that a setting gives to each new table; None for any other setting."""
+    return f"delta.{setting.removeprefix(DEFAULT_PROPERTIES)}" if setting.startswith(DEFAULT_PROPERTIES) else None

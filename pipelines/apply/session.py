@@ -17,7 +17,8 @@ from pyspark.sql import Row, SparkSession
 from pipelines.apply.java_names import remember_java_names
 from pipelines.errors import ConfigurationError, Finding
 from pipelines.runtime import class_archive, prepare_this_process, spark_jars
-from pipelines.spark_settings import AS_WRITTEN
+from pipelines.spark_settings import AS_WRITTEN, FIXED, default_property
+from pipelines.target_options import why_refused
 
 DELTA = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
@@ -32,8 +33,6 @@ SESSION = {
     "spark.sql.shuffle.partitions": "2",
     # Spark formats every query's plan for the UI, also without a UI; the simple format costs least.
     "spark.sql.ui.explainMode": "simple",
-    "spark.sql.session.timeZone": "UTC",
-    "spark.sql.ansi.enabled": "true",
     # What filters imply is worked out for each pair of columns: 340 of 400 s of planning for 1,000 columns, for nothing.
     "spark.sql.constraintPropagation.enabled": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "4000",
@@ -76,8 +75,8 @@ ONE_TASK = {
 
 def spark_conf(extra: Mapping[str, str] | None = None) -> dict[str, str]:
     """Return the settings to start Spark with (spark-submit, Connect server, local session); `extra` wins, but over
-    AS_WRITTEN."""
-    settings = {**DELTA, **S3, **s3_endpoint(os.environ), **SERVER, **SESSION, **(extra or {}), **AS_WRITTEN}
+    FIXED."""
+    settings = {**DELTA, **S3, **s3_endpoint(os.environ), **SERVER, **SESSION, **(extra or {}), **FIXED}
     for name in (JAVA_OPTIONS, EXECUTOR_JAVA_OPTIONS):
         given = settings.get(name, "")
         settings[name] = given if "DontCompileHugeMethods" in given else f"{given} {COMPILES_ALL}".strip()
@@ -117,7 +116,7 @@ def open_session(
         session = SparkSession.builder.remote(master_or_remote or "sc://localhost").create()
         for key, value in {**SESSION, VERIFY_PAGES: "true", **_runtime(conf or {})}.items():
             session.conf.set(key, value)
-        read_as_written(session)
+        fix(session)
         return session
     builder = SparkSession.builder.appName("redolake")
     if mode == "local":
@@ -134,7 +133,7 @@ def open_session(
     session = builder.getOrCreate()
     if not is_connect(session):  # Spark's own settings may ask for a Connect session here too
         remember_java_names(session)
-    read_as_written(session)
+    fix(session)
     return session
 
 
@@ -146,7 +145,20 @@ def submitted() -> dict[str, str]:
 def read_as_written(session: SparkSession) -> None:
     """Make the session read names and texts as they are written. Raise ConfigurationError if it would still replace ${..}, by
     which a name or a DEFAULT of the source could read this machine's environment."""
-    for name, value in AS_WRITTEN.items():
+    keep(session, AS_WRITTEN)
+
+
+def fix(session: SparkSession) -> None:
+    """Give the session the settings that are no one's choice, and take away what a server's defaults would set on each new
+    table against `properties`. Raise ConfigurationError where it does not take them."""
+    keep(session, FIXED)
+    for name in session.conf.getAll:
+        if (given := default_property(name)) is not None and why_refused(given) is not None:
+            session.conf.unset(name)
+
+
+def keep(session: SparkSession, settings: Mapping[str, str]) -> None:
+    for name, value in settings.items():
         try:
             session.conf.set(name, value)
             found = session.conf.get(name)

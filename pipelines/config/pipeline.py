@@ -19,9 +19,9 @@ from pipelines.config.values import Bytes, Properties, Settings, Text, Unsupport
 from pipelines.ddl_policies import DdlPolicies
 from pipelines.filesystem import CREATES_ONCE, protocol_of
 from pipelines.paths import crowded_out, unfit_place
-from pipelines.spark_settings import AS_WRITTEN
+from pipelines.spark_settings import AS_WRITTEN, EXACT, default_property
 from pipelines.table import NOT_RENAMED, ColumnChoice, LargeObjects, Renamed, TableId
-from pipelines.target_options import Deletes, MetadataName, Names, Readers, TargetOptions
+from pipelines.target_options import Deletes, MetadataName, Names, Readers, TargetOptions, why_refused
 
 
 class SourceSettings(Settings):
@@ -78,7 +78,9 @@ class SparkSettings(Settings):
     connection: str = Field("spark_default", description="Airflow connection id of the cluster or the Connect server")
     master: str = Field("local[2]", description="for `redolake run` and `verify` in one process")
     conf: dict[str, str] = Field(
-        default_factory=dict, repr=False, description=f"more Spark settings, passed on unchanged; not {' or '.join(AS_WRITTEN)}"
+        default_factory=dict,
+        repr=False,
+        description=f"more Spark settings, passed on unchanged; not {' or '.join(AS_WRITTEN)}, nor what would change values",
     )
     tables_at_once: int = Field(
         2,
@@ -96,6 +98,17 @@ class SparkSettings(Settings):
                     f"{name} stays {AS_WRITTEN[name]}: with it, names and DEFAULTs of the source could read the environment of "
                     "Spark's driver, or end their own text"
                 )
+        return value
+
+    @field_validator("conf")
+    @classmethod
+    def values_stay_as_they_are(cls, value: dict[str, str]) -> dict[str, str]:
+        for name in sorted(value):
+            if name in EXACT and value[name].strip().lower() != EXACT[name].lower():
+                raise ValueError(f"{name} stays {EXACT[name]}: otherwise Spark would change values, or leave out rows")
+            given = default_property(name)
+            if given is not None and (reason := why_refused(given)) is not None:
+                raise ValueError(f"{name}: new tables do not get {given}: {reason}")
         return value
 
 

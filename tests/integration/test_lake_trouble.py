@@ -11,7 +11,7 @@ import pytest
 
 from pipelines import steps
 from pipelines.config import Pipeline
-from pipelines.errors import LakeFull, LakeMissing, LakeRefused, LandingMissing, RedolakeError
+from pipelines.errors import LakeFull, LakeMissing, LakeRefused, LandingMissing, LandingUnwritable, RedolakeError
 from tests.fix_shop import Shop
 from tests.mounts import fill, needs_mount, not_mounted, read_only, small_disk
 from tests.source_comparison import compare_with_source
@@ -147,3 +147,22 @@ def test_a_landing_that_the_ledger_knows_and_that_is_not_mounted_is_one_error(sh
 
     steps.run_pipeline(pipeline, source=shop.params, spark=spark)
     assert compare_with_source(pipeline, shop.params).equal
+
+
+def test_a_landing_that_is_full_while_a_snapshot_is_read_holds_no_table(shop: Shop, spark: Any) -> None:
+    landing = shop.folder / "landing"
+    pipeline = shop.pipeline(tables=TABLES, ledger={"url": f"sqlite:///{shop.folder}/ledger.db"})
+    shop.work(10)
+
+    def fill_before_reading(line: str) -> None:
+        if line.startswith("reading"):
+            fill(landing)
+
+    with small_disk(landing, SMALL_KIB):
+        with pytest.raises(LandingUnwritable, match="No space left"):
+            steps.take_snapshot(pipeline, source=shop.params, spark=spark, report=fill_before_reading)
+        assert [t.table for t in steps.read_status(pipeline).tables if t.state == "held"] == []
+
+        (landing / "fills-the-disk").unlink()
+        steps.take_snapshot(pipeline, source=shop.params, spark=spark)
+        assert {t.state for t in steps.read_status(pipeline).tables} == {"live"}

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from pydantic import ValidationError
 from sqlalchemy.engine import make_url
 
 from pipelines.config import parse_configuration
+from pipelines.config.pipeline import SparkSettings
 from pipelines.errors import ConfigurationError
 from pipelines.table import KeyPolicy
 
@@ -287,3 +289,28 @@ def test_settings_of_the_lake_that_cannot_be_followed_are_refused(wrong, said):
         parse_configuration(
             f"pipelines: {{shop: {{source: {{connection: c}}, landing: /a, lake: /b, tables: [{{table: A.T, {wrong}}}]}}}}", {}
         )
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "why"),
+    [
+        ("spark.sql.timestampType", "TIMESTAMP_NTZ", "stays TIMESTAMP_LTZ"),
+        ("spark.sql.ansi.enabled", "false", "stays true"),
+        ("spark.sql.files.ignoreCorruptFiles", "true", "leave out rows"),
+        ("spark.databricks.delta.properties.defaults.appendOnly", "true", "no row could be changed"),
+        ("spark.databricks.delta.properties.defaults.setTransactionRetentionDuration", "interval 1 day", "would forget"),
+    ],
+)
+def test_settings_of_spark_that_would_change_values_or_tables_are_refused(name: str, value: str, why: str) -> None:
+    with pytest.raises(ValidationError, match=why):
+        SparkSettings(conf={name: value})
+
+
+def test_other_settings_of_spark_are_passed_on() -> None:
+    given = {
+        "spark.sql.timestampType": "timestamp_ltz",
+        "spark.databricks.delta.properties.defaults.autoOptimize.optimizeWrite": "true",
+        "spark.sql.shuffle.partitions": "8",
+    }
+
+    assert SparkSettings(conf=given).conf == given

@@ -5,25 +5,33 @@ tests/unit/test_cures.py lists where the cures of all other errors are tried.
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+from pipelines.apply.delta.log import read_log
+from pipelines.apply.session import fix, session_like
 from pipelines.job.batch import run_batch
 from pipelines.job.snapshot import run_snapshot
 from pipelines.records.batch_result import BatchResult, TableResult
 from pipelines.records.batch_spec import TableTask
 from pipelines.records.snapshot_load import SnapshotSpec
-from pipelines.table import TableId
+from pipelines.spark_settings import DEFAULT_PROPERTIES, EXACT
+from pipelines.table import Column, OracleType, TableId
 from pipelines.target_options import DEFAULT, TargetOptions
+from tests.delta_table import delta_rows
 from tests.integration.spark.landing import land
 from tests.integration.spark.redo_rows import committed, insert, of_table, update
-from tests.integration.spark.specs import batch_spec, contents, loaded, snapshot_spec, task, version
+from tests.integration.spark.specs import ID, batch_spec, contents, loaded, snapshot_spec, task, version
 
 pytestmark = pytest.mark.spark
 
@@ -70,6 +78,18 @@ def nothing(_spark: Any, _path: str) -> None:
     """Leave the table as it is: pipelines.yml is what is wrong."""
 
 
+def set_not_null(_spark: Any, path: str) -> None:
+    """Commit a schema in which V is NOT NULL. Spark's own ALTER TABLE refuses that, and other writers do not."""
+    commits = sorted(Path(path, "_delta_log").glob("*.json"))
+    actions = [json.loads(line) for commit in commits for line in commit.read_text().splitlines()]
+    metadata = [action["metaData"] for action in actions if "metaData" in action][-1]
+    schema = json.loads(metadata["schemaString"])
+    for column in schema["fields"]:
+        column["nullable"] = column["name"] != "V"
+    changed = [{"commitInfo": {"operation": "SET NOT NULL"}}, {"metaData": {**metadata, "schemaString": json.dumps(schema)}}]
+    Path(path, "_delta_log", f"{len(commits):020d}.json").write_text("".join(f"{json.dumps(one)}\n" for one in changed))
+
+
 PROPERTY = "ALTER TABLE {{t}} SET TBLPROPERTIES ('{}' = '{}')"
 STATES: dict[str, State] = {
     "APPEND": State(
@@ -88,7 +108,7 @@ STATES: dict[str, State] = {
         before_resume=run_its_statement,
     ),
     "NOTNULL": State(
-        sql("ALTER TABLE {t} ALTER COLUMN V SET NOT NULL"),
+        set_not_null,
         "TargetRefused",
         "NOT NULL on a column of the Delta table: NOT NULL constraint violated for column: V",
         before_resume=run_its_statement,
@@ -252,3 +272,41 @@ def test_a_new_snapshot_cures_each_of_them(spark: Any, tmp_path: Path) -> None:
     assert {t.table.name: t.error for t in again if t.error} == {}
     wanted = {name: APPENDED if STATES[name].version else CHANGED for name in names}
     assert {one.table.name: contents(one) for one in replaced} == wanted
+
+
+# --- What a server gives to each session and table -------------------------------------------------------------------
+
+OPPOSITE = {"true": "false", "false": "true", "ANSI": "LEGACY", "CORRECTED": "LEGACY", "STATIC": "DYNAMIC", "UTC": "Asia/Tokyo"}
+GIVEN = {
+    "appendOnly": "true",
+    "setTransactionRetentionDuration": "interval 1 hour",
+    "columnMapping.mode": "name",
+    "enableDeletionVectors": "true",
+    "autoOptimize.autoCompact": "false",
+}
+
+
+def test_the_defaults_of_a_server_hold_no_table_and_change_no_value(spark: Any, tmp_path: Path) -> None:
+    """With TIMESTAMP_NTZ as the timestampType, or with append-only tables, each table was held after each new snapshot."""
+    zoned = Column(2, "V", OracleType("TIMESTAMP WITH LOCAL TIME ZONE", scale=6), 2)
+    mine = task(tmp_path, versions=(version(columns=(ID, zoned)),))
+    file = tmp_path / "read.parquet"
+    at = datetime(1500, 1, 2, 3, 4, 5, 6, UTC)
+    rows = {"ID": pa.array([1], pa.decimal128(10, 0)), "V": pa.array([at], pa.timestamp("us", "UTC"))}
+    pq.write_table(pa.table(rows), file)
+    spec = snapshot_spec(tmp_path, mine, 5)
+    spec = replace(spec, tables=(replace(spec.tables[0], files=(str(file),), rows=1),))
+    window = land(tmp_path / "w", 10, 100, committed(0, 20, (1, insert(9, "x").replace("'x'", "NULL"), "R9")))
+    with session_like(spark) as server:
+        for name, value in EXACT.items():
+            server.conf.set(name, OPPOSITE.get(value, "TIMESTAMP_NTZ"))
+        for name, value in GIVEN.items():
+            server.conf.set(f"{DEFAULT_PROPERTIES}{name}", value)
+        fix(server)
+
+        assert [table.error for table in run_snapshot(server, spec).tables] == [None]
+        assert [table.error for table in run_batch(server, batch_spec(tmp_path, [window], [mine])).tables] == [None]
+    log = read_log(mine.target)
+    assert log is not None
+    assert {name for name in log.properties() if name.startswith("delta.")} == {"delta.autoOptimize.autoCompact"}
+    assert {int(row["ID"]): row["V"] for row in delta_rows(mine.target)} == {1: at, 9: None}

@@ -15,7 +15,7 @@ from pipelines.apply.session import (
     planned_for_few_rows,
     spark_conf,
 )
-from pipelines.spark_settings import AS_WRITTEN
+from pipelines.spark_settings import AS_WRITTEN, FIXED
 from pipelines.steps.spark_jobs import open_spark
 
 QUIET = "-Xlog:cds=error -Xlog:cds+dynamic=error"
@@ -51,7 +51,7 @@ def test_a_spark_of_the_process_itself_gets_the_jars_for_the_places_of_its_pipel
     builder = mock.Mock()
     for name in ("appName", "master", "config"):
         getattr(builder, name).return_value = builder
-    builder.getOrCreate.return_value.conf.get = AS_WRITTEN.get
+    builder.getOrCreate.return_value.conf = SimpleNamespace(get=FIXED.get, set=mock.Mock(), getAll={}, unset=mock.Mock())
     monkeypatch.setattr(session, "SparkSession", SimpleNamespace(builder=builder))
     monkeypatch.setattr(session, "spark_jars", lambda *places: [f"jar of {place}" for place in places])
     monkeypatch.setattr(session, "prepare_this_process", lambda: None)
@@ -100,3 +100,7 @@ def test_the_error_that_ended_a_session_is_not_lost_when_its_settings_cannot_be_
 
 def test_no_setting_lets_spark_replace_variables_in_our_statements() -> None:
     assert spark_conf(dict.fromkeys(AS_WRITTEN, "true")).items() >= AS_WRITTEN.items()
+
+
+def test_no_setting_changes_what_spark_reads_and_writes() -> None:
+    assert spark_conf(dict.fromkeys(FIXED, "LEGACY")).items() >= FIXED.items()
