@@ -24,7 +24,7 @@ from pipelines.arrow_check import check_arrow
 from pipelines.context import PipelineContext, open_pipeline_source
 from pipelines.decode.changes import decode_changes
 from pipelines.dictionary_table import DictionaryTable
-from pipelines.errors import LandingDamaged, RedolakeError, Transient
+from pipelines.errors import OF_ALL_TABLES, LandingDamaged, RedolakeError
 from pipelines.land.windows import NOTHING_REREAD, Reread
 from pipelines.reconcile.chosen_columns import chosen_columns, converted, rules_of
 from pipelines.reconcile.next_batch import encoding
@@ -234,7 +234,7 @@ def reread_table(
             out_of_reach = error.ora_code in OUT_OF_REACH
             if out_of_reach and not late:
                 continue
-            if isinstance(error, Transient) and not out_of_reach:
+            if isinstance(error, OF_ALL_TABLES) and not out_of_reach:
                 raise  # the window lands once the step is repeated
             log.warning("window %s: large objects of %s could not be read again: %s", made.window.name, name, error.what)
             return RereadRows(name, int(scn), None, late=late, error=error.what)
@@ -273,7 +273,7 @@ def reread_rows(
         frames = [frame for found in earlier.values() for frame in found]
         before = windows.write_reread(made.window.name, token, number, frames, before=True)[0] if frames else None
     except RedolakeError as error:
-        if isinstance(error, Transient) and error.ora_code not in OUT_OF_REACH:
+        if isinstance(error, OF_ALL_TABLES) and error.ora_code not in OUT_OF_REACH:
             raise  # the window lands once the step is repeated
         log.warning("window %s: rows of %s could not be read again: %s", made.window.name, name, error.what)
         return RereadRows(name, end, None, error=error.what)

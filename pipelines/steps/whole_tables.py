@@ -18,7 +18,7 @@ from pipelines import crash
 from pipelines.context import PipelineContext, open_pipeline_source
 from pipelines.ddl_policies import DdlPolicies
 from pipelines.dictionary_table import DictionaryTable
-from pipelines.errors import PdbChanged, RedolakeError, SchemaConflict, Transient
+from pipelines.errors import OF_ALL_TABLES, RedolakeError, SchemaConflict
 from pipelines.land.dictionary import Readings
 from pipelines.reconcile.chosen_columns import chosen_columns
 from pipelines.reconcile.ledger import last_batch
@@ -109,10 +109,8 @@ def read_whole(
     try:
         narrow = only(needed, here)
         name, rows = read_rows(context, source, oracle, narrow, scn, needed.version.key_kind == "rowid", write)
-    except PdbChanged:
-        raise
     except RedolakeError as error:
-        if isinstance(error, Transient) and error.ora_code not in OUT_OF_REACH:
+        if isinstance(error, OF_ALL_TABLES) and error.ora_code not in OUT_OF_REACH:
             raise  # the window lands once the step is repeated
         log.warning("window %s: %s could not be read again: %s", made.window.name, table, error.what)
         return WholeTable(str(table), int(scn), needed.ddl, None, error=error.what)

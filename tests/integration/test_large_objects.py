@@ -10,6 +10,8 @@ import pytest
 
 from pipelines import steps
 from pipelines.context import open_context
+from pipelines.errors import LandingUnwritable
+from pipelines.land.windows import Windows
 from pipelines.steps.run import capture
 from standin.serve import standin
 from tests.fix_shop import Shop
@@ -172,6 +174,25 @@ def test_an_outage_while_objects_are_read_repeats_the_landing_and_holds_nothing(
     steps.take_snapshot(pipeline, source=shop.params, spark=no_spark)
     change(shop, CHANGES)
     shop.oracle.faults.fail_statements(12850, '\n  FROM "SHOP"."PAPERS" AS OF SCN', 1)
+    caught_up(shop, pipeline, no_spark)
+
+    assert differences(shop, pipeline) == {}
+
+
+def test_a_landing_that_is_full_while_objects_are_read_again_holds_nothing(
+    shop: Shop, no_spark: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pipeline = papers(shop)
+    steps.take_snapshot(pipeline, source=shop.params, spark=no_spark)
+    change(shop, CHANGES)
+
+    def full(*_: object) -> None:
+        raise LandingUnwritable("the landing cannot be used: No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Windows, "write_reread", full)
+        with pytest.raises(LandingUnwritable):
+            caught_up(shop, pipeline, no_spark)
     caught_up(shop, pipeline, no_spark)
 
     assert differences(shop, pipeline) == {}

@@ -10,6 +10,8 @@ import pytest
 
 from pipelines import steps
 from pipelines.context import open_context
+from pipelines.errors import LandingUnwritable
+from pipelines.land.windows import Windows
 from pipelines.steps.run import apply, capture, spark_when_needed
 from tests.fix_shop import Shop, open_shop
 from tests.integration.test_pipeline import caught_up, differences
@@ -211,3 +213,22 @@ def test_a_landing_killed_after_the_rows_were_read_lands_again(shop: Shop, lake:
     with open_context(pipeline) as context:
         (read,) = (one for window in context.landing.windows.after() for one in window.whole)
     assert (read.rows, len(read.ddl)) == (4, 2)
+
+
+def test_a_landing_that_is_full_while_the_keys_are_read_again_holds_nothing(
+    shop: Shop, lake: PlainLake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pipeline = begun(shop)
+    shop.run_sql(*CASES["a partition dropped"], *DML)
+
+    def full(*_: object) -> None:
+        raise LandingUnwritable("the landing cannot be used: No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Windows, "write_whole", full)
+        with pytest.raises(LandingUnwritable):
+            caught_up(shop, pipeline, "no Spark")
+    caught_up(shop, pipeline, "no Spark")
+
+    assert held(pipeline) == {}
+    assert differences(shop, pipeline) == {}
