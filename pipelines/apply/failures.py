@@ -129,7 +129,8 @@ TROUBLES: tuple[Trouble, ...] = (
         f"mount it writable, or give Spark and this process the rights or the credentials for it, and {AGAIN}",
         numbers=(errno.EROFS, errno.EACCES, errno.EPERM),
         names=(
-            "AccessDeniedException", "AccessControlException", "ReadOnlyFileSystemException", "NoAuthWithAWSException",
+            "PermissionError", "AccessDeniedException", "AccessControlException", "ReadOnlyFileSystemException",
+            "NoAuthWithAWSException", "NoSuchBucket", "NoSuchBucketException", "ContainerNotFound",
             "CredentialInitializationException", "UnknownStoreException", "NoCredentialsError", "PartialCredentialsError",
             "AuthorizationException", "AbfsRestOperationAccessException", "GoogleAuthError", "RefreshError",
             "ClientAuthenticationError", "TokenAccessProviderException", "AuditFailureException",

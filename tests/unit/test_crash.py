@@ -139,6 +139,7 @@ POINT_IN = {  # writers whose callers pass the point
     "append": ("merge_range",),
 }
 NO_POINT = {
+    "_create_object",  # `create`, which calls it, has the point
     "_require_single_creation",  # tries the store with a file that nobody reads, and removes it
     "run_sql",  # runs statements of others, whose calls count
     "make_private",  # an empty ledger is none

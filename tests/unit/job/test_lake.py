@@ -126,3 +126,15 @@ def test_a_lake_that_is_marked_stays_open_to_its_readers(tmp_path: Path) -> None
 
     assert [path.stat().st_mode & 0o044 for path in (Path(where.lake), Path(where.lake, where.mark))] == [0o044, 0o044]
     assert Path(where.landing).stat().st_mode & 0o777 == 0o700
+
+
+def test_a_lake_in_a_bucket_is_marked_and_one_without_its_bucket_is_refused(tmp_path: Path, bucket: str) -> None:
+    lake = f"s3://{bucket}/lake"
+    where = LakePlace("shop", lake, "_redolake/shop.json", str(tmp_path / "landing"), "lakes/s3.json", (f"{lake}/orders",))
+    with pytest.raises(LakeMissing, match="has none of the tables"):
+        check_lake(where)
+    check_lake(replace(where, holds=()))
+    check_usable(where)
+
+    with pytest.raises(LakeRefused, match="bucket"):
+        check_lake(replace(where, lake="s3://no-such-bucket/lake"))
