@@ -167,7 +167,7 @@ TROUBLES: tuple[Trouble, ...] = (
 
 # `Caused by: java.io.IOException: No space left on device`, the first line of a trace, and a task's error in a stage's message.
 _CLASS = r"(?:[A-Za-z_$][\w$]*\.)*([A-Za-z_$][\w$]*(?:Exception|Error|Failure|Throwable))"
-_LINE = re.compile(rf"\s*(?:: |Caused by: |Suppressed: )?{_CLASS}(?::\s?(.*))?$")
+_LINE = re.compile(rf"\s*(?:: |Caused by: |Suppressed: |\()?{_CLASS}(?:(?::|\))\s?(.*))?$")
 _TASK = re.compile(rf"Lost task [^(]*\(TID \d+\) \([^)]*\): {_CLASS}(?:[: ]\s?(.*))?$")
 _NUMBER = re.compile(r"\[Errno (\d+)\]")
 
@@ -319,9 +319,12 @@ def _trace_of(error: BaseException) -> str:
     """Return Java's trace of an error of Spark's; empty for an error of this process."""
     if not type(error).__module__.startswith(("pyspark.", "py4j.", "delta.")):
         return ""
-    for name in ("_stackTrace", "_stacktrace"):  # classic and Connect
-        if trace := getattr(error, name, None):
-            return str(trace)
+    if trace := getattr(error, "_stackTrace", None):
+        return str(trace)
+    if trace := getattr(error, "_stacktrace", None):  # of Connect, whose first line lacks the message
+        name, _, causes = str(trace).partition("\n")
+        message = re.sub(r"^\([\w.$]+\) ", "", str(getattr(error, "_message", "")))
+        return f"{name}: {message}\n{causes}"
     return str(error)
 
 

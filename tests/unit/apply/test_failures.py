@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from pyspark.errors import PySparkException
+from pyspark.errors.exceptions import connect
 
 from pipelines.apply.delta.schema import parse_type
 from pipelines.apply.failures import check_session, said, unexpected, without_row
@@ -139,6 +140,45 @@ def test_what_is_not_about_one_table_ends_the_job(name: str) -> None:
     assert error.cure
 
 
+AT = "\tat org.apache.hadoop.fs.RawLocalFileSystem.create(RawLocalFileSystem.java:549)"
+TROUBLES_OVER_CONNECT: dict[str, tuple[Exception, type[RedolakeError]]] = {
+    "without a cause": (
+        connect.UnknownException(
+            "java.io.IOException: No space left on device",
+            reason="org.apache.hadoop.fs.FSError",
+            server_stacktrace=f"org.apache.hadoop.fs.FSError\n{AT}",
+        ),
+        LakeFull,
+    ),
+    "with a cause": (
+        connect.SparkException(
+            "[TASK_WRITE_FAILED] Task failed while writing rows to file:/lake/t. SQLSTATE: 58030",
+            errorClass="TASK_WRITE_FAILED",
+            server_stacktrace=f"{SPARK}\n{AT}\nCaused by: java.io.FileNotFoundException: /lake/t (Read-only file system)\n{AT}",
+        ),
+        LakeRefused,
+    ),
+    "without a trace": (
+        connect.UnknownException("unable to create native thread", reason="java.lang.OutOfMemoryError"),
+        SparkExhausted,
+    ),
+    "in a worker": (
+        connect.PythonException(
+            message="\n  An exception was thrown from the Python worker. Please see the stack trace below.\nTraceback (most "
+            'recent call last):\n  File "/x.py", line 5, in work\nOSError: [Errno 28] No space left on device\n'
+        ),
+        LakeFull,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TROUBLES_OVER_CONNECT)
+def test_it_ends_the_job_on_a_connect_server_too(name: str) -> None:
+    surprise, expected = TROUBLES_OVER_CONNECT[name]
+
+    assert type(raised_for(surprise)) is expected
+
+
 @pytest.mark.parametrize("words", ["No space left on device", "Disk quota exceeded", "File too large"])
 def test_a_full_lake_says_what_to_do(words: str) -> None:
     error = raised_for(Failed(f"{TASK}java.io.IOException: {words}{STACK}"))
@@ -164,6 +204,11 @@ OF_ONE_TABLE: dict[str, Exception] = {
     "a damaged file": Failed(f"{WRITING}java.lang.RuntimeException: x.parquet is not a Parquet file{STACK}"),
     "a deep expression": Failed(f"java.lang.StackOverflowError{STACK}"),
     "an error of ours": ValueError("No space left on device"),
+    "a value, over Connect": connect.NumberFormatException(
+        f"[CAST_INVALID_INPUT] The value '{TRACE_IN_A_VALUE}' of the type \"STRING\" cannot be cast",
+        errorClass="CAST_INVALID_INPUT",
+        server_stacktrace=f"org.apache.spark.SparkNumberFormatException\n{AT}",
+    ),
 }
 
 
