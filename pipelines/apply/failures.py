@@ -76,6 +76,8 @@ class Trouble:
     needs_session: bool = False  # a session that has ended looks the same, so that is tried first
 
     def is_seen_in(self, one: Thrown) -> bool:
+        if one.message.startswith(OF_ONE_VALUE):
+            return False
         if one.condition is not None:
             return one.condition.startswith(tuple(self.conditions))
         said = (*self.words, *map(os.strerror, self.numbers))
@@ -97,6 +99,7 @@ OF_ANALYSIS = frozenset({"AnalysisException", "ExtendedAnalysisException", "Delt
 OF_SESSIONS = ("INVALID_HANDLE", "SESSION_", "CONNECT_")
 PARTITION = re.compile(r"([^/=\s\"']+)=[^/]+(?=/)")
 WORKER_PLACE = re.compile(r'File "([^"]+)", line (\d+)')
+OF_ONE_VALUE = "Requested array size exceeds VM limit"  # no memory helps: Java has no array of two billion bytes
 # Their messages name files and stages. The exceptions below them say why.
 WRAPPERS = (
     "TASK_WRITE_FAILED", "FAILED_READ_FILE", "INTERNAL_ERROR", "FAILED_EXECUTE_UDF", "STAGE_MATERIALIZATION",

@@ -18,10 +18,12 @@ from pipelines.config import Pipeline
 from pipelines.context import ledger_url, open_to_read
 from pipelines.errors import ConfigurationError, Finding, RedolakeError, SparkLost
 from pipelines.filesystem import EXTRAS, protocol_of
+from pipelines.land import layout
 from pipelines.land.files import Files
 from pipelines.ledger import Ledger, open_ledger
-from pipelines.records.codec import from_body
+from pipelines.records.codec import decode, from_body
 from pipelines.records.facts import SettingsFact
+from pipelines.records.lake_mark import LakeMark
 from pipelines.runtime import JARS_VARIABLE, find_java, s3_jars, spark_jars
 from pipelines.source import connect_params, driver_findings, is_connection_set
 from pipelines.steps.folders import folder_findings, with_contents
@@ -56,6 +58,7 @@ def place_findings(pipeline: Pipeline) -> list[Finding]:
     findings: list[Finding] = []
     for what, place in places(pipeline).items():
         findings += writable(what, place, pipeline.name)
+    findings += [] if findings else mount_findings(pipeline)
     findings += open_landing(pipeline)
     try:
         ledger = open_ledger(ledger_url(pipeline), pipeline.name)
@@ -96,6 +99,21 @@ def open_landing(pipeline: Pipeline) -> list[Finding]:
         return []
     cure = "give it to a group that all writers belong to: chgrp GROUP, chmod 2770; for one user alone: chmod 700"
     return [Finding(f"{pipeline.name}.landing", f"{folder}: every user of this host may read and write it", cure, "warning")]
+
+
+def mount_findings(pipeline: Pipeline) -> list[Finding]:
+    """Check that landing and lake are those that belong together: a folder below a mount point can be written too."""
+    landing, lake = Files(pipeline.landing_folder), Files(pipeline.lake)
+    recorded = landing.exists(layout.lake_record(pipeline.lake.rstrip("/")))
+    mark = lake.read(layout.lake_mark(pipeline.name))
+    cure = "mount it, or correct pipelines.yml; nothing was written"
+    if recorded and mark is None:
+        what = f"{pipeline.lake} has lost the file that Redolake wrote into it: it is not mounted, or another folder is there"
+        return [Finding(f"{pipeline.name}.lake", what, cure)]
+    if mark and not landing.exists(layout.HANDOVER) and decode(LakeMark, mark, pipeline.lake).landing == landing.url:
+        what = f"{pipeline.landing} is empty, and the lake was written from it: it is not mounted, or another folder is there"
+        return [Finding(f"{pipeline.name}.landing", what, cure)]
+    return []
 
 
 def places(pipeline: Pipeline) -> dict[str, str]:

@@ -203,6 +203,7 @@ OF_ONE_TABLE: dict[str, Exception] = {
     "a file that is gone": Failed(f"{TASK}java.io.FileNotFoundException: File file:/lake/t/x.parquet does not exist{STACK}"),
     "a damaged file": Failed(f"{WRITING}java.lang.RuntimeException: x.parquet is not a Parquet file{STACK}"),
     "a deep expression": Failed(f"java.lang.StackOverflowError{STACK}"),
+    "a value beyond any memory": Failed(f"{TASK}java.lang.OutOfMemoryError: Requested array size exceeds VM limit{STACK}"),
     "an error of ours": ValueError("No space left on device"),
     "a value, over Connect": connect.NumberFormatException(
         f"[CAST_INVALID_INPUT] The value '{TRACE_IN_A_VALUE}' of the type \"STRING\" cannot be cast",

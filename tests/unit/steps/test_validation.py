@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,9 @@ from pipelines import runtime
 from pipelines.config import Pipeline
 from pipelines.context import open_context
 from pipelines.errors import Finding
+from pipelines.job.lake import check_lake
+from pipelines.land import layout
+from pipelines.reconcile.lake_place import lake_place
 from pipelines.steps import validation as checks
 from pipelines.steps.facts import record_plan
 from pipelines.steps.validation import object_store_findings, package_findings, validate
@@ -45,6 +49,22 @@ def test_the_settings_of_the_last_plan_are_compared_with_those_of_this_file(tmp_
     assert (found.severity, found.subject) == ("warning", "shop.settings")
     assert "on host" in found.what
     assert "the same pipelines.yml" in found.cure
+
+
+def test_a_lake_or_landing_that_is_not_mounted_is_found(tmp_path: Path) -> None:
+    pipeline = made(tmp_path, ledger={"url": f"sqlite:///{tmp_path}/ledger.db"})
+    with open_context(pipeline) as context:
+        context.landing.files.create(layout.HANDOVER, b"{}")
+        check_lake(lake_place(context))
+    assert validate(pipeline) == []
+
+    (tmp_path / "lake").rename(tmp_path / "lake elsewhere")
+    assert said(validate(pipeline)) == [("error", "shop.lake")]
+    shutil.rmtree(tmp_path / "lake")
+    (tmp_path / "lake elsewhere").rename(tmp_path / "lake")
+
+    (tmp_path / "landing").rename(tmp_path / "landing elsewhere")
+    assert said(validate(pipeline)) == [("error", "shop.landing")]
 
 
 def test_a_package_of_the_users_with_our_name_is_named(tmp_path: Path) -> None:
