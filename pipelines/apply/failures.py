@@ -203,7 +203,15 @@ REFUSALS: tuple[tuple[tuple[str, ...], str, str], ...] = (
         "run ALTER TABLE delta.`{path}` DROP FEATURE in the Spark that has set it",
     ),
     (
-        ("DELTA_UNKNOWN_CONFIGURATION", "DELTA_CANNOT_MODIFY_TABLE_PROPERTY", "DELTA_CONFIGURATION_NOT_FOUND"),
+        (
+            "DELTA_UNKNOWN_CONFIGURATION",
+            "DELTA_CANNOT_MODIFY_TABLE_PROPERTY",
+            "DELTA_CONFIGURATION_NOT_FOUND",
+            "DELTA_INVALID_INTERVAL",
+            "DELTA_INVALID_CALENDAR_INTERVAL",
+            "DELTA_INVALID_ISOLATION_LEVEL",
+            "DELTA_INVALID_AUTO_COMPACT_TYPE",
+        ),
         "Delta does not take a property of pipelines.yml",
         "correct `properties` of {table} in pipelines.yml",
     ),
