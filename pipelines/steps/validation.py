@@ -108,10 +108,10 @@ def mount_findings(pipeline: Pipeline) -> list[Finding]:
     mark = lake.read(layout.lake_mark(pipeline.name))
     cure = "mount it, or correct pipelines.yml; nothing was written"
     if recorded and mark is None:
-        what = f"{pipeline.lake} has lost the file that Redolake wrote into it: it is not mounted, or another folder is there"
+        what = "the lake has lost the file that Redolake wrote into it: it is not mounted, or another folder is there"
         return [Finding(f"{pipeline.name}.lake", what, cure)]
     if mark and not landing.exists(layout.HANDOVER) and decode(LakeMark, mark, pipeline.lake).landing == landing.url:
-        what = f"{pipeline.landing} is empty, and the lake was written from it: it is not mounted, or another folder is there"
+        what = "the landing is empty, and the lake was written from it: it is not mounted, or another folder is there"
         return [Finding(f"{pipeline.name}.landing", what, cure)]
     return []
 

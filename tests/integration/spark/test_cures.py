@@ -187,7 +187,7 @@ STATES: dict[str, State] = {
     "ONLY": State(
         nothing,
         "KeyNeeded",
-        "was updated",
+        "",
         redo=update(1, "first", "changed"),
         version={"key": (), "key_kind": "append"},
     ),
