@@ -17,6 +17,10 @@ from typer.testing import CliRunner
 
 from pipelines.cli import app
 from pipelines.errors import ConfigurationError
+from pipelines.land import layout
+from pipelines.land.landing import Landing
+from pipelines.records.handover import FirstPosition
+from pipelines.redo import Encoding
 from tests.cockpit_ledger import CockpitLedger
 
 
@@ -65,6 +69,10 @@ def running(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, now: datetime) -> P
     made = CockpitLedger(tmp_path, now)
     made.run()
     made.hold_stock()
+    at = made.ledger.position()
+    assert at is not None
+    landing = Landing(str(tmp_path / "landing"), "shop")  # an empty one would not be mounted
+    landing.files.write_record_once(layout.HANDOVER, FirstPosition(at.dbid, at.resetlogs_id, int(at.scn), Encoding()))
     made.ledger.close()
     return written(tmp_path, {"retry": {"attempts": 1}, "ledger": {"url": made.url}, "tables": list(map(str, made.tables))})
 
