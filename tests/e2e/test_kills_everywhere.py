@@ -43,7 +43,6 @@ PIPELINES = Path(steps.__file__).parents[1]
 # A transaction is dropped by its rows in Spark's carry-over.
 DROP = {"drop_transaction drops/*.json", "ledger.record_decision"}
 NOT_IN_WORKFLOWS = {
-    "ledger.forget_windows": "killed in tests/integration/test_damaged_landing.py: the workflows have no damaged files",
     "feature": "killed in tests/integration/spark/test_batch.py: no table is large enough for deletion vectors",
 }
 
