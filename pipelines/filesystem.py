@@ -59,11 +59,12 @@ class Modes(NamedTuple):
 PRIVATE = Modes(0o600, 0o700)
 
 
-def modes_of_process() -> Modes:
-    """Return the modes by this process's umask, for what is public."""
+def public_modes(root: str) -> Modes:
+    """Return the modes for what is public: by this process's umask, but whoever may write in the root may write in a folder."""
     umask = os.umask(0)
     os.umask(umask)
-    return Modes(0o666 & ~umask, 0o777 & ~umask)
+    shared = os.stat(root).st_mode & 0o3022 if os.path.isdir(root) else 0
+    return Modes(0o666 & ~umask, 0o777 & ~umask | shared)
 
 
 def modes_in(folder: int, *, is_ours: bool) -> Modes:

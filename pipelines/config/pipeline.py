@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any, Literal, Self
-from urllib.parse import quote
 
 from pydantic import Field, field_validator, model_validator
 
@@ -369,7 +368,8 @@ class Pipeline(Settings):
         """The SQLAlchemy URL; without `url` and `connection`, a SQLite file in the landing folder, which is local."""
         if self.ledger.url:
             return self.ledger.url
-        return f"sqlite:///{quote(self.landing.removeprefix('file://').rstrip('/'))}/redolake-ledger.db"
+        # `unfit_place` refuses what would need quotes, which SQLAlchemy 2.0 takes for the path's own and 2.1 does not.
+        return f"sqlite:///{self.landing.removeprefix('file://').rstrip('/')}/redolake-ledger.db"
 
 
 class Configuration(Settings):

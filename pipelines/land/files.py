@@ -34,11 +34,11 @@ from pipelines.filesystem import (
     code_of,
     is_local_filesystem,
     make_folders,
-    modes_of_process,
     modes_under,
     new_file,
     open_filesystem,
     protocol_of,
+    public_modes,
     storage_errors,
 )
 from pipelines.records.codec import DAMAGED, decode, encode
@@ -79,7 +79,7 @@ class Files:
     @cached_property
     def _modes(self) -> Modes:
         if self._is_public:
-            return modes_of_process()
+            return public_modes(self._root)
         if os.path.isdir(self._root):
             close_to_others(self._root)
         return modes_under(self._root)

@@ -15,7 +15,7 @@ from pipelines.errors import ConfigurationError, Finding, LakeDamaged
 from pipelines.filesystem import storage_errors
 from pipelines.land.landing import Landing
 from pipelines.paths import crowded_out
-from pipelines.reconcile.table_versions import origin
+from pipelines.reconcile.table_versions import app_id, origin
 from pipelines.steps.first_file import text
 from pipelines.table import TableId
 
@@ -60,7 +60,8 @@ def taken_folders(context: PipelineContext, tables: Sequence[TableId], *, replac
         try:
             if isinstance(log, LakeDamaged):
                 raise log
-            what = None if log is None else why_taken(log, Owner(context.name, str(table), origin=began), use)
+            own = Owner.of(app_id(context, table, 0), began)  # as the table was written: names in app ids are escaped
+            what = None if log is None or own is None else why_taken(log, own, use)
         except LakeDamaged as error:
             if not (replaces and table in with_contents(context)):  # else it is this pipeline's, and is loaded again
                 found[table] = Finding(str(table), error.what, error.cure)

@@ -158,6 +158,7 @@ def test_the_default_ledger_is_in_the_landing_whatever_its_name(landing: str) ->
 
     folder = landing.removeprefix("file://").rstrip("/")
     assert make_url(pipeline.ledger_url).database == f"{folder}/redolake-ledger.db"
+    assert pipeline.ledger_url == f"sqlite:///{folder}/redolake-ledger.db"  # SQLAlchemy 2.0 does not read what is quoted there
 
 
 @pytest.mark.parametrize("landing", ["s3://bucket/landing", "abfss://lake@account/landing"])

@@ -117,6 +117,15 @@ def test_a_lake_that_cannot_be_written_is_an_error_of_the_lake(tmp_path: Path) -
         LakeFiles(str(Path(where.lake, where.mark))).create("x", b"")
 
 
+def test_a_lake_that_several_users_write_takes_a_mark_of_each(tmp_path: Path) -> None:
+    where = place(tmp_path)
+    Path(where.lake).chmod(0o2775)
+
+    check_lake(where)
+
+    assert Path(where.lake, "_redolake").stat().st_mode & 0o7777 == 0o2775
+
+
 def test_a_lake_that_is_marked_stays_open_to_its_readers(tmp_path: Path) -> None:
     where = place(tmp_path)
     Path(where.lake).chmod(0o755)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from pipelines.apply.delta.owner import Owner
 from pipelines.config import Pipeline
+from pipelines.context import open_context
 from pipelines.land.landing import Landing
+from pipelines.reconcile.table_versions import app_id
 from pipelines.records.captured_tables import CapturedTables
-from pipelines.steps.folders import folder_findings, free_path, shared_between
+from pipelines.steps.folders import folder_findings, free_path, shared_between, taken_folders
 from pipelines.steps.init import with_targets
 from pipelines.steps.proposal import ProposedTable
 from pipelines.table import TableId
@@ -76,3 +80,19 @@ def test_tables_that_patterns_of_two_pipelines_have_matched_share_no_folder(tmp_
 
     assert finding.subject == 'two: SHOP."Orders"'
     assert "/lake/shop/orders is that of SHOP.ORDERS of pipeline one" in finding.what
+
+
+def test_a_table_whose_name_spark_would_replace_keeps_its_own_folder(tmp_path: Path) -> None:
+    name = 'SHOP."${env:X}"'
+    body = {"name": "shop", "source": {"connection": "x"}, "landing": f"{tmp_path}/landing", "lake": f"{tmp_path}/lake"}
+    with open_context(Pipeline.model_validate({**body, "tables": [name, "SHOP.ORDERS"]})) as context:
+        table = TableId.parse(name)
+        loaded = Owner.of(app_id(context, table, 5))
+        assert loaded is not None
+        for one in (table, ORDERS):
+            log = Path(context.pipeline.target(one), "_delta_log")
+            log.mkdir(parents=True)
+            metadata = {"metaData": {"configuration": loaded.properties, "partitionColumns": []}}
+            (log / f"{0:020d}.json").write_text(json.dumps(metadata) + "\n")
+
+        assert list(taken_folders(context, [table, ORDERS], replaces=True)) == [ORDERS]
