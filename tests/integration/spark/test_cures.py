@@ -55,8 +55,8 @@ def with_options(**options: Any) -> Cured:
 @dataclass(frozen=True)
 class State:
     """What somebody has done to the table, or `redo`, a statement in it; the error that follows; and the cure before `redolake
-    resume`, if it has one. `redolake snapshot --replace` cures all of them, with the settings `replaced_with` and the `rules`
-    where the cure says so."""
+    resume`, if it has one. `redolake snapshot --replace` cures all of them, with the settings `replaced_with` where the cure
+    says so."""
 
     does: Callable[[Any, str], object]
     code: str
@@ -65,7 +65,6 @@ class State:
     before_resume: Cured | None = None
     replaced_with: TargetOptions | None = None
     redo: str = ""
-    rules: Mapping[int, Any] = field(default_factory=dict)
     version: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -177,13 +176,6 @@ STATES: dict[str, State] = {
     "NOKEY": State(
         nothing, "NotLogged", "supplemental logging was off", redo="""update "SHOP"."T" set "V" = 'b' where "V" = 'a';"""
     ),
-    "WIDE": State(
-        nothing,
-        "ValueDoesNotFit",
-        "column ID",
-        redo=update(1, "first", "changed").replace("set ", """set "ID" = '12345678901', """),
-        rules={1: "string"},
-    ),
     "ONLY": State(
         nothing,
         "KeyNeeded",
@@ -236,7 +228,7 @@ def cures_of(found: Sequence[TableResult]) -> dict[str, str]:
         if STATES[name].code != error["code"] or STATES[name].says not in error["what"] or "second" in error["what"]
     }
     assert wrong == {}
-    assert len(errors) == len(found)
+    assert [one.table.name for one in found if one.state != "held"] == []
     return {name: str(error["cure"]) for name, error in errors.items()}
 
 
@@ -263,8 +255,8 @@ def test_a_new_snapshot_cures_each_of_them(spark: Any, tmp_path: Path) -> None:
     for one in mine:
         state, cure = STATES[one.table.name], cures[one.table.name]
         assert f"redolake snapshot {one.table} --replace`" in cure or state.replaced_with, (one.table, cure)
-        replaced.append(replace(one, options=state.replaced_with or one.options, rules=state.rules, at_least=150))
-    loads = [replace(snapshot_spec(tmp_path, o, 150, ROWS).tables[0], options=o.options, rules=o.rules) for o in replaced]
+        replaced.append(replace(one, options=state.replaced_with or one.options, at_least=150))
+    loads = [replace(snapshot_spec(tmp_path, o, 150, ROWS).tables[0], options=o.options) for o in replaced]
     spec = SnapshotSpec("p", 150, "token", tuple(loads), str(tmp_path / "load.json"), replace=True)
     window = land(tmp_path / "x", 100, 200, changes(names, 160, as_in_state=False))
 
