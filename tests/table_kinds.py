@@ -46,6 +46,10 @@ KINDS = {
         "ORGANIZATION INDEX INCLUDING b OVERFLOW",
         note="an UPDATE of the key is followed by the keys; beside a partial rollback it holds the table",
     ),
+    "BY_MOMENT": Kind(
+        "index-organized, with a point of time as its key",
+        "(at TIMESTAMP(6) PRIMARY KEY, t VARCHAR2(30)) ORGANIZATION INDEX",
+    ),
     "INDEX_PARTS": Kind(
         "index-organized and partitioned",
         "(a NUMBER(9), t VARCHAR2(20), CONSTRAINT index_parts_pk PRIMARY KEY (a)) ORGANIZATION INDEX "

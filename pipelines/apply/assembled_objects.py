@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 from pipelines.apply.decoded import PIECE, is_absent
 from pipelines.apply.delta.quoting import quoted
 from pipelines.apply.delta.schema import TargetColumn
-from pipelines.apply.keys import has_null
+from pipelines.apply.keys import has_null, key_text
 from pipelines.apply.large_objects import OF_COMMIT, with_row_ids
 from pipelines.apply.missing_columns import MOST_KEYS_TO_BROADCAST
 from pipelines.apply.net import OBJECTS, REMOVE
@@ -101,7 +101,7 @@ def _in_lives(both: DataFrame, key: Sequence[int]) -> DataFrame:
     with which it begins."""
     code, is_delete = F.col("operation_code"), F.col("operation_code") == Operation.DELETE
     keys = F.struct(*(F.when(is_delete, F.col(f"b{i}")).otherwise(F.col(f"a{i}")).alias(f"k{i}") for i in key))
-    life = F.when(F.col("row_id") != NO_ROWID, F.col("row_id")).otherwise(F.concat(F.lit("key "), F.to_json(keys)))
+    life = F.when(F.col("row_id") != NO_ROWID, F.col("row_id")).otherwise(F.concat(F.lit("key "), key_text(keys)))
     bound = F.when(code.isin(Operation.INSERT, Operation.DELETE), F.struct("place", "operation_code"))
     within = both.withColumn("place", F.struct(*CHANGE_ORDER)).withColumn("life", life)
     # Oracle moves a row by a DELETE and an INSERT in one transaction, and the object may stay where it is.

@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 
 from pipelines.apply.delta.schema import TargetColumn
 from pipelines.apply.findings import finding
-from pipelines.apply.keys import has_null
+from pipelines.apply.keys import has_null, key_text
 from pipelines.apply.shallow import any_of, united
 from pipelines.apply.translation import Translation
 from pipelines.records.batch_spec import MinedNames
@@ -144,7 +144,7 @@ def _row_id(version: TableVersion, key: Sequence[int]) -> Expression:
     if version.organization != "index" or not key:
         return F.col("row_id")
     side = F.when(F.col("operation_code") == Operation.INSERT, F.struct(*(F.col(f"n{i}").alias(f"k{i}") for i in key)))
-    return F.to_json(side.otherwise(F.struct(*(F.col(f"o{i}").alias(f"k{i}") for i in key))))
+    return key_text(side.otherwise(F.struct(*(F.col(f"o{i}").alias(f"k{i}") for i in key))))
 
 
 def by_version(versions: Sequence[TableVersion]) -> list[tuple[TableVersion, Expression]]:

@@ -18,7 +18,7 @@ from pyspark.sql import functions as F
 
 from pipelines.apply.delta.quoting import quoted
 from pipelines.apply.delta.schema import TargetColumn
-from pipelines.apply.keys import is_moved
+from pipelines.apply.keys import is_moved, key_text
 from pipelines.redo import CHANGE_ORDER, Operation
 
 MOST_STEPS = 1_000_000  # of one table in a batch: they are read by one Python process, which remembers every key
@@ -107,8 +107,8 @@ class Rows:
 
 
 def _text(ids: Sequence[int], side: str) -> Expression:
-    return F.to_json(F.struct(*(F.col(f"{side}{i}").alias(f"k{i}") for i in ids)))
+    return key_text(F.struct(*(F.col(f"{side}{i}").alias(f"k{i}") for i in ids)))
 
 
 def _text_of(key: Sequence[TargetColumn]) -> Expression:
-    return F.to_json(F.struct(*(F.col(quoted(column.name)).alias(f"k{column.id}") for column in key)))
+    return key_text(F.struct(*(F.col(quoted(column.name)).alias(f"k{column.id}") for column in key)))

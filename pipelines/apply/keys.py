@@ -9,6 +9,12 @@ from pyspark.sql import functions as F
 
 from pipelines.apply.shallow import any_of
 
+# Spark writes milliseconds if nobody says otherwise.
+_IN_FULL = {
+    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
+    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
+}
+
 
 def is_moved(key: Iterable[int], before: str = "b", after: str = "a") -> Expression:
     """Return whether the row has another key after the change. Never NULL."""
@@ -18,3 +24,8 @@ def is_moved(key: Iterable[int], before: str = "b", after: str = "a") -> Express
 def has_null(key: Iterable[int], side: str = "k") -> Expression:
     """Return whether a column of the key is NULL."""
     return any_of(F.col(f"{side}{i}").isNull() for i in key)
+
+
+def key_text(key: Expression) -> Expression:
+    """Return a struct with the columns of a key as text, which is another one for each key."""
+    return F.to_json(key, _IN_FULL)

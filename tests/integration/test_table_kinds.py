@@ -19,13 +19,14 @@ pytestmark = pytest.mark.spark
 
 ROWS_AT_THE_END = {
     "BY_MONTH": 6, "BY_PARENT": 5, "BY_LIST": 5, "NO_KEY": 4, "BY_INDEX": 8, "INDEX_PARTS": 7, "IN_CLUSTER": 5, "COMPRESSED": 5,
+    "BY_MOMENT": 2,
 }  # fmt: skip
 # What is uncertain about Oracle's redo, and the tables that it concerns.
 READINGS = {
     "as index-organized rows without ROW_ID": ({}, tuple(KINDS)),
     "with the ROW_ID of the leaf block, and DDL of interval partitions": (
         {"iot_row_ids": "block", "shows_interval_ddl": True},
-        ("BY_MONTH", "BY_INDEX", "INDEX_PARTS"),
+        ("BY_MONTH", "BY_INDEX", "INDEX_PARTS", "BY_MOMENT"),
     ),
 }
 
@@ -55,6 +56,7 @@ def test_every_kind_of_table_equals_the_source(reading: tuple[Shop, tuple[str, .
         *(f"INSERT INTO no_key VALUES ({n}, 'row')" for n in (1, 1, 5, 20, 20)),
         *(f"INSERT INTO by_index VALUES ({n}, 'b{n}', 'row {n}')" for n in range(1, 9)),
         *(f"INSERT INTO index_parts VALUES ({n}, 'row {n}')" for n in range(1, 9)),
+        *(f"INSERT INTO by_moment VALUES (TIMESTAMP '2026-01-01 10:00:00.00000{n}', 'row {n}')" for n in (1, 2)),
         *(f"INSERT INTO in_cluster VALUES ({n}, 'row {n}')" for n in range(1, 5)),
         *(f"INSERT INTO compressed (a, hidden) VALUES ({n}, {n})" for n in range(1, 5)),
     )
@@ -102,6 +104,8 @@ def test_every_kind_of_table_equals_the_source(reading: tuple[Shop, tuple[str, .
         "UPDATE by_index SET t = 'moved' WHERE a = 101",
         "DELETE FROM by_index WHERE a = 5",
         "UPDATE by_index SET a = 5, b = 'b5' WHERE a = 101",
+        "UPDATE by_moment SET t = 'in the same millisecond' WHERE t = 'row 2'",
+        "UPDATE by_moment SET at = TIMESTAMP '2026-01-01 10:00:01' WHERE t = 'row 1'",
     )
     caught_up(shop, pipeline, spark)
 
