@@ -21,6 +21,7 @@ from pipelines.decode.literals import Split, decode_unistr, split_literals, unes
 from pipelines.decode.separators import END, HIDDEN_APOSTROPHE, START, UNISTR_FOLLOWS, Enclosure, state
 from pipelines.decode.vocabulary import BY_POSITION, NOTHING, SeparatorTable, Vocabulary
 from pipelines.table import TableId
+from pipelines.valid_text import has_marks, marked
 
 Ints = npt.NDArray[np.int32]
 Bools = npt.NDArray[np.bool_]
@@ -274,7 +275,12 @@ def _unistr(batch: _Batch, values: pa.ChunkedArray, index: Ints, errors: dict[in
     for head, value in zip(heads, decoded, strict=True):
         if value is None:
             errors.setdefault(int(batch.split.row[head]), "a value is not a UNISTR text, or has half a surrogate pair")
-    return heads, decoded
+    return heads, [_with_own_marks(value) for value in decoded]
+
+
+def _with_own_marks(value: str | None) -> str | None:
+    """Return the value as one in a literal comes: characters that are marks of valid_text.py are marked themselves."""
+    return marked(value.encode()) if value is not None and has_marks(value) else value
 
 
 def _assignments(batch: _Batch, positions: Ints, literal_value: Ints, numbers_from: int) -> Assignments:

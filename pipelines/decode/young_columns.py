@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from pipelines.decode.datatypes import family_of
 from pipelines.decode.forms import Form, Verb
 from pipelines.decode.images import Image
 from pipelines.decode.redo_sql import Bools, Ints
@@ -30,9 +31,11 @@ def young_columns(version: TableVersion) -> list[int]:
 
 
 def sets_all(version: TableVersion, is_set: Sequence[Bools]) -> Bools:
-    """Return the UPDATEs that may be of that form: those with the key in SET, or every column where there is none."""
+    """Return the UPDATEs that may be of that form: those with the key in SET, or where there is none, every column of which
+    redo has values."""
     key = [index for index, column in enumerate(version.columns) if column.id in version.key]
-    found: Bools = np.logical_and.reduce([is_set[index] for index in key or range(len(version.columns))])
+    shown = [index for index, column in enumerate(version.columns) if family_of(column.type).is_decoded]
+    found: Bools = np.logical_and.reduce([is_set[index] for index in key or shown or range(len(version.columns))])
     return found
 
 

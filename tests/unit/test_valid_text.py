@@ -147,3 +147,31 @@ def test_frames_of_valid_text_are_passed_on_untouched() -> None:
 
     assert next(checked([good], TABLE, ("ID",), {})) is good
     assert octets_in(texts(LATIN, None)) == [LATIN, None]
+
+
+def of_unistr(text: str) -> str:
+    units = text.encode("utf-16-be").hex().upper()
+    return "UNISTR('" + "".join(f"\\{units[at : at + 4]}" for at in range(0, len(units), 4)) + "')"
+
+
+@pytest.mark.parametrize("decoder", [decode_changes, decode_compiled])
+@pytest.mark.parametrize("text", ["\U0010fec3\U0010fea9", "\U0010fe83", "\U0010fe7f\U0010ff00"])
+@pytest.mark.parametrize(("rule", "kept"), [(None, str), ("replace", str), ("binary", str.encode)])
+def test_characters_that_look_like_marks_are_themselves_however_redo_writes_them(
+    decoder: Any, text: str, rule: str | None, kept: Any
+) -> None:
+    sql = [f"""insert into "SHOP"."WORDS"("ID","T","N") values ('1',NULL,{n});""" for n in (of_unistr(text), f"'{text}'")]
+    batch = pa.record_batch(
+        {
+            "sql_redo": with_marks(pa.array(sql)),
+            "status": pa.array([0] * 2, pa.int32()),
+            "info": pa.nulls(2, pa.string()),
+            "operation_code": pa.array([1] * 2, pa.int32()),
+            "rollback": pa.array([False] * 2),
+        }
+    )
+
+    found = decoder(batch, VERSION, {3: rule})
+
+    assert found.column("error").to_pylist() == [None, None]
+    assert found.column("n3").to_pylist() == [kept(text)] * 2

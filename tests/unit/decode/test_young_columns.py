@@ -94,3 +94,15 @@ def test_where_no_column_has_a_guard_each_row_has_been_written_with_them(decoder
     row = decoded(decoder, {**NOTHING, "SCORE": "NULL"}, """"ID" = '1'""", version(COLUMNS[:3]))
 
     assert (row["error"], row["assigned"]) == (None, [11, 12, 13])
+
+
+@pytest.mark.parametrize("decoder", DECODERS)
+@pytest.mark.parametrize("kind", ["CLOB", "LONG"])
+def test_without_a_key_every_column_is_in_set_but_those_of_which_redo_has_no_values(decoder: str, kind: str) -> None:
+    columns = (*COLUMNS[1:], Column(15, "BODY", OracleType(kind), 6))
+    of = replace(TABLE, columns=columns, key=())
+    sets = {"NAME": "NULL", "SYS_NC00003$": "NULL", "SCORE": "NULL", "RANK": "NULL"}
+
+    row = decoded(decoder, sets, f'"NAME" IS NULL and {SAME}', of)
+
+    assert (row["error"], row["assigned"]) == (None, [12])
