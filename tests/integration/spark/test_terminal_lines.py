@@ -28,6 +28,7 @@ def is_shown(spark: Any, line: str) -> bool:
         "RDD 33 was locally checkpointed, its lineage has been truncated and cannot be recomputed after unpersisting",
         "Broadcasting large task binary with size 4.6 MiB",
         "Could not validate number of records due to missing statistics.",
+        "The SQL config 'spark.sql.parser.escapedStringLiterals' has been deprecated.",
     ],
 )
 def test_what_each_batch_does_on_purpose_is_no_line(spark: Any, line: str) -> None:
