@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from pipelines.schema.ddl import add_column, constraint, drop_column, modify_column
 from pipelines.schema.ddl.effect import Effect
@@ -35,6 +36,17 @@ def read(statement: DdlStatement, version: TableVersion) -> Effect | None:
         raise statement.refuse("NOLOGGING allows rows to be written without redo")
     if not statement.done:
         raise statement.not_understood()
+    return may_be_null(statement, effect)
+
+
+def may_be_null(statement: DdlStatement, effect: Effect) -> Effect:
+    """Return the effect with the columns that may be NULL afterwards: the text does not say what a constraint without its
+    columns is of, or a domain contains, and NOT NULL may be DISABLE, NOVALIDATE or DEFERRABLE. A later reading says it."""
+    dictionary, key = statement.dictionary_after(), effect.version.key
+    nullable = {column.name for column in dictionary.columns if column.nullable} if dictionary else set[str]()
+    for column in effect.version.columns:
+        if not column.nullable and column.name in nullable and column.id not in key:
+            effect = effect.changed(replace(column, nullable=True))
     return effect
 
 

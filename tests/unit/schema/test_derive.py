@@ -135,6 +135,32 @@ def test_a_later_column_of_the_same_name_does_not_hide_the_guard():
     assert [[c.kind for c in version.ignored] for version in derived.versions] == [[], ["guard"], ["guard"], ["guard"]]
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        "drop constraint nn",
+        "disable constraint nn",
+        "modify (c0) drop domain",
+        "modify c0 not null novalidate",
+        "modify c0 not null deferrable",
+    ],
+)
+@pytest.mark.parametrize("is_null", [True, False])
+def test_the_dictionary_says_whether_a_column_may_be_null_after_a_constraint_was_dropped(change: str, is_null: bool) -> None:
+    """An UPDATE that names a column which cannot be NULL as NULL leaves its default (decode/young_columns.py)."""
+    before, after = (with_null_in_second(ModelTable().dictionary(scn), null) for scn, null in ((100, False), (400, is_null)))
+    start = replace(baseline(before, Scn(100)), key_constraint="PK")
+    derived = derive([start], [row(f"alter table orders {change}", 200)], lambda scn: after if scn < 400 else None)
+
+    assert derived.hold is None
+    assert [c.nullable for c in derived.versions[-1].columns] == [False, is_null]
+
+
+def with_null_in_second(table: DictionaryTable, nullable: bool) -> DictionaryTable:
+    first, second = table.columns
+    return replace(table, columns=(first, replace(second, nullable=nullable)))
+
+
 def test_without_a_dictionary_reading_a_guard_is_assumed_as_since_12c():
     derived = derive([ORDERS], [row("alter table orders add a number default 5", 200)])
 
