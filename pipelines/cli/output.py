@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -20,6 +21,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 from rich.progress import Progress as Bars
+from rich.segment import Segment
 from rich.table import Table as Grid
 from rich.text import Text
 
@@ -42,8 +44,27 @@ DROPPED_STATES = {
 
 LISTED_SUBJECTS = 8
 
-console = Console()
-stderr = Console(stderr=True)
+COMMANDS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+
+
+class Terminal(Console):
+    """Names and values of the source are shown as they are: no brackets are styles, no `:word:` is an emoji, and a character
+    that commands the terminal or turns the text's direction is written out."""
+
+    def __init__(self, *, stderr: bool = False) -> None:
+        super().__init__(stderr=stderr, markup=False, emoji=False)
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        for text, style, control in super().render(renderable, options):
+            yield Segment(text if control else without_commands(text), style, control)
+
+
+def without_commands(text: str) -> str:
+    return COMMANDS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+console = Terminal()
+stderr = Terminal(stderr=True)
 
 
 class Output(StrEnum):
@@ -119,7 +140,7 @@ def grid(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], u
         numeric = bool(rows) and all(isinstance(row[number], int | float | None) for row in rows)
         out.add_column(column, justify="right" if numeric else "left", overflow="fold", no_wrap=column in unbroken)
     for row in rows:
-        out.add_row(*("" if cell is None else str(cell) for cell in row))
+        out.add_row(*("" if cell is None else without_commands(str(cell)) for cell in row))  # before it is measured
     return out
 
 
