@@ -56,15 +56,21 @@ class Modes(NamedTuple):
     folder: int
 
 
-PRIVATE = Modes(0o600, 0o700)
-
-
 def public_modes(root: str) -> Modes:
-    """Return the modes for what is public: by this process's umask, but whoever may write in the root may write in a folder."""
+    """Return the modes for what is public: by this process's umask, but whoever may write in the root may write in a folder; of
+    a root that does not exist yet, the group with which the folder above is shared."""
     umask = os.umask(0)
     os.umask(umask)
-    shared = os.stat(root).st_mode & 0o3022 if os.path.isdir(root) else 0
-    return Modes(0o666 & ~umask, 0o777 & ~umask | shared)
+    found, is_ours = nearest_mode(root)
+    shared = 0o3022 if is_ours else 0o2020 if found & stat.S_ISGID else 0
+    return Modes(0o666 & ~umask, 0o777 & ~umask | found & shared)
+
+
+def nearest_mode(root: str) -> tuple[int, bool]:
+    """Return the mode of the folder, or of the nearest one above it that exists, and whether it is the folder itself."""
+    own = Path(root).absolute()
+    near = next(place for place in (own, *own.parents) if place.exists())
+    return near.stat().st_mode, near == own
 
 
 def modes_in(folder: int, *, is_ours: bool) -> Modes:
@@ -79,10 +85,8 @@ def modes_in(folder: int, *, is_ours: bool) -> Modes:
 
 def modes_under(root: str) -> Modes:
     """Return the modes for a local folder, which need not exist."""
-    for place in (Path(root).absolute(), *Path(root).absolute().parents):
-        if place.exists():
-            return modes_in(place.stat().st_mode, is_ours=place == Path(root).absolute())
-    return PRIVATE
+    found, is_ours = nearest_mode(root)
+    return modes_in(found, is_ours=is_ours)
 
 
 def set_mode(path: str | int, mode: int) -> None:

@@ -123,7 +123,9 @@ def test_a_lake_that_several_users_write_takes_a_mark_of_each(tmp_path: Path) ->
 
     check_lake(where)
 
-    assert Path(where.lake, "_redolake").stat().st_mode & 0o7777 == 0o2775
+    LakeFiles(f"{where.lake}/shop").create("test-of-validate", b"")
+
+    assert [Path(where.lake, name).stat().st_mode & 0o7777 for name in ("_redolake", "shop")] == [0o2775, 0o2775]
 
 
 def test_a_lake_that_is_marked_stays_open_to_its_readers(tmp_path: Path) -> None:
