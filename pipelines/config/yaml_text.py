@@ -9,7 +9,7 @@ import yaml
 from pipelines.errors import ConfigurationError, Finding
 
 # With anchors, nine lines can stand for a billion values, and each is checked. A file without anchors may have any size.
-MOST_NODES, MOST_TIMES = 100_000, 10
+MOST_NODES, MOST_TIMES = 100_000, 100
 
 
 class Loader(yaml.SafeLoader):

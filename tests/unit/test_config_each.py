@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pipelines.config import parse_configuration, parse_each
+from pipelines.config.yaml_text import read_yaml
 from pipelines.errors import ConfigurationError
 
 RIGHT = '{source: {connection: x}, landing: "/landing/%s", lake: "/lake/%s", tables: [SHOP.ORDERS]}'
@@ -76,6 +77,15 @@ def test_anchors_that_repeat_settings_are_read() -> None:
     )
 
     assert found.pipelines["other"].source.connection == "x"
+
+
+def test_thousands_of_tables_share_the_rules_of_one_anchor() -> None:
+    rules = ", ".join(f"C{number}: string" for number in range(30))
+    entries = "".join(f"  - {{table: SHOP.T{number}, columns: *rules}}\n" for number in range(2_000))
+
+    found = read_yaml(f"rules: &rules {{{rules}}}\ntables:\n{entries}", "pipelines.yml")
+
+    assert found["tables"][-1]["columns"]["C29"] == "string"
 
 
 def test_a_doubled_dollar_keeps_a_name_that_looks_like_a_variable() -> None:
