@@ -212,7 +212,8 @@ def apply_all(
                 running[future] = number
             for future in wait(running, return_when=FIRST_COMPLETED).done:
                 results[running.pop(future)] = result = future.result()
-                line = f"{result.table}: {result.state} to SCN {result.complete_to}, {rows_of(result)}"
+                reached = "" if result.complete_to is None else f" to SCN {result.complete_to}"
+                line = f"{result.table}: {result.state}{reached}, {rows_of(result)}"
                 context.report(Progress(line, "applying tables", done + len(results), len(tables)))
     return results
 
