@@ -376,7 +376,8 @@ def test_an_unsupported_row_is_landed_as_unsupported(shop, start):
 
     rows = [r for r in shop.mine(shop.window(start), tables=(NOTES,)) if r["table_name"] == "NOTES"]
 
-    assert [(r["operation_code"], r["operation"], r["status"]) for r in rows] == [(255, "UNSUPPORTED", 2)]
+    # Oracle inserts the NULL object as empty and sets it to NULL by an UPDATE.
+    assert [(r["operation_code"], r["operation"], r["status"]) for r in rows] == [(255, "UNSUPPORTED", 2)] * 2
 
 
 def test_rows_of_a_dropped_table_are_landed_without_their_name(shop, start):

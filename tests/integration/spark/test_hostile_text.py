@@ -95,7 +95,8 @@ def test_a_table_whose_names_defaults_and_comments_name_variables_has_them_as_th
     read = replace(spec.tables[0], table=table, version=versions[0])
     source = spark.read.parquet(*read.files).withColumnRenamed("V", SECRET)
     source.write.parquet(str(tmp_path / "source"))
-    read = replace(read, files=(str(tmp_path / "source"),), comment=SECRET)
+    files = tuple(str(file) for file in (tmp_path / "source").glob("*.parquet"))
+    read = replace(read, files=files, comment=SECRET)
     assert [one.error for one in run_snapshot(spark, replace(spec, tables=(read,))).tables] == [None]
     name = f'"{SECRET}"."{SECRET}"'
     rows = [

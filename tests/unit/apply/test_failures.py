@@ -115,7 +115,10 @@ TROUBLES: dict[str, tuple[Exception, type[RedolakeError]]] = {
         SparkExhausted,
     ),
     "a worker's memory": (Failed(f"{PYTHON}MemoryError\n SQLSTATE: 38000"), SparkExhausted),
-    "open files": (Failed(f"{WRITING}java.io.FileNotFoundException: /scratch/shuffle.index (Too many open files)"), SparkExhausted),
+    "open files": (
+        Failed(f"{WRITING}java.io.FileNotFoundException: /scratch/shuffle.index (Too many open files)"),
+        SparkExhausted,
+    ),
     "open files, in this process": (OSError(errno.EMFILE, os.strerror(errno.EMFILE)), SparkExhausted),
     "a killed worker": (
         Failed(f"{TASK}{SPARK}: Python worker exited unexpectedly (crashed). Consider setting 'x'{STACK}"),
