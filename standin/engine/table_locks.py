@@ -89,6 +89,7 @@ def _excluding(session: EngineSession, store: TableStore, mode: int) -> Iterator
             if lock.object_id == store.definition.object_id and lock.mode not in _BESIDE[mode]:
                 yield lock
         tx = other.transaction
-        changes = tx is not None and (tx.changes_table(store) or any(locked is store for locked, _ in tx.row_locks))
-        if tx is not None and changes and ROW_EXCLUSIVE not in _BESIDE[mode]:
+        if tx is None or ROW_EXCLUSIVE in _BESIDE[mode]:  # each DML asks: the undo of others is not read for it
+            continue
+        if tx.changes_table(store) or any(locked is store for locked, _ in tx.row_locks):
             yield tx

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from standin.engine.metadata import type_text
 from standin.engine.user_types import SPATIAL
 from standin.model import PDB, ROOT, SqlType, TableColumn, TableDef
 from standin.views.keys import listed_indexes
@@ -25,14 +26,8 @@ _COLUMN_COLUMNS = """OWNER VARCHAR2(128), TABLE_NAME VARCHAR2(128), COLUMN_NAME 
 
 def data_type(kind: SqlType) -> str:
     """Return DATA_TYPE; for datetimes it contains the precision, as in TIMESTAMP(6) WITH TIME ZONE."""
-    if kind.name in _TIMED:
-        head, _, tail = kind.name.partition(" ")
-        return f"{head}({6 if kind.scale is None else kind.scale})" + (f" {tail}" if tail else "")
-    if kind.name == "INTERVAL YEAR TO MONTH":
-        return f"INTERVAL YEAR({kind.precision}) TO MONTH"
-    if kind.name == "INTERVAL DAY TO SECOND":
-        return f"INTERVAL DAY({kind.precision}) TO SECOND({kind.scale})"
-    return kind.name
+    is_timed = kind.name in _TIMED or kind.name.startswith("INTERVAL ")
+    return type_text(kind).replace(" (", "(") if is_timed else kind.name
 
 
 def tables(database: Database) -> Iterator[ViewRow]:
