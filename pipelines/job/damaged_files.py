@@ -13,7 +13,7 @@ from dataclasses import replace
 from pipelines.apply.lake_damage import damaged_file
 from pipelines.errors import LandingDamaged
 from pipelines.land.cures import mine_again, run_again, snapshot_again
-from pipelines.land.files import Files
+from pipelines.land.files import check_file
 from pipelines.records.batch_spec import BatchSpec, HoldAt, TableTask
 from pipelines.records.file_digest import Digests
 from pipelines.records.job_spec import Spec
@@ -24,18 +24,17 @@ AT_ONCE = 8  # an object store answers late, and one request is slow
 def check_files(cures: Mapping[str, str], digests: Digests) -> None:
     """Check files, each with the cure of its kind, by their paths. Raises LandingDamaged for the first that is damaged."""
     with ThreadPoolExecutor(AT_ONCE, "check") as threads:
-        for _ in threads.map(lambda file: check_file(file, digests, cures[file]), cures):
+        for _ in threads.map(lambda file: check_file(file, digests.get(file), cures[file]), cures):
             pass
 
 
-def check_file(path: str, digests: Digests, cure: str) -> None:
-    folder, _, name = path.rpartition("/")
-    Files(folder).check(name, digests.get(path), cure)
+def cures_of_redo(spec: BatchSpec) -> dict[str, str]:
+    return {file: mine_again(window.name) for window in spec.windows for file in window.files}
 
 
 def check_redo(spec: BatchSpec) -> None:
     """Raise LandingDamaged if a file of redo is damaged, which all tables need."""
-    check_files({file: mine_again(window.name) for window in spec.windows for file in window.files}, spec.digests)
+    check_files(cures_of_redo(spec), spec.digests)
 
 
 def check_carried(spec: BatchSpec, files: Iterable[str]) -> None:
@@ -69,7 +68,7 @@ def check_landed_file(spec: Spec, surprise: Exception) -> None:
     if file is None or not isinstance(spec, BatchSpec):
         return
     name = file.rpartition("/")[2]
-    cures = {landed: mine_again(window.name) for window in spec.windows for landed in window.files}
+    cures = cures_of_redo(spec)
     cures |= dict.fromkeys((*spec.carry_in, *(carried for one in spec.parked for carried in one.files)), run_again())
     for path, cure in cures.items():
         if path.endswith(f"/{name}"):

@@ -297,6 +297,12 @@ class Files:
         return False
 
 
+def check_file(path: str, written: FileDigest | None, cure: str) -> None:
+    """Raise LandingDamaged unless the file at a whole path is as it was written."""
+    folder, _, name = path.rpartition("/")
+    Files(folder).check(name, written, cure)
+
+
 def is_without_bucket(error: BaseException) -> bool:
     return code_of(error) in ("NoSuchBucket", "ContainerNotFound")
 

@@ -13,11 +13,10 @@ from pipelines.context import PipelineContext
 from pipelines.errors import LandingDamaged
 from pipelines.land import layout
 from pipelines.land.cures import mine_again, run_again
-from pipelines.land.files import Files
+from pipelines.land.files import check_file
 from pipelines.reconcile.batches import end_of
 from pipelines.reconcile.ledger import last_batch
 from pipelines.records.batch_result import BatchResult
-from pipelines.records.file_digest import FileDigest
 from pipelines.records.window_manifest import WindowManifest
 
 log = logging.getLogger(__name__)
@@ -54,8 +53,3 @@ def check_window(context: PipelineContext, window: WindowManifest) -> None:
     for file in context.landing.windows.files_of(window):
         if file in digests:
             check_file(file, digests[file], mine_again(window.name))
-
-
-def check_file(path: str, written: FileDigest, cure: str) -> None:
-    folder, _, name = path.rpartition("/")
-    Files(folder).check(name, written, cure)
