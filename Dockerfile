@@ -11,7 +11,7 @@ COPY sql sql
 COPY pipelines pipelines
 RUN pip install --no-cache-dir -c constraints.txt '.[airflow,compiled,postgres,s3]' \
     && cd / && rm -rf /src \
-    && python -m pipelines.runtime
+    && python -m pipelines.host.runtime
 
 RUN useradd --create-home --uid 50000 redolake && mkdir -p /opt/airflow/logs && chown -R redolake /opt/airflow
 COPY dags /opt/airflow/dags

@@ -47,7 +47,7 @@ $(STAMP): pyproject.toml constraints.txt
 		$(BIN)/python -m pip install --quiet --disable-pip-version-check $(VERSIONS) -e '.[dev]'; \
 	fi; \
 	echo "[3/3] Spark, and compiled code"; \
-	$(BIN)/python -m pipelines.runtime; \
+	$(BIN)/python -m pipelines.host.runtime; \
 	$(BIN)/python -m pipelines.decode.compiled; \
 	touch $(STAMP); \
 	echo "set up. Next: make demo"

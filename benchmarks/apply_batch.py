@@ -50,8 +50,8 @@ def serve(folder: Path, number_of_tables: int, at_once: int, connect: bool, sett
     from pipelines.job.snapshot import run_snapshot
     from pipelines.records.batch_spec import LandedWindow, TableTask
     from pipelines.records.snapshot_load import SnapshotSpec, SnapshotTask
-    from pipelines.scn import Scn
-    from pipelines.table import Column, OracleType, TableId, TableVersion
+    from pipelines.values.scn import Scn
+    from pipelines.values.table import Column, OracleType, TableId, TableVersion
 
     types = {
         "ID": OracleType("NUMBER", 22, 12, 0),
@@ -137,7 +137,7 @@ def session(connect: bool, settings: dict[str, str]) -> Any:
 
 
 def land(folder: Path, number: int, tables: Sequence[str]) -> Path:
-    from pipelines.landed_schema import LANDED_SCHEMA
+    from pipelines.values.landed_schema import LANDED_SCHEMA
 
     file = folder / f"redo-{number}.parquet"
     rows = [{**row, "slice": 0, "ordinal": ordinal} for ordinal, row in enumerate(redo(number, tables))]

@@ -30,13 +30,13 @@ from statements import WORDS
 from pipelines import steps
 from pipelines.config import Pipeline
 from pipelines.context import open_context, open_pipeline_source
+from pipelines.host.statements import statement
 from pipelines.land import layout, parquet, tally
 from pipelines.mine import LogSet, mining
 from pipelines.mine.selection import predicate
 from pipelines.mine.session import logminer
 from pipelines.source import ConnectParams
 from pipelines.source.session import OracleSession
-from pipelines.statements import statement
 from pipelines.steps.capture import plan_of
 
 PER_TRANSACTION = 100

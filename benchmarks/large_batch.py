@@ -43,11 +43,11 @@ def serve(folder: Path, logging: str, changes: int, target_rows: int, young: int
     from pipelines.job.snapshot import run_snapshot
     from pipelines.land.files import Files
     from pipelines.land.parquet import write_parquet
-    from pipelines.landed_schema import LANDED_SCHEMA
     from pipelines.records.batch_spec import LandedWindow, TableTask
     from pipelines.records.snapshot_load import SnapshotSpec, SnapshotTask
-    from pipelines.scn import Scn
-    from pipelines.table import Column, TableId, TableVersion
+    from pipelines.values.landed_schema import LANDED_SCHEMA
+    from pipelines.values.scn import Scn
+    from pipelines.values.table import Column, TableId, TableVersion
 
     columns = tuple(Column(n, name, kind, n) for n, (name, kind) in enumerate(COLUMNS.items(), 1))
     table = TableId("APP", "ORDERS")

@@ -15,7 +15,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from pipelines.config import CONFIG_VARIABLE
-from pipelines.runtime import environment as spark_environment
+from pipelines.host.runtime import environment as spark_environment
 
 PIPELINE = "shop"
 PASSWORD = "only-for-the-demo"  # Airflow masks it in every log, so it is no word that logs contain

@@ -20,7 +20,7 @@ from pipelines.ledger.entries import LeaseKind, lease_name
 from pipelines.records.captured_tables import CapturedTables
 from pipelines.records.job_spec import Spec, decode_spec
 from pipelines.source import ConnectParams, RetryRule, Source, connect_params, open_source
-from pipelines.table import TableId
+from pipelines.values.table import TableId
 
 Report = Callable[[str], None]
 LEASE_POLL_SECONDS = 1.0

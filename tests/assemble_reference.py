@@ -10,7 +10,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pipelines.redo import CONTROL, NO_ROWID, TRANSACTION_ENDS, Operation
+from pipelines.values.redo import CONTROL, NO_ROWID, TRANSACTION_ENDS, Operation
 
 INVERSE = {
     Operation.INSERT: Operation.DELETE,

@@ -29,9 +29,9 @@ from pipelines.records.facts import (
 )
 from pipelines.records.open_transaction import OpenTransaction
 from pipelines.records.window_manifest import LogIdentity, WindowManifest
-from pipelines.redo import Position
-from pipelines.scn import Scn, ScnRange
-from pipelines.table import TableId
+from pipelines.values.redo import Position
+from pipelines.values.scn import Scn, ScnRange
+from pipelines.values.table import TableId
 
 INCARNATION, FIRST_SCN, SCNS = 1_100_000_000, 2_000_000, 1_000
 TABLES = ("SHOP.CUSTOMERS", "SHOP.ORDERS", "SHOP.ORDER_LINES", "SHOP.PAYMENTS", "SHOP.STOCK")

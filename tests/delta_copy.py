@@ -85,7 +85,7 @@ class DeltaCopy:
 
     def apply(self, step: Apply) -> None:
         if step.killed:
-            with suppress(Killed), mock.patch("pipelines.crash.point", partial(kill_at, step.killed)):
+            with suppress(Killed), mock.patch("pipelines.host.crash.point", partial(kill_at, step.killed)):
                 prepared = steps.prepare_batch(self.pipeline)
                 self.totals[f"killed: {step.killed}"] += bool(prepared.batch)
                 if step.killed != "order" and prepared.batch:

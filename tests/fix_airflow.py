@@ -22,7 +22,7 @@ import pytest
 import yaml
 
 from pipelines.config import Pipeline, load_pipeline
-from pipelines.runtime import environment
+from pipelines.host.runtime import environment
 from tests.fix_postgres import free_port
 from tests.fix_shop import Shop
 from tests.waiting import wait_until

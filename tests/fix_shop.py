@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from pipelines.config import Pipeline
-from pipelines.redo import ContainerIdentity
 from pipelines.source import ConnectParams, open_source, read_container
+from pipelines.values.redo import ContainerIdentity
 from standin.serve import StandIn, standin
 from standin.workload import Workload, WorkloadSummary, run_workload
 from standin.workload.shop import create_shop

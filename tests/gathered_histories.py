@@ -16,8 +16,8 @@ from typing import Any
 
 from pipelines.assemble.assembled import assemble_batch
 from pipelines.assemble.captured_tables import CapturedTable
-from pipelines.scn import ScnRange
-from pipelines.table import TableId
+from pipelines.values.scn import ScnRange
+from pipelines.values.table import TableId
 from tests.assemble_reference import NO_XID, UNKNOWN_SQN, Row, assemble, row_key
 from tests.histories import TABLES
 from tests.integration.spark.landing import land

@@ -18,10 +18,10 @@ import pyarrow.parquet as pq
 
 from pipelines.apply.commit_ranges import CommitRange, plan_commit_ranges
 from pipelines.decode.changes import decode_changes
-from pipelines.landed_schema import LANDED_SCHEMA
 from pipelines.records.batch_spec import BatchSpec, ColumnChange, TableTask
-from pipelines.redo import Operation
-from pipelines.table import TableVersion
+from pipelines.values.landed_schema import LANDED_SCHEMA
+from pipelines.values.redo import Operation
+from pipelines.values.table import TableVersion
 from tests.assemble_reference import DisposedRow, Row
 from tests.source_comparison import plain
 

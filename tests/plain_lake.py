@@ -19,22 +19,22 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from pipelines import crash
 from pipelines.apply.comparison import CompareTask, Comparison
 from pipelines.apply.source_rows import READ_AS_REDO
 from pipelines.assemble.dropped import TransactionEnd, XidUse, xid_uses
 from pipelines.decode.changes import decode_changes
 from pipelines.decode.datatypes import family_of, target_type
 from pipelines.errors import RedoNotUnderstood
+from pipelines.host import crash
 from pipelines.job.batch import publish_batch, published
 from pipelines.job.snapshot import write_snapshot_result
-from pipelines.landed_schema import LANDED_SCHEMA
 from pipelines.records.batch_result import BatchResult, DroppedRows, RowAccount, TableResult
 from pipelines.records.batch_spec import BatchSpec, DroppedXid, TableTask
 from pipelines.records.open_transaction import OpenTransaction
 from pipelines.records.snapshot_load import SnapshotLoaded, SnapshotResult, SnapshotSpec
-from pipelines.redo import CHANGES, TRANSACTION_ENDS, Operation
-from pipelines.table import ROWID_COLUMN, ROWID_NAME, TableVersion, TypeRule
+from pipelines.values.landed_schema import LANDED_SCHEMA
+from pipelines.values.redo import CHANGES, TRANSACTION_ENDS, Operation
+from pipelines.values.table import ROWID_COLUMN, ROWID_NAME, TableVersion, TypeRule
 from tests import plain_ddl
 from tests.assemble_reference import DisposedRow, Row, assemble, deciding_xid, fold, row_key
 from tests.source_comparison import compare_keyed, plain, rows_of

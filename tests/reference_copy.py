@@ -23,7 +23,6 @@ from pipelines.mine import LogSet, mine_from_any_copy, mine_slice
 from pipelines.records.batch_result import RowAccount
 from pipelines.records.slice_record import SliceRecord
 from pipelines.records.window_manifest import WindowManifest
-from pipelines.redo import Position, Window
 from pipelines.schema import baseline
 from pipelines.source import (
     ConnectParams,
@@ -33,7 +32,8 @@ from pipelines.source import (
     read_redo_facts,
     read_tables,
 )
-from pipelines.table import TableId
+from pipelines.values.redo import Position, Window
+from pipelines.values.table import TableId
 from pipelines.window import NothingNew, Sealed, plan_window
 from tests.assemble_reference import DisposedRow, Row, assemble, fold
 from tests.histories import TABLES, Apply, Capture, History

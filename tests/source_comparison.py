@@ -21,8 +21,8 @@ from pipelines import steps
 from pipelines.apply.comparison import CompareTask, Comparison
 from pipelines.apply.delta.log import read_log
 from pipelines.steps.verify import Verification
-from pipelines.table import ROWID_COLUMN, ROWID_NAME
-from pipelines.target_options import DELETED
+from pipelines.values.table import ROWID_COLUMN, ROWID_NAME
+from pipelines.values.target_options import DELETED
 from tests.delta_table import read_delta
 
 Row = tuple[Any, ...]

@@ -126,7 +126,7 @@ class Lives:
     def run(self, step: Callable[[], T]) -> T:
         """Run a step; perhaps kill it after some of its writes first, and repeat it."""
         while self.kills and self.chance.random() < 0.3:
-            with suppress(Killed), mock.patch("pipelines.crash.point", killer(self.chance.randint(1, 9))):
+            with suppress(Killed), mock.patch("pipelines.host.crash.point", killer(self.chance.randint(1, 9))):
                 return step()
             self.killed += 1
         return step()

@@ -10,8 +10,8 @@ from typing import Any
 
 import oracledb
 
-from pipelines.setup_sql import Flavour
 from pipelines.source import ConnectParams
+from pipelines.source.setup_sql import Flavour
 from pipelines.steps import write_setup_sql
 from standin.serve import standin
 from standin.sqlplus import run_script

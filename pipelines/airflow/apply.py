@@ -25,8 +25,8 @@ from pipelines.airflow.spark import spark_task
 from pipelines.airflow.texts import APPLY, TASKS, dag_text
 from pipelines.config import Pipeline
 from pipelines.errors import TableHeld
-from pipelines.table import TableId
-from pipelines.utc import beside
+from pipelines.values.table import TableId
+from pipelines.values.utc import beside
 
 if TYPE_CHECKING:
     from pipelines.steps.apply import RecordedBatch

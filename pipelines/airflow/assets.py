@@ -9,7 +9,7 @@ from urllib.parse import quote
 from airflow.sdk import Asset, AssetAlias
 
 from pipelines.config import Pipeline
-from pipelines.table import TableId
+from pipelines.values.table import TableId
 
 
 def group_of(pipeline: Pipeline) -> str:

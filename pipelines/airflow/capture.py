@@ -26,8 +26,8 @@ from pipelines.airflow.waiting import PlanWindow
 from pipelines.config import Pipeline
 from pipelines.records.codec import from_body, to_body
 from pipelines.records.slice_record import SliceRecord
-from pipelines.redo import logs_text
-from pipelines.table import TableId
+from pipelines.values.redo import logs_text
+from pipelines.values.table import TableId
 
 if TYPE_CHECKING:
     from pipelines.steps import AlreadyLanded

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from pipelines.config import Pipeline
-from pipelines.table import TableId
+from pipelines.values.table import TableId
 
 Place = tuple[str, str]  # namespace and name of a dataset, as OpenLineage's naming has them
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from airflow.listeners import hookimpl
 
-from pipelines.utc import utc_text
+from pipelines.values.utc import utc_text
 
 NOTE = "note"
 NOTED = frozenset({"capture", "apply"})

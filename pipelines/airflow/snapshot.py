@@ -22,7 +22,7 @@ from pipelines.airflow.spark import spark_task
 from pipelines.airflow.texts import SNAPSHOT, TASKS, dag_text
 from pipelines.config import Pipeline
 from pipelines.errors import RedolakeError, TableHeld, Transient
-from pipelines.utc import beside
+from pipelines.values.utc import beside
 
 if TYPE_CHECKING:
     from pipelines.steps.snapshot import TableSnapshot

@@ -34,7 +34,7 @@ class SubmitBatch(SparkSubmitOperator):
     def execute(self, context: Any) -> None:
         from pipelines import steps
         from pipelines.apply.session import spark_conf
-        from pipelines.runtime import find_java, spark_jars
+        from pipelines.host.runtime import find_java, spark_jars
 
         with airflow_failures():
             self.jars = ",".join(spark_jars(self.pipeline.landing, self.pipeline.lake))

@@ -17,7 +17,7 @@ from airflow.triggers.base import BaseTrigger, TriggerEvent
 
 from pipelines.airflow.connections import connection_json
 from pipelines.errors import RedolakeError
-from pipelines.pauses import growing_pauses
+from pipelines.host.pauses import growing_pauses
 
 
 class SourceTrigger(BaseTrigger):

@@ -23,7 +23,7 @@ from pipelines.apply.net import OBJECTS, REMOVE
 from pipelines.apply.object_fold import BEGIN, EXPECT, KEEP, SET, STEP, Columns, Kind, fold_steps, values_ddl
 from pipelines.apply.shallow import any_of, united
 from pipelines.apply.xml_document import ReadText
-from pipelines.redo import CHANGE_ORDER, COMMIT_ORDER, IN_OTHER_ROWS, NO_ROWID, Operation
+from pipelines.values.redo import CHANGE_ORDER, COMMIT_ORDER, IN_OTHER_ROWS, NO_ROWID, Operation
 
 CURE = "`large_objects: reread` reads such values from the table"
 CURE_WITH_DOCUMENTS = "`unsupported_columns: reread` reads changed rows of such a table from it"

@@ -13,8 +13,8 @@ from pipelines.apply.findings import FINDINGS
 from pipelines.apply.looks import Look
 from pipelines.errors import InvariantBroken, KeyNeeded, NotLogged, RedolakeError, TextNotValid, ValueDoesNotFit
 from pipelines.records.batch_spec import TableTask
-from pipelines.valid_text import BY_SERVER
-from pipelines.valid_text import cure_of as cure_of_text
+from pipelines.values.valid_text import BY_SERVER
+from pipelines.values.valid_text import cure_of as cure_of_text
 
 VALUE_NOT_SHOWN = "written as UNSUPPORTED"  # decode's words for `Unsupported Type` in place of a value
 

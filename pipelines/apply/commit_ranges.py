@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from pipelines.errors import InvariantBroken, SchemaConflict
 from pipelines.records.batch_spec import ColumnChange, TableTask, WholeFile
-from pipelines.scn import Scn, ScnRange
-from pipelines.table import TableVersion
+from pipelines.values.scn import Scn, ScnRange
+from pipelines.values.table import TableVersion
 
 NEED_ROWS = frozenset({"remove_rows", "fill_column"})
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from pipelines.records.file_digest import Digests
-from pipelines.table import Rules, TableId, TableVersion
-from pipelines.target_options import DEFAULT, TargetOptions
+from pipelines.values.table import Rules, TableId, TableVersion
+from pipelines.values.target_options import DEFAULT, TargetOptions
 
 
 @dataclass(frozen=True, slots=True)

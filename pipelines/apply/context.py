@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from pipelines.apply.kept import KeptRows
 from pipelines.apply.translation import Translation
 from pipelines.records.batch_spec import LandedWindow
-from pipelines.scn import ScnRange
+from pipelines.values.scn import ScnRange
 
 Report = Callable[[str], None]
 MayCommit = Callable[[], None]  # called before each commit; raises Transient when another writer holds the lease

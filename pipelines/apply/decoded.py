@@ -20,8 +20,8 @@ from pipelines.apply.keys import has_null, key_text
 from pipelines.apply.shallow import any_of, united
 from pipelines.apply.translation import Translation
 from pipelines.records.batch_spec import MinedNames
-from pipelines.redo import CHANGE_ORDER, IN_OTHER_ROWS, Operation
-from pipelines.table import ROWID_COLUMN, Rules, TableVersion
+from pipelines.values.redo import CHANGE_ORDER, IN_OTHER_ROWS, Operation
+from pipelines.values.table import ROWID_COLUMN, Rules, TableVersion
 
 REDO = ("row_id", "scn", "xid", "operation_code", "rollback", "status", "info", "seg_owner", "table_name", "sql_redo")
 PIECE = ("piece_kind", "piece_column", "piece_at", "piece_amount", "piece_counts", "piece_text", "piece_octets")

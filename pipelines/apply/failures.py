@@ -17,7 +17,6 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from pipelines.apply.lake_damage import table_damage
-from pipelines.arrow_check import CURE, FAULT
 from pipelines.errors import (
     ConfigurationError,
     Finding,
@@ -31,7 +30,8 @@ from pipelines.errors import (
     Transient,
     VersionRemoved,
 )
-from pipelines.table import TableId
+from pipelines.host.arrow_check import CURE, FAULT
+from pipelines.values.table import TableId
 
 NO_FILE = (
     "FILE_NOT_EXIST",

@@ -20,9 +20,9 @@ from pipelines.errors import (
     TextNotValid,
     ValueDoesNotFit,
 )
-from pipelines.redo import NO_ROWID, Operation
-from pipelines.table import ROWID_COLUMN, TableVersion
-from pipelines.valid_text import NOT_VALID
+from pipelines.values.redo import NO_ROWID, Operation
+from pipelines.values.table import ROWID_COLUMN, TableVersion
+from pipelines.values.valid_text import NOT_VALID
 
 ROWID_DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 NOT_GUARANTEED = 3  # STATUS

@@ -19,7 +19,7 @@ from pyspark.sql import functions as F
 from pipelines.apply.delta.quoting import quoted
 from pipelines.apply.delta.schema import TargetColumn
 from pipelines.apply.keys import is_moved, key_text
-from pipelines.redo import CHANGE_ORDER, Operation
+from pipelines.values.redo import CHANGE_ORDER, Operation
 
 MOST_STEPS = 1_000_000  # of one table in a batch: they are read by one Python process, which remembers every key
 STEP = ("window_start", "slice", "ordinal", "code", "before", "after")  # of a change; of a key of the target `after` alone

@@ -7,7 +7,7 @@ from collections import defaultdict
 from pyspark.sql import DataFrame
 
 from pipelines.apply.session import is_connect
-from pipelines.table import TableId
+from pipelines.values.table import TableId
 
 
 class KeptRows:

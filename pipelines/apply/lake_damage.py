@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from pipelines.errors import LakeDamaged, LandingDamaged
-from pipelines.table import TableId
+from pipelines.values.table import TableId
 
 # Spark's and Delta's error classes and Java's exceptions for a file that is gone, cut short or changed.
 SIGNS = re.compile(

@@ -18,8 +18,8 @@ from pipelines.apply.shallow import united
 from pipelines.apply.source_rows import read_source
 from pipelines.apply.translation import Translation
 from pipelines.records.batch_spec import LandedWindow, RereadFile, TableTask
-from pipelines.redo import CHANGE_ORDER, LARGE_OBJECT_CHANGES, NO_ROWID, Operation
-from pipelines.table import ROWID_COLUMN, ROWID_NAME, Column, OracleType, TableVersion
+from pipelines.values.redo import CHANGE_ORDER, LARGE_OBJECT_CHANGES, NO_ROWID, Operation
+from pipelines.values.table import ROWID_COLUMN, ROWID_NAME, Column, OracleType, TableVersion
 
 OF_COMMIT = ("commit_scn", "commit_thread", "commit_at", "xid")
 ROWID = Column(ROWID_COLUMN, ROWID_NAME, OracleType("VARCHAR2", length=18), 0)

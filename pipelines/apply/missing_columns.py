@@ -24,7 +24,7 @@ from pipelines.apply.keys import is_moved
 from pipelines.apply.looks import Look
 from pipelines.apply.net import ENTERED, ORDER, UPSERT
 from pipelines.apply.shallow import any_of
-from pipelines.redo import Operation
+from pipelines.values.redo import Operation
 
 # Up to this many changes the keys are broadcast to every worker, so that the target is read once and not shuffled.
 MOST_KEYS_TO_BROADCAST = 500_000

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 
 from pipelines.apply.keys import has_null, is_moved
 from pipelines.apply.shown import as_text
-from pipelines.redo import CHANGE_ORDER, COMMIT_ORDER, Operation
+from pipelines.values.redo import CHANGE_ORDER, COMMIT_ORDER, Operation
 
 LEFT, ENTERED = 0, 1
 ORDER = (*CHANGE_ORDER, "event")

@@ -19,9 +19,9 @@ from pipelines.apply.delta.schema import TargetColumn
 from pipelines.apply.keys import is_moved
 from pipelines.apply.net import ENTERED, ORDER, REMOVE, UPSERT
 from pipelines.apply.shallow import any_of
-from pipelines.redo import CHANGE_ORDER
-from pipelines.table import ROWID_COLUMN, TableVersion
-from pipelines.target_options import TargetOptions
+from pipelines.values.redo import CHANGE_ORDER
+from pipelines.values.table import ROWID_COLUMN, TableVersion
+from pipelines.values.target_options import TargetOptions
 
 NOTHING = "N"  # the op of changes that leave as many rows as there were
 

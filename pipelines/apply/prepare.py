@@ -49,9 +49,9 @@ from pipelines.apply.whole_rows import whole_rows
 from pipelines.apply.whole_tables import with_whole_table
 from pipelines.errors import RedolakeError, RedoNotUnderstood
 from pipelines.records.batch_spec import TableTask
-from pipelines.redo import NO_ROWID, Operation
-from pipelines.table import TableVersion
-from pipelines.target_options import TargetOptions
+from pipelines.values.redo import NO_ROWID, Operation
+from pipelines.values.table import TableVersion
+from pipelines.values.target_options import TargetOptions
 
 log = logging.getLogger(__name__)
 

@@ -16,9 +16,9 @@ from pyspark.sql import Row, SparkSession
 
 from pipelines.apply.java_names import remember_java_names
 from pipelines.errors import ConfigurationError, Finding
-from pipelines.runtime import class_archive, prepare_this_process, spark_jars
-from pipelines.spark_settings import AS_WRITTEN, FIXED, default_property
-from pipelines.target_options import why_refused
+from pipelines.host.runtime import class_archive, prepare_this_process, spark_jars
+from pipelines.host.spark_settings import AS_WRITTEN, FIXED, default_property
+from pipelines.values.target_options import why_refused
 
 DELTA = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",

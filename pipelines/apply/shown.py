@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import Column as Expression
 from pyspark.sql import functions as F
 
-from pipelines.table import Column
+from pipelines.values.table import Column
 
 OCTETS = frozenset({"RAW", "LONG RAW", "EXTENDED RAW", "BLOB"})
 

@@ -15,8 +15,8 @@ from pipelines.apply.delta.schema import field_of, parse_type, target_columns
 from pipelines.apply.shown import shown
 from pipelines.apply.translation import Translation
 from pipelines.errors import SchemaConflict, ValueDoesNotFit
-from pipelines.table import Column, Rules, TableId, TableVersion, TypeRule
-from pipelines.target_options import DEFAULT, TargetOptions
+from pipelines.values.table import Column, Rules, TableId, TableVersion, TypeRule
+from pipelines.values.target_options import DEFAULT, TargetOptions
 
 AFTER_CHRIST = r"^ ?(?!0000)\d{4}-"  # dates fetched as text by SYYYY
 MICROSECONDS = 6

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 
 from pyspark.sql import functions as F
 
-from pipelines import crash
 from pipelines.apply.check_changes import check_finding
 from pipelines.apply.commit_ranges import CommitRange, plan_commit_ranges
 from pipelines.apply.context import ApplyContext
@@ -33,6 +32,7 @@ from pipelines.apply.prepare import ChangesOf, CommittedChanges, PreparedRange, 
 from pipelines.apply.set_back import check_not_set_back
 from pipelines.apply.small_tables import Prepared
 from pipelines.errors import OF_ALL_TABLES, InvariantBroken, RedolakeError, SchemaConflict, Transient
+from pipelines.host import crash
 from pipelines.records.batch_result import RowAccount, TableResult
 from pipelines.records.batch_spec import TableTask
 

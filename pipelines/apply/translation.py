@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame
 
-from pipelines.table import OracleType, Rules, TableVersion, TypeRule
+from pipelines.values.table import OracleType, Rules, TableVersion, TypeRule
 
 # Redo rows of one version -> the same columns but sql_redo, and error, error_sql (string), unknown (names), missing and
 # assigned (column ids), and the values before and after as o<id> and n<id>.

@@ -25,8 +25,8 @@ from pipelines.apply.shown import as_text
 from pipelines.apply.source_rows import check_values, read_source
 from pipelines.errors import InvariantBroken
 from pipelines.records.batch_spec import TableTask, WholeFile
-from pipelines.redo import Operation
-from pipelines.table import TableVersion
+from pipelines.values.redo import Operation
+from pipelines.values.table import TableVersion
 
 
 def with_whole_table(

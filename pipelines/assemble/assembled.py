@@ -25,7 +25,7 @@ from pipelines.assemble.transactions import (
 from pipelines.assemble.unknown_xid import resolve_unknown_xids
 from pipelines.records.batch_result import DroppedRows
 from pipelines.records.batch_spec import DroppedXid, LandedWindow
-from pipelines.scn import ScnRange
+from pipelines.values.scn import ScnRange
 
 # From here on a second look at a few columns of the landed files costs less than to keep all of them.
 MANY_CHANGES = 100_000

@@ -10,8 +10,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from pipelines.records.batch_spec import NameInRedo
-from pipelines.redo import CONTROL, LARGE_OBJECT_CHANGES
-from pipelines.table import TableId
+from pipelines.values.redo import CONTROL, LARGE_OBJECT_CHANGES
+from pipelines.values.table import TableId
 
 
 @dataclass(frozen=True, slots=True)

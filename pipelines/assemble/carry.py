@@ -7,9 +7,9 @@ from pyspark.sql import functions as F
 
 from pipelines.assemble.parallel_dml import deciding_xid
 from pipelines.assemble.transactions import CARRIED_OUT, TRANSACTION
-from pipelines.landed_schema import CARRIED_SCHEMA
 from pipelines.records.open_transaction import OpenTransaction, joined
-from pipelines.redo import CONTROL, Operation
+from pipelines.values.landed_schema import CARRIED_SCHEMA
+from pipelines.values.redo import CONTROL, Operation
 
 
 def rows_to_carry(changes: DataFrame, rows: DataFrame, parallel: bool = False) -> DataFrame:

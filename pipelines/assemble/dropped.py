@@ -19,7 +19,7 @@ from pipelines.assemble.cases import first_case
 from pipelines.assemble.parallel_dml import deciding_xid
 from pipelines.records.batch_result import DroppedRows
 from pipelines.records.batch_spec import DroppedXid
-from pipelines.redo import TRANSACTION_ENDS, Operation
+from pipelines.values.redo import TRANSACTION_ENDS, Operation
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ from pyspark.sql import functions as F
 from pipelines.assemble.parallel_dml import is_parallel
 from pipelines.assemble.unknown_xid import has_unknown_sequence
 from pipelines.errors import InvariantBroken, RedoNotUnderstood
-from pipelines.redo import CONTROL, TRANSACTION_ENDS
-from pipelines.scn import ScnRange
+from pipelines.values.redo import CONTROL, TRANSACTION_ENDS
+from pipelines.values.scn import ScnRange
 
 
 @dataclass(frozen=True, slots=True)

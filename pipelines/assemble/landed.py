@@ -11,8 +11,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from pipelines.landed_schema import CARRIED_SCHEMA, LANDED_SCHEMA
 from pipelines.records.batch_spec import LandedWindow
+from pipelines.values.landed_schema import CARRIED_SCHEMA, LANDED_SCHEMA
 
 # Identifies a row, and orders the rows of a transaction.
 ROW_KEY = ("window_start", "slice", "ordinal")

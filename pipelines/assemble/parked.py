@@ -21,7 +21,7 @@ from pipelines.assemble.transactions import CARRIED_OUT, TRANSACTION
 from pipelines.assemble.unknown_xid import has_unknown_sequence
 from pipelines.records.batch_spec import LandedWindow
 from pipelines.records.open_transaction import ParkedRows
-from pipelines.redo import TRANSACTION_ENDS
+from pipelines.values.redo import TRANSACTION_ENDS
 
 PARK_FROM_ROWS = 100_000  # below that the rows are read in less time than the look for their end takes
 

@@ -24,7 +24,7 @@ from pipelines.assemble.transactions import (
 from pipelines.errors import InvariantBroken, RedoNotUnderstood
 from pipelines.records.batch_result import CARRIED_IN, RowAccount
 from pipelines.records.batch_spec import LandedWindow
-from pipelines.table import TableId
+from pipelines.values.table import TableId
 
 
 @dataclass(frozen=True, slots=True)

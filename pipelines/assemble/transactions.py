@@ -19,7 +19,7 @@ from pipelines.assemble.cases import first_case
 from pipelines.assemble.parallel_dml import NO_XID, deciding_xid, join_own_ends
 from pipelines.assemble.undo import match_statements, match_undo, stop_taken_back
 from pipelines.assemble.unknown_xid import has_unknown_sequence
-from pipelines.redo import CHANGES, LARGE_OBJECT_CHANGES, TRANSACTION_ENDS, Operation
+from pipelines.values.redo import CHANGES, LARGE_OBJECT_CHANGES, TRANSACTION_ENDS, Operation
 
 TRANSACTION = ("con_id", "xid")
 

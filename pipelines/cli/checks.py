@@ -34,7 +34,7 @@ from pipelines.cli.output import (
     show_declared_gaps,
     show_dropped,
 )
-from pipelines.utc import utc_text
+from pipelines.values.utc import utc_text
 
 if TYPE_CHECKING:
     from pipelines.apply.comparison import Difference

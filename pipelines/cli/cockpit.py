@@ -12,7 +12,7 @@ from rich.text import Text
 from pipelines.cli.metrics_server import metrics_server
 from pipelines.cli.options import ConfigOption, OutputOption, PipelineOption, report_errors, select_pipeline
 from pipelines.cli.output import Output, console, grid, print_alert, show
-from pipelines.utc import utc_text
+from pipelines.values.utc import utc_text
 
 if TYPE_CHECKING:
     from pipelines.cockpit import Overview

@@ -32,7 +32,7 @@ from pipelines.cli.output import (
     show_dropped,
     show_held,
 )
-from pipelines.utc import beside, utc_text
+from pipelines.values.utc import beside, utc_text
 
 if TYPE_CHECKING:
     from pipelines.steps.runway import LogReport, ThreadRunwayReport

@@ -15,7 +15,7 @@ from pipelines.cli.connections import read_from_airflow
 from pipelines.cli.output import Output, print_error, print_json
 from pipelines.config import Pipeline, load_configuration
 from pipelines.errors import ConfigurationError, Finding, RedolakeError, Transient
-from pipelines.table import TableId
+from pipelines.values.table import TableId
 
 TERMINAL, CONFIGURATION, DIFFERS, TRY_AGAIN = 1, 2, 3, 75
 EXIT_CODES = """Exit codes: 0 done · 1 stopped, or `verify` could not compare a table; the message says what to do ·

@@ -26,8 +26,8 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from pipelines.errors import Finding
-from pipelines.progress import Progress
-from pipelines.utc import beside
+from pipelines.host.progress import Progress
+from pipelines.values.utc import beside
 
 if TYPE_CHECKING:
     from pipelines.reconcile.dropped_transactions import DropReport

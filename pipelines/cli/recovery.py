@@ -23,7 +23,7 @@ from pipelines.cli.options import (
     select_pipeline,
 )
 from pipelines.cli.output import Output, print_progress, show
-from pipelines.utc import beside
+from pipelines.values.utc import beside
 
 if TYPE_CHECKING:
     from pipelines.steps.run import RecoveredLoss

@@ -25,7 +25,7 @@ from pipelines.cli.options import (
     select_pipeline,
 )
 from pipelines.cli.output import Output, grid, print_progress, progress, show
-from pipelines.utc import beside, utc_text
+from pipelines.values.utc import beside, utc_text
 
 if TYPE_CHECKING:
     from pipelines.steps.follow import FollowOutcome

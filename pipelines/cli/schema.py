@@ -9,7 +9,7 @@ from rich.text import Text
 
 from pipelines.cli.options import ConfigOption, OutputOption, PipelineOption, check_table_names, report_errors, select_pipeline
 from pipelines.cli.output import Output, grid, show
-from pipelines.utc import beside, utc_text
+from pipelines.values.utc import beside, utc_text
 
 if TYPE_CHECKING:
     from pipelines.records.approval import Approval

@@ -25,7 +25,7 @@ from pipelines.cli.output import Output, doctor_text, findings_text, progress, s
 from pipelines.config import DEFAULT_FILE, Pipeline, load_configuration
 from pipelines.config.file import config_file
 from pipelines.errors import Finding
-from pipelines.setup_sql import RDS_HOURS, Flavour, Grants, KeyLogging
+from pipelines.source.setup_sql import RDS_HOURS, Flavour, Grants, KeyLogging
 
 if TYPE_CHECKING:
     from pipelines.steps.plan_edit import EditPlan

@@ -31,8 +31,8 @@ from pipelines.ledger.reading import LedgerReading, WindowRow, read_ledger
 from pipelines.records.codec import from_body
 from pipelines.records.declared_gap import DeclaredGap
 from pipelines.records.facts import ChoicesFact, LogFact, ProofFact, RedoFact, RunwayFact, SnapshotFact, SourceFact
-from pipelines.redo import Position
-from pipelines.scn import ChainPosition
+from pipelines.values.redo import Position
+from pipelines.values.scn import ChainPosition
 
 PARTS = {
     "applied": "applied",

@@ -15,12 +15,12 @@ from pipelines.config.airflow_settings import AirflowSettings
 from pipelines.config.resnapshot import ResnapshotLimits
 from pipelines.config.tables import Match, OnDdl, Table, is_match
 from pipelines.config.values import Bytes, Properties, Settings, Text, UnsupportedColumns, quoted_on
-from pipelines.ddl_policies import DdlPolicies
-from pipelines.filesystem import CREATES_ONCE, protocol_of
-from pipelines.paths import crowded_out, unfit_place
-from pipelines.spark_settings import AS_WRITTEN, EXACT, default_property
-from pipelines.table import NOT_RENAMED, ColumnChoice, LargeObjects, Renamed, TableId
-from pipelines.target_options import Deletes, MetadataName, Names, Readers, TargetOptions, why_refused
+from pipelines.host.filesystem import CREATES_ONCE, protocol_of
+from pipelines.host.paths import crowded_out, unfit_place
+from pipelines.host.spark_settings import AS_WRITTEN, EXACT, default_property
+from pipelines.values.ddl_policies import DdlPolicies
+from pipelines.values.table import NOT_RENAMED, ColumnChoice, LargeObjects, Renamed, TableId
+from pipelines.values.target_options import Deletes, MetadataName, Names, Readers, TargetOptions, why_refused
 
 
 class SourceSettings(Settings):

@@ -19,10 +19,10 @@ from pipelines.config.values import (
     UnsupportedColumns,
     quoted_on,
 )
-from pipelines.paths import segment, unfit_target
-from pipelines.table import ColumnChoice, KeyPolicy, LargeObjects, TableId
-from pipelines.table_pattern import TablePattern, is_pattern
-from pipelines.target_options import Deletes, MetadataName, Names, Readers
+from pipelines.host.paths import segment, unfit_target
+from pipelines.values.table import ColumnChoice, KeyPolicy, LargeObjects, TableId
+from pipelines.values.table_pattern import TablePattern, is_pattern
+from pipelines.values.target_options import Deletes, MetadataName, Names, Readers
 
 
 class OnDdl(Settings):

@@ -21,9 +21,9 @@ from pipelines.decode.lob_sql import read_as_deletes
 from pipelines.decode.redo_sql import Bools
 from pipelines.decode.resolve import ResolvedRedo, resolve
 from pipelines.decode.young_columns import keep_defaults
-from pipelines.redo import Encoding
-from pipelines.table import TableVersion, TypeRule
-from pipelines.valid_text import with_marks
+from pipelines.values.redo import Encoding
+from pipelines.values.table import TableVersion, TypeRule
+from pipelines.values.valid_text import with_marks
 
 Types = Mapping[int, pa.DataType | TypeRule]  # by column id; other columns have the default type
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from pipelines.redo import Operation
+from pipelines.values.redo import Operation
 
 
 class Verb(IntEnum):

@@ -11,9 +11,9 @@ from pipelines.decode.datatypes import Cast, Family, character, family_of, large
 from pipelines.decode.forms import Clause, Form, Verb
 from pipelines.decode.redo_sql import Bools, Ints
 from pipelines.decode.resolve import ResolvedRedo
-from pipelines.redo import Encoding
-from pipelines.table import Column, TypeRule
-from pipelines.valid_text import BY_SERVER, IN_DATABASE_SET, REPLACE, UNICODE, replaced_by_server
+from pipelines.values.redo import Encoding
+from pipelines.values.table import Column, TypeRule
+from pipelines.values.valid_text import BY_SERVER, IN_DATABASE_SET, REPLACE, UNICODE, replaced_by_server
 
 
 @dataclass(frozen=True, slots=True)

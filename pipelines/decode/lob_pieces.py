@@ -16,9 +16,9 @@ from pipelines.decode.datatypes.character import CODECS
 from pipelines.decode.literals import decode_unistr
 from pipelines.decode.lob_sql import DOCUMENT, SELECT, TEXT_DOCUMENT
 from pipelines.decode.resolve import ids_by_name
-from pipelines.redo import CHARACTERS, CODE_UNITS, Encoding, Operation
-from pipelines.table import Column, TableVersion
-from pipelines.valid_text import has_marks
+from pipelines.values.redo import CHARACTERS, CODE_UNITS, Encoding, Operation
+from pipelines.values.table import Column, TableVersion
+from pipelines.values.valid_text import has_marks
 
 ODD_TEXT = "bytes that are no character: `large_objects: reread`, with the rule `replace` for the column, reads them"
 LEFT_OUT = -1  # instead of a column id: the column is not captured

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipelines.redo import LARGE_OBJECT_CHANGES, PARTS_OF_VALUES, Operation
+from pipelines.values.redo import LARGE_OBJECT_CHANGES, PARTS_OF_VALUES, Operation
 
 # The text begins with the declarations, so a value that looks like a SELECT is not taken for one.
 SELECT = re.compile(

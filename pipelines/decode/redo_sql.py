@@ -20,8 +20,8 @@ from pipelines.decode.forms import Form, Verb
 from pipelines.decode.literals import Split, decode_unistr, split_literals, unescape
 from pipelines.decode.separators import END, HIDDEN_APOSTROPHE, START, UNISTR_FOLLOWS, Enclosure, state
 from pipelines.decode.vocabulary import BY_POSITION, NOTHING, SeparatorTable, Vocabulary
-from pipelines.table import TableId
-from pipelines.valid_text import has_marks, marked
+from pipelines.values.table import TableId
+from pipelines.values.valid_text import has_marks, marked
 
 Ints = npt.NDArray[np.int32]
 Bools = npt.NDArray[np.bool_]

@@ -14,8 +14,8 @@ import pyarrow.compute as pc
 
 from pipelines.decode.forms import Clause, Form, Verb
 from pipelines.decode.redo_sql import SWALLOWED, Assignments, Bools, Ints, ParsedRedo, parse_redo_sql
-from pipelines.table import TableId, TableVersion
-from pipelines.valid_text import may_have_marks
+from pipelines.values.table import TableId, TableVersion
+from pipelines.values.valid_text import may_have_marks
 
 _UNRESOLVED = 2  # V$LOGMNR_CONTENTS.STATUS of a row for which LogMiner has no table definition: COL n and internal bytes
 UNKNOWN, IGNORED = -1, -2  # instead of the index of a column

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from pipelines.decode.forms import CONSTANTS, FUNCTIONS, Clause, Form, Verb
-from pipelines.table import TableId
+from pipelines.values.table import TableId
 
 
 class Enclosure(IntEnum):

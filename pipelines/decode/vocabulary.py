@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from pipelines.decode.forms import Clause, Form
 from pipelines.decode.separators import END, Separator, read_separator
-from pipelines.table import TableId
+from pipelines.values.table import TableId
 
 BY_POSITION, NOTHING = -1, -2  # instead of a name: it is in the INSERT's column list; there is no column
 

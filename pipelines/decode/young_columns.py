@@ -16,7 +16,7 @@ from pipelines.decode.forms import Form, Verb
 from pipelines.decode.images import Image
 from pipelines.decode.redo_sql import Bools, Ints
 from pipelines.decode.resolve import GuardState, ResolvedRedo
-from pipelines.table import TableVersion
+from pipelines.values.table import TableVersion
 
 
 def young_columns(version: TableVersion) -> list[int]:

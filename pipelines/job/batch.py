@@ -13,7 +13,6 @@ from functools import partial
 
 from pyspark.sql import SparkSession
 
-from pipelines import crash
 from pipelines.apply.commit_ranges import ddl_scns, stop_scn
 from pipelines.apply.context import ApplyContext, MayCommit, Report, allow, silent
 from pipelines.apply.delta.create import create_shadow
@@ -29,13 +28,14 @@ from pipelines.assemble.parked import resting, with_resting
 from pipelines.assemble.row_accounting import check_balance
 from pipelines.assemble.transactions import APPLIED
 from pipelines.errors import LakeDamaged, LandingConflict
+from pipelines.host import crash
+from pipelines.host.progress import Progress
 from pipelines.job.carry_over import CarriedOver, carry_over
 from pipelines.job.damaged_files import check_carried, check_redo, with_damage_held
 from pipelines.job.lake import check_usable
 from pipelines.job.translation import translation
 from pipelines.land.cures import resume_or_snapshot
 from pipelines.land.files import Files
-from pipelines.progress import Progress
 from pipelines.records.batch_result import BatchResult, RowAccount, TableResult
 from pipelines.records.batch_spec import BatchSpec, HoldAt, TableTask
 from pipelines.records.codec import decode, encode

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 
 from pyspark.sql import DataFrame, SparkSession
 
-from pipelines import crash
 from pipelines.assemble.assembled import AssembledBatch
 from pipelines.assemble.captured_tables import CapturedTable
 from pipelines.assemble.carry import list_open, rows_to_carry
 from pipelines.assemble.parked import is_one_of, to_park
 from pipelines.assemble.transactions import CARRIED_OUT
+from pipelines.host import crash
 from pipelines.land.files import Files
 from pipelines.records.file_digest import Digests, FileDigest
 from pipelines.records.open_transaction import OpenTransaction, ParkedRows, joined

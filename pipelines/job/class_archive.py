@@ -21,8 +21,8 @@ from rich.console import Console
 
 from pipelines.apply.delta.quoting import table_at
 from pipelines.apply.session import JAVA_OPTIONS, end_connect, open_session
+from pipelines.host.runtime import class_archive, environment
 from pipelines.job.connect_server import server_command
-from pipelines.runtime import class_archive, environment
 
 SECONDS = 300.0
 

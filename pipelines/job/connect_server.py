@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from pipelines.apply.session import spark_conf
-from pipelines.runtime import environment, spark_jars
+from pipelines.host.runtime import environment, spark_jars
 
 SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 ON_S3 = "s3://"

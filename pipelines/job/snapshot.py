@@ -6,17 +6,17 @@ import logging
 
 from pyspark.sql import SparkSession
 
-from pipelines import crash
 from pipelines.apply.context import MayCommit, Report, allow, silent
 from pipelines.apply.delta.snapshot import load_snapshot
 from pipelines.apply.failures import check_session, held_error
 from pipelines.errors import OF_ALL_TABLES, RedolakeError
+from pipelines.host import crash
+from pipelines.host.progress import Progress
 from pipelines.job.damaged_files import check_files
 from pipelines.job.lake import check_usable
 from pipelines.job.translation import TRANSLATION
 from pipelines.land.cures import snapshot_again
 from pipelines.land.files import Files
-from pipelines.progress import Progress
 from pipelines.records.codec import encode
 from pipelines.records.snapshot_load import SnapshotLoaded, SnapshotResult, SnapshotSpec, SnapshotTask
 

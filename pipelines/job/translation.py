@@ -12,13 +12,13 @@ from pyspark.sql.functions import arrow_udf
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
 from pipelines.apply.translation import Translation
-from pipelines.arrow_check import check_arrow
 from pipelines.decode.changes import changes_schema, decode_changes, decode_pieces, pieces_schema
 from pipelines.decode.choice import decoder
 from pipelines.decode.datatypes import family_of, spark_ddl_type, target_type
 from pipelines.decode.datatypes.character import CODECS, decode_text
-from pipelines.redo import Encoding
-from pipelines.table import OracleType, Rules, TableVersion, TypeRule
+from pipelines.host.arrow_check import check_arrow
+from pipelines.values.redo import Encoding
+from pipelines.values.table import OracleType, Rules, TableVersion, TypeRule
 
 
 def translation(encoding: Encoding, *, show_row_data: bool, single_quotes: bool = False) -> Translation:

@@ -13,7 +13,7 @@ from pipelines.land.cures import carried_again
 from pipelines.land.files import Files
 from pipelines.land.parquet import read_columns
 from pipelines.records.file_digest import Digests
-from pipelines.redo import CONTROL
+from pipelines.values.redo import CONTROL
 
 COLUMNS = ("con_id", "xid", "pxid", "operation_code", "seg_owner", "table_name", "object_id")
 

@@ -9,16 +9,16 @@ from __future__ import annotations
 from bisect import insort
 from itertools import islice
 
-from pipelines import crash
 from pipelines.errors import LandingDamaged
+from pipelines.host import crash
 from pipelines.land import layout
 from pipelines.land.cures import copy_of_link
 from pipelines.land.files import Files
 from pipelines.records.chain_link import ChainLink, decode_link
 from pipelines.records.declared_gap import DeclaredGap
 from pipelines.records.window_manifest import WindowManifest
-from pipelines.redo import Position
-from pipelines.scn import ChainPosition, Scn
+from pipelines.values.redo import Position
+from pipelines.values.scn import ChainPosition, Scn
 
 
 class Chain:

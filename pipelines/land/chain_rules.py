@@ -11,9 +11,9 @@ from pipelines.land.tally import log_identity
 from pipelines.records.declared_gap import DeclaredGap
 from pipelines.records.slice_record import SliceRecord
 from pipelines.records.window_manifest import WindowManifest
-from pipelines.redo import Position, Window
-from pipelines.scn import BEFORE_ALL, ChainPosition
-from pipelines.table import TableId
+from pipelines.values.redo import Position, Window
+from pipelines.values.scn import BEFORE_ALL, ChainPosition
+from pipelines.values.table import TableId
 
 TAKEN_CURE = "nothing: the range has landed already; plan again from the end of the chain"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipelines.table import TableId
+from pipelines.values.table import TableId
 
 
 def mine_again(window: str) -> str:

@@ -18,7 +18,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pipelines.table import TableId, upper_name
+from pipelines.values.table import TableId, upper_name
 
 ANY_OWNER = "*"  # of a table that a statement names without an owner, where nothing says whose it is
 

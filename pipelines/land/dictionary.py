@@ -6,15 +6,15 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from pipelines import crash
-from pipelines.dictionary_table import DictionaryTable
 from pipelines.errors import LandingDamaged
+from pipelines.host import crash
 from pipelines.land import layout
 from pipelines.land.files import Files
 from pipelines.records.codec import DAMAGED, decode, encode
 from pipelines.records.dictionary_reading import DictionaryContent, DictionaryReading
-from pipelines.scn import ChainPosition, Scn
-from pipelines.table import NOT_RENAMED, Renamed, TableId
+from pipelines.values.dictionary_table import DictionaryTable
+from pipelines.values.scn import ChainPosition, Scn
+from pipelines.values.table import NOT_RENAMED, Renamed, TableId
 
 UNDATED = Scn(0)
 

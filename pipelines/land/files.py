@@ -18,7 +18,6 @@ from typing import IO, Any, TypeVar
 from fsspec.spec import AbstractBufferedFile
 from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_random_exponential
 
-from pipelines.crash import file_point, point
 from pipelines.errors import (
     ConfigurationError,
     Finding,
@@ -28,7 +27,8 @@ from pipelines.errors import (
     LandingUnwritable,
     RedolakeError,
 )
-from pipelines.filesystem import (
+from pipelines.host.crash import file_point, point
+from pipelines.host.filesystem import (
     Modes,
     close_to_others,
     code_of,

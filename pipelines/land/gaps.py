@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pipelines import crash
 from pipelines.errors import LandingConflict
+from pipelines.host import crash
 from pipelines.land import layout
 from pipelines.land.chain import Chain
 from pipelines.land.chain_rules import check_gap
@@ -15,7 +15,7 @@ from pipelines.land.split import COLUMNS, after_next_window
 from pipelines.records.declared_gap import DeclaredGap
 from pipelines.records.split_transactions import SplitTransaction, SplitTransactions
 from pipelines.records.window_manifest import WindowManifest
-from pipelines.scn import ChainPosition
+from pipelines.values.scn import ChainPosition
 
 
 class Gaps:

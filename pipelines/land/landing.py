@@ -10,7 +10,7 @@ from pipelines.land.gaps import Gaps
 from pipelines.land.quotes import Quotes
 from pipelines.land.snapshots import Snapshots
 from pipelines.land.windows import Windows
-from pipelines.redo import Position
+from pipelines.values.redo import Position
 
 
 class Landing:

@@ -33,9 +33,9 @@ from __future__ import annotations
 
 from functools import partial
 
-from pipelines.paths import hashed, segment, shortened
-from pipelines.scn import ChainPosition
-from pipelines.table import TableId
+from pipelines.host.paths import hashed, segment, shortened
+from pipelines.values.scn import ChainPosition
+from pipelines.values.table import TableId
 
 HANDOVER = "handover.json"
 SINGLE_QUOTES = "single-quotes.json"

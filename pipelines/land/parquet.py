@@ -17,9 +17,9 @@ import pyarrow.parquet as pq
 
 from pipelines.errors import LandingDamaged, ValueDoesNotFit
 from pipelines.land.files import Files
-from pipelines.landed_schema import LANDED_SCHEMA
 from pipelines.records.codec import DAMAGED
 from pipelines.records.file_digest import Digests, FileDigest
+from pipelines.values.landed_schema import LANDED_SCHEMA
 
 # A group is written whole, from memory. Twice the size costs 50 MB more in each mining process, and saves 0.5 % of the file.
 GROUP_ROWS, GROUP_BYTES = 64 * 1024, 32 * 2**20

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from pipelines.combinations import Numbers
+from pipelines.values.combinations import Numbers
 
 Flags = np.ndarray[tuple[int], np.dtype[np.bool_]]
 Words = np.ndarray[tuple[int], np.dtype[np.uint64]]

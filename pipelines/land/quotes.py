@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from pipelines import crash
+from pipelines.host import crash
 from pipelines.land import layout
 from pipelines.land.files import Files
 from pipelines.records.single_quotes import DoubtfulWindows, SingleQuotes

@@ -8,17 +8,17 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from pipelines import crash
-from pipelines.dictionary_table import DictionaryTable
 from pipelines.errors import LandingConflict, LandingDamaged
+from pipelines.host import crash
 from pipelines.land import layout
 from pipelines.land.cures import snapshot_again
 from pipelines.land.files import Files
 from pipelines.land.parquet import WrittenFile, frames, write_parquet
 from pipelines.records.file_digest import FileDigest
 from pipelines.records.snapshot_manifest import RedoNeededFrom, SnapshotBegun, SnapshotManifest
-from pipelines.scn import ChainPosition
-from pipelines.table import TableId
+from pipelines.values.dictionary_table import DictionaryTable
+from pipelines.values.scn import ChainPosition
+from pipelines.values.table import TableId
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 import pyarrow as pa
 
 from pipelines.records.split_transactions import SplitTransaction, SplitTransactions, TransactionName
-from pipelines.redo import CHANGES, Operation
+from pipelines.values.redo import CHANGES, Operation
 
 COLUMNS = ("con_id", "xid", "operation_code")
 

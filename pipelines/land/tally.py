@@ -17,14 +17,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipelines.combinations import Numbers, combinations
 from pipelines.errors import InvariantBroken
 from pipelines.land.ddl_text import cascading_sources, table_of_user, tables_in_text
 from pipelines.land.quote_marks import Flags, quote_marks
 from pipelines.records.slice_record import LogTally
 from pipelines.records.window_manifest import PERHAPS, DdlRow, LogIdentity
-from pipelines.redo import CHANGES, LogFile, Operation, Slice
-from pipelines.table import NOT_RENAMED, Renamed, TableId
+from pipelines.values.combinations import Numbers, combinations
+from pipelines.values.redo import CHANGES, LogFile, Operation, Slice
+from pipelines.values.table import NOT_RENAMED, Renamed, TableId
 
 FRAME = {Operation.START: "* start", Operation.COMMIT: "* commit", Operation.ROLLBACK: "* rollback"}
 SINGLE_QUOTE = r"[\pL\pN_]'[\pL\pN_]"  # a quote between two letters: single, or in a quoted name

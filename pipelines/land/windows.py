@@ -9,16 +9,15 @@ from typing import Any
 
 import pyarrow as pa
 
-from pipelines import crash
-from pipelines.crash import point
 from pipelines.errors import LandingConflict
+from pipelines.host import crash
+from pipelines.host.crash import point
 from pipelines.land import layout
 from pipelines.land.chain import Chain
 from pipelines.land.chain_rules import TAKEN_CURE, build_manifest, check_position, check_same
 from pipelines.land.parquet import WrittenFile, checked, frames, read_columns, write_parquet
 from pipelines.land.quotes import Quotes, has_single_quotes
 from pipelines.land.tally import Tally
-from pipelines.landed_schema import LANDED_SCHEMA
 from pipelines.records.batch_spec import RereadFile
 from pipelines.records.file_digest import Digests, FileDigest
 from pipelines.records.slice_record import SliceRecord
@@ -30,9 +29,10 @@ from pipelines.records.window_manifest import (
     WholeTable,
     WindowManifest,
 )
-from pipelines.redo import Window
-from pipelines.scn import BEFORE_ALL, ChainPosition
-from pipelines.table import NOT_RENAMED, Renamed, TableId
+from pipelines.values.landed_schema import LANDED_SCHEMA
+from pipelines.values.redo import Window
+from pipelines.values.scn import BEFORE_ALL, ChainPosition
+from pipelines.values.table import NOT_RENAMED, Renamed, TableId
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ from sqlalchemy import Connection, Engine, Executable, Insert, Table, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 
-from pipelines.crash import ledger_point
 from pipelines.errors import LeaseHeld, LedgerDamaged, LedgerUnavailable, Terminal
+from pipelines.host.crash import ledger_point
 from pipelines.ledger import tables as t
 from pipelines.ledger.entries import Lease
 

@@ -8,16 +8,16 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Row, and_, delete, insert, select, update
 
-from pipelines import crash
 from pipelines.errors import InvariantBroken
+from pipelines.host import crash
 from pipelines.ledger import tables as t
 from pipelines.ledger.base import LedgerBase, changed, insert_new, unless_known
 from pipelines.ledger.entries import BatchEntry, Json, Lease
 from pipelines.ledger.facts import Changes, add_changes
 from pipelines.ledger.states import BATCH, BatchState, check_moves
 from pipelines.records.open_transaction import OpenTransaction
-from pipelines.scn import Scn, ScnRange
-from pipelines.table import TableId
+from pipelines.values.scn import Scn, ScnRange
+from pipelines.values.table import TableId
 
 B = t.batches.c
 X = t.open_transactions.c

@@ -7,13 +7,13 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Row, and_, or_, select, update
 
-from pipelines import crash
+from pipelines.host import crash
 from pipelines.ledger import tables as t
 from pipelines.ledger.base import LedgerBase, changed, insert_new
 from pipelines.ledger.entries import Json, Lease, TableEntry
 from pipelines.ledger.states import TABLE, TableState, check_moves
-from pipelines.scn import Scn
-from pipelines.table import TableId
+from pipelines.values.scn import Scn
+from pipelines.values.table import TableId
 
 T = t.tables.c
 

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from sqlalchemy import insert, select
 
-from pipelines import crash
+from pipelines.host import crash
 from pipelines.ledger import tables as t
 from pipelines.ledger.base import LedgerBase
 from pipelines.ledger.entries import Decision, Json

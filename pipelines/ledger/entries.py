@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import Any, Literal
 
 from pipelines.ledger.states import BatchState, TableState, WindowState
-from pipelines.scn import ChainPosition, Scn, ScnRange
-from pipelines.table import TableId
+from pipelines.values.scn import ChainPosition, Scn, ScnRange
+from pipelines.values.table import TableId
 
 Json = Mapping[str, Any]
 LeaseKind = Literal["capture", "apply"]

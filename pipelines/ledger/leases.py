@@ -8,8 +8,8 @@ from datetime import timedelta
 
 from sqlalchemy import select, update
 
-from pipelines import crash
 from pipelines.errors import LeaseHeld
+from pipelines.host import crash
 from pipelines.ledger import tables as t
 from pipelines.ledger.base import LedgerBase, insert_new
 from pipelines.ledger.entries import Lease

@@ -8,7 +8,7 @@ from typing import Literal
 
 from sqlalchemy import delete, select, update
 
-from pipelines import crash
+from pipelines.host import crash
 from pipelines.ledger import tables as t
 from pipelines.ledger.base import LedgerBase, changed, insert_new
 from pipelines.ledger.entries import Json, Loss

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from sqlalchemy import select, update
 
-from pipelines import crash
+from pipelines.host import crash
 from pipelines.ledger import tables as t
 from pipelines.ledger.base import LedgerBase, insert_new
-from pipelines.redo import Position
-from pipelines.scn import Scn
+from pipelines.values.redo import Position
+from pipelines.values.scn import Scn
 
 
 class Positions(LedgerBase):

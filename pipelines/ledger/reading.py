@@ -21,9 +21,9 @@ from pipelines.ledger.entries import BatchEntry, Decision, Json, Loss, TableEntr
 from pipelines.ledger.facts import Changes
 from pipelines.ledger.store import engine_to_read
 from pipelines.records.open_transaction import OpenTransaction
-from pipelines.redo import Position
-from pipelines.scn import ChainPosition, Scn
-from pipelines.table import TableId
+from pipelines.values.redo import Position
+from pipelines.values.scn import ChainPosition, Scn
+from pipelines.values.table import TableId
 
 W = t.windows.c
 TRANSACTIONS_SHOWN = 50

@@ -17,7 +17,7 @@ from sqlalchemy.pool import StaticPool
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random
 
 from pipelines.errors import ConfigurationError, Finding, FormatTooNew, LedgerUnavailable
-from pipelines.filesystem import close_to_others, modes_in, new_file
+from pipelines.host.filesystem import close_to_others, modes_in, new_file
 from pipelines.ledger import tables as t
 from pipelines.ledger.base import WRITING, damaged, database_errors
 from pipelines.ledger.batches import Batches

@@ -7,14 +7,14 @@ from typing import Literal
 
 from sqlalchemy import and_, delete, select
 
-from pipelines import crash
 from pipelines.errors import SchemaConflict
+from pipelines.host import crash
 from pipelines.ledger import tables as t
 from pipelines.ledger.base import LedgerBase, insert_new
 from pipelines.ledger.captured import key_of
 from pipelines.ledger.entries import Json, Lease, VersionEntry
-from pipelines.scn import Scn
-from pipelines.table import TableId
+from pipelines.values.scn import Scn
+from pipelines.values.table import TableId
 
 V = t.table_versions.c
 

@@ -9,14 +9,14 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, case, delete, insert, literal, or_, select, text, update
 
-from pipelines import crash
 from pipelines.errors import LandingConflict
+from pipelines.host import crash
 from pipelines.ledger import tables as t
 from pipelines.ledger.base import LedgerBase, changed, unless_known
 from pipelines.ledger.entries import Json, Lease, WindowEntry
 from pipelines.ledger.states import LANDED, WINDOW, WindowState, check_moves
 from pipelines.records.window_manifest import WindowManifest
-from pipelines.scn import ChainPosition, Scn, ScnRange
+from pipelines.values.scn import ChainPosition, Scn, ScnRange
 
 W = t.windows.c
 ENDS_AT_ONCE = 500

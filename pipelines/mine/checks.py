@@ -14,14 +14,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipelines.combinations import combinations
 from pipelines.errors import MiningIncomplete, RedolakeError, RedoLost, RedoNotUnderstood
 from pipelines.mine.copies import EdgeCut
 from pipelines.mine.rows import REPORT, as_integers
 from pipelines.mine.selection import MinedContainer
-from pipelines.redo import CONTROL, Operation, Slice
-from pipelines.scn import Scn
-from pipelines.table import TableId
+from pipelines.values.combinations import combinations
+from pipelines.values.redo import CONTROL, Operation, Slice
+from pipelines.values.scn import Scn
+from pipelines.values.table import TableId
 
 HOLE, CORRUPT = 1291, 1343  # ORA codes that are also values of STATUS
 # STATUS: its meaning, and the ORA code of the same fault, which decides whether another copy of the log is tried.

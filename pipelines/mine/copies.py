@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from pipelines.errors import MiningIncomplete, RedolakeError, RedoLost, Transient
-from pipelines.redo import LogCopy, LogFile, Slice
+from pipelines.values.redo import LogCopy, LogFile, Slice
 
 # The file cannot be opened or read, or is not the log of the control file. Another destination's copy may be good.
 BAD_COPY = frozenset(

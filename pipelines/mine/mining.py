@@ -14,17 +14,17 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipelines.arrow_check import check_arrow
 from pipelines.errors import SourceRefused
+from pipelines.host.arrow_check import check_arrow
+from pipelines.host.statements import statement
 from pipelines.mine.checks import check_rows, check_stream
 from pipelines.mine.copies import LogSet
 from pipelines.mine.pieces import PieceJoiner, bounded
 from pipelines.mine.rows import fitting, in_container, landed_rows, log_of, own_thread
 from pipelines.mine.selection import MinedContainer, predicate
 from pipelines.mine.session import Session, logminer
-from pipelines.redo import Slice, Window
-from pipelines.statements import statement
-from pipelines.table import TableId
+from pipelines.values.redo import Slice, Window
+from pipelines.values.table import TableId
 
 log = logging.getLogger(__name__)
 

@@ -8,12 +8,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipelines.combinations import combinations
 from pipelines.errors import RedoNotUnderstood
-from pipelines.landed_schema import LANDED_SCHEMA
 from pipelines.mine.selection import ROOT, MinedContainer
-from pipelines.redo import TRANSACTION_BOUNDS, Slice
-from pipelines.valid_text import with_marks
+from pipelines.values.combinations import combinations
+from pipelines.values.landed_schema import LANDED_SCHEMA
+from pipelines.values.redo import TRANSACTION_BOUNDS, Slice
+from pipelines.values.valid_text import with_marks
 
 INT64 = pa.int64()
 REPORT = "keep the archived log and report the row, or run `redolake recover`, which lists the other choices"

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby, islice
 
-from pipelines.redo import CONTROL, TRANSACTION_BOUNDS, LogFile, Operation
-from pipelines.table import TableId
+from pipelines.values.redo import CONTROL, TRANSACTION_BOUNDS, LogFile, Operation
+from pipelines.values.table import TableId
 
 LIST_LIMIT = 500  # Oracle allows 1000 per IN list (ORA-01795)
 NOT_CHANGES = (Operation.INTERNAL, Operation.SELECT_FOR_UPDATE)

@@ -8,8 +8,8 @@ from typing import Any, Protocol
 
 from pipelines.errors import MiningIncomplete, RedolakeError, SourceBusy, SourceUnavailable
 from pipelines.mine.copies import BAD_COPY, RESTORE_LOG, LogSet, WrongLog, after_failure, not_available, refusal, without_choice
-from pipelines.redo import LogCopy, LogFile, Slice, Window
-from pipelines.scn import known_end
+from pipelines.values.redo import LogCopy, LogFile, Slice, Window
+from pipelines.values.scn import known_end
 
 NO_SESSION = 1307
 READ_STATUS = frozenset({0, 1})

@@ -6,13 +6,13 @@ import uuid
 from collections.abc import Mapping
 from datetime import datetime
 
-from pipelines import crash
 from pipelines.context import PipelineContext, now
+from pipelines.host import crash
 from pipelines.land import layout
 from pipelines.records.approval import Approval, ApprovalKind
 from pipelines.records.codec import from_body, to_body
 from pipelines.schema.derive import Approved
-from pipelines.table import TableId
+from pipelines.values.table import TableId
 
 KINDS: Mapping[ApprovalKind, str] = {"resume": "resume", "ddl": "approve DDL", "resnapshot": "snapshot again"}
 

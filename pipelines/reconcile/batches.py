@@ -17,8 +17,8 @@ from pipelines.land.cures import apply_again
 from pipelines.reconcile.table_versions import incarnation_of
 from pipelines.records.batch_result import BatchResult
 from pipelines.records.snapshot_load import SnapshotResult, SnapshotSpec, SnapshotTask
-from pipelines.scn import ChainPosition
-from pipelines.table import TableId
+from pipelines.values.scn import ChainPosition
+from pipelines.values.table import TableId
 
 REPLACES = "-replaces"
 

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 
 from pipelines.config import Pipeline
 from pipelines.decode.datatypes import why_refused
-from pipelines.dictionary_table import DictionaryTable
 from pipelines.errors import SchemaConflict
-from pipelines.redo import Encoding
 from pipelines.schema.ddl_statement import Refused
-from pipelines.table import LARGE_OBJECTS, UNSHOWN, OracleType, TableId, TableVersion, TypeRule, upper_name
-from pipelines.valid_text import IN_DATABASE_SET, LARGE_TEXTS, REPLACE, TEXT_RULES, TEXTS, UNICODE
+from pipelines.values.dictionary_table import DictionaryTable
+from pipelines.values.redo import Encoding
+from pipelines.values.table import LARGE_OBJECTS, UNSHOWN, OracleType, TableId, TableVersion, TypeRule, upper_name
+from pipelines.values.valid_text import IN_DATABASE_SET, LARGE_TEXTS, REPLACE, TEXT_RULES, TEXTS, UNICODE
 
 
 def chosen_columns(pipeline: Pipeline, dictionary: Mapping[TableId, DictionaryTable]) -> dict[TableId, DictionaryTable]:

@@ -20,7 +20,7 @@ from pipelines.records.batch_spec import DroppedXid
 from pipelines.records.declared_gap import DeclaredGap
 from pipelines.records.dropped_transaction import DroppedTransaction
 from pipelines.records.open_transaction import OpenTransaction
-from pipelines.scn import ChainPosition
+from pipelines.values.scn import ChainPosition
 
 Key = tuple[int, str, int]  # container, xid, start SCN
 State = Literal["open", "committed", "rolled back", "unknown"]

@@ -14,7 +14,7 @@ from pipelines.ledger import TableEntry
 from pipelines.records.batch_spec import HoldAt
 from pipelines.records.single_quotes import DoubtfulWindows
 from pipelines.records.window_manifest import WindowManifest
-from pipelines.scn import ChainPosition
+from pipelines.values.scn import ChainPosition
 
 NOT_LOADED = {"code": "NotLoaded", "what": "the table has no contents yet", "where": {}, "cure": "take its snapshot"}
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from datetime import datetime
 
-from pipelines import crash
 from pipelines.context import PipelineContext, now
 from pipelines.errors import LandingDamaged, RedoLost
+from pipelines.host import crash
 from pipelines.land import layout
 from pipelines.ledger import TableEntry
 from pipelines.ledger.batches import AppliedBatch
@@ -24,9 +24,9 @@ from pipelines.records.codec import DAMAGED, to_body
 from pipelines.records.declared_gap import DeclaredGap
 from pipelines.records.dropped_transaction import DroppedTransaction
 from pipelines.records.handover import FirstPosition
-from pipelines.redo import Position
-from pipelines.scn import ChainPosition, Scn, ScnRange
-from pipelines.table import TableId
+from pipelines.values.redo import Position
+from pipelines.values.scn import ChainPosition, Scn, ScnRange
+from pipelines.values.table import TableId
 
 log = logging.getLogger(__name__)
 

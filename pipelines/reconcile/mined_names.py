@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from pipelines.context import PipelineContext
-from pipelines.dictionary_table import DictionaryTable
 from pipelines.errors import SchemaConflict
 from pipelines.land.dictionary import Readings
 from pipelines.records.batch_spec import MinedNames
@@ -17,8 +16,9 @@ from pipelines.records.open_transaction import OpenTransaction
 from pipelines.records.window_manifest import DdlRow, WindowManifest
 from pipelines.schema.ddl import effect_of
 from pipelines.schema.versions import same_type
-from pipelines.scn import ChainPosition
-from pipelines.table import TableVersion
+from pipelines.values.dictionary_table import DictionaryTable
+from pipelines.values.scn import ChainPosition
+from pipelines.values.table import TableVersion
 
 
 def mined_names(

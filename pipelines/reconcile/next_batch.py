@@ -35,9 +35,9 @@ from pipelines.records.file_digest import FileDigest
 from pipelines.records.handover import FirstPosition
 from pipelines.records.open_transaction import OpenTransaction
 from pipelines.records.window_manifest import WindowManifest
-from pipelines.redo import Encoding
-from pipelines.scn import BEFORE_ALL, ChainPosition
-from pipelines.table import TableId
+from pipelines.values.redo import Encoding
+from pipelines.values.scn import BEFORE_ALL, ChainPosition
+from pipelines.values.table import TableId
 
 
 def next_batch(context: PipelineContext, last: BatchResult | None) -> BatchSpec | None:

@@ -16,8 +16,8 @@ from pipelines.reconcile.batches import batch_result, end_of, is_in_chain
 from pipelines.records.batch_result import BatchResult
 from pipelines.records.batch_spec import HoldAt
 from pipelines.records.window_manifest import WindowManifest
-from pipelines.scn import BEFORE_ALL, ChainPosition
-from pipelines.table import TableId
+from pipelines.values.scn import BEFORE_ALL, ChainPosition
+from pipelines.values.table import TableId
 
 
 def since_of(context: PipelineContext, entry: TableEntry) -> ChainPosition | None:

@@ -12,7 +12,7 @@ from pipelines.errors import SchemaConflict
 from pipelines.land.ddl_text import new_name
 from pipelines.land.dictionary import Readings
 from pipelines.records.window_manifest import WindowManifest, other_names
-from pipelines.table import TableId, TableVersion
+from pipelines.values.table import TableId, TableVersion
 
 
 def redefined(

@@ -10,7 +10,7 @@ from pipelines.context import PipelineContext
 from pipelines.errors import RedolakeError
 from pipelines.ledger import Loss
 from pipelines.records.codec import from_body, to_body
-from pipelines.redo import Position, Window
+from pipelines.values.redo import Position, Window
 from pipelines.window import MissingLog
 
 Step = Literal["plan", "mine"]

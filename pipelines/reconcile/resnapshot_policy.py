@@ -10,13 +10,13 @@ from typing import Any, cast
 from pipelines.config import Pipeline
 from pipelines.config.resnapshot import ResnapshotLimits
 from pipelines.context import PipelineContext
-from pipelines.ddl_policies import ANSWERS, Answers, DdlPolicies, PolicyName
 from pipelines.land.dictionary import Readings
 from pipelines.ledger import TableEntry
 from pipelines.reconcile.table_versions import known_versions
 from pipelines.records.approval import Approval
 from pipelines.records.batch_spec import HoldAt
-from pipelines.table import TableId
+from pipelines.values.ddl_policies import ANSWERS, Answers, DdlPolicies, PolicyName
+from pipelines.values.table import TableId
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from pipelines.context import PipelineContext
-from pipelines.dictionary_table import DictionaryTable
 from pipelines.errors import Finding, SnapshotTooEarly, Terminal
 from pipelines.reconcile.ledger import proven_position
 from pipelines.reconcile.omitted_tables import batches_between, is_without
 from pipelines.reconcile.table_versions import present_object_ids
 from pipelines.reconcile.tables import captured_from
-from pipelines.redo import RedoFacts
-from pipelines.scn import ChainPosition, Scn
-from pipelines.table import TableId
+from pipelines.values.dictionary_table import DictionaryTable
+from pipelines.values.redo import RedoFacts
+from pipelines.values.scn import ChainPosition, Scn
+from pipelines.values.table import TableId
 
 
 def doubled(context: PipelineContext, dictionary: Mapping[TableId, DictionaryTable]) -> Iterator[Finding]:

@@ -8,7 +8,6 @@ from functools import partial
 from itertools import pairwise
 
 from pipelines.context import PipelineContext
-from pipelines.dictionary_table import DictionaryTable
 from pipelines.errors import SchemaConflict
 from pipelines.land import layout
 from pipelines.land.dictionary import Readings
@@ -38,9 +37,10 @@ from pipelines.schema import (
 )
 from pipelines.schema.ddl.effect import DdlStep, StepKind
 from pipelines.schema.ddl_statement import ReadingAfter
-from pipelines.scn import Scn
-from pipelines.table import Part, Rules, TableId, TableVersion, TypeRule, upper_name
-from pipelines.valid_text import BINARY, TEXTS
+from pipelines.values.dictionary_table import DictionaryTable
+from pipelines.values.scn import Scn
+from pipelines.values.table import Part, Rules, TableId, TableVersion, TypeRule, upper_name
+from pipelines.values.valid_text import BINARY, TEXTS
 
 STEP_KINDS: Mapping[StepKind, ChangeKind] = {
     "add": "add_column",

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import takewhile
 
-from pipelines import crash
 from pipelines.context import PipelineContext, owner
+from pipelines.host import crash
 from pipelines.land import layout
 from pipelines.land.chain_rules import captured_since
 from pipelines.land.dictionary import Readings
@@ -18,8 +18,8 @@ from pipelines.records.codec import to_body
 from pipelines.records.declared_gap import DeclaredGap
 from pipelines.records.handover import FirstPosition
 from pipelines.records.window_manifest import WindowManifest
-from pipelines.scn import BEFORE_ALL, ChainPosition, Scn
-from pipelines.table import TableId, TableVersion
+from pipelines.values.scn import BEFORE_ALL, ChainPosition, Scn
+from pipelines.values.table import TableId, TableVersion
 
 LOAD = "load"  # the kind of decision recorded for a load that set tables back
 

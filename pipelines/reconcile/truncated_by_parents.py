@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pipelines.land.ddl_text import ANY_OWNER, changed_partition, is_group, is_source
 from pipelines.land.dictionary import Readings
 from pipelines.records.window_manifest import DdlRow, WindowManifest
-from pipelines.table import TableId, TableVersion
+from pipelines.values.table import TableId, TableVersion
 
 
 @dataclass(frozen=True, slots=True)

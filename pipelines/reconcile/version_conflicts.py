@@ -6,13 +6,13 @@ from collections.abc import Collection, Sequence
 from itertools import pairwise
 
 from pipelines.context import PipelineContext
-from pipelines.dictionary_table import DictionaryTable
 from pipelines.errors import SchemaConflict
 from pipelines.land.dictionary import Readings
 from pipelines.records.window_manifest import DdlRow
 from pipelines.schema import Derived, conflict_with_dictionary, key_difference, valid_at
-from pipelines.scn import Scn
-from pipelines.table import TableId, TableVersion
+from pipelines.values.dictionary_table import DictionaryTable
+from pipelines.values.scn import Scn
+from pipelines.values.table import TableId, TableVersion
 
 
 def key_policy_conflict(context: PipelineContext, version: TableVersion) -> SchemaConflict | None:

@@ -16,8 +16,8 @@ from pipelines.records.window_manifest import WholeTable, WindowManifest
 from pipelines.schema import Derived
 from pipelines.schema.ddl.effect import DdlStep, StepKind
 from pipelines.schema.derive import Hold
-from pipelines.scn import Scn
-from pipelines.table import TableId
+from pipelines.values.scn import Scn
+from pipelines.values.table import TableId
 
 NEED_ROWS: frozenset[StepKind] = frozenset({"remove_rows", "fill"})
 

@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Literal
 from pipelines.records.batch_spec import BatchSpec
 from pipelines.records.file_digest import FileDigest
 from pipelines.records.open_transaction import OpenTransaction, ParkedRows
-from pipelines.scn import ChainPosition
-from pipelines.table import TableId
+from pipelines.values.scn import ChainPosition
+from pipelines.values.table import TableId
 
 CARRIED_IN = "carried in"  # the account of rows that come from before the batch's windows
 

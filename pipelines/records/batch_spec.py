@@ -9,10 +9,10 @@ from typing import Any, ClassVar, Literal
 from pipelines.records.file_digest import FileDigest
 from pipelines.records.lake_mark import LakePlace
 from pipelines.records.open_transaction import OpenTransaction, ParkedRows
-from pipelines.redo import Encoding
-from pipelines.scn import Scn, ScnRange
-from pipelines.table import Column, Rules, TableId, TableVersion
-from pipelines.target_options import DEFAULT, TargetOptions
+from pipelines.values.redo import Encoding
+from pipelines.values.scn import Scn, ScnRange
+from pipelines.values.table import Column, Rules, TableId, TableVersion
+from pipelines.values.target_options import DEFAULT, TargetOptions
 
 ChangeKind = Literal[
     "add_column", "drop_column", "rename_column", "change_type", "nullable", "comment", "comment_table", "truncate", "renumber",

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pipelines.records.open_transaction import OpenTransaction
-from pipelines.redo import ContainerIdentity, Encoding, Position
+from pipelines.values.redo import ContainerIdentity, Encoding, Position
 
 GapKind = Literal["position", "snapshot", "gap"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from pipelines.dictionary_table import DictionaryTable
+from pipelines.values.dictionary_table import DictionaryTable
 
 
 @dataclass(frozen=True, slots=True)

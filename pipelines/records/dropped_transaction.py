@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from pipelines.records.batch_spec import DroppedXid
 from pipelines.records.open_transaction import OpenTransaction
-from pipelines.scn import ChainPosition
+from pipelines.values.scn import ChainPosition
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pipelines.redo import ContainerIdentity, Encoding, Position
-from pipelines.scn import ChainPosition, Scn
+from pipelines.values.redo import ContainerIdentity, Encoding, Position
+from pipelines.values.scn import ChainPosition, Scn
 
 
 @dataclass(frozen=True, slots=True)

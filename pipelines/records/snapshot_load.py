@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Literal
 
 from pipelines.records.file_digest import FileDigest
 from pipelines.records.lake_mark import LakePlace
-from pipelines.table import Rules, TableId, TableVersion
-from pipelines.target_options import DEFAULT, TargetOptions
+from pipelines.values.table import Rules, TableId, TableVersion
+from pipelines.values.target_options import DEFAULT, TargetOptions
 
 
 @dataclass(frozen=True, slots=True)

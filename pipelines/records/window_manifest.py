@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 from pipelines.records.codec import to_body
 from pipelines.records.file_digest import FileDigest
-from pipelines.scn import ChainPosition, Scn, ScnRange
-from pipelines.table import TableId
+from pipelines.values.scn import ChainPosition, Scn, ScnRange
+from pipelines.values.table import TableId
 
 
 @dataclass(frozen=True, slots=True, order=True)

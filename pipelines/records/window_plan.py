@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pipelines.redo import ContainerIdentity, Window
-from pipelines.table import TableId
+from pipelines.values.redo import ContainerIdentity, Window
+from pipelines.values.table import TableId
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from decimal import ROUND_HALF_UP, Decimal, InvalidOperation, localcontext
 from typing import Literal, NamedTuple
 
 from pipelines.schema.ddl_statement import DdlStatement
-from pipelines.table import OracleType
+from pipelines.values.table import OracleType
 
 CHARACTERS = frozenset({"VARCHAR2", "NVARCHAR2", "CLOB", "NCLOB"})
 PADDED = frozenset({"CHAR", "NCHAR"})

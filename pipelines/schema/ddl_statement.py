@@ -14,12 +14,12 @@ from sqlglot.dialects.oracle import Oracle
 from sqlglot.errors import TokenError
 from sqlglot.tokens import Token, TokenType
 
-from pipelines.ddl_policies import ANSWERS, DEFAULT_POLICIES, SNAPSHOT_ONLY, Answers, DdlPolicies, PolicyName
-from pipelines.dictionary_table import DictionaryTable
 from pipelines.errors import SchemaConflict
 from pipelines.records.window_manifest import DdlRow
-from pipelines.table import OracleType, TableId, upper_name
-from pipelines.valid_text import NOT_VALID, has_marks
+from pipelines.values.ddl_policies import ANSWERS, DEFAULT_POLICIES, SNAPSHOT_ONLY, Answers, DdlPolicies, PolicyName
+from pipelines.values.dictionary_table import DictionaryTable
+from pipelines.values.table import OracleType, TableId, upper_name
+from pipelines.values.valid_text import NOT_VALID, has_marks
 
 ReadingAfter = Callable[[int], DictionaryTable | None]
 Refused = Callable[[str, OracleType], bool]  # (column, type) -> whether the type is not supported

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pipelines.schema.ddl_statement import DdlStatement
-from pipelines.table import OracleType, string_type
+from pipelines.values.table import OracleType, string_type
 
 # ANSI names that Oracle takes and stores as its own; INTEGER is NUMBER(*, 0).
 INTEGERS = ("INTEGER", "INT", "SMALLINT")

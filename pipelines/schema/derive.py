@@ -6,13 +6,13 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pipelines.ddl_policies import DEFAULT_POLICIES, IGNORE, SNAPSHOT_ONLY, DdlPolicies
 from pipelines.errors import SchemaConflict
 from pipelines.records.window_manifest import DdlRow
 from pipelines.schema.ddl import DdlStep, Effect, effect_of
 from pipelines.schema.ddl_statement import ReadingAfter, Refused, all_supported, refusal
-from pipelines.scn import Scn
-from pipelines.table import TableVersion
+from pipelines.values.ddl_policies import DEFAULT_POLICIES, IGNORE, SNAPSHOT_ONLY, DdlPolicies
+from pipelines.values.scn import Scn
+from pipelines.values.table import TableVersion
 
 Choice = tuple[str, str]  # a policy and its value, or IGNORE
 Approved = Callable[[DdlRow], Choice | None]

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from pipelines.ddl_policies import PolicyName
-from pipelines.dictionary_table import DictionaryTable
 from pipelines.errors import SchemaConflict
 from pipelines.schema.ddl_statement import ReadingAfter
 from pipelines.schema.versions import key_indexes, require_known_storage, same_type
-from pipelines.table import IgnoredColumn, TableVersion
+from pipelines.values.ddl_policies import PolicyName
+from pipelines.values.dictionary_table import DictionaryTable
+from pipelines.values.table import IgnoredColumn, TableVersion
 
 
 def conflict_with_dictionary(derived: TableVersion, dictionary: DictionaryTable) -> SchemaConflict | None:

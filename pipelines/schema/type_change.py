@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pipelines.table import LARGE_TYPES, OracleType
+from pipelines.values.table import LARGE_TYPES, OracleType
 
 PADDED = frozenset({"CHAR", "NCHAR"})
 SIZED = frozenset({"VARCHAR2", "NVARCHAR2", "RAW"})

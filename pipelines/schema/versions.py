@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pipelines.dictionary_table import DictionaryTable
 from pipelines.errors import SchemaConflict
-from pipelines.scn import Scn
-from pipelines.table import (
+from pipelines.values.dictionary_table import DictionaryTable
+from pipelines.values.scn import Scn
+from pipelines.values.table import (
     ALL_COLUMNS,
     PRIMARY,
     ROWID_COLUMN,

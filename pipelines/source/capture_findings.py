@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 
-from pipelines.dictionary_table import DictionaryColumn, DictionaryTable
 from pipelines.errors import Finding
-from pipelines.table import ALL_COLUMNS, EXTENDED, PRIMARY, ColumnChoice, KeyPolicy, OracleType, TableId, is_unshown
-from pipelines.valid_text import REPLACE
+from pipelines.values.dictionary_table import DictionaryColumn, DictionaryTable
+from pipelines.values.table import ALL_COLUMNS, EXTENDED, PRIMARY, ColumnChoice, KeyPolicy, OracleType, TableId, is_unshown
+from pipelines.values.valid_text import REPLACE
 
 Supported = Callable[[OracleType, str | int | None, ColumnChoice], str | None]  # (type, rule, ..) -> why not captured, or None
 

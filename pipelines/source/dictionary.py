@@ -11,13 +11,13 @@ from functools import partial
 from itertools import groupby
 from typing import Any, TypeVar
 
-from pipelines.dictionary_table import DictionaryColumn, DictionaryTable
 from pipelines.errors import SourceBusy, Terminal
-from pipelines.scn import Scn
+from pipelines.host.statements import statement
 from pipelines.source.facts import read_current_scn
 from pipelines.source.oracle import Source
-from pipelines.statements import statement
-from pipelines.table import NOT_RENAMED, OracleType, Part, Renamed, TableId, UniqueIndex, string_type
+from pipelines.values.dictionary_table import DictionaryColumn, DictionaryTable
+from pipelines.values.scn import Scn
+from pipelines.values.table import NOT_RENAMED, OracleType, Part, Renamed, TableId, UniqueIndex, string_type
 
 MAX_READINGS = 5
 BIND_LISTS = (1, 10, 100, 500)  # lengths of the lists of table names in a query

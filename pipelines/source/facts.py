@@ -12,7 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pipelines.errors import SourceBusy, SourceRefused
-from pipelines.redo import (
+from pipelines.source.oracle import Source
+from pipelines.source.supplemental import DatabaseLogging, LoggedColumns, logged_columns
+from pipelines.values.redo import (
     ContainerFacts,
     ContainerIdentity,
     Encoding,
@@ -25,9 +27,7 @@ from pipelines.redo import (
     RedoFacts,
     RedoThread,
 )
-from pipelines.scn import Scn, known_end
-from pipelines.source.oracle import Source
-from pipelines.source.supplemental import DatabaseLogging, LoggedColumns, logged_columns
+from pipelines.values.scn import Scn, known_end
 
 ROLES = frozenset({"PRIMARY", "PHYSICAL STANDBY"})  # databases whose redo is the primary's
 

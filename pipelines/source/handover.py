@@ -10,14 +10,14 @@ from datetime import datetime
 from time import sleep
 from typing import Any
 
-from pipelines.dictionary_table import DictionaryTable
 from pipelines.errors import RedolakeError, SnapshotTooEarly, SourceBusy, SourceRefused
-from pipelines.redo import LogFile, RedoFacts
-from pipelines.scn import Scn
 from pipelines.source.dictionary import read_tables_around
 from pipelines.source.facts import ActiveTransaction, read_active_transactions, read_current_scn
 from pipelines.source.oracle import Source
-from pipelines.table import NOT_RENAMED, Renamed, TableId
+from pipelines.values.dictionary_table import DictionaryTable
+from pipelines.values.redo import LogFile, RedoFacts
+from pipelines.values.scn import Scn
+from pipelines.values.table import NOT_RENAMED, Renamed, TableId
 
 log = logging.getLogger(__name__)
 

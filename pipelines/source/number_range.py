@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from pipelines.dictionary_table import DictionaryColumn, DictionaryTable
 from pipelines.errors import Finding, SourceRefused
 from pipelines.source.oracle import Source
 from pipelines.source.quoting import quoted
-from pipelines.table import TableId, TypeRule
+from pipelines.values.dictionary_table import DictionaryColumn, DictionaryTable
+from pipelines.values.table import TableId, TypeRule
 
 ROWS = 100_000
 MANY = 100  # more than any type but text holds

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pipelines.errors import ConfigurationError, Finding, SourceRefused
 from pipelines.source.dictionary import query_tables
 from pipelines.source.oracle import Source
-from pipelines.table import TableId
+from pipelines.values.table import TableId
 
 ACCESS, REDACTION = "EXEMPT ACCESS POLICY", "EXEMPT REDACTION POLICY"
 

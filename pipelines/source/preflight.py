@@ -9,15 +9,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 
-from pipelines.dictionary_table import DictionaryTable
 from pipelines.errors import Finding
-from pipelines.redo import LARGEST_LAG_SECONDS, ContainerFacts, Encoding, RedoFacts
 from pipelines.source.capture_findings import ConfiguredTable, Supported, capture_findings
 from pipelines.source.facts import ROLES, DatabaseFacts
 from pipelines.source.rds import RdsFacts
 from pipelines.source.stored_objects import StoredObject, stored_findings
 from pipelines.source.supplemental import DatabaseLogging, LoggedColumns, logging_findings, logging_note
-from pipelines.table import TableId
+from pipelines.values.dictionary_table import DictionaryTable
+from pipelines.values.redo import LARGEST_LAG_SECONDS, ContainerFacts, Encoding, RedoFacts
+from pipelines.values.table import TableId
 
 NOLOGGING = "is NOLOGGING, and the database does not force logging: direct-path loads would leave no redo"
 CONTAINER_DATA = "in the root, for the user of the connection: ALTER USER <user> SET CONTAINER_DATA = ALL CONTAINER = CURRENT"

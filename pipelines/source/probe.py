@@ -8,9 +8,7 @@ from functools import partial
 from typing import TypeVar
 
 from pipelines.errors import Finding, RedolakeError, SourceRefused, Terminal
-from pipelines.progress import Progress
-from pipelines.redo import LogFile, RedoFacts
-from pipelines.scn import Scn
+from pipelines.host.progress import Progress
 from pipelines.source.dictionary import read_tables
 from pipelines.source.facts import (
     ALL_LOGS,
@@ -31,7 +29,9 @@ from pipelines.source.quoting import quoted
 from pipelines.source.rds import read_rds
 from pipelines.source.stored_objects import read_stored_objects
 from pipelines.source.table_list import special_tables
-from pipelines.table import NOT_RENAMED, Renamed, TableId
+from pipelines.values.redo import LogFile, RedoFacts
+from pipelines.values.scn import Scn
+from pipelines.values.table import NOT_RENAMED, Renamed, TableId
 
 Read = TypeVar("Read")
 # Each needs one privilege. The read_* functions stop at the first refused statement; these are tried one by one.

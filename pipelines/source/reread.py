@@ -9,14 +9,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pipelines.dictionary_table import DictionaryColumn, DictionaryTable
-from pipelines.redo import NO_ROWID
-from pipelines.scn import Scn
 from pipelines.source.oracle import Source
 from pipelines.source.quoting import quoted
 from pipelines.source.snapshot import LARGE_OBJECT_ROWS, select_item, show_all_rows
 from pipelines.source.text_check import checked
-from pipelines.table import ROWID_NAME, TypeRule
+from pipelines.values.dictionary_table import DictionaryColumn, DictionaryTable
+from pipelines.values.redo import NO_ROWID
+from pipelines.values.scn import Scn
+from pipelines.values.table import ROWID_NAME, TypeRule
 
 BIND_LISTS = (1, 10, 100)  # rows per statement, so that statements stay few
 

@@ -7,10 +7,10 @@ from datetime import datetime
 from typing import Any
 
 from pipelines.errors import Finding, SourceRefused
-from pipelines.redo import Position, RedoFacts
 from pipelines.source.facts import read_active_transactions, read_current_scn, read_redo_facts
 from pipelines.source.handover import first_window_start
 from pipelines.source.oracle import Source
+from pipelines.values.redo import Position, RedoFacts
 
 
 @dataclass(frozen=True, slots=True)

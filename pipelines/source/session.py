@@ -14,10 +14,10 @@ from typing import Any
 import oracledb
 
 from pipelines.errors import RedolakeError, SourceRefused, SourceUnavailable, TextNotValid, Transient, ValueDoesNotFit
+from pipelines.host.statements import statement
 from pipelines.source.connection import ConnectParams, shown_dsn
 from pipelines.source.failures import DriverError, translate, without_values
 from pipelines.source.quoting import quoted
-from pipelines.statements import statement
 
 # Cloud load balancers cut idle connections after 350 s without telling either side; probes every 2 minutes prevent it. A
 # shared server may refuse to switch the container (ORA-65135).

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Literal
 
-from pipelines.dictionary_table import DictionaryColumn, DictionaryTable
-from pipelines.scn import Scn
 from pipelines.source.oracle import Source
 from pipelines.source.quoting import quoted
 from pipelines.source.text_check import checked
-from pipelines.table import ROWID_NAME, OracleType, TableId, TypeRule
+from pipelines.values.dictionary_table import DictionaryColumn, DictionaryTable
+from pipelines.values.scn import Scn
+from pipelines.values.table import ROWID_NAME, OracleType, TableId, TypeRule
 
 DATES = frozenset({"DATE", "TIMESTAMP"})
 NUMBER_TEXT = "TO_CHAR({0}, 'TM9', 'NLS_NUMERIC_CHARACTERS=''.,''')"

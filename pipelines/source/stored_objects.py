@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from pipelines.dictionary_table import DictionaryTable
 from pipelines.errors import Finding
 from pipelines.source.dictionary import query_tables
 from pipelines.source.oracle import Source
-from pipelines.table import ColumnChoice, TableId
+from pipelines.values.dictionary_table import DictionaryTable
+from pipelines.values.table import ColumnChoice, TableId
 
 OPTIONS = {"compression": "compressed", "deduplication": "deduplicated", "encrypt": "encrypted"}  # of a SecureFile
 

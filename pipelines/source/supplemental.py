@@ -10,9 +10,9 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from enum import Enum
 
-from pipelines.dictionary_table import DictionaryTable
 from pipelines.errors import Finding
-from pipelines.table import KeyPolicy
+from pipelines.values.dictionary_table import DictionaryTable
+from pipelines.values.table import KeyPolicy
 
 
 class LoggedColumns(Enum):

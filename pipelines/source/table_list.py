@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipelines.errors import SourceRefused
+from pipelines.host.statements import statement
 from pipelines.source.dictionary import BIND_LISTS
 from pipelines.source.oracle import Source
-from pipelines.statements import statement
-from pipelines.table import TableId
-from pipelines.table_pattern import TablePattern
+from pipelines.values.table import TableId
+from pipelines.values.table_pattern import TablePattern
 
 RECYCLED = re.compile(r"BIN\$.{22}==\$\d+")
 OF_QUEUE = re.compile(r"AQ\$_(.+)_[A-Z]")

@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 
 from pipelines.errors import TextNotValid
-from pipelines.table import TableId, TypeRule
-from pipelines.valid_text import (
+from pipelines.values.table import TableId, TypeRule
+from pipelines.values.valid_text import (
     BINARY,
     BY_SERVER,
     NOT_VALID,

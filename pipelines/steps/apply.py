@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pipelines import crash
 from pipelines.config import Pipeline
 from pipelines.context import PipelineContext, open_context, open_to_read, owner, read_result, read_spec
-from pipelines.ddl_policies import ANSWERS, Answers
 from pipelines.errors import Finding, InvariantBroken, TableHeld, Terminal
+from pipelines.host import crash
 from pipelines.land import layout
 from pipelines.reconcile.approvals import record_approval
 from pipelines.reconcile.batches import attempt_of, is_in_chain, superseded
@@ -20,11 +19,12 @@ from pipelines.reconcile.next_batch import catch_up, next_batch
 from pipelines.records.approval import Approval
 from pipelines.records.batch_result import BatchResult, TableResult
 from pipelines.records.codec import decode
-from pipelines.scn import ChainPosition
 from pipelines.steps.decisions import check_reason
 from pipelines.steps.leases import renewed, take_apply_lease
 from pipelines.steps.scn_times import end_time
-from pipelines.table import TableId
+from pipelines.values.ddl_policies import ANSWERS, Answers
+from pipelines.values.scn import ChainPosition
+from pipelines.values.table import TableId
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from pipelines import crash
 from pipelines.config import Pipeline
 from pipelines.context import PipelineContext, Report, open_context, read_result, read_spec, silent
 from pipelines.errors import ConfigurationError, Finding, Terminal
+from pipelines.host import crash
 from pipelines.land import layout
 from pipelines.land.dictionary import Readings
 from pipelines.ledger import TableEntry
@@ -27,11 +27,11 @@ from pipelines.records.batch_result import BatchResult
 from pipelines.records.batch_spec import BatchSpec, TableTask
 from pipelines.records.codec import decode
 from pipelines.records.window_manifest import WindowManifest
-from pipelines.scn import Scn, ScnRange
 from pipelines.steps.scn_times import written_by
 from pipelines.steps.spark_jobs import opened_spark, run_spark_job
-from pipelines.table import TableId
-from pipelines.utc import beside
+from pipelines.values.scn import Scn, ScnRange
+from pipelines.values.table import TableId
+from pipelines.values.utc import beside
 
 ShadowSchema = Literal["historic", "current"]
 NO_DELETED_ROWS = "rows that were deleted in the range are not in a shadow, nor a mark that they were"

@@ -9,10 +9,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 
-from pipelines import crash
 from pipelines.config import Pipeline
 from pipelines.context import PipelineContext, held_lease, open_context, open_pipeline_source
-from pipelines.dictionary_table import DictionaryTable
 from pipelines.errors import (
     InvariantBroken,
     MiningIncomplete,
@@ -23,6 +21,7 @@ from pipelines.errors import (
     SchemaConflict,
     Terminal,
 )
+from pipelines.host import crash
 from pipelines.land import layout
 from pipelines.land.chain_rules import build_manifest
 from pipelines.land.windows import NOTHING_REREAD, Reread
@@ -34,7 +33,6 @@ from pipelines.records.codec import from_body, to_body
 from pipelines.records.slice_record import SliceRecord
 from pipelines.records.window_manifest import WindowManifest
 from pipelines.records.window_plan import WindowPlan
-from pipelines.redo import ContainerIdentity, LogFile, Window, logs_text
 from pipelines.source import (
     ConnectParams,
     DatabaseLogging,
@@ -56,7 +54,9 @@ from pipelines.steps.same_container import pdb_change, read_same_container, reco
 from pipelines.steps.scn_times import end_time
 from pipelines.steps.wait import AwaitedLog, awaited_by
 from pipelines.steps.whole_tables import read_whole_tables
-from pipelines.table import TableId
+from pipelines.values.dictionary_table import DictionaryTable
+from pipelines.values.redo import ContainerIdentity, LogFile, Window, logs_text
+from pipelines.values.table import TableId
 from pipelines.window import Lost, NothingNew, Wait, missing_logs
 from pipelines.window.recovery_options import choices, gap_end, rman_commands
 

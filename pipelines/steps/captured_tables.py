@@ -17,10 +17,10 @@ from pipelines.reconcile.ledger import reconcile_ledger
 from pipelines.reconcile.table_versions import present_object_ids
 from pipelines.reconcile.tables import captured_from
 from pipelines.records.captured_tables import CapturedTables
-from pipelines.scn import BEFORE_ALL
 from pipelines.source import ListedTable, Source, list_tables, read_current_scn
 from pipelines.source.dictionary import query_tables
-from pipelines.table import Renamed, TableId
+from pipelines.values.scn import BEFORE_ALL
+from pipelines.values.table import Renamed, TableId
 
 log = logging.getLogger(__name__)
 NO_OBJECTS: Mapping[int, TableId] = {}

@@ -12,10 +12,10 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from pipelines import crash
 from pipelines.config import Pipeline
 from pipelines.context import PipelineContext, is_gone, open_context, process
 from pipelines.errors import LeaseHeld, LedgerUnavailable
+from pipelines.host import crash
 from pipelines.land import layout
 from pipelines.ledger import Lease
 from pipelines.steps.leases import RENEWED_FOR_SECONDS, LeaseRenewer

@@ -10,13 +10,10 @@ from pipelines.context import Report, open_context, open_pipeline_source, silent
 from pipelines.decode.choice import why_plain
 from pipelines.decode.datatypes import why_refused
 from pipelines.decode.datatypes.character import CODECS
-from pipelines.dictionary_table import DictionaryTable
 from pipelines.errors import ConfigurationError, Finding, LandingMissing, NoDictionaryInRedo, RedolakeError
 from pipelines.reconcile.chosen_columns import rules_of
 from pipelines.reconcile.lake_place import check_landing
 from pipelines.reconcile.table_versions import dropped_tables
-from pipelines.redo import RedoFacts
-from pipelines.scn import ChainPosition
 from pipelines.source import (
     ConfiguredTable,
     ConnectParams,
@@ -35,7 +32,10 @@ from pipelines.steps.lake_findings import lake_findings
 from pipelines.steps.redo_dictionary import dictionary_for
 from pipelines.steps.same_container import pdb_change, recorded_container
 from pipelines.steps.validation import place_findings
-from pipelines.table import TableId
+from pipelines.values.dictionary_table import DictionaryTable
+from pipelines.values.redo import RedoFacts
+from pipelines.values.scn import ChainPosition
+from pipelines.values.table import TableId
 from pipelines.window import Lost, plan_window
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from pipelines.config import Pipeline, Table
 from pipelines.errors import Finding
-from pipelines.table import TableId
+from pipelines.values.table import TableId
 
 
 @dataclass(frozen=True, slots=True)

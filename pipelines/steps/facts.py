@@ -24,11 +24,11 @@ from pipelines.records.facts import (
     SourceFact,
     ThreadFact,
 )
-from pipelines.redo import Position, RedoFacts, Window
 from pipelines.source import Source
 from pipelines.steps.scn_times import last_snapshot, snapshot_time
 from pipelines.steps.wait import AwaitedLog
-from pipelines.table import TableId
+from pipelines.values.redo import Position, RedoFacts, Window
+from pipelines.values.table import TableId
 from pipelines.window.redo_of_threads import LOGS_SHOWN, end_time, redo_of_threads
 
 if TYPE_CHECKING:

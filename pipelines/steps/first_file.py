@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from pipelines.config import Pipeline
 from pipelines.config.tables import OnDdl
 from pipelines.steps.proposal import ProposedTable
-from pipelines.table import LargeObjects, yaml_text
+from pipelines.values.table import LargeObjects, yaml_text
 
 WIDTH = 120
 COMMENT_AT = 36

@@ -12,12 +12,12 @@ from pipelines.config import Pipeline
 from pipelines.config.tables import default_path
 from pipelines.context import PipelineContext, with_recorded_tables
 from pipelines.errors import ConfigurationError, Finding, LakeDamaged
-from pipelines.filesystem import storage_errors
+from pipelines.host.filesystem import storage_errors
+from pipelines.host.paths import crowded_out
 from pipelines.land.landing import Landing
-from pipelines.paths import crowded_out
 from pipelines.reconcile.table_versions import app_id, origin
 from pipelines.steps.first_file import text
-from pipelines.table import TableId
+from pipelines.values.table import TableId
 
 LOGS_AT_ONCE = 16
 NOTHING_LANDED = "nothing yet"  # in place of where a landing began that has not

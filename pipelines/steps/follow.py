@@ -13,7 +13,7 @@ from typing import Any, Literal
 from pipelines.config import Pipeline
 from pipelines.context import Report, open_context, open_pipeline_source, silent
 from pipelines.errors import SparkLost, Transient
-from pipelines.pauses import growing_pauses
+from pipelines.host.pauses import growing_pauses
 from pipelines.source import ConnectParams, connect_params
 from pipelines.steps.run import CapturedWindow, Spark, apply, capture, first_contents, snapshot_again, spark_when_needed
 from pipelines.steps.status import TableStatus, read_status

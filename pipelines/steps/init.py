@@ -13,7 +13,7 @@ from pipelines.config import Pipeline, parse_configuration
 from pipelines.config.tables import default_path
 from pipelines.context import Report, now, silent
 from pipelines.errors import ConfigurationError, Finding
-from pipelines.paths import crowded_out
+from pipelines.host.paths import crowded_out
 from pipelines.source import (
     ConnectParams,
     ListedTable,
@@ -31,8 +31,8 @@ from pipelines.steps.doctor_report import FindingGroup, grouped
 from pipelines.steps.first_file import FirstFile, first_file
 from pipelines.steps.folders import free_path
 from pipelines.steps.proposal import ProposedTable, propose_table
-from pipelines.table import LARGE_OBJECTS, LargeObjects, TableId
-from pipelines.table_pattern import TablePattern, is_pattern
+from pipelines.values.table import LARGE_OBJECTS, LargeObjects, TableId
+from pipelines.values.table_pattern import TablePattern, is_pattern
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from pipelines.decode.datatypes import spark_ddl_type, why_refused
-from pipelines.dictionary_table import DictionaryTable
 from pipelines.errors import Finding
-from pipelines.lake_rules import LakeColumn, conflicts
 from pipelines.source import ConfiguredTable
-from pipelines.table import LARGE_TYPES, TypeRule
-from pipelines.target_options import TargetOptions
+from pipelines.values.dictionary_table import DictionaryTable
+from pipelines.values.lake_rules import LakeColumn, conflicts
+from pipelines.values.table import LARGE_TYPES, TypeRule
+from pipelines.values.target_options import TargetOptions
 
 
 def lake_findings(

@@ -19,7 +19,7 @@ from pipelines.reconcile.version_conflicts import key_policy_conflict
 from pipelines.records.batch_spec import BatchSpec, TableTask
 from pipelines.records.snapshot_load import SnapshotTask
 from pipelines.steps.folders import folder_findings, refused_folders, with_contents
-from pipelines.table import TableId, TableVersion
+from pipelines.values.table import TableId, TableVersion
 
 Effect = Literal["joins", "leaves", "held", "changes", "same"]
 LastTask = TableTask | SnapshotTask

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from pipelines.decode.datatypes import why_refused
-from pipelines.dictionary_table import DictionaryColumn, DictionaryTable
 from pipelines.source import ConfiguredTable, capture_findings
 from pipelines.steps.lake_findings import lake_findings
-from pipelines.table import DOCUMENTS, PRIMARY, ColumnChoice, KeyPolicy, LargeObjects, TableId, TypeRule
-from pipelines.target_options import DEFAULT
+from pipelines.values.dictionary_table import DictionaryColumn, DictionaryTable
+from pipelines.values.table import DOCUMENTS, PRIMARY, ColumnChoice, KeyPolicy, LargeObjects, TableId, TypeRule
+from pipelines.values.target_options import DEFAULT
 
 ROWID = KeyPolicy("rowid")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 
-from pipelines.redo import Position, RedoFacts
 from pipelines.source import Source, read_redo_facts
+from pipelines.values.redo import Position, RedoFacts
 from pipelines.window import Lost, WindowDecision, plan_window
 from pipelines.window.plan import SizeLimits
 

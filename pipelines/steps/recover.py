@@ -26,8 +26,6 @@ from pipelines.reconcile.redo_loss import (
 )
 from pipelines.records.declared_gap import DeclaredGap, GapKind
 from pipelines.records.open_transaction import OpenTransaction
-from pipelines.redo import ContainerFacts, ContainerIdentity, Position, RedoFacts
-from pipelines.scn import BEFORE_ALL, Scn
 from pipelines.source import ConnectParams, Source, read_container, read_encoding, read_handover, read_redo_facts
 from pipelines.steps.decisions import check_reason
 from pipelines.steps.facts import record_choices
@@ -36,7 +34,9 @@ from pipelines.steps.same_container import pdb_change, record_pdb_change, record
 from pipelines.steps.scn_times import end_time
 from pipelines.steps.snapshot import first_position
 from pipelines.steps.status import DeclaredGapReport, gap_report
-from pipelines.utc import beside
+from pipelines.values.redo import ContainerFacts, ContainerIdentity, Position, RedoFacts
+from pipelines.values.scn import BEFORE_ALL, Scn
+from pipelines.values.utc import beside
 from pipelines.window import Lost, MissingLog, missing_logs, plan_window
 from pipelines.window.recovery_options import (
     Choice,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pipelines.config import Pipeline
 from pipelines.errors import NoDictionaryInRedo
-from pipelines.redo import RedoDictionary, Window
-from pipelines.scn import ChainPosition
 from pipelines.source import Source, read_redo_dictionaries, read_redo_facts
+from pipelines.values.redo import RedoDictionary, Window
+from pipelines.values.scn import ChainPosition
 from pipelines.window import newest_before, with_dictionary
 
 

@@ -8,7 +8,7 @@ from pipelines.config import Pipeline
 from pipelines.context import PipelineContext, open_context
 from pipelines.errors import Finding, NotCapturable, RedolakeError
 from pipelines.steps.apply import finding_of
-from pipelines.table import TableId
+from pipelines.values.table import TableId
 
 
 def hold_refused(context: PipelineContext, refused: Mapping[TableId, Sequence[Finding]]) -> tuple[Finding, ...]:

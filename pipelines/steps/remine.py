@@ -5,26 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pipelines import crash
 from pipelines.config import Pipeline
 from pipelines.context import PipelineContext, Report, held_lease, open_context, open_pipeline_source, silent
 from pipelines.errors import RedoLost, Terminal
+from pipelines.host import crash
+from pipelines.host.progress import Progress
 from pipelines.land.chain_rules import build_manifest
 from pipelines.land.tally import log_identity
-from pipelines.progress import Progress
 from pipelines.reconcile.ledger import last_batch, reconcile_ledger
 from pipelines.reconcile.table_versions import object_ids
 from pipelines.records.slice_record import SliceRecord
 from pipelines.records.window_manifest import WindowManifest
 from pipelines.records.window_plan import WindowPlan
-from pipelines.redo import RedoFacts, Slice, Window, logs_text
-from pipelines.scn import Scn
 from pipelines.source import ConnectParams, read_redo_facts, read_tables
 from pipelines.steps.capture import LEASE_SECONDS, mined, plan_of
 from pipelines.steps.leases import apply_lease
 from pipelines.steps.redo_dictionary import with_its_dictionary
 from pipelines.steps.same_container import read_same_container
-from pipelines.table import TableId
+from pipelines.values.redo import RedoFacts, Slice, Window, logs_text
+from pipelines.values.scn import Scn
+from pipelines.values.table import TableId
 
 
 @dataclass(frozen=True, slots=True)

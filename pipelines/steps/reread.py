@@ -19,12 +19,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipelines import crash
-from pipelines.arrow_check import check_arrow
 from pipelines.context import PipelineContext, open_pipeline_source
 from pipelines.decode.changes import decode_changes
-from pipelines.dictionary_table import DictionaryTable
 from pipelines.errors import OF_ALL_TABLES, LandingDamaged, RedolakeError
+from pipelines.host import crash
+from pipelines.host.arrow_check import check_arrow
 from pipelines.land.windows import NOTHING_REREAD, Reread
 from pipelines.reconcile.chosen_columns import chosen_columns, converted, rules_of
 from pipelines.reconcile.next_batch import encoding
@@ -32,11 +31,12 @@ from pipelines.reconcile.table_versions import known_versions, rules
 from pipelines.records.slice_record import SliceRecord
 from pipelines.records.window_manifest import RereadRows, WindowManifest
 from pipelines.records.window_plan import WindowPlan
-from pipelines.redo import CHANGES, LARGE_OBJECT_CHANGES, NO_ROWID, PARTS_OF_VALUES, TRANSACTION_ENDS, Operation
-from pipelines.scn import Scn
 from pipelines.source import ConnectParams, Source, Wanted, read_again, read_current_scn, read_tables, require_unfiltered
 from pipelines.steps.same_container import read_same_container
-from pipelines.table import ROWID_NAME, TableId
+from pipelines.values.dictionary_table import DictionaryTable
+from pipelines.values.redo import CHANGES, LARGE_OBJECT_CHANGES, NO_ROWID, PARTS_OF_VALUES, TRANSACTION_ENDS, Operation
+from pipelines.values.scn import Scn
+from pipelines.values.table import ROWID_NAME, TableId
 
 log = logging.getLogger(__name__)
 

@@ -11,15 +11,15 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import Any, TypeVar
 
-from pipelines import crash
 from pipelines.config import Pipeline
 from pipelines.context import PipelineContext, now, open_context
 from pipelines.errors import SnapshotTooLarge
+from pipelines.host import crash
 from pipelines.ledger import TableEntry
 from pipelines.reconcile.approvals import approvals, record_approval
 from pipelines.reconcile.ledger import reconcile_ledger
 from pipelines.reconcile.resnapshot_policy import answer, obstacle, restated, too_large
-from pipelines.table import TableId
+from pipelines.values.table import TableId
 
 T = TypeVar("T")
 

@@ -25,7 +25,7 @@ from pipelines.errors import (
     Terminal,
     Transient,
 )
-from pipelines.progress import Progress
+from pipelines.host.progress import Progress
 from pipelines.records.declared_gap import GapKind
 from pipelines.source import ConnectParams
 from pipelines.steps.apply import prepare_batch, record_batch
@@ -45,7 +45,7 @@ from pipelines.steps.spark_jobs import open_spark, run_spark_job, stop_session
 from pipelines.steps.status import DeclaredGapReport, TableStatus, read_status
 from pipelines.steps.step_times import StepTimes
 from pipelines.steps.wait import await_log
-from pipelines.utc import beside
+from pipelines.values.utc import beside
 
 T = TypeVar("T")
 

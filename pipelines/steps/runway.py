@@ -14,11 +14,11 @@ from pipelines.reconcile.ledger import proven_position
 from pipelines.reconcile.redo_loss import ErrorReport
 from pipelines.records.codec import to_body
 from pipelines.records.facts import RunwayFact
-from pipelines.redo import LogFile, Position, RedoDictionary
 from pipelines.source import ConnectParams, Source, read_redo_facts
 from pipelines.source.runway_facts import RecoveryArea, RetentionFacts, read_retention, read_snapshot_position
 from pipelines.steps.facts import record_redo
 from pipelines.steps.redo_dictionary import dictionary_for
+from pipelines.values.redo import LogFile, Position, RedoDictionary
 from pipelines.window.runway import BlockingThread, Runway, ThreadRunway, measure, state_of
 from pipelines.window.runway_findings import findings, headline, in_hours, in_units
 

@@ -7,8 +7,8 @@ from pipelines.errors import PdbChanged
 from pipelines.land import layout
 from pipelines.reconcile.redo_loss import lost_position, record_redo_loss
 from pipelines.records.handover import FirstPosition
-from pipelines.redo import ContainerFacts, ContainerIdentity, Position, RedoFacts
 from pipelines.source import Source, read_container
+from pipelines.values.redo import ContainerFacts, ContainerIdentity, Position, RedoFacts
 from pipelines.window.container import container_change
 
 

@@ -16,7 +16,7 @@ from pipelines.records.approval import Approval
 from pipelines.records.codec import from_body
 from pipelines.schema import conflict_with_dictionary
 from pipelines.steps.scn_times import snapshot_time, written_by
-from pipelines.table import Column, TableId, TableVersion
+from pipelines.values.table import Column, TableId, TableVersion
 
 Origin = Literal["read", "derived", "confirmed", "approved"]
 

@@ -9,8 +9,8 @@ from pipelines.context import PipelineContext
 from pipelines.ledger import TableEntry
 from pipelines.records.codec import from_body
 from pipelines.records.facts import SnapshotFact
-from pipelines.scn import ChainPosition
-from pipelines.table import TableId
+from pipelines.values.scn import ChainPosition
+from pipelines.values.table import TableId
 
 
 def end_time(context: PipelineContext, end: ChainPosition) -> str | None:

@@ -25,7 +25,7 @@ from pipelines.steps.run import run_pipeline, spark_when_needed, take_snapshot
 from pipelines.steps.snapshot import check_source
 from pipelines.steps.status import read_status
 from pipelines.steps.verify import TableComparison, verify_tables
-from pipelines.table import TableId
+from pipelines.values.table import TableId
 
 POLL_SECONDS = 5.0
 ARCHIVE_LOGS = "ALTER SYSTEM ARCHIVE LOG CURRENT"

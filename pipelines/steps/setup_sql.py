@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from pipelines.config import Pipeline
 from pipelines.errors import ConfigurationError
-from pipelines.setup_sql import (
+from pipelines.source import ConnectParams, connect_params
+from pipelines.source.setup_sql import (
     RDS_HOURS,
     Flavour,
     Grants,
@@ -17,8 +18,7 @@ from pipelines.setup_sql import (
     likely_flavour,
     setup_sql,
 )
-from pipelines.source import ConnectParams, connect_params
-from pipelines.table import TableId
+from pipelines.values.table import TableId
 
 
 def write_setup_sql(

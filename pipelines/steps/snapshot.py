@@ -10,7 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
-from pipelines import crash
 from pipelines.config import Pipeline
 from pipelines.context import (
     PipelineContext,
@@ -22,12 +21,12 @@ from pipelines.context import (
     read_spec,
     silent,
 )
-from pipelines.dictionary_table import DictionaryTable
 from pipelines.errors import ConfigurationError, Finding, RedolakeError, SnapshotTooEarly, TableHeld, Terminal
+from pipelines.host import crash
+from pipelines.host.progress import counting
 from pipelines.land import layout
 from pipelines.land.parquet import WrittenFile
 from pipelines.ledger.states import TableState
-from pipelines.progress import counting
 from pipelines.reconcile.batches import beyond, load_name
 from pipelines.reconcile.chosen_columns import chosen_columns
 from pipelines.reconcile.lake_place import check_landing, lake_place
@@ -47,9 +46,7 @@ from pipelines.records.facts import SnapshotFact
 from pipelines.records.file_digest import FileDigest
 from pipelines.records.handover import FirstPosition
 from pipelines.records.snapshot_load import SnapshotResult, SnapshotSpec, SnapshotTask
-from pipelines.redo import ContainerIdentity, Position, RedoFacts
 from pipelines.schema import baseline
-from pipelines.scn import ChainPosition, Scn
 from pipelines.source import (
     ConnectParams,
     Handover,
@@ -73,7 +70,10 @@ from pipelines.steps.resnapshot import within_limit
 from pipelines.steps.same_container import read_same_container
 from pipelines.steps.scn_times import snapshot_time
 from pipelines.steps.table_rows import read_rows
-from pipelines.table import TableId
+from pipelines.values.dictionary_table import DictionaryTable
+from pipelines.values.redo import ContainerIdentity, Position, RedoFacts
+from pipelines.values.scn import ChainPosition, Scn
+from pipelines.values.table import TableId
 from pipelines.window import Lost, plan_window
 
 log = logging.getLogger(__name__)

@@ -7,14 +7,14 @@ from functools import partial
 from typing import Any, TypeVar
 
 from pipelines.context import PipelineContext, open_pipeline_source
-from pipelines.dictionary_table import DictionaryTable
 from pipelines.errors import ValueDoesNotFit
 from pipelines.reconcile.chosen_columns import converted, rules_of
 from pipelines.reconcile.next_batch import encoding
-from pipelines.scn import Scn
 from pipelines.source import ConnectParams, Source, read_snapshot, require_unfiltered
 from pipelines.steps.same_container import read_same_container
-from pipelines.table import TableId
+from pipelines.values.dictionary_table import DictionaryTable
+from pipelines.values.scn import Scn
+from pipelines.values.table import TableId
 
 T = TypeVar("T")
 

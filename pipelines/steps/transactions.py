@@ -8,11 +8,11 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from itertools import islice
 
-from pipelines import crash
 from pipelines.apply.delta.log import last_txn
 from pipelines.config import Pipeline
 from pipelines.context import PipelineContext, now, open_context, open_to_read
 from pipelines.errors import InvariantBroken, Terminal
+from pipelines.host import crash
 from pipelines.land import layout
 from pipelines.land.carried import CarriedRows, read_carried
 from pipelines.reconcile.dropped_transactions import DropReport, key_of, read_drops
@@ -21,9 +21,9 @@ from pipelines.reconcile.table_versions import app_id, known_versions
 from pipelines.records.batch_result import BatchResult
 from pipelines.records.dropped_transaction import DroppedTransaction
 from pipelines.records.open_transaction import OpenTransaction
-from pipelines.scn import ChainPosition
 from pipelines.steps.decisions import check_reason
 from pipelines.steps.leases import apply_lease
+from pipelines.values.scn import ChainPosition
 
 
 @dataclass(frozen=True, slots=True)

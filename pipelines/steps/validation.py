@@ -12,19 +12,19 @@ from pathlib import Path
 from typing import Any
 
 import pipelines
-from pipelines import crash
-from pipelines.arrow_check import arrow_findings
 from pipelines.config import Pipeline
 from pipelines.context import ledger_url, open_to_read
 from pipelines.errors import ConfigurationError, Finding, RedolakeError, SparkLost
-from pipelines.filesystem import EXTRAS, protocol_of
+from pipelines.host import crash
+from pipelines.host.arrow_check import arrow_findings
+from pipelines.host.filesystem import EXTRAS, protocol_of
+from pipelines.host.runtime import JARS_VARIABLE, find_java, s3_jars, spark_jars
 from pipelines.land import layout
 from pipelines.land.files import Files
 from pipelines.ledger import Ledger, open_ledger
 from pipelines.records.codec import decode, from_body
 from pipelines.records.facts import SettingsFact
 from pipelines.records.lake_mark import LakeMark
-from pipelines.runtime import JARS_VARIABLE, find_java, s3_jars, spark_jars
 from pipelines.source import connect_params, driver_findings, is_connection_set
 from pipelines.steps.folders import folder_findings, with_contents
 from pipelines.steps.spark_jobs import opened_spark
@@ -176,7 +176,9 @@ def object_store_findings(pipeline: Pipeline) -> list[Finding]:
         store = EXTRAS.get(protocol)
         if store == "s3" and not s3_jars():
             lacks = f"Spark cannot read {place}: the jars of its S3 file system are not here"
-            findings.append(Finding(what, lacks, f"run `python -m pipelines.runtime`, which fetches them, or {add}", "warning"))
+            findings.append(
+                Finding(what, lacks, f"run `python -m pipelines.host.runtime`, which fetches them, or {add}", "warning")
+            )
         if store not in (None, "s3"):
             lacks = f"Redolake fetches no connector of Spark for {protocol}://"
             findings.append(Finding(what, lacks, f"{add}; `redolake validate --spark` tries it", "warning"))

@@ -6,11 +6,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pipelines import crash
 from pipelines.apply.comparison import CompareTask, Comparison, Difference
 from pipelines.config import Pipeline
 from pipelines.context import PipelineContext, Report, open_context, open_pipeline_source, silent
-from pipelines.dictionary_table import DictionaryTable
 from pipelines.errors import (
     OF_THE_LAKE,
     RedolakeError,
@@ -21,9 +19,10 @@ from pipelines.errors import (
     Terminal,
     Transient,
 )
+from pipelines.host import crash
+from pipelines.host.progress import Progress, counting
 from pipelines.land import layout
 from pipelines.ledger import TableEntry
-from pipelines.progress import Progress, counting
 from pipelines.reconcile.dropped_transactions import DropReport, read_open_drops
 from pipelines.reconcile.lake_place import lake_place
 from pipelines.reconcile.ledger import reconcile_ledger
@@ -31,9 +30,7 @@ from pipelines.reconcile.table_versions import app_id, dropped_tables, known_ver
 from pipelines.records.codec import to_body
 from pipelines.records.facts import ProofFact
 from pipelines.records.file_digest import FileDigest
-from pipelines.redo import RedoFacts
 from pipelines.schema import valid_at
-from pipelines.scn import Scn
 from pipelines.source import ConnectParams, Source, read_redo_facts, read_tables
 from pipelines.steps.comparison_rows import comparison_place, folder_name, remove_left_rows
 from pipelines.steps.facts import expected_rows
@@ -42,8 +39,11 @@ from pipelines.steps.same_container import read_same_container
 from pipelines.steps.scn_times import contents_time
 from pipelines.steps.status import DeclaredGapReport, open_gaps
 from pipelines.steps.table_rows import read_rows
-from pipelines.table import TableId, TableVersion
-from pipelines.utc import beside
+from pipelines.values.dictionary_table import DictionaryTable
+from pipelines.values.redo import RedoFacts
+from pipelines.values.scn import Scn
+from pipelines.values.table import TableId, TableVersion
+from pipelines.values.utc import beside
 from pipelines.window import incarnation_at
 from pipelines.window.recovery_options import newest
 

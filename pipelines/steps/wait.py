@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from pipelines.config import Pipeline, WindowLimits
 from pipelines.context import Report
 from pipelines.errors import LogOverdue, SourceUnavailable
-from pipelines.pauses import growing_pauses
-from pipelines.redo import Position
-from pipelines.scn import Scn
+from pipelines.host.pauses import growing_pauses
 from pipelines.source import ConnectParams, RetryRule, Source, connect_params, open_source, read_current_scn, read_redo_facts
+from pipelines.values.redo import Position
+from pipelines.values.scn import Scn
 from pipelines.window import Wait, WindowDecision, plan_window
 
 CHECK_TIMEOUT_SECONDS = 60.0

@@ -14,11 +14,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pipelines import crash
 from pipelines.context import PipelineContext, open_pipeline_source
-from pipelines.ddl_policies import DdlPolicies
-from pipelines.dictionary_table import DictionaryTable
 from pipelines.errors import OF_ALL_TABLES, RedolakeError, SchemaConflict
+from pipelines.host import crash
 from pipelines.land.dictionary import Readings
 from pipelines.reconcile.chosen_columns import chosen_columns
 from pipelines.reconcile.ledger import last_batch
@@ -26,13 +24,15 @@ from pipelines.reconcile.table_versions import derive_over, known_versions
 from pipelines.reconcile.whole_tables import needing
 from pipelines.records.window_manifest import WholeTable, WindowManifest
 from pipelines.records.window_plan import WindowPlan
-from pipelines.scn import BEFORE_ALL, Scn
 from pipelines.source import ConnectParams, Source, read_tables
 from pipelines.steps.backfill import unbroken
 from pipelines.steps.reread import OUT_OF_REACH
 from pipelines.steps.resnapshot import limited
 from pipelines.steps.table_rows import read_rows
-from pipelines.table import TableId, TableVersion
+from pipelines.values.ddl_policies import DdlPolicies
+from pipelines.values.dictionary_table import DictionaryTable
+from pipelines.values.scn import BEFORE_ALL, Scn
+from pipelines.values.table import TableId, TableVersion
 
 log = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pipelines.redo import ContainerFacts, ContainerIdentity, PdbIncarnation
+from pipelines.values.redo import ContainerFacts, ContainerIdentity, PdbIncarnation
 
 
 @dataclass(frozen=True, slots=True)

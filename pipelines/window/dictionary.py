@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from pipelines.errors import NoDictionaryInRedo, RedoLost
-from pipelines.redo import LogFile, Position, RedoDictionary, RedoFacts, Window
-from pipelines.scn import ChainPosition, ScnRange
+from pipelines.values.redo import LogFile, Position, RedoDictionary, RedoFacts, Window
+from pipelines.values.scn import ChainPosition, ScnRange
 from pipelines.window.gate import Lost, cover_all
 from pipelines.window.incarnation import Branch, locate
 from pipelines.window.log_state import Current, Wait

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from pipelines.scn import Scn
+from pipelines.values.scn import Scn
 
 
 class End(Enum):

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from pipelines.errors import RedoLost
-from pipelines.redo import LogFile, RedoFacts, RedoThread
-from pipelines.scn import Scn
+from pipelines.values.redo import LogFile, RedoFacts, RedoThread
+from pipelines.values.scn import Scn
 from pipelines.window.end import End, is_past
 from pipelines.window.incarnation import Branch, log_history_reaches
 from pipelines.window.log_state import Current, LogState, Wait, is_minable, state_of_log

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pipelines.errors import RedoLost
-from pipelines.redo import Incarnation, Position, RedoFacts
-from pipelines.scn import Scn
+from pipelines.values.redo import Incarnation, Position, RedoFacts
+from pipelines.values.scn import Scn
 from pipelines.window.end import End
 
 SNAPSHOT_CURE = (

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pipelines.redo import LogCopy, LogFile, RedoThread
-from pipelines.scn import Scn
+from pipelines.values.redo import LogCopy, LogFile, RedoThread
+from pipelines.values.scn import Scn
 from pipelines.window.loss import Hole, state_of_copy
 from pipelines.window.thread_logs import ThreadLogs
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pipelines.errors import RedoLost
-from pipelines.redo import LogCopy
-from pipelines.scn import Scn
+from pipelines.values.redo import LogCopy
+from pipelines.values.scn import Scn
 from pipelines.window.thread_logs import ThreadLogs
 
 CATALOG = "if the file still exists, catalogue it (RMAN: CATALOG ARCHIVELOG 'file'), else "

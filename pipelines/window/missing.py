@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pipelines.errors import RedoLost
-from pipelines.redo import LogCopy, Position, RedoFacts
-from pipelines.scn import Scn, ScnRange
+from pipelines.values.redo import LogCopy, Position, RedoFacts
+from pipelines.values.scn import Scn, ScnRange
 from pipelines.window.end import End
 from pipelines.window.gate import ThreadRedo, follow_all
 from pipelines.window.incarnation import Branch, find_branch, locate, next_branch

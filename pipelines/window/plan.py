@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from pipelines.redo import LogFile, Position, RedoFacts, Slice, Window
-from pipelines.scn import Scn, ScnRange
+from pipelines.values.redo import LogFile, Position, RedoFacts, Slice, Window
+from pipelines.values.scn import Scn, ScnRange
 from pipelines.window.end import End
 from pipelines.window.gate import Coverage, Lost, PartialCoverage, cover_all
 from pipelines.window.incarnation import Branch, locate

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from pipelines.errors import RedoLost, Terminal
-from pipelines.redo import LogFile, Position, RedoFacts
-from pipelines.scn import Scn
+from pipelines.values.redo import LogFile, Position, RedoFacts
+from pipelines.values.scn import Scn
 from pipelines.window import MissingLog, follow_resetlogs, incarnation_at, missing_logs, next_complete_scn
 from pipelines.window.incarnation import lineage
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from pipelines.records.facts import LogFact, LogKind, RedoFact, ThreadFact
-from pipelines.redo import LogFile, Position, RedoFacts, Window
-from pipelines.scn import ChainPosition, Scn
+from pipelines.values.redo import LogFile, Position, RedoFacts, Window
+from pipelines.values.scn import ChainPosition, Scn
 
 LOGS_SHOWN = 120  # of each thread
 

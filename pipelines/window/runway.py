@@ -12,8 +12,8 @@ from datetime import datetime, timedelta
 from typing import Protocol
 
 from pipelines.errors import RedoLost
-from pipelines.redo import LogFile, Position, RedoFacts
-from pipelines.scn import Scn
+from pipelines.values.redo import LogFile, Position, RedoFacts
+from pipelines.values.scn import Scn
 from pipelines.window.gate import Coverage, FullCoverage, Lost, PartialCoverage, cover_all
 from pipelines.window.incarnation import Branch, locate
 from pipelines.window.log_state import Current, Wait, is_minable

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pipelines.errors import Finding
-from pipelines.redo import LARGEST_LAG_SECONDS
+from pipelines.values.redo import LARGEST_LAG_SECONDS
 from pipelines.window.runway import ENOUGH, LOST, LOW, BlockingThread, Runway, ThreadRunway, WarningLimits, state_of
 
 KEEP_LONGER = (

@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from pipelines.redo import LogCopy, LogFile, LogTrace, RedoFacts
-from pipelines.scn import Scn
+from pipelines.values.redo import LogCopy, LogFile, LogTrace, RedoFacts
+from pipelines.values.scn import Scn
 from pipelines.window.end import End
 from pipelines.window.incarnation import Branch
 

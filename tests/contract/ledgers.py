@@ -12,8 +12,8 @@ from typing import TypeVar
 from pipelines.ledger import Ledger
 from pipelines.ledger.entries import Lease
 from pipelines.records.window_manifest import WindowManifest
-from pipelines.redo import Position
-from pipelines.scn import Scn, ScnRange
+from pipelines.values.redo import Position
+from pipelines.values.scn import Scn, ScnRange
 
 R = TypeVar("R")
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)

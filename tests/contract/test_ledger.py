@@ -23,9 +23,9 @@ from pipelines.ledger.batches import AppliedBatch
 from pipelines.ledger.facts import Changes
 from pipelines.ledger.reading import read_ledger
 from pipelines.records.open_transaction import OpenTransaction
-from pipelines.redo import Position
-from pipelines.scn import ChainPosition, Scn
-from pipelines.table import TableId
+from pipelines.values.redo import Position
+from pipelines.values.scn import ChainPosition, Scn
+from pipelines.values.table import TableId
 from tests.contract.ledgers import LATER, NOW, START, at_once, manifest, name, plan, scns
 
 ORDERS = TableId("SHOP", "ORDERS")

@@ -1,8 +1,8 @@
 """What operators and DAGs do with a pipeline, killed after the writes of each command; and what must hold in the end.
 
 Each workflow is a sequence of commands. Each command is repeated until it ends. Every attempt kills itself after the first
-write at which no attempt was killed before (pipelines/crash.py). Between a kill and the repeat more windows land, or the ledger
-is lost or replaced by an older copy. One pipeline goes through all workflows.
+write at which no attempt was killed before (pipelines/host/crash.py). Between a kill and the repeat more windows land, or the
+ledger is lost or replaced by an older copy. One pipeline goes through all workflows.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 from pipelines import steps
 from pipelines.context import open_context
-from pipelines.table import TableId
+from pipelines.values.table import TableId
 from tests.delta_table import latest_version
 from tests.e2e.kills import (
     BOTH,

@@ -26,9 +26,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import yaml
 
-from pipelines import crash
 from pipelines.config import Pipeline, load_configuration
-from pipelines.crash import VARIABLE
+from pipelines.host import crash
+from pipelines.host.crash import VARIABLE
 from pipelines.land.landing import Landing
 from pipelines.land.windows import Windows
 from tests.delta_table import delta_rows

@@ -20,7 +20,7 @@ import yaml
 
 from demo.airflow_api import AirflowApi, AirflowUnavailable
 from demo.services import QUICK_JAVA
-from pipelines.runtime import environment
+from pipelines.host.runtime import environment
 from standin.serve import StandIn, standin
 from tests.fix_postgres import Postgres, free_port
 from tests.fix_s3 import S3

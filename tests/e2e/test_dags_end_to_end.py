@@ -20,10 +20,10 @@ from pipelines.config import Pipeline
 from pipelines.context import open_context
 from pipelines.reconcile.ledger import chain_of_batches
 from pipelines.records.batch_result import BatchResult
-from pipelines.redo import CHANGES, Operation
 from pipelines.steps.status import WindowReport
 from pipelines.steps.transactions import OpenTransactionReport
 from pipelines.steps.verify import Verification
+from pipelines.values.redo import CHANGES, Operation
 from tests.fix_airflow import configure, run_dag
 from tests.fix_shop import TABLES, Shop, open_shop
 from tests.plain_lake import PlainLake

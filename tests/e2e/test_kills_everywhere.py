@@ -18,7 +18,7 @@ import pytest
 
 from pipelines import steps
 from pipelines.apply.session import spark_conf
-from pipelines.runtime import delta_jars, environment
+from pipelines.host.runtime import delta_jars, environment
 from tests.e2e.kill_workflows import (
     CATCH_UP,
     WORKFLOWS,

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from pipelines.host.runtime import environment
 from pipelines.records.codec import decode
 from pipelines.records.job_failure import JobFailure
-from pipelines.runtime import environment
 
 pytestmark = pytest.mark.spark
 

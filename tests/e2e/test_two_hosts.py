@@ -23,8 +23,8 @@ from deltalake import DeltaTable
 from typer.testing import CliRunner
 
 from pipelines.cli import app
-from pipelines.crash import VARIABLE
-from pipelines.runtime import environment
+from pipelines.host.crash import VARIABLE
+from pipelines.host.runtime import environment
 from tests.fix_postgres import Postgres
 from tests.fix_s3 import S3
 from tests.fix_shop import Shop

@@ -7,8 +7,8 @@ from pipelines import steps
 from pipelines.context import open_context
 from pipelines.land import layout
 from pipelines.records.handover import FirstPosition
-from pipelines.redo import Encoding
 from pipelines.steps import run as run_steps
+from pipelines.values.redo import Encoding
 
 pytestmark = pytest.mark.airflow
 

@@ -15,8 +15,8 @@ from pipelines.source import ConnectParams
 from pipelines.steps.capture import PlanOutcome
 from pipelines.steps.facts import expected_rows
 from pipelines.steps.scn_times import written_by
-from pipelines.table import TableId
-from pipelines.utc import utc_text
+from pipelines.values.table import TableId
+from pipelines.values.utc import utc_text
 from tests.fix_shop import Shop, shop
 
 __all__ = ["shop"]

@@ -14,8 +14,8 @@ import yaml
 
 from pipelines import steps
 from pipelines.config import Pipeline
-from pipelines.setup_sql import Flavour
 from pipelines.source import ConnectParams
+from pipelines.source.setup_sql import Flavour
 from standin.serve import StandIn, standin
 from standin.sqlplus import run_script
 

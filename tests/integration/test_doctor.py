@@ -9,7 +9,7 @@ import pytest
 from pipelines import steps
 from pipelines.context import open_context
 from pipelines.errors import ConfigurationError
-from pipelines.scn import Scn
+from pipelines.values.scn import Scn
 from tests.fix_shop import Shop
 
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import pytest
 
 from pipelines.errors import SourceBusy
-from pipelines.redo import Position
-from pipelines.scn import Scn, ScnRange
 from pipelines.source.connection import ConnectParams
 from pipelines.source.facts import read_redo_facts
 from pipelines.source.oracle import open_source
 from pipelines.steps.read_and_plan import read_and_plan
+from pipelines.values.redo import Position
+from pipelines.values.scn import Scn, ScnRange
 from pipelines.window import Lost, NothingNew, Sealed, incarnation_at, missing_logs, plan_window
 from standin.serve import standin
 

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from pipelines import steps
 from pipelines.cli import app
 from pipelines.config import load_configuration
-from pipelines.table import KeyPolicy, TableId
+from pipelines.values.table import KeyPolicy, TableId
 from tests.fix_shop import Shop
 
 ODD_TABLES = (

@@ -9,7 +9,7 @@ import pytest
 from pipelines import steps
 from pipelines.context import open_context
 from pipelines.steps.run import capture
-from pipelines.table import TableId
+from pipelines.values.table import TableId
 from tests.fix_shop import Shop
 
 KEY = "ALTER TABLE {} {} SUPPLEMENTAL LOG DATA (PRIMARY KEY) COLUMNS"

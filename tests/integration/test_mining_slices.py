@@ -13,16 +13,16 @@ import pytest
 from pipelines.config import WindowLimits
 from pipelines.errors import MiningIncomplete, RedoLost, RedoNotUnderstood, SourceUnavailable
 from pipelines.land.landing import Landing
-from pipelines.landed_schema import LANDED_SCHEMA
 from pipelines.mine.copies import mine_from_any_copy
 from pipelines.mine.mining import mine_slice
-from pipelines.redo import Position
-from pipelines.scn import Scn
 from pipelines.source.connection import ConnectParams
 from pipelines.source.dictionary import read_tables
 from pipelines.source.facts import read_current_scn, read_redo_facts
 from pipelines.source.oracle import RetryRule, open_source
-from pipelines.table import TableId
+from pipelines.values.landed_schema import LANDED_SCHEMA
+from pipelines.values.redo import Position
+from pipelines.values.scn import Scn
+from pipelines.values.table import TableId
 from pipelines.window import Sealed, plan_window
 from standin.logminer import contents
 from standin.serve import standin

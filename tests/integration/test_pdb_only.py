@@ -11,8 +11,8 @@ import pytest
 
 from pipelines import steps
 from pipelines.errors import ConfigurationError, MiningIncomplete, RedoLost
-from pipelines.setup_sql import Flavour
 from pipelines.source import ConnectParams
+from pipelines.source.setup_sql import Flavour
 from pipelines.steps.run import capture
 from tests.integration.test_pipeline import TWO_TABLES, caught_up, differences
 from tests.plain_lake import PlainLake

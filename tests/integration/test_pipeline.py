@@ -24,7 +24,7 @@ from pipelines.decode.changes import decode_changes
 from pipelines.errors import ConfigurationError, TableHeld, TextNotValid
 from pipelines.job import translation
 from pipelines.steps.run import apply, spark_when_needed
-from pipelines.table import TableId
+from pipelines.values.table import TableId
 from tests.delta_table import delta_rows
 from tests.fix_shop import Shop, open_shop
 from tests.hunts import hunt

@@ -18,7 +18,7 @@ from pipelines import steps
 from pipelines.context import open_context
 from pipelines.errors import ConfigurationError, LandingDamaged, TableHeld
 from pipelines.steps.run import apply, capture, spark_when_needed
-from pipelines.table import TableId
+from pipelines.values.table import TableId
 from tests.fix_shop import Shop
 from tests.integration.test_pipeline import TWO_TABLES, caught_up, differences, parts_pipeline
 from tests.lost_ledger import lose_ledger

@@ -17,7 +17,7 @@ from pipelines.cli import monitoring, output
 from pipelines.context import open_context
 from pipelines.land import layout
 from pipelines.records.handover import FirstPosition
-from pipelines.redo import Encoding
+from pipelines.values.redo import Encoding
 from standin.model import ArchiveDestination
 
 SETTINGS = """

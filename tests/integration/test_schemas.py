@@ -19,7 +19,7 @@ from pipelines.config import Pipeline, parse_configuration
 from pipelines.errors import ConfigurationError
 from pipelines.source import open_source
 from pipelines.steps.init import FirstPipeline
-from pipelines.table import TableId
+from pipelines.values.table import TableId
 from standin.serve import standin
 from standin.sqlplus import run_script
 from tests.fix_shop import Shop

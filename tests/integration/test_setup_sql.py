@@ -16,8 +16,8 @@ from pipelines import steps
 from pipelines.config import Pipeline
 from pipelines.config.tables import Match
 from pipelines.errors import Finding
-from pipelines.setup_sql import Flavour, Grants
 from pipelines.source import ConnectParams
+from pipelines.source.setup_sql import Flavour, Grants
 from standin.serve import StandIn, standin
 from standin.sqlplus import Transcript, run_script
 

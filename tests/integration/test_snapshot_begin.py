@@ -6,12 +6,12 @@ import pytest
 
 from pipelines import steps
 from pipelines.context import open_context
-from pipelines.dictionary_table import DictionaryTable
 from pipelines.errors import ConfigurationError, SnapshotTooEarly, SourceBusy
-from pipelines.progress import Progress
+from pipelines.host.progress import Progress
 from pipelines.reconcile.next_batch import encoding
 from pipelines.source import handover
 from pipelines.steps.run import capture
+from pipelines.values.dictionary_table import DictionaryTable
 from tests.fix_shop import Shop
 
 PARTS = (

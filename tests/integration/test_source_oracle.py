@@ -9,8 +9,6 @@ import pyarrow as pa
 import pytest
 
 from pipelines.errors import SourceRefused, SourceUnavailable, Terminal, ValueDoesNotFit
-from pipelines.redo import Encoding
-from pipelines.scn import Scn
 from pipelines.source.capture_findings import ConfiguredTable
 from pipelines.source.connection import ConnectParams
 from pipelines.source.dictionary import read_tables
@@ -27,7 +25,9 @@ from pipelines.source.preflight import preflight_findings
 from pipelines.source.probe import probe
 from pipelines.source.session import PINNED
 from pipelines.source.snapshot import read_snapshot
-from pipelines.table import OracleType, TableId
+from pipelines.values.redo import Encoding
+from pipelines.values.scn import Scn
+from pipelines.values.table import OracleType, TableId
 from standin.moment import Moment
 from standin.serve import standin
 from tests.unit.standin.engine.engine_database import logon

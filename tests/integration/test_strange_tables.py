@@ -15,13 +15,13 @@ from pipelines.context import open_context
 from pipelines.decode.changes import decode_changes
 from pipelines.errors import ConfigurationError, TableHeld
 from pipelines.land.dictionary import Readings
-from pipelines.landed_schema import LANDED_SCHEMA
 from pipelines.reconcile.table_versions import History, history, known_versions
-from pipelines.redo import CHANGES
 from pipelines.schema import valid_at
 from pipelines.steps import run
 from pipelines.steps.run import capture
-from pipelines.table import TableId
+from pipelines.values.landed_schema import LANDED_SCHEMA
+from pipelines.values.redo import CHANGES
+from pipelines.values.table import TableId
 from standin.serve import standin
 from tests.fix_shop import Shop
 from tests.integration.test_pipeline import caught_up, differences

@@ -15,16 +15,16 @@ from pipelines.decode.changes import decode_changes
 from pipelines.decode.compiled.changes import decode_compiled
 from pipelines.decode.datatypes import family_of, spark_ddl_type, target_type
 from pipelines.errors import TextNotValid
-from pipelines.landed_schema import LANDED_SCHEMA
 from pipelines.reconcile.table_versions import known_versions, rules
-from pipelines.redo import Operation
 from pipelines.source.dictionary import read_tables
 from pipelines.source.facts import read_current_scn
 from pipelines.source.oracle import open_source
 from pipelines.source.snapshot import read_snapshot
 from pipelines.steps.run import capture
-from pipelines.table import TableId
-from pipelines.valid_text import NOT_VALID
+from pipelines.values.landed_schema import LANDED_SCHEMA
+from pipelines.values.redo import Operation
+from pipelines.values.table import TableId
+from pipelines.values.valid_text import NOT_VALID
 from standin.serve import standin
 from tests.fix_shop import Shop
 from tests.plain_lake import PlainLake

@@ -16,7 +16,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from pipelines.runtime import JARS_VARIABLE, delta_jars
+from pipelines.host.runtime import JARS_VARIABLE, delta_jars
 
 ROOT = Path(__file__).parents[2]
 SETTINGS = """
@@ -141,7 +141,7 @@ def test_the_installed_command_shows_help_and_validates(installed: Path, folder:
 
     assert "Replicate Oracle tables" in run(str(installed / "redolake"), "-h", folder=folder)
     warned = run(str(installed / "redolake"), "validate", folder=folder, **oracle)
-    assert "run `python -m pipelines.runtime`" in warned
+    assert "run `python -m pipelines.host.runtime`" in warned
     assert "No error. Next: redolake doctor" in warned
     jars = {JARS_VARIABLE: ",".join(delta_jars())}
     assert "The configuration is good" in run(str(installed / "redolake"), "validate", folder=folder, **oracle, **jars)

@@ -12,7 +12,7 @@ import pytest
 
 from pipelines import steps
 from pipelines.errors import MiningIncomplete, PdbChanged, RedoLost, SourceUnavailable
-from pipelines.setup_sql import Flavour
+from pipelines.source.setup_sql import Flavour
 from tests.oracle.conftest import Database
 from tests.oracle.parts import Parts
 from tests.plain_lake import PlainLake

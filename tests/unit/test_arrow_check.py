@@ -10,13 +10,13 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from pipelines import arrow_check
 from pipelines.apply.failures import check_session
-from pipelines.arrow_check import arrow_findings, check_arrow
 from pipelines.errors import ConfigurationError
+from pipelines.host import arrow_check
+from pipelines.host.arrow_check import arrow_findings, check_arrow
 from pipelines.job.translation import translation
 from pipelines.mine.mining import mine_slice
-from pipelines.redo import Encoding
+from pipelines.values.redo import Encoding
 
 
 @pytest.fixture

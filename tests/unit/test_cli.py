@@ -15,11 +15,9 @@ from typer.testing import CliRunner
 
 from pipelines.apply.comparison import Difference
 from pipelines.cli import app, output
-from pipelines.progress import Progress, counting
+from pipelines.host.progress import Progress, counting
 from pipelines.reconcile.dropped_transactions import DropReport
 from pipelines.reconcile.redo_loss import ErrorReport
-from pipelines.redo import Position
-from pipelines.scn import Scn
 from pipelines.steps.backfill import BackfillOutcome, PreparedBackfill, RecordedBackfill
 from pipelines.steps.recover import RecoveryReport
 from pipelines.steps.run import RunOutcome
@@ -28,6 +26,8 @@ from pipelines.steps.snapshot import LoadedSnapshot, TableSnapshot
 from pipelines.steps.status import DeclaredGapReport, Status, TableStatus, WindowReport
 from pipelines.steps.transactions import DropCost, OpenTransactionReport, TransactionList
 from pipelines.steps.verify import NotCompared, TableComparison, Verification
+from pipelines.values.redo import Position
+from pipelines.values.scn import Scn
 
 SETTINGS = """
 pipelines:

@@ -20,7 +20,7 @@ from pipelines.errors import ConfigurationError
 from pipelines.land import layout
 from pipelines.land.landing import Landing
 from pipelines.records.handover import FirstPosition
-from pipelines.redo import Encoding
+from pipelines.values.redo import Encoding
 from tests.cockpit_ledger import CockpitLedger
 
 

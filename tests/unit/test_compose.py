@@ -16,7 +16,7 @@ from packaging.version import Version
 
 from pipelines.cli import app
 from pipelines.config import load_configuration
-from pipelines.runtime import environment
+from pipelines.host.runtime import environment
 
 ROOT = Path(__file__).parents[2]
 COMPOSE = ROOT / "docker-compose.yml"

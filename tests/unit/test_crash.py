@@ -13,14 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from pipelines import crash
-from pipelines.crash import VARIABLE, kind_of
+from pipelines.host import crash
+from pipelines.host.crash import VARIABLE, kind_of
 
 PIPELINES = Path(crash.__file__).parent
 
 WORK = """
 import sys
-from pipelines import crash
+from pipelines.host import crash
 from pipelines.land.files import Files
 files = Files(sys.argv[1])
 @crash.writer

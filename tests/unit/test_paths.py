@@ -11,9 +11,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pipelines.config.tables import Table
+from pipelines.host.paths import crowded_out, folded, segment, unfit_place, unfit_target
 from pipelines.land import layout
-from pipelines.paths import crowded_out, folded, segment, unfit_place, unfit_target
-from pipelines.table import TableId
+from pipelines.values.table import TableId
 
 HOSTILE = [
     "..",

@@ -12,8 +12,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, pkcs12
 from cryptography.x509.oid import NameOID
 
-from pipelines import runtime
 from pipelines.errors import ConfigurationError
+from pipelines.host import runtime
 
 
 def write_java(home, version=17, modules=True):
@@ -116,7 +116,7 @@ def test_missing_jars_are_all_named_with_the_command_that_brings_them(share):
     with pytest.raises(ConfigurationError) as caught:
         runtime.delta_jars({})
 
-    for part in (*runtime.DELTA_JARS, "python -m pipelines.runtime", runtime.JARS_VARIABLE):
+    for part in (*runtime.DELTA_JARS, "python -m pipelines.host.runtime", runtime.JARS_VARIABLE):
         assert part in str(caught.value)
 
 

@@ -10,11 +10,11 @@ import pytest
 from pipelines.decode.changes import decode_changes
 from pipelines.decode.compiled.changes import decode_compiled
 from pipelines.errors import TextNotValid
-from pipelines.redo import Encoding
-from pipelines.scn import Scn
 from pipelines.source.text_check import checked
-from pipelines.table import Column, OracleType, TableId, TableVersion
-from pipelines.valid_text import (
+from pipelines.values.redo import Encoding
+from pipelines.values.scn import Scn
+from pipelines.values.table import Column, OracleType, TableId, TableVersion
+from pipelines.values.valid_text import (
     BY_SERVER,
     has_marks,
     is_valid,

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from pipelines import steps
-from pipelines.table import TableId
+from pipelines.values.table import TableId
 from standin.workload.shop import TABLES
 from tests import fix_shop
 from tests.delta_table import delta_rows

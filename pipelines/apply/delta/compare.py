@@ -22,8 +22,8 @@ from pipelines.apply.shown import shown
 from pipelines.apply.source_rows import check_values, read_source
 from pipelines.apply.translation import Translation
 from pipelines.errors import InvariantBroken, SchemaConflict, TableSetBack
-from pipelines.table import Column, TableVersion
-from pipelines.target_options import TargetOptions
+from pipelines.values.table import Column, TableVersion
+from pipelines.values.target_options import TargetOptions
 
 MOST_SAMPLES = 10
 OWN_SCN = "redolake: commit SCN"  # as no column of a sane table is called

@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 
 from pyspark.sql import DataFrame, SparkSession
 
-from pipelines import crash
 from pipelines.apply.context import ApplyContext
 from pipelines.apply.delta.commit import Tag
 from pipelines.apply.delta.features import NAMES_FEATURES, PROPERTY, feature_of_name
 from pipelines.apply.delta.schema import named, target_schema
 from pipelines.apply.delta.table import DeltaTable
 from pipelines.apply.translation import Translation
+from pipelines.host import crash
 from pipelines.records.batch_spec import TableTask
-from pipelines.table import Rules, TableVersion
-from pipelines.target_options import DEFAULT, TargetOptions
+from pipelines.values.table import Rules, TableVersion
+from pipelines.values.target_options import DEFAULT, TargetOptions
 
 
 def overwrite(frame: DataFrame, path: str, tag: Mapping[str, str], options: TargetOptions = DEFAULT) -> None:

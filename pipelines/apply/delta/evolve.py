@@ -16,7 +16,6 @@ from itertools import groupby
 from pyspark.sql import SparkSession
 from pyspark.sql import types as T
 
-from pipelines import crash
 from pipelines.apply.commit_ranges import CommitRange
 from pipelines.apply.context import ApplyContext
 from pipelines.apply.delta.commit import Tag, described, tagged
@@ -27,10 +26,11 @@ from pipelines.apply.delta.schema import TargetColumn, check_columns, field_of, 
 from pipelines.apply.delta.table import DeltaTable
 from pipelines.apply.session import run_sql
 from pipelines.errors import SchemaConflict
-from pipelines.lake_rules import LakeColumn, folded, mapping_conflicts, name_conflicts, not_in_a_path
+from pipelines.host import crash
 from pipelines.records.batch_spec import ColumnChange, TableTask
-from pipelines.table import LARGE_TYPES, ROWID_COLUMN, TableVersion
-from pipelines.target_options import DELETED, TargetOptions
+from pipelines.values.lake_rules import LakeColumn, folded, mapping_conflicts, name_conflicts, not_in_a_path
+from pipelines.values.table import LARGE_TYPES, ROWID_COLUMN, TableVersion
+from pipelines.values.target_options import DELETED, TargetOptions
 
 log = logging.getLogger(__name__)
 

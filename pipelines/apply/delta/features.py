@@ -10,9 +10,9 @@ from typing import Literal
 
 from pipelines.apply.delta.log import DeltaLog
 from pipelines.errors import SchemaConflict
-from pipelines.lake_rules import needs_mapping
-from pipelines.table import TableId
-from pipelines.target_options import Readers
+from pipelines.values.lake_rules import needs_mapping
+from pipelines.values.table import TableId
+from pipelines.values.target_options import Readers
 
 Feature = Literal["columnMapping", "typeWidening", "deletionVectors", "timestampNtz"]
 

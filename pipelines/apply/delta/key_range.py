@@ -14,7 +14,7 @@ from pyspark.sql import Row
 from pipelines.apply.delta.quoting import quoted
 from pipelines.apply.delta.schema import TargetColumn
 from pipelines.apply.delta.table import DeltaTable
-from pipelines.table import TableVersion
+from pipelines.values.table import TableVersion
 
 # All files of a smaller table are read sooner than Delta compares a range with them.
 LARGE_BYTES = 64 << 20

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipelines.errors import LakeDamaged
-from pipelines.filesystem import open_filesystem
+from pipelines.host.filesystem import open_filesystem
 
 OURS = '{"redolake": '  # how the user metadata of all our commits begins (commit.py)
 COMMIT = re.compile(r"(\d{20})\.json")

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from pipelines import crash
 from pipelines.apply.delta.commit import Tag, described, tagged
 from pipelines.apply.delta.features import enabling, has_feature
 from pipelines.apply.delta.key_range import KeyRange
@@ -20,7 +19,8 @@ from pipelines.apply.delta.table import DeltaTable
 from pipelines.apply.net import OBJECTS, REMOVE, UPSERT
 from pipelines.apply.session import run_sql
 from pipelines.apply.shallow import any_of
-from pipelines.target_options import DEFAULT, DELETED, Readers, TargetOptions
+from pipelines.host import crash
+from pipelines.values.target_options import DEFAULT, DELETED, Readers, TargetOptions
 
 DELETION_VECTORS = "spark.databricks.delta.merge.deletionVectors.persistent"
 # For a table this small MERGE is cheaper when it rewrites the files than when it marks rows as deleted, and the table keeps

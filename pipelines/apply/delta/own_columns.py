@@ -9,8 +9,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from pipelines.redo import Operation
-from pipelines.target_options import DELETED, TargetOptions
+from pipelines.values.redo import Operation
+from pipelines.values.target_options import DELETED, TargetOptions
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ from typing import Literal
 
 from pipelines.apply.delta.log import DeltaLog
 from pipelines.errors import FolderTaken
-from pipelines.table import TableId
-from pipelines.target_options import DEFAULT, TargetOptions
+from pipelines.values.table import TableId
+from pipelines.values.target_options import DEFAULT, TargetOptions
 
 PIPELINE, TABLE, SHADOW, ORIGIN, OBJECT = (f"redolake.{name}" for name in ("pipeline", "table", "shadow", "origin", "objectId"))
 # <pipeline>/<OWNER.NAME>/<resetlogs id>, for a shadow with its range, for filled defaults with /ddl

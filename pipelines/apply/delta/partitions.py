@@ -16,8 +16,8 @@ from pipelines.apply.net import UPSERT
 from pipelines.apply.shallow import any_of
 from pipelines.apply.shown import as_text
 from pipelines.errors import ValueDoesNotFit
-from pipelines.table import TableId
-from pipelines.target_options import TargetOptions
+from pipelines.values.table import TableId
+from pipelines.values.target_options import TargetOptions
 
 LONGEST = 255  # bytes of a folder's name, on most file systems
 MAPPED_NAME = 40  # characters of the name that column mapping gives a column

@@ -16,7 +16,7 @@ from pipelines.apply.delta.schema import COLUMN_ID, TargetColumn
 from pipelines.apply.delta.table import DeltaTable
 from pipelines.apply.source_rows import one_spelling
 from pipelines.errors import ValueDoesNotFit
-from pipelines.table import TableId
+from pipelines.values.table import TableId
 
 log = logging.getLogger(__name__)
 

@@ -16,10 +16,10 @@ from pyspark.sql import types as T
 from pipelines.apply.delta.own_columns import own_fields
 from pipelines.apply.translation import Translation
 from pipelines.errors import SchemaConflict
-from pipelines.lake_rules import Conflict, LakeColumn, conflicts
-from pipelines.table import LARGE_TYPES, ROWID_COLUMN, ROWID_NAME, Column, OracleType, Rules, TableId, TableVersion
-from pipelines.target_options import DEFAULT as DEFAULT_OPTIONS
-from pipelines.target_options import TargetOptions
+from pipelines.values.lake_rules import Conflict, LakeColumn, conflicts
+from pipelines.values.table import LARGE_TYPES, ROWID_COLUMN, ROWID_NAME, Column, OracleType, Rules, TableId, TableVersion
+from pipelines.values.target_options import DEFAULT as DEFAULT_OPTIONS
+from pipelines.values.target_options import TargetOptions
 
 COMMIT_SCN = "_commit_scn"  # one of the columns of ours, see own_columns.py
 COLUMN_ID = "redolake.column_id"

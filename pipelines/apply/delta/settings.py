@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pipelines import crash
 from pipelines.apply.context import MayCommit, allow
 from pipelines.apply.delta.commit import described
 from pipelines.apply.delta.log import DeltaLog
@@ -13,8 +12,9 @@ from pipelines.apply.delta.quoting import quoted, table_at, text_literal
 from pipelines.apply.delta.table import DeltaTable
 from pipelines.apply.session import run_sql
 from pipelines.errors import SchemaConflict, TargetRefused
-from pipelines.table import TableId
-from pipelines.target_options import TargetOptions
+from pipelines.host import crash
+from pipelines.values.table import TableId
+from pipelines.values.target_options import TargetOptions
 
 # Properties that anybody may set on a Delta table, and with which Redolake cannot keep it, or not for long.
 UNWRITABLE = {

@@ -6,7 +6,6 @@ from contextlib import nullcontext, suppress
 
 from pyspark.sql import SparkSession
 
-from pipelines import crash
 from pipelines.apply.delta.commit import Tag
 from pipelines.apply.delta.create import overwrite
 from pipelines.apply.delta.features import beyond, check_readers
@@ -19,7 +18,8 @@ from pipelines.apply.delta.table import DeltaTable
 from pipelines.apply.source_rows import check_values, read_source
 from pipelines.apply.translation import Translation
 from pipelines.errors import InvariantBroken, LakeDamaged, LandingConflict
-from pipelines.filesystem import open_filesystem
+from pipelines.host import crash
+from pipelines.host.filesystem import open_filesystem
 from pipelines.records.snapshot_load import SnapshotLoaded, SnapshotSpec, SnapshotTask
 
 

@@ -8,8 +8,8 @@ import pyarrow as pa
 
 from pipelines.decode.compiled.changes import decode_compiled
 from pipelines.decode.compiled.jit import is_kept
-from pipelines.scn import Scn
-from pipelines.table import Column, OracleType, TableId, TableVersion
+from pipelines.values.scn import Scn
+from pipelines.values.table import Column, OracleType, TableId, TableVersion
 
 
 def main() -> int:

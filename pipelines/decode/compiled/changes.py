@@ -30,9 +30,9 @@ from pipelines.decode.forms import Verb
 from pipelines.decode.images import may_be_replaced
 from pipelines.decode.resolve import ints
 from pipelines.decode.young_columns import sets_all, young_columns
-from pipelines.redo import Encoding
-from pipelines.table import TableVersion
-from pipelines.valid_text import marked_rows, replaced_by_server
+from pipelines.values.redo import Encoding
+from pipelines.values.table import TableVersion
+from pipelines.values.valid_text import marked_rows, replaced_by_server
 
 
 def decode_compiled(

@@ -22,7 +22,7 @@ from pipelines.decode.datatypes import (
 )
 from pipelines.decode.datatypes.family import Cast, Family
 from pipelines.errors import RedolakeError, SchemaConflict
-from pipelines.table import ALL_COLUMNS, DOCUMENTS, ColumnChoice, OracleType, TypeRule
+from pipelines.values.table import ALL_COLUMNS, DOCUMENTS, ColumnChoice, OracleType, TypeRule
 
 __all__ = ["FAMILIES", "Cast", "Family", "family_of", "spark_ddl_type", "spark_name", "target_type", "why_refused"]
 

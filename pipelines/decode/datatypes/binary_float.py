@@ -14,8 +14,8 @@ import pyarrow.compute as pc
 
 from pipelines.decode.datatypes.family import Cast, Family, cast_each, refuse_rule
 from pipelines.decode.forms import Form
-from pipelines.redo import Encoding
-from pipelines.table import OracleType, TypeRule
+from pipelines.values.redo import Encoding
+from pipelines.values.table import OracleType, TypeRule
 
 _TYPES = {"BINARY_FLOAT": pa.float32(), "BINARY_DOUBLE": pa.float64()}
 _FINITE = r"^-?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[Ee][+-]?[0-9]+)?$"

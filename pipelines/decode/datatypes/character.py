@@ -6,9 +6,19 @@ import pyarrow as pa
 
 from pipelines.decode.datatypes.family import Cast, Family, cast_each, refuse_rule
 from pipelines.decode.forms import Form
-from pipelines.redo import Encoding
-from pipelines.table import OracleType, TypeRule
-from pipelines.valid_text import BINARY, NOT_VALID, REPLACE, TEXT_RULES, is_text, marked_rows, octets_in, octets_of, replaced
+from pipelines.values.redo import Encoding
+from pipelines.values.table import OracleType, TypeRule
+from pipelines.values.valid_text import (
+    BINARY,
+    NOT_VALID,
+    REPLACE,
+    TEXT_RULES,
+    is_text,
+    marked_rows,
+    octets_in,
+    octets_of,
+    replaced,
+)
 
 # Character set -> codec; the national ones are AL16UTF16 and UTF8. Only internal bytes need it: redo SQL comes through the
 # driver as Unicode.

@@ -20,8 +20,8 @@ import pyarrow.compute as pc
 
 from pipelines.decode.datatypes.family import Cast, Family, cast_distinct, cast_each, refuse_rule
 from pipelines.decode.forms import Form
-from pipelines.redo import Encoding
-from pipelines.table import OracleType, TypeRule
+from pipelines.values.redo import Encoding
+from pipelines.values.table import OracleType, TypeRule
 
 TYPE = pa.timestamp("us")
 _SECONDS, _NANOSECONDS = len("2026-03-29 01:30:00"), len("2026-03-29 01:30:00.123456000")

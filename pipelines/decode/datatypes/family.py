@@ -14,8 +14,8 @@ import pyarrow as pa
 
 from pipelines.decode.forms import Form
 from pipelines.errors import ConfigurationError, Finding
-from pipelines.redo import Encoding
-from pipelines.table import OracleType, TypeRule
+from pipelines.values.redo import Encoding
+from pipelines.values.table import OracleType, TypeRule
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from pipelines.decode.datatypes.family import Cast, Family, cast_distinct, cast_each, refuse_rule
 from pipelines.decode.forms import Form
-from pipelines.redo import Encoding
-from pipelines.table import OracleType, TypeRule
+from pipelines.values.redo import Encoding
+from pipelines.values.table import OracleType, TypeRule
 
 _DAY = re.compile(r"([+-]?)(\d{1,9}) (\d\d):(\d\d):(\d\d)(?:\.(\d{0,9}))?", re.ASCII)
 _YEAR = re.compile(r"([+-]?)(\d{1,9})-(\d{1,2})", re.ASCII)

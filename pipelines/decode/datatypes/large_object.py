@@ -16,8 +16,8 @@ from pipelines.decode.datatypes import character, raw
 from pipelines.decode.datatypes.family import Cast, Family
 from pipelines.decode.forms import Form
 from pipelines.errors import ConfigurationError, Finding
-from pipelines.table import DOCUMENTS, LARGE_OBJECTS, OracleType, TypeRule
-from pipelines.valid_text import LARGE_TEXTS, REPLACE
+from pipelines.values.table import DOCUMENTS, LARGE_OBJECTS, OracleType, TypeRule
+from pipelines.values.valid_text import LARGE_TEXTS, REPLACE
 
 
 def target(oracle_type: OracleType, rule: TypeRule) -> pa.DataType:

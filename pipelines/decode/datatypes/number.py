@@ -17,8 +17,8 @@ import pyarrow.compute as pc
 from pipelines.decode.datatypes.family import Cast, Family, cast_distinct, cast_each, refuse_rule
 from pipelines.decode.forms import Form
 from pipelines.errors import SchemaConflict
-from pipelines.redo import Encoding
-from pipelines.table import OracleType, TypeRule
+from pipelines.values.redo import Encoding
+from pipelines.values.table import OracleType, TypeRule
 
 MAX_DIGITS = 38  # of Spark's and Delta's decimal
 DEFAULT_SCALE = 10  # of NUMBER without precision

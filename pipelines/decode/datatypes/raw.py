@@ -7,8 +7,8 @@ import pyarrow as pa
 
 from pipelines.decode.datatypes.family import Cast, Family, cast_each, refuse_rule
 from pipelines.decode.forms import Form
-from pipelines.redo import Encoding
-from pipelines.table import OracleType, TypeRule
+from pipelines.values.redo import Encoding
+from pipelines.values.table import OracleType, TypeRule
 
 _BAD = 255
 NIBBLES = np.full(256, _BAD, np.uint8)

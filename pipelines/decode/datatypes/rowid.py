@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 
 from pipelines.decode.datatypes.family import Cast, Family, cast_distinct, cast_each, refuse_rule
 from pipelines.decode.forms import Form
-from pipelines.redo import Encoding
-from pipelines.table import OracleType, TypeRule
+from pipelines.values.redo import Encoding
+from pipelines.values.table import OracleType, TypeRule
 
 _DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 _PHYSICAL = r"^[A-Za-z0-9+/]{18}$"

@@ -12,8 +12,8 @@ import pyarrow as pa
 from pipelines.decode.datatypes.family import Family, refuse_rule
 from pipelines.decode.datatypes.large_object import no_values
 from pipelines.decode.forms import Form
-from pipelines.table import EXTENDED, OracleType, TypeRule
-from pipelines.valid_text import LARGE_TEXTS, REPLACE
+from pipelines.values.table import EXTENDED, OracleType, TypeRule
+from pipelines.values.valid_text import LARGE_TEXTS, REPLACE
 
 
 def target(oracle_type: OracleType, rule: TypeRule) -> pa.DataType:

@@ -17,8 +17,8 @@ import pyarrow.compute as pc
 from pipelines.decode.datatypes import datetime as plain
 from pipelines.decode.datatypes.family import Cast, Family, cast_distinct, refuse_rule
 from pipelines.decode.forms import Form
-from pipelines.redo import Encoding
-from pipelines.table import OracleType, TypeRule
+from pipelines.values.redo import Encoding
+from pipelines.values.table import OracleType, TypeRule
 
 TYPE = pa.timestamp("us", "UTC")
 UTC_OFFSET = "+00:00"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pipelines.ddl_policies import DEFAULT_POLICIES, DdlPolicies
 from pipelines.records.window_manifest import DdlRow
 from pipelines.schema.ddl import (
     column_clauses,
@@ -26,7 +25,8 @@ from pipelines.schema.ddl import (
 )
 from pipelines.schema.ddl.effect import DdlStep, Effect
 from pipelines.schema.ddl_statement import DdlStatement, ReadingAfter, Refused, all_supported
-from pipelines.table import TableVersion
+from pipelines.values.ddl_policies import DEFAULT_POLICIES, DdlPolicies
+from pipelines.values.table import TableVersion
 
 FORMS: tuple[Callable[[DdlStatement, TableVersion], Effect | None], ...] = (
     comment.read,

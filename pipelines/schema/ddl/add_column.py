@@ -17,8 +17,8 @@ from pipelines.schema.ddl.large_object_storage import take_storage
 from pipelines.schema.ddl.segment import check_readable, with_guard
 from pipelines.schema.ddl_statement import DdlStatement
 from pipelines.schema.declared_type import read_type
-from pipelines.scn import Scn
-from pipelines.table import LARGE_TYPES, Column, ColumnChoice, IgnoredColumn, LeftOut, OracleType
+from pipelines.values.scn import Scn
+from pipelines.values.table import LARGE_TYPES, Column, ColumnChoice, IgnoredColumn, LeftOut, OracleType
 
 STORAGE = ("LOB", "VARRAY", "NESTED TABLE", "COLUMN", "XMLTYPE COLUMN", "XMLTYPE", "OPAQUE TYPE")  # before the column's name
 UNKNOWN_TYPE = OracleType("")

@@ -9,7 +9,7 @@ from pipelines.schema.ddl import add_column, constraint, drop_column, modify_col
 from pipelines.schema.ddl.effect import Effect
 from pipelines.schema.ddl.properties import take_property
 from pipelines.schema.ddl_statement import DdlStatement
-from pipelines.table import TableVersion
+from pipelines.values.table import TableVersion
 
 CLAUSES: tuple[Callable[[DdlStatement, Effect], Effect | None], ...] = (
     constraint.take,

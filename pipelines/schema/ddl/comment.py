@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from pipelines.schema.ddl.effect import DdlStep, Effect, StepKind
 from pipelines.schema.ddl_statement import DdlStatement
-from pipelines.scn import Scn
-from pipelines.table import TableVersion
+from pipelines.values.scn import Scn
+from pipelines.values.table import TableVersion
 
 
 def read(statement: DdlStatement, version: TableVersion) -> Effect | None:

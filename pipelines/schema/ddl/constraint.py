@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from pipelines.schema.ddl.effect import Effect
 from pipelines.schema.ddl_statement import DdlStatement
-from pipelines.table import TableVersion
+from pipelines.values.table import TableVersion
 
 OUT_OF_LINE = ("CONSTRAINT", "PRIMARY", "UNIQUE", "CHECK", "FOREIGN")
 STATES = (

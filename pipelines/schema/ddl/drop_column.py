@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pipelines.schema.ddl.effect import DdlStep, Effect
 from pipelines.schema.ddl.segment import without
 from pipelines.schema.ddl_statement import DdlStatement
-from pipelines.scn import Scn
-from pipelines.table import LEFT_OUT, Column, IgnoredColumn, TableVersion
+from pipelines.values.scn import Scn
+from pipelines.values.table import LEFT_OUT, Column, IgnoredColumn, TableVersion
 
 
 def take(statement: DdlStatement, effect: Effect) -> Effect | None:

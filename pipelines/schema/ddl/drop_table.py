@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from pipelines.ddl_policies import SNAPSHOT_OR_IGNORE
 from pipelines.schema.ddl.effect import Effect
 from pipelines.schema.ddl.rename_table import renamed
 from pipelines.schema.ddl_statement import DdlStatement
-from pipelines.table import TableId, TableVersion
+from pipelines.values.ddl_policies import SNAPSHOT_OR_IGNORE
+from pipelines.values.table import TableId, TableVersion
 
 RECYCLED = re.compile(r"BIN\$.{22}==\$\d+")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from pipelines.scn import Scn
-from pipelines.table import Column, TableVersion
+from pipelines.values.scn import Scn
+from pipelines.values.table import Column, TableVersion
 
 StepKind = Literal[
     "add", "drop", "rename", "change_type", "truncate", "renumber", "remove_rows", "fill", "comment", "comment_table"

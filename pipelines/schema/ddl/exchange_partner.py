@@ -5,10 +5,10 @@ A name without an owner is one of the session's schema, so the statement counts 
 
 from __future__ import annotations
 
-from pipelines.ddl_policies import SNAPSHOT_OR_IGNORE
 from pipelines.schema.ddl.effect import Effect
 from pipelines.schema.ddl_statement import DdlStatement
-from pipelines.table import TableId, TableVersion
+from pipelines.values.ddl_policies import SNAPSHOT_OR_IGNORE
+from pipelines.values.table import TableId, TableVersion
 
 
 def read(statement: DdlStatement, version: TableVersion) -> Effect | None:

@@ -12,7 +12,7 @@ import re
 from pipelines.schema.ddl.add_column import STATISTICS
 from pipelines.schema.ddl.effect import Effect
 from pipelines.schema.ddl_statement import DdlStatement
-from pipelines.table import TableVersion
+from pipelines.values.table import TableVersion
 
 ABOUT_IT = (
     "COMMENT ON", "GRANT", "REVOKE", "AUDIT", "NOAUDIT", "ANALYZE TABLE", "ANALYZE INDEX",

@@ -14,8 +14,8 @@ from pipelines.schema.ddl.effect import DdlStep, Effect
 from pipelines.schema.ddl_statement import DdlStatement
 from pipelines.schema.declared_type import read_type
 from pipelines.schema.type_change import type_change
-from pipelines.scn import Scn
-from pipelines.table import Column, OracleType, TableVersion
+from pipelines.values.scn import Scn
+from pipelines.values.table import Column, OracleType, TableVersion
 
 NOT_COLUMNS = (
     "PARTITION", "SUBPARTITION", "LOB (", "VARRAY", "NESTED TABLE", "OPAQUE TYPE", "DEFAULT ATTRIBUTES", "CONSTRAINT",

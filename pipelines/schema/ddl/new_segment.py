@@ -11,8 +11,8 @@ from pipelines.schema.ddl.effect import DdlStep, Effect, StepKind
 from pipelines.schema.ddl.large_object_storage import take_storage
 from pipelines.schema.ddl.properties import take_property
 from pipelines.schema.ddl_statement import DdlStatement
-from pipelines.scn import Scn
-from pipelines.table import TableVersion
+from pipelines.values.scn import Scn
+from pipelines.values.table import TableVersion
 
 STORAGE = ("DROP STORAGE", "DROP ALL STORAGE", "REUSE STORAGE", "PRESERVE MATERIALIZED VIEW LOG", "PURGE MATERIALIZED VIEW LOG")
 

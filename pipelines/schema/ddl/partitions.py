@@ -7,15 +7,15 @@ from the dictionary. No redo shows which rows a DROP, TRUNCATE or EXCHANGE has m
 
 from __future__ import annotations
 
-from pipelines.ddl_policies import SNAPSHOT_OR_IGNORE
 from pipelines.schema.ddl.effect import DdlStep, Effect
 from pipelines.schema.ddl.large_object_storage import take_parameters
 from pipelines.schema.ddl.new_segment import take_shrink
 from pipelines.schema.ddl.properties import take_property
 from pipelines.schema.ddl.segment import check_readable
 from pipelines.schema.ddl_statement import DdlStatement
-from pipelines.scn import Scn
-from pipelines.table import TableVersion
+from pipelines.values.ddl_policies import SNAPSHOT_OR_IGNORE
+from pipelines.values.scn import Scn
+from pipelines.values.table import TableVersion
 
 SAME_ROWS = (
     "RENAME PARTITION", "RENAME SUBPARTITION", "SET INTERVAL", "SET STORE IN", "SET PARTITIONING", "SET SUBPARTITION TEMPLATE",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NoReturn
 
-from pipelines.ddl_policies import SNAPSHOT_OR_IGNORE, PolicyName
 from pipelines.schema.ddl_statement import DdlStatement
-from pipelines.table import TableVersion
+from pipelines.values.ddl_policies import SNAPSHOT_OR_IGNORE, PolicyName
+from pipelines.values.table import TableVersion
 
 CREATED = (
     "CREATE TABLE", "CREATE GLOBAL TEMPORARY TABLE", "CREATE PRIVATE TEMPORARY TABLE", "CREATE SHARDED TABLE",

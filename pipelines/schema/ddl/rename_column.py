@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from pipelines.schema.ddl.effect import DdlStep, Effect
 from pipelines.schema.ddl_statement import DdlStatement
-from pipelines.scn import Scn
-from pipelines.table import LEFT_OUT, TableVersion
+from pipelines.values.scn import Scn
+from pipelines.values.table import LEFT_OUT, TableVersion
 
 
 def read(statement: DdlStatement, version: TableVersion) -> Effect | None:

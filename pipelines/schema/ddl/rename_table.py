@@ -12,7 +12,7 @@ from dataclasses import replace
 from pipelines.errors import SchemaConflict
 from pipelines.schema.ddl.effect import Effect
 from pipelines.schema.ddl_statement import DdlStatement
-from pipelines.table import TableId, TableVersion
+from pipelines.values.table import TableId, TableVersion
 
 
 def read(statement: DdlStatement, version: TableVersion) -> Effect | None:

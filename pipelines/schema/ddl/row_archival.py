@@ -7,7 +7,7 @@ from dataclasses import replace
 from pipelines.schema.ddl.effect import Effect
 from pipelines.schema.ddl.segment import with_guard, without
 from pipelines.schema.ddl_statement import DdlStatement
-from pipelines.table import IgnoredColumn, TableVersion
+from pipelines.values.table import IgnoredColumn, TableVersion
 
 ARCHIVE_STATE = "ORA_ARCHIVE_STATE"
 

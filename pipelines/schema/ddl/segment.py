@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from pipelines.schema.ddl_statement import DdlStatement
-from pipelines.table import LARGE_OBJECTS, Column, IgnoredColumn, TableVersion
+from pipelines.values.table import LARGE_OBJECTS, Column, IgnoredColumn, TableVersion
 
 
 def check_readable(statement: DdlStatement, version: TableVersion, what: str) -> None:

@@ -8,8 +8,8 @@ from pipelines.schema.ddl.drop_column import dropped_columns, named_columns
 from pipelines.schema.ddl.effect import DdlStep, Effect
 from pipelines.schema.ddl.segment import without
 from pipelines.schema.ddl_statement import DdlStatement
-from pipelines.scn import Scn
-from pipelines.table import IgnoredColumn, TableVersion
+from pipelines.values.scn import Scn
+from pipelines.values.table import IgnoredColumn, TableVersion
 
 
 def read(statement: DdlStatement, version: TableVersion) -> Effect | None:

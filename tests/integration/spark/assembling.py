@@ -12,8 +12,8 @@ from pipelines.assemble.assembled import assemble_batch
 from pipelines.assemble.captured_tables import CapturedTable
 from pipelines.assemble.carry import rows_to_carry
 from pipelines.assemble.row_accounting import Problem
-from pipelines.scn import ScnRange
-from pipelines.table import TableId
+from pipelines.values.scn import ScnRange
+from pipelines.values.table import TableId
 from tests.integration.spark.landing import land
 
 T = CapturedTable(0, TableId("SHOP", "T"), (7,), position=-1, stop_scn=100)

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipelines.land.parquet import LANDED_OPTIONS
-from pipelines.landed_schema import LANDED_SCHEMA
 from pipelines.records.batch_spec import LandedWindow
+from pipelines.values.landed_schema import LANDED_SCHEMA
 
 AT = datetime(2026, 1, 2, 3, 4, 5)
 OPERATIONS = {

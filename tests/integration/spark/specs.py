@@ -18,8 +18,8 @@ from pipelines.job.snapshot import run_snapshot
 from pipelines.job.translation import TRANSLATION
 from pipelines.records.batch_spec import BatchSpec, LandedWindow, TableTask
 from pipelines.records.snapshot_load import SnapshotSpec, SnapshotTask
-from pipelines.scn import Scn
-from pipelines.table import Column, OracleType, TableId, TableVersion
+from pipelines.values.scn import Scn
+from pipelines.values.table import Column, OracleType, TableId, TableVersion
 from tests.delta_table import delta_rows
 
 ID = Column(1, "ID", OracleType("NUMBER", precision=10, scale=0), 1, False)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from pipelines.records.batch_spec import ColumnChange
-from pipelines.table import Column, OracleType
+from pipelines.values.table import Column, OracleType
 from tests.integration.spark.redo_rows import change, committed, control, insert, update
 from tests.integration.spark.specs import ID, V, task, version
 

@@ -16,9 +16,9 @@ from pipelines.assemble.carry import list_open, rows_to_carry
 from pipelines.errors import InvariantBroken, RedoNotUnderstood
 from pipelines.records.batch_spec import LandedWindow, NameInRedo
 from pipelines.records.open_transaction import OpenTransaction
-from pipelines.redo import NO_ROWID
-from pipelines.scn import ScnRange
-from pipelines.table import TableId
+from pipelines.values.redo import NO_ROWID
+from pipelines.values.scn import ScnRange
+from pipelines.values.table import TableId
 from tests.integration.spark.assembling import T, assembled_cases, assembled_rows, carried_over, dispositions
 from tests.integration.spark.landing import AT, COORDINATOR, a_row, land, server_row
 

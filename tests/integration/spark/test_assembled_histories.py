@@ -19,8 +19,8 @@ from pipelines.assemble.assembled import assemble_batch
 from pipelines.assemble.captured_tables import CapturedTable
 from pipelines.assemble.carry import list_open
 from pipelines.records.batch_spec import LandedWindow
-from pipelines.scn import ScnRange
-from pipelines.table import TableId
+from pipelines.values.scn import ScnRange
+from pipelines.values.table import TableId
 from tests.assemble_reference import assemble, deciding_xid, fold
 from tests.hunts import EXAMPLES
 from tests.integration.spark.assembling import assembled_rows, carried_over, dispositions

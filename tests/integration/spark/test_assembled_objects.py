@@ -9,7 +9,7 @@ import pytest
 
 from pipelines.apply.assembled_objects import assembled
 from pipelines.apply.delta.schema import TargetColumn
-from pipelines.redo import NO_ROWID
+from pipelines.values.redo import NO_ROWID
 
 pytestmark = pytest.mark.spark
 

@@ -22,8 +22,8 @@ from pipelines.job.batch import run_batch
 from pipelines.job.snapshot import run_snapshot
 from pipelines.records.batch_result import BatchResult
 from pipelines.records.codec import decode, encode
-from pipelines.table import TableId
-from pipelines.target_options import TargetOptions
+from pipelines.values.table import TableId
+from pipelines.values.target_options import TargetOptions
 from tests.delta_table import delta_rows, latest_version
 from tests.hunts import EXAMPLES
 from tests.integration.spark.landing import land

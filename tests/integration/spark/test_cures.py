@@ -20,14 +20,14 @@ import pytest
 
 from pipelines.apply.delta.log import read_log
 from pipelines.apply.session import fix, session_like
+from pipelines.host.spark_settings import DEFAULT_PROPERTIES, EXACT
 from pipelines.job.batch import run_batch
 from pipelines.job.snapshot import run_snapshot
 from pipelines.records.batch_result import BatchResult, TableResult
 from pipelines.records.batch_spec import TableTask
 from pipelines.records.snapshot_load import SnapshotSpec
-from pipelines.spark_settings import DEFAULT_PROPERTIES, EXACT
-from pipelines.table import Column, OracleType, TableId
-from pipelines.target_options import DEFAULT, TargetOptions
+from pipelines.values.table import Column, OracleType, TableId
+from pipelines.values.target_options import DEFAULT, TargetOptions
 from tests.integration.spark.landing import land
 from tests.integration.spark.redo_rows import committed, insert, of_table, update
 from tests.integration.spark.specs import ID, batch_spec, contents, loaded, snapshot_spec, task, version

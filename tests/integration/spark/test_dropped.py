@@ -11,8 +11,8 @@ from pipelines.assemble.assembled import AssembledBatch, assemble_batch
 from pipelines.assemble.captured_tables import CapturedTable
 from pipelines.records.batch_result import CARRIED_IN
 from pipelines.records.batch_spec import DroppedXid
-from pipelines.scn import ScnRange
-from pipelines.table import TableId
+from pipelines.values.scn import ScnRange
+from pipelines.values.table import TableId
 from tests.integration.spark.landing import a_row, land
 
 pytestmark = pytest.mark.spark

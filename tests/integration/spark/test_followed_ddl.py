@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from pipelines import crash
 from pipelines.apply.commit_ranges import CommitRange
 from pipelines.apply.context import ApplyContext
 from pipelines.apply.delta.create import create_table
@@ -19,11 +18,12 @@ from pipelines.apply.delta.evolve import evolve
 from pipelines.apply.delta.log import read_log
 from pipelines.apply.delta.table import DeltaTable
 from pipelines.errors import SchemaConflict, ValueDoesNotFit
+from pipelines.host import crash
 from pipelines.job.translation import TRANSLATION
 from pipelines.records.batch_spec import ChangeKind, ColumnChange, TableTask
-from pipelines.scn import Scn, ScnRange
-from pipelines.table import Column, OracleType, TableId, TableVersion
-from pipelines.target_options import Readers, TargetOptions
+from pipelines.values.scn import Scn, ScnRange
+from pipelines.values.table import Column, OracleType, TableId, TableVersion
+from pipelines.values.target_options import Readers, TargetOptions
 from tests.killed import Killed
 
 pytestmark = pytest.mark.spark

@@ -24,7 +24,7 @@ from pipelines.job.comparison import compare_tables
 from pipelines.job.snapshot import run_snapshot
 from pipelines.records.batch_spec import BatchSpec, ColumnChange, TableTask
 from pipelines.records.snapshot_load import SnapshotSpec
-from pipelines.table import ROWID_COLUMN, Column, IgnoredColumn, OracleType, TableId, TableVersion
+from pipelines.values.table import ROWID_COLUMN, Column, IgnoredColumn, OracleType, TableId, TableVersion
 from tests.delta_table import delta_rows, latest_version
 from tests.integration.spark.landing import land
 from tests.integration.spark.redo_rows import committed, delete, insert, of_table, update

@@ -16,7 +16,7 @@ from pipelines.job.batch import run_batch
 from pipelines.records.batch_result import CARRIED_IN, BatchResult
 from pipelines.records.batch_spec import TableTask
 from pipelines.steps.transactions import read_carried
-from pipelines.table import TableId
+from pipelines.values.table import TableId
 from tests.integration.spark.landing import land
 from tests.integration.spark.redo_rows import change, committed, control
 from tests.integration.spark.specs import batch_spec, contents, loaded, task

@@ -19,8 +19,8 @@ from pipelines.apply.delta import merge
 from pipelines.job.batch import run_batch
 from pipelines.job.snapshot import run_snapshot
 from pipelines.records.batch_spec import ColumnChange, TableTask
-from pipelines.table import Column, OracleType, TableId
-from pipelines.target_options import TargetOptions
+from pipelines.values.table import Column, OracleType, TableId
+from pipelines.values.target_options import TargetOptions
 from tests.integration.spark.landing import land
 from tests.integration.spark.redo_rows import committed, delete, insert, of_table, update
 from tests.integration.spark.specs import ID, V, batch_spec, snapshot_spec, task, version

@@ -12,7 +12,7 @@ import pytest
 from pipelines.apply import looks
 from pipelines.job.batch import run_batch
 from pipelines.records.batch_result import BatchResult
-from pipelines.table import TableId
+from pipelines.values.table import TableId
 from tests.integration.spark.landing import land
 from tests.integration.spark.redo_rows import committed
 from tests.integration.spark.specs import batch_spec, contents, loaded, task

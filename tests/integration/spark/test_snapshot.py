@@ -20,8 +20,8 @@ from pipelines.job.comparison import compare_tables
 from pipelines.job.snapshot import run_snapshot
 from pipelines.records.codec import decode
 from pipelines.records.snapshot_load import SnapshotResult, SnapshotSpec, SnapshotTask
-from pipelines.table import Column, OracleType, TableId
-from pipelines.target_options import TargetOptions
+from pipelines.values.table import Column, OracleType, TableId
+from pipelines.values.target_options import TargetOptions
 from tests.delta_table import delta_rows, latest_version
 from tests.integration.spark.specs import ID, contents, snapshot_spec, task, version
 

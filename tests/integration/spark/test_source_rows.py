@@ -12,8 +12,8 @@ import pytest
 from pipelines.apply.source_rows import check_values, one_spelling, read_source
 from pipelines.errors import ValueDoesNotFit
 from pipelines.job.translation import TRANSLATION
-from pipelines.scn import Scn
-from pipelines.table import Column, OracleType, TableId, TableVersion
+from pipelines.values.scn import Scn
+from pipelines.values.table import Column, OracleType, TableId, TableVersion
 
 pytestmark = pytest.mark.spark
 

@@ -18,8 +18,8 @@ from pipelines.job.batch import run_batch
 from pipelines.job.comparison import compare_tables
 from pipelines.job.snapshot import run_snapshot
 from pipelines.records.batch_spec import ColumnChange, TableTask
-from pipelines.table import Column, OracleType, TableId
-from pipelines.target_options import TargetOptions
+from pipelines.values.table import Column, OracleType, TableId
+from pipelines.values.target_options import TargetOptions
 from tests.delta_table import latest_version
 from tests.integration.spark.landing import land
 from tests.integration.spark.redo_rows import committed, delete, insert, move, of_table, update

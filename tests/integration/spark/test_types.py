@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pipelines import steps
-from pipelines.table import TableId
+from pipelines.values.table import TableId
 from standin.serve import standin
 from tests.fix_shop import Shop
 from tests.integration.test_pipeline import caught_up

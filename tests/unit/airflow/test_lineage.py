@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from pipelines.airflow.lineage import files, landing_folder, oracle_table, report_lineage
-from pipelines.table import TableId
+from pipelines.values.table import TableId
 
 pytestmark = pytest.mark.airflow
 ORDERS = TableId("SHOP", "ORDERS")

@@ -36,14 +36,14 @@ def spec(settings, tmp_path):
 @pytest.fixture
 def submit(spec, monkeypatch, tmp_path):
     """Return `submit(script)`, which runs the task with that shell script as spark-submit and returns its arguments."""
-    import pipelines.runtime
+    import pipelines.host.runtime
     from pipelines.airflow import spark
 
     session = type(sys)("pipelines.apply.session")
     session.spark_conf = lambda extra: {"spark.sql.extensions": "delta", **extra}
     monkeypatch.setitem(sys.modules, "pipelines.apply.session", session)
-    monkeypatch.setattr(pipelines.runtime, "delta_jars", lambda *_: ["/jars/a.jar", "/jars/b.jar"])
-    monkeypatch.setattr(pipelines.runtime, "find_java", lambda: "/java/home")
+    monkeypatch.setattr(pipelines.host.runtime, "delta_jars", lambda *_: ["/jars/a.jar", "/jars/b.jar"])
+    monkeypatch.setattr(pipelines.host.runtime, "find_java", lambda: "/java/home")
     monkeypatch.setattr(sys, "prefix", str(tmp_path))  # whose bin/ comes first on the task's PATH
     for name in ("JAVA_HOME", "PATH", "PYSPARK_PYTHON", "PYTHONSAFEPATH"):
         monkeypatch.setenv(name, os.environ.get(name, ""))

@@ -10,8 +10,8 @@ from pipelines.apply.check_changes import check_finding
 from pipelines.decode.changes import decode_changes
 from pipelines.errors import RedoNotUnderstood
 from pipelines.records.batch_spec import TableTask
-from pipelines.scn import Scn
-from pipelines.table import Column, OracleType, TableId, TableVersion
+from pipelines.values.scn import Scn
+from pipelines.values.table import Column, OracleType, TableId, TableVersion
 from tests.unit.decode.redo_text import insert, redo_batch
 
 VERSION = TableVersion(TableId("S", "T"), Scn(1), 7, 7, (Column(1, "U", OracleType("UROWID"), 1),), (1,), 2)

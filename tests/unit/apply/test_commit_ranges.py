@@ -15,9 +15,9 @@ from pipelines.apply.delta.schema import TargetColumn
 from pipelines.apply.prepare import known_versions
 from pipelines.errors import InvariantBroken, SchemaConflict
 from pipelines.records.batch_spec import ColumnChange, HoldAt, TableTask, WholeFile
-from pipelines.scn import Scn, ScnRange
-from pipelines.table import Column, OracleType, TableId, TableVersion
-from pipelines.target_options import DELETED, TargetOptions
+from pipelines.values.scn import Scn, ScnRange
+from pipelines.values.table import Column, OracleType, TableId, TableVersion
+from pipelines.values.target_options import DELETED, TargetOptions
 
 BATCH = ScnRange(Scn(100), Scn(200))
 T = TableId("S", "T")

@@ -26,7 +26,7 @@ from pipelines.errors import (
 )
 from pipelines.job.job import run
 from pipelines.records.batch_spec import BatchSpec
-from pipelines.table import TableId
+from pipelines.values.table import TableId
 
 SPARK = "org.apache.spark.SparkException"
 TASK = (

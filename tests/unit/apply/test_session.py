@@ -15,7 +15,7 @@ from pipelines.apply.session import (
     planned_for_few_rows,
     spark_conf,
 )
-from pipelines.spark_settings import AS_WRITTEN, FIXED
+from pipelines.host.spark_settings import AS_WRITTEN, FIXED
 from pipelines.steps.spark_jobs import open_spark
 
 QUIET = "-Xlog:cds=error -Xlog:cds+dynamic=error"

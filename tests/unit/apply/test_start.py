@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pipelines.cli.options import CONFIGURATION, TRY_AGAIN
-from pipelines.runtime import environment, find_java
+from pipelines.host.runtime import environment, find_java
 
 # Spark starts `java` first to build a command, then to run it.
 JAVA = """#!/bin/sh

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.redo import NO_ROWID, Operation
+from pipelines.values.redo import NO_ROWID, Operation
 from tests.assemble_reference import DisposedRow, assemble, dispose_committed, fold, resolve_unknown
 from tests.redo_history import History
 

@@ -15,8 +15,8 @@ from pipelines.cockpit.render import Pages
 from pipelines.ledger.store import checked_url
 from pipelines.records.codec import to_body
 from pipelines.records.facts import PlanFact, ProofFact, RedoFact, SnapshotFact
-from pipelines.redo import Position
-from pipelines.scn import Scn
+from pipelines.values.redo import Position
+from pipelines.values.scn import Scn
 from tests.cockpit_ledger import FIRST_SCN, INCARNATION, SCNS, CockpitLedger
 
 NOW = datetime(2026, 5, 1, 14, 2, 41, tzinfo=UTC)

@@ -5,8 +5,8 @@ from decimal import Decimal
 
 import pyarrow as pa
 
-from pipelines.scn import Scn
-from pipelines.table import Column, OracleType, TableId, TableVersion
+from pipelines.values.scn import Scn
+from pipelines.values.table import Column, OracleType, TableId, TableVersion
 
 TYPES = {
     "NUMBER": OracleType("NUMBER", 22),

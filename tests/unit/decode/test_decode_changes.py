@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pipelines.decode.changes import changes_schema, decode_changes
 from pipelines.errors import SchemaConflict
-from pipelines.table import Column, IgnoredColumn, OracleType
+from pipelines.values.table import Column, IgnoredColumn, OracleType
 from tests.unit.decode.redo_text import (
     TYPES,
     conditions,

@@ -12,8 +12,8 @@ from pipelines.decode.datatypes import FAMILIES, family_of, spark_ddl_type, targ
 from pipelines.decode.datatypes.datetime import datetime_text
 from pipelines.decode.datatypes.number import number_text
 from pipelines.errors import ConfigurationError, SchemaConflict
-from pipelines.redo import Encoding
-from pipelines.table import ColumnChoice, OracleType
+from pipelines.values.redo import Encoding
+from pipelines.values.table import ColumnChoice, OracleType
 from tests.unit.decode.redo_text import TYPES, datetime_bytes, number, number_bytes
 
 WIDE = Context(prec=400)

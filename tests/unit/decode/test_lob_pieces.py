@@ -9,8 +9,8 @@ import pytest
 
 from pipelines.decode.changes import decode_changes, decode_pieces
 from pipelines.decode.lob_pieces import LEFT_OUT, parse_piece
-from pipelines.redo import CHARACTERS, CODE_UNITS, Operation
-from pipelines.table import ColumnChoice, IgnoredColumn
+from pipelines.values.redo import CHARACTERS, CODE_UNITS, Operation
+from pipelines.values.table import ColumnChoice, IgnoredColumn
 from tests.unit.decode.redo_text import redo_batch, table
 from tests.unit.decode.test_lob_sql import DECLARED
 

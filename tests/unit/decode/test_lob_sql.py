@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pipelines.decode.changes import decode_changes
-from pipelines.redo import Operation
+from pipelines.values.redo import Operation
 from tests.unit.decode.redo_text import redo_batch, table
 
 PAPERS = table(ID="NUMBER(10,2)", NAME="VARCHAR2", BODY="VARCHAR2")  # ids 11, 12, 13

@@ -10,12 +10,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipelines.decode.datatypes import family_of, target_type, why_refused
-from pipelines.dictionary_table import DictionaryColumn, DictionaryTable
-from pipelines.redo import Encoding
-from pipelines.scn import Scn
 from pipelines.source.capture_findings import ConfiguredTable, capture_findings
 from pipelines.source.snapshot import select_item
-from pipelines.table import OracleType, TableId
+from pipelines.values.dictionary_table import DictionaryColumn, DictionaryTable
+from pipelines.values.redo import Encoding
+from pipelines.values.scn import Scn
+from pipelines.values.table import OracleType, TableId
 from standin.engine.values import encode_number
 
 ALL = [OracleType("NUMBER", precision=p, scale=s) for p, s in product(range(1, 39), range(-84, 128))]

@@ -12,8 +12,8 @@ import pytest
 
 from pipelines.decode.changes import decode_changes
 from pipelines.decode.compiled.changes import decode_compiled
-from pipelines.scn import Scn
-from pipelines.table import Column, OracleType, TableId, TableVersion
+from pipelines.values.scn import Scn
+from pipelines.values.table import Column, OracleType, TableId, TableVersion
 from tests.unit.decode.redo_text import redo_batch
 
 TEXT = OracleType("VARCHAR2", 400)

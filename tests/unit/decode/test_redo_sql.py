@@ -5,7 +5,7 @@ import pytest
 
 from pipelines.decode.forms import Clause, Form, Verb
 from pipelines.decode.redo_sql import parse_redo_sql
-from pipelines.table import TableId
+from pipelines.values.table import TableId
 
 
 def said(parsed, row):

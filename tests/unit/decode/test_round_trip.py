@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from pipelines.decode.changes import decode_changes
 from pipelines.mine.mining import lower_case
 from pipelines.mine.pieces import PieceJoiner
-from pipelines.scn import Scn
 from pipelines.source.session import PINNED
-from pipelines.table import Column, OracleType, TableId, TableVersion
+from pipelines.values.scn import Scn
+from pipelines.values.table import Column, OracleType, TableId, TableVersion
 from standin.engine.values import encoder_of
 from standin.logminer.dictionary import ResolvedTable
 from standin.logminer.literals import Nls

@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipelines.decode.changes import decode_changes
-from pipelines.redo import Encoding
-from pipelines.scn import Scn
 from pipelines.source.session import PINNED
-from pipelines.table import Column, OracleType, TableId, TableVersion, TypeRule
+from pipelines.values.redo import Encoding
+from pipelines.values.scn import Scn
+from pipelines.values.table import Column, OracleType, TableId, TableVersion, TypeRule
 from standin.engine.values import encoder_of
 from standin.intervals import DaySecond, YearMonth
 from standin.logminer.dictionary import ResolvedTable

@@ -16,7 +16,7 @@ from pipelines.decode.compiled import changes as compiled
 from pipelines.decode.compiled.changes import decode_compiled
 from pipelines.decode.datatypes import family_of, target_type
 from pipelines.source.session import PINNED
-from pipelines.table import Column, OracleType
+from pipelines.values.table import Column, OracleType
 from standin.logminer.dictionary import ResolvedTable
 from standin.logminer.literals import Forms, Nls
 from standin.logminer.statements import Layout, TableText

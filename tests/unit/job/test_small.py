@@ -10,7 +10,7 @@ import pytest
 from pipelines.job.batch import FEW_ROWS, SMALL_BYTES, is_small
 from pipelines.records.batch_result import RowAccount
 from pipelines.records.batch_spec import TableTask, WholeFile
-from pipelines.table import Column, ColumnChoice, OracleType
+from pipelines.values.table import Column, ColumnChoice, OracleType
 from tests.unit.records.samples import TASK
 
 NOTHING = RowAccount(landed=0, carried_in=0, rolled_back=0)

@@ -17,8 +17,8 @@ from pipelines.land.landing import Landing
 from pipelines.records.batch_result import BatchResult
 from pipelines.records.codec import decode
 from pipelines.records.window_manifest import WindowManifest
-from pipelines.scn import Scn
-from pipelines.table import TableId
+from pipelines.values.scn import Scn
+from pipelines.values.table import TableId
 from tests.killed import Killed
 from tests.unit.land.redo_rows import FIRST, ORDERS, SECOND, THREE, row, window, write
 from tests.unit.land.test_land_snapshots import TABLE, rows
@@ -158,7 +158,7 @@ def test_a_killed_replacement_is_repeated(landing: Landing, tmp_path: Path, nth:
         if len(passed) > nth + 4:  # after the new files, which nobody counts yet
             raise Killed(name)
 
-    with suppress(Killed), mock.patch("pipelines.crash.point", kill):
+    with suppress(Killed), mock.patch("pipelines.host.crash.point", kill):
         mined_into_place(landing, "t2")
 
     made = mined_into_place(again(tmp_path), "t3")
@@ -181,7 +181,7 @@ def test_windows_are_given_up_from_the_newest_on_so_that_a_killed_attempt_leaves
             raise Killed(name)
 
     start = window().start_position
-    with suppress(Killed), mock.patch("pipelines.crash.point", kill):
+    with suppress(Killed), mock.patch("pipelines.host.crash.point", kill):
         landing.windows.discard_from(start)
 
     left = [found.name for found in again(tmp_path).windows.after()]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pipelines.land.landing import Landing
-from pipelines.table import TableId
+from pipelines.values.table import TableId
 from tests.unit.land.redo_rows import ORDERS, TABLES, row, window, write
 
 MIXED, STREET = TableId("SHOP", "Mixed Case"), TableId("SHOP", "STRAßE")

@@ -12,8 +12,8 @@ from pipelines.land.landing import Landing
 from pipelines.records.codec import decode, encode, from_body, to_body
 from pipelines.records.declared_gap import DeclaredGap
 from pipelines.records.open_transaction import OpenTransaction
-from pipelines.redo import Position
-from pipelines.scn import ChainPosition, Scn
+from pipelines.values.redo import Position
+from pipelines.values.scn import ChainPosition, Scn
 from tests.unit.land.redo_rows import ORDERS, THREE, frame, row, window, write
 
 OPEN = OpenTransaction(3, "1.2.3", 1, 250, None, 4, 400, "SHOP")

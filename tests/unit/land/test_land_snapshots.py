@@ -8,7 +8,7 @@ import pytest
 
 from pipelines.errors import LandingConflict
 from pipelines.land.landing import Landing
-from pipelines.table import TableId
+from pipelines.values.table import TableId
 
 TABLE = TableId("SHOP", "A/B table")
 

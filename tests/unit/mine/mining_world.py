@@ -8,9 +8,9 @@ from datetime import datetime
 import pyarrow as pa
 
 from pipelines.errors import Terminal
-from pipelines.redo import LogCopy, LogFile, Slice, Window
-from pipelines.scn import Scn, ScnRange
-from pipelines.table import TableId
+from pipelines.values.redo import LogCopy, LogFile, Slice, Window
+from pipelines.values.scn import Scn, ScnRange
+from pipelines.values.table import TableId
 
 ORDERS = TableId("SHOP", "ORDERS")
 ORDERS_ID = 4711

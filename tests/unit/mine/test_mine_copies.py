@@ -6,10 +6,10 @@ import pyarrow as pa
 import pytest
 
 from pipelines.errors import MiningIncomplete, RedoLost, SourceUnavailable, Terminal
-from pipelines.landed_schema import LANDED_SCHEMA
 from pipelines.mine.copies import BadCopy, EdgeCut, LogSet, mine_from_any_copy, suspects, with_neighbours
 from pipelines.mine.mining import mine_slice
-from pipelines.redo import LogCopy, Slice
+from pipelines.values.landed_schema import LANDED_SCHEMA
+from pipelines.values.redo import LogCopy, Slice
 from tests.unit.mine.mining_world import ORDERS, ORDERS_ID, FakeSession, batch, log, redo, window
 
 

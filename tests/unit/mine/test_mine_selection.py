@@ -6,7 +6,7 @@ import duckdb
 import pytest
 
 from pipelines.mine.selection import ROOT, MinedContainer, predicate
-from pipelines.table import TableId
+from pipelines.values.table import TableId
 
 PDB = "FREEPDB1"
 OF_PDB = MinedContainer(PDB)

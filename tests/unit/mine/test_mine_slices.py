@@ -6,11 +6,11 @@ import pyarrow as pa
 import pytest
 
 from pipelines.errors import MiningIncomplete, RedoLost, RedoNotUnderstood, SourceUnavailable
-from pipelines.landed_schema import LANDED_SCHEMA
 from pipelines.mine.mining import mine_slice
 from pipelines.mine.rows import SMALL_TOO_LARGE, TOO_LARGE
-from pipelines.redo import LogCopy, Slice
-from pipelines.table import TableId
+from pipelines.values.landed_schema import LANDED_SCHEMA
+from pipelines.values.redo import LogCopy, Slice
+from pipelines.values.table import TableId
 from tests.unit.mine.mining_world import LOGS, ORDERS, ORDERS_ID, FakeSession, batch, control, log, redo, window
 
 

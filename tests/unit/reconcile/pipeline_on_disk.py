@@ -25,9 +25,9 @@ from pipelines.records.handover import FirstPosition
 from pipelines.records.open_transaction import OpenTransaction
 from pipelines.records.snapshot_load import SnapshotLoaded, SnapshotResult, SnapshotSpec, SnapshotTask
 from pipelines.records.window_manifest import SINGLE_QUOTE_ROWS, DdlRow, WindowManifest
-from pipelines.redo import Encoding, Position
-from pipelines.scn import ChainPosition, Scn
-from pipelines.table import Column, OracleType, TableId, TableVersion
+from pipelines.values.redo import Encoding, Position
+from pipelines.values.scn import ChainPosition, Scn
+from pipelines.values.table import Column, OracleType, TableId, TableVersion
 from tests.unit.records.samples import TABLE
 
 ORDERS = TableId("SHOP", "ORDERS")

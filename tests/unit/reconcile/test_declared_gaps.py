@@ -9,10 +9,10 @@ from pipelines.errors import RedoLost
 from pipelines.reconcile.ledger import last_batch
 from pipelines.records.batch_result import BatchResult, TableResult
 from pipelines.records.codec import encode
-from pipelines.redo import Position
-from pipelines.scn import ChainPosition, Scn
 from pipelines.steps.apply import resume_tables
 from pipelines.steps.status import read_status
+from pipelines.values.redo import Position
+from pipelines.values.scn import ChainPosition, Scn
 from tests.unit.reconcile.pipeline_on_disk import (
     DBID,
     FIRST,

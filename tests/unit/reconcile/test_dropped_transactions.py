@@ -16,9 +16,9 @@ from pipelines.records.codec import decode, encode
 from pipelines.records.declared_gap import DeclaredGap
 from pipelines.records.dropped_transaction import DroppedTransaction
 from pipelines.records.open_transaction import OpenTransaction
-from pipelines.redo import Position
-from pipelines.scn import ChainPosition, Scn
-from pipelines.table import TableId
+from pipelines.values.redo import Position
+from pipelines.values.scn import ChainPosition, Scn
+from pipelines.values.table import TableId
 
 XID = "3.12.4567"
 LONG = OpenTransaction(3, XID, 1, 150, "2026-01-02 03:04:05", 2, 90, "SHOP")

@@ -12,8 +12,8 @@ from pipelines.reconcile.holds import BatchedTable, first_hold
 from pipelines.records.batch_spec import HoldAt
 from pipelines.records.single_quotes import DoubtfulWindows
 from pipelines.records.window_manifest import WindowManifest
-from pipelines.scn import ChainPosition, Scn
-from pipelines.table import TableId
+from pipelines.values.scn import ChainPosition, Scn
+from pipelines.values.table import TableId
 
 ORDERS = TableId("SHOP", "ORDERS")
 LIVE = TableEntry(

@@ -8,10 +8,10 @@ from pipelines.context import PipelineContext
 from pipelines.reconcile.batches import batch_name
 from pipelines.reconcile.ledger import drops, last_batch, reconcile_ledger
 from pipelines.records.batch_result import CARRIED_IN, RowAccount
-from pipelines.redo import Position
-from pipelines.scn import ChainPosition, Scn
 from pipelines.steps.apply import resume_tables
 from pipelines.steps.status import list_windows
+from pipelines.values.redo import Position
+from pipelines.values.scn import ChainPosition, Scn
 from tests.unit.reconcile.pipeline_on_disk import (
     DBID,
     FIRST,

@@ -6,7 +6,7 @@ import pytest
 
 from pipelines.context import PipelineContext
 from pipelines.reconcile.ledger import reconcile_ledger
-from pipelines.scn import ChainPosition
+from pipelines.values.scn import ChainPosition
 from tests.unit.reconcile.pipeline_on_disk import (
     FIRST,
     PipelineOnDisk,

@@ -6,8 +6,8 @@ import pytest
 
 from pipelines.errors import RedoLost
 from pipelines.reconcile.redo_loss import missing_in
-from pipelines.redo import LogCopy, LogFile, Slice, Window
-from pipelines.scn import Scn, ScnRange
+from pipelines.values.redo import LogCopy, LogFile, Slice, Window
+from pipelines.values.scn import Scn, ScnRange
 
 LOG = LogFile(1, 5, 11, Scn(100), Scn(200), (LogCopy(1, "/arch/1_5", "A", False, False, True),), 10)
 WINDOW = Window(7, 11, ScnRange(Scn(100), Scn(200)), (Slice(0, 1, (LOG,)),))

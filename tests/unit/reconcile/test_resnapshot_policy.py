@@ -7,10 +7,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from pipelines.config.resnapshot import ResnapshotLimits
-from pipelines.ddl_policies import DdlPolicies
 from pipelines.reconcile.resnapshot_policy import answering, named, obstacle
 from pipelines.records.approval import Approval
 from pipelines.records.batch_spec import HoldAt
+from pipelines.values.ddl_policies import DdlPolicies
 
 NOON = datetime(2026, 11, 22, 12, 30, tzinfo=UTC)
 HELD_AT = 500

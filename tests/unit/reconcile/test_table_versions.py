@@ -9,15 +9,15 @@ from typing import Any, cast
 import pytest
 
 from pipelines.config import Pipeline
-from pipelines.dictionary_table import DictionaryColumn, DictionaryTable
 from pipelines.land.dictionary import Readings
 from pipelines.land.landing import Landing
 from pipelines.reconcile.chosen_columns import choice_conflict
 from pipelines.reconcile.table_versions import rules
 from pipelines.reconcile.version_conflicts import dictionary_conflict, key_lost, key_policy_conflict
 from pipelines.schema import Derived, baseline
-from pipelines.scn import Scn
-from pipelines.table import Column, ColumnChoice, KeyPolicy, OracleType, TableId, UniqueIndex
+from pipelines.values.dictionary_table import DictionaryColumn, DictionaryTable
+from pipelines.values.scn import Scn
+from pipelines.values.table import Column, ColumnChoice, KeyPolicy, OracleType, TableId, UniqueIndex
 
 ORDERS = TableId("SHOP", "ORDERS")
 ID = DictionaryColumn("ID", OracleType("NUMBER", precision=9, scale=0), 1, 1, False)

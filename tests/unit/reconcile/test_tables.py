@@ -13,8 +13,8 @@ from pipelines.reconcile.table_versions import known_versions
 from pipelines.reconcile.tables import captured_from
 from pipelines.records.codec import to_body
 from pipelines.records.window_manifest import DdlRow
-from pipelines.scn import ChainPosition, Scn
-from pipelines.table import TableId
+from pipelines.values.scn import ChainPosition, Scn
+from pipelines.values.table import TableId
 from tests.lost_ledger import lose_ledger
 from tests.unit.reconcile.pipeline_on_disk import (
     OPEN,

@@ -8,8 +8,8 @@ import pytest
 
 from pipelines.reconcile.truncated_by_parents import Parents, truncated_by_parents
 from pipelines.records.window_manifest import DdlRow, WindowManifest
-from pipelines.scn import Scn
-from pipelines.table import TableId, TableVersion
+from pipelines.values.scn import Scn
+from pipelines.values.table import TableId, TableVersion
 
 CHILD = TableVersion(TableId("SHOP", "CHILD"), Scn(1), 7, 8, (), (), 3)
 

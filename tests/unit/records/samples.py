@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipelines.dictionary_table import DictionaryColumn, DictionaryTable
 from pipelines.records.approval import Approval
 from pipelines.records.batch_result import BatchResult, DroppedRows, RowAccount, TableResult
 from pipelines.records.batch_spec import BatchSpec, ColumnChange, DroppedXid, HoldAt, LandedWindow, TableTask
@@ -24,9 +23,10 @@ from pipelines.records.snapshot_manifest import RedoNeededFrom, SnapshotBegun, S
 from pipelines.records.split_transactions import SplitTransaction, SplitTransactions, TransactionName
 from pipelines.records.window_manifest import DdlRow, LogIdentity, WindowManifest
 from pipelines.records.window_plan import WindowPlan
-from pipelines.redo import ContainerIdentity, Encoding, LogCopy, LogFile, PdbIncarnation, Position, Slice, Window
-from pipelines.scn import Scn, ScnRange
-from pipelines.table import Column, OracleType, TableId, TableVersion, UniqueIndex
+from pipelines.values.dictionary_table import DictionaryColumn, DictionaryTable
+from pipelines.values.redo import ContainerIdentity, Encoding, LogCopy, LogFile, PdbIncarnation, Position, Slice, Window
+from pipelines.values.scn import Scn, ScnRange
+from pipelines.values.table import Column, OracleType, TableId, TableVersion, UniqueIndex
 
 DIGESTS = {"f": FileDigest(4014, "9f86d081")}
 T = TableId("SHOP", "Odd \"name'")

@@ -11,8 +11,8 @@ from pathlib import Path
 from pipelines.errors import SchemaConflict
 from pipelines.records.window_manifest import DdlRow
 from pipelines.schema.ddl import Effect, effect_of
-from pipelines.scn import Scn
-from pipelines.table import Column, OracleType, TableId, TableVersion
+from pipelines.values.scn import Scn
+from pipelines.values.table import Column, OracleType, TableId, TableVersion
 
 FOLDER = Path(__file__).parents[2] / "golden" / "ddl"
 

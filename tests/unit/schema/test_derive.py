@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.dictionary_table import DictionaryColumn, DictionaryTable
 from pipelines.errors import SchemaConflict
 from pipelines.records.codec import decode, encode
 from pipelines.schema.derive import derive
 from pipelines.schema.dictionary_conflict import conflict_with_dictionary
 from pipelines.schema.versions import baseline, valid_at, versions_before
-from pipelines.scn import Scn
-from pipelines.table import ColumnChoice, OracleType, TableId, TableVersion
-from pipelines.valid_text import NOT_VALID, marked
+from pipelines.values.dictionary_table import DictionaryColumn, DictionaryTable
+from pipelines.values.scn import Scn
+from pipelines.values.table import ColumnChoice, OracleType, TableId, TableVersion
+from pipelines.values.valid_text import NOT_VALID, marked
 from tests.unit.schema.ddl_golden import ORDERS, row
 
 NUMBER = OracleType("NUMBER")

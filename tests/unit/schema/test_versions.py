@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from pipelines.dictionary_table import DictionaryColumn, DictionaryTable
 from pipelines.errors import FormatTooNew, SchemaConflict
 from pipelines.records.codec import decode, encode, from_body, to_body
 from pipelines.schema.dictionary_conflict import conflict_with_dictionary
 from pipelines.schema.versions import baseline, same_type, valid_at, versions_before
-from pipelines.scn import Scn
-from pipelines.table import ROWID_COLUMN, IgnoredColumn, KeyPolicy, OracleType, TableId, TableVersion, UniqueIndex
+from pipelines.values.dictionary_table import DictionaryColumn, DictionaryTable
+from pipelines.values.scn import Scn
+from pipelines.values.table import ROWID_COLUMN, IgnoredColumn, KeyPolicy, OracleType, TableId, TableVersion, UniqueIndex
 from tests.unit.schema.ddl_golden import ORDERS
 
 NUMBER, TEXT = OracleType("NUMBER"), OracleType("VARCHAR2", length=40)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from pipelines.setup_sql import Flavour, SetupChoices, setup_sql
+from pipelines.host.statements import statements
 from pipelines.source.grants import missing_grants
-from pipelines.statements import statements
+from pipelines.source.setup_sql import Flavour, SetupChoices, setup_sql
 
 USER = "c##redolake"
 

@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.dictionary_table import DictionaryColumn, DictionaryTable
 from pipelines.errors import SourceRefused
-from pipelines.redo import Incarnation, LogCopy, LogFile, RedoFacts
-from pipelines.scn import Scn
 from pipelines.source.dictionary import oracle_type
 from pipelines.source.facts import ActiveTransaction
 from pipelines.source.handover import Handover, first_window_start
 from pipelines.source.quoting import quoted
 from pipelines.source.snapshot import snapshot_sql
-from pipelines.table import OracleType, TableId
+from pipelines.values.dictionary_table import DictionaryColumn, DictionaryTable
+from pipelines.values.redo import Incarnation, LogCopy, LogFile, RedoFacts
+from pipelines.values.scn import Scn
+from pipelines.values.table import OracleType, TableId
 
 TYPES = {
     "NUMBER": (("NUMBER", 22, 0, None, None), OracleType("NUMBER")),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.statements import split, statement, statements
+from pipelines.host.statements import split, statement, statements
 
 PACKAGE = Path(__file__).parents[3] / "pipelines"
 

@@ -20,12 +20,12 @@ from typing import Any
 import pytest
 
 from pipelines import context as contexts
-from pipelines import crash
 from pipelines.apply.commit_ranges import plan_commit_ranges
 from pipelines.apply.set_back import check_not_set_back
 from pipelines.config import Pipeline
 from pipelines.context import open_context, read_spec
 from pipelines.errors import RedolakeError, RedoNotUnderstood, Terminal, Transient
+from pipelines.host import crash
 from pipelines.job import job
 from pipelines.job.batch import publish_batch, published
 from pipelines.job.snapshot import write_snapshot_result
@@ -42,12 +42,12 @@ from pipelines.records.job_spec import Spec
 from pipelines.records.open_transaction import OpenTransaction
 from pipelines.records.snapshot_load import SnapshotLoaded, SnapshotResult, SnapshotSpec
 from pipelines.records.window_manifest import WindowManifest
-from pipelines.redo import Encoding, Position
-from pipelines.scn import ChainPosition, Scn
 from pipelines.steps.apply import prepare_batch, record_batch, resume_tables
 from pipelines.steps.snapshot import prepare_snapshot_load, record_snapshot_load
 from pipelines.steps.spark_jobs import run_spark_job
-from pipelines.table import TableId
+from pipelines.values.redo import Encoding, Position
+from pipelines.values.scn import ChainPosition, Scn
+from pipelines.values.table import TableId
 from tests.killed import Killed
 from tests.lost_ledger import lose_ledger
 from tests.unit.records.samples import TABLE

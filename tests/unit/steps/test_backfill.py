@@ -10,9 +10,9 @@ from pipelines.errors import ConfigurationError
 from pipelines.records.batch_spec import HoldAt, TableTask
 from pipelines.records.codec import to_body
 from pipelines.records.window_manifest import WindowManifest
-from pipelines.scn import Scn, ScnRange
 from pipelines.steps.backfill import covering, not_landed, objections, stopped_in, unbroken
-from pipelines.table import TableId, TableVersion
+from pipelines.values.scn import Scn, ScnRange
+from pipelines.values.table import TableId, TableVersion
 
 ORDERS = TableId("SHOP", "ORDERS")
 

@@ -18,11 +18,11 @@ from pipelines.mine import EdgeCut
 from pipelines.records.codec import to_body
 from pipelines.records.handover import FirstPosition
 from pipelines.records.window_plan import WindowPlan
-from pipelines.redo import Encoding, Incarnation, LogCopy, LogFile, Position, RedoFacts, RedoThread, Slice, Window
-from pipelines.scn import Scn, ScnRange
 from pipelines.steps import capture as capture_steps
 from pipelines.steps import read_and_plan as plan_steps
 from pipelines.steps import recover as recover_steps
+from pipelines.values.redo import Encoding, Incarnation, LogCopy, LogFile, Position, RedoFacts, RedoThread, Slice, Window
+from pipelines.values.scn import Scn, ScnRange
 from pipelines.window import Sealed
 
 COPY = LogCopy(1, "/arch/x", "A", False, False, True)

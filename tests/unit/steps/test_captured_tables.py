@@ -11,8 +11,8 @@ from pipelines.records.captured_tables import CapturedTables
 from pipelines.source import ListedTable
 from pipelines.source.table_list import is_of_queue, kind_left_out
 from pipelines.steps.captured_tables import resolved, unmatched
-from pipelines.table import TableId
-from pipelines.table_pattern import TablePattern
+from pipelines.values.table import TableId
+from pipelines.values.table_pattern import TablePattern
 
 
 def pipeline(*tables: object, **settings: object) -> Pipeline:

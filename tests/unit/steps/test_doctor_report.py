@@ -9,7 +9,7 @@ from pipelines.config import Pipeline, Table
 from pipelines.config.tables import Match
 from pipelines.errors import Finding
 from pipelines.steps.doctor_report import doctor_report
-from pipelines.table import TableId
+from pipelines.values.table import TableId
 
 DOCUMENTS = [f"APP.DOC{number:03d}" for number in range(100)]
 TABLES = [*DOCUMENTS, 'APP."Odd.Name"', {"table": "HR.JOBS", "key": "rowid"}, "HR.PLAIN"]

@@ -17,7 +17,7 @@ from pipelines.records.captured_tables import CapturedTables
 from pipelines.steps.folders import folder_findings, free_path, shared_between, taken_folders
 from pipelines.steps.init import with_targets
 from pipelines.steps.proposal import ProposedTable
-from pipelines.table import TableId
+from pipelines.values.table import TableId
 
 ORDERS, MIXED, STRANGE = TableId("SHOP", "ORDERS"), TableId("SHOP", "Orders"), TableId("SHOP", "../SHOP/ORDERS")
 

@@ -10,11 +10,11 @@ import pytest
 from pipelines.config.pipeline import BatchLimits
 from pipelines.config.tables import OnDdl
 from pipelines.context import PipelineContext, open_context
-from pipelines.dictionary_table import DictionaryColumn, DictionaryTable
 from pipelines.errors import InvariantBroken
 from pipelines.records.window_manifest import DdlRow
-from pipelines.scn import ChainPosition, Scn
-from pipelines.table import OracleType, TableId
+from pipelines.values.dictionary_table import DictionaryColumn, DictionaryTable
+from pipelines.values.scn import ChainPosition, Scn
+from pipelines.values.table import OracleType, TableId
 from tests.unit.reconcile.pipeline_on_disk import (
     FIRST,
     OPEN,

@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from pipelines.config import parse_configuration
-from pipelines.dictionary_table import DictionaryColumn, DictionaryTable
-from pipelines.scn import Scn
 from pipelines.steps.first_file import FirstFile, first_file
 from pipelines.steps.proposal import ProposedTable, propose_table
-from pipelines.table import KeyPolicy, LargeObjects, OracleType, Part, TableId, UniqueIndex
+from pipelines.values.dictionary_table import DictionaryColumn, DictionaryTable
+from pipelines.values.scn import Scn
+from pipelines.values.table import KeyPolicy, LargeObjects, OracleType, Part, TableId, UniqueIndex
 
 ORDERS = TableId("SHOP", "ORDERS")
 

@@ -8,10 +8,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from pipelines.dictionary_table import DictionaryColumn, DictionaryTable
-from pipelines.scn import Scn
 from pipelines.steps.reread import LATER, by_end, touches
-from pipelines.table import OracleType, TableId
+from pipelines.values.dictionary_table import DictionaryColumn, DictionaryTable
+from pipelines.values.scn import Scn
+from pipelines.values.table import OracleType, TableId
 
 COLUMNS = (
     DictionaryColumn("ID", OracleType("NUMBER"), 1, 1, False),

@@ -7,15 +7,15 @@ from contextlib import nullcontext
 import pytest
 
 from pipelines.context import PipelineContext
-from pipelines.dictionary_table import DictionaryColumn, DictionaryTable
 from pipelines.errors import SnapshotTooEarly, Terminal
 from pipelines.reconcile.snapshot_start import check_chain_epoch
-from pipelines.redo import Incarnation, RedoFacts
-from pipelines.scn import Scn
 from pipelines.source import Handover
 from pipelines.steps import snapshot as snapshot_steps
 from pipelines.steps.snapshot import begin_snapshot, prepare_snapshot_load
-from pipelines.table import OracleType
+from pipelines.values.dictionary_table import DictionaryColumn, DictionaryTable
+from pipelines.values.redo import Incarnation, RedoFacts
+from pipelines.values.scn import Scn
+from pipelines.values.table import OracleType
 from tests.unit.reconcile.pipeline_on_disk import (
     DBID,
     FIRST,

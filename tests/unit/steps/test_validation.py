@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 
 import pipelines
-from pipelines import runtime
 from pipelines.config import Pipeline
 from pipelines.context import open_context
 from pipelines.errors import Finding
+from pipelines.host import runtime
 from pipelines.job.lake import check_lake
 from pipelines.land import layout
 from pipelines.reconcile.lake_place import lake_place
 from pipelines.steps import validation as checks
 from pipelines.steps.facts import record_plan
 from pipelines.steps.validation import object_store_findings, package_findings, validate
-from pipelines.table import TableId
+from pipelines.values.table import TableId
 
 
 @pytest.fixture(autouse=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pipelines.redo import Incarnation, LogCopy, LogFile, LogTrace, Position, RedoFacts, RedoThread
-from pipelines.scn import Scn
+from pipelines.values.redo import Incarnation, LogCopy, LogFile, LogTrace, Position, RedoFacts, RedoThread
+from pipelines.values.scn import Scn
 from pipelines.window import plan_window
 
 DBID, INC = 7, 11

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from pipelines.redo import Incarnation, LogCopy, LogFile, LogTrace, RedoFacts, RedoThread
-from pipelines.scn import Scn
+from pipelines.values.redo import Incarnation, LogCopy, LogFile, LogTrace, RedoFacts, RedoThread
+from pipelines.values.scn import Scn
 
 DBID = 7
 LOCAL, STANDBY = (1, 2), 3

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.redo import Incarnation, Position, RedoThread
-from pipelines.scn import Scn, ScnRange
+from pipelines.values.redo import Incarnation, Position, RedoThread
+from pipelines.values.scn import Scn, ScnRange
 from pipelines.window import Lost, NothingNew, Sealed, Wait, incarnation_at, missing_logs, next_complete_scn, plan_window
 from tests.unit.window.drawn import (
     CURRENT,

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from pipelines.redo import ContainerFacts, ContainerIdentity, PdbIncarnation
-from pipelines.scn import Scn
+from pipelines.values.redo import ContainerFacts, ContainerIdentity, PdbIncarnation
+from pipelines.values.scn import Scn
 from pipelines.window.container import container_change
 
 FIRST = PdbIncarnation(2, 0, Scn(100), Scn(100), True, (1, 0))

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.redo import Incarnation, LogTrace, Position, RedoThread
-from pipelines.scn import OPEN_ENDS, Scn, ScnRange, known_end
+from pipelines.values.redo import Incarnation, LogTrace, Position, RedoThread
+from pipelines.values.scn import OPEN_ENDS, Scn, ScnRange, known_end
 from pipelines.window import Lost, NothingNew, Sealed, Wait, missing_logs, next_complete_scn, plan_window
 from tests.unit.window.drawn import (
     DBID,

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from pipelines.redo import Incarnation, LogFile
-from pipelines.scn import Scn
+from pipelines.values.redo import Incarnation, LogFile
+from pipelines.values.scn import Scn
 from pipelines.window import Lost, NothingNew, Sealed, Wait
 from tests.unit.window.drawn import GONE, INC, Limits, closed, copy, disabled, facts, log, online, opened, plan, trace
 

@@ -12,8 +12,8 @@ from itertools import pairwise
 from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 
-from pipelines.redo import Position
-from pipelines.scn import Scn
+from pipelines.values.redo import Position
+from pipelines.values.scn import Scn
 from pipelines.window import Lost, NothingNew, Sealed, incarnation_at, missing_logs, next_complete_scn, plan_window
 from tests.unit.window.redo_history import DBID, START, History, Readings, read
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from pipelines.errors import RedoLost, Terminal
-from pipelines.redo import Incarnation, LogCopy, LogFile, Position, RedoFacts, RedoThread
-from pipelines.scn import Scn
+from pipelines.values.redo import Incarnation, LogCopy, LogFile, Position, RedoFacts, RedoThread
+from pipelines.values.scn import Scn
 from pipelines.window import Lost, missing_logs, plan_window
 from pipelines.window.recovery_options import checked_position, choices, gap_end, is_rewound, rman_commands, without
 

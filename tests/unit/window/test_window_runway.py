@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.redo import Incarnation, LogCopy, LogFile, LogTrace, Position, RedoFacts, RedoThread
-from pipelines.scn import Scn
+from pipelines.values.redo import Incarnation, LogCopy, LogFile, LogTrace, Position, RedoFacts, RedoThread
+from pipelines.values.scn import Scn
 from pipelines.window.runway import ENOUGH, LOST, LOW, measure, state_of
 from pipelines.window.runway_findings import findings, headline
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.redo import Incarnation, LogCopy, LogFile, Position, RedoFacts, RedoThread
-from pipelines.scn import Scn
+from pipelines.values.redo import Incarnation, LogCopy, LogFile, Position, RedoFacts, RedoThread
+from pipelines.values.scn import Scn
 from pipelines.window import Lost, Sealed, Wait, plan_window
 
 RESETLOGS = 11

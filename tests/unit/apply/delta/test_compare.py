@@ -11,7 +11,7 @@ from pipelines.apply.comparison import CompareTask
 from pipelines.apply.delta.commit import text_of
 from pipelines.apply.delta.compare import version_to_compare
 from pipelines.errors import FolderTaken, TableSetBack
-from pipelines.table import TableId
+from pipelines.values.table import TableId
 from tests.integration.spark.specs import version
 
 OURS = text_of({"batch": "[10, 20)"})

@@ -14,8 +14,8 @@ from pipelines.apply.delta.table import DeltaTable
 from pipelines.errors import SchemaConflict
 from pipelines.job.translation import TRANSLATION
 from pipelines.records.batch_spec import ColumnChange, TableTask
-from pipelines.scn import Scn, ScnRange
-from pipelines.table import Column, OracleType, TableId, TableVersion
+from pipelines.values.scn import Scn, ScnRange
+from pipelines.values.table import Column, OracleType, TableId, TableVersion
 
 T = TableId("S", "T")
 ID, A = (Column(n, name, OracleType("VARCHAR2"), n) for n, name in ((1, "ID"), (2, "A")))

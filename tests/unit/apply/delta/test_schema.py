@@ -10,8 +10,8 @@ from pipelines.apply.delta.schema import TargetColumn, check_columns, target_sch
 from pipelines.apply.findings import segment_text
 from pipelines.errors import SchemaConflict
 from pipelines.job.translation import TRANSLATION
-from pipelines.scn import Scn
-from pipelines.table import ROWID_COLUMN, Column, KeyKind, OracleType, TableId, TableVersion
+from pipelines.values.scn import Scn
+from pipelines.values.table import ROWID_COLUMN, Column, KeyKind, OracleType, TableId, TableVersion
 
 TEXT = OracleType("VARCHAR2", length=9)
 

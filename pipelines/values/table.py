@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Literal
 
-from pipelines.scn import Scn
+from pipelines.values.scn import Scn
 
 KeyKind = Literal["primary", "columns", "rowid", "append"]
 Organization = Literal["heap", "index", "cluster"]  # how a table's rows are stored

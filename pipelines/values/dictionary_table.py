@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from pipelines.scn import Scn
-from pipelines.table import (
+from pipelines.values.scn import Scn
+from pipelines.values.table import (
     DOCUMENTS,
     EXTENDED,
     IGNORED_NAMES,

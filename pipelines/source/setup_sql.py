@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from pipelines.errors import ConfigurationError, Finding
-from pipelines.table import TableId
-from pipelines.table_pattern import NamePattern, TablePattern
+from pipelines.values.table import TableId
+from pipelines.values.table_pattern import NamePattern, TablePattern
 
 
 class Flavour(StrEnum):

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 HEADER = re.compile(r"^-- name:[ \t]*(?P<name>\S+)[ \t]*$", re.MULTILINE)
-PACKAGED, CHECKOUT = Path(__file__).parent / "_sql", Path(__file__).parent.parent / "sql"
+PACKAGED, CHECKOUT = Path(__file__).parent.parent / "_sql", Path(__file__).parent.parent.parent / "sql"
 
 
 @dataclass(frozen=True, slots=True)

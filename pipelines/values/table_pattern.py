@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
-from pipelines.table import TableId, upper_name
+from pipelines.values.table import TableId, upper_name
 
 WILDCARD = re.compile(r"[*?]")
 

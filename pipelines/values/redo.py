@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import IntEnum
 
-from pipelines.scn import ChainPosition, Scn, ScnRange
+from pipelines.values.scn import ChainPosition, Scn, ScnRange
 
 CHARACTERS, CODE_UNITS = "characters", "code units"  # what LogMiner counts in text: one beyond the BMP is 1, or 2 of UTF-16
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from pipelines.table import TableId
+from pipelines.values.table import TableId
 
 
 @dataclass(frozen=True, slots=True)

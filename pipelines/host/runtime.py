@@ -1,7 +1,7 @@
 """What Spark needs of the machine: a Java runtime, Delta's two jars, and those for S3 if the extra `s3` is installed; found or
 set up inside this Python environment.
 
-`python -m pipelines.runtime` is the set-up command. Spark's own settings are the business of `pipelines.apply.session`.
+`python -m pipelines.host.runtime` is the set-up command. Spark's own settings are the business of `pipelines.apply.session`.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ def delta_jars(environ: Mapping[str, str] | None = None) -> list[str]:
         jars = [str(share() / "jars" / name) for name in DELTA_JARS]
         missing = [jar for jar in jars if not Path(jar).is_file()]
     if missing:
-        cure = f"run `python -m pipelines.runtime`, or set {JARS_VARIABLE} to the jars' paths, separated by commas"
+        cure = f"run `python -m pipelines.host.runtime`, or set {JARS_VARIABLE} to the jars' paths, separated by commas"
         raise ConfigurationError([Finding(jar, "Delta's jar does not exist", cure) for jar in missing])
     return jars
 

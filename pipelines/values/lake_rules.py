@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from pipelines.table import ROWID_NAME
-from pipelines.target_options import TargetOptions
+from pipelines.values.table import ROWID_NAME
+from pipelines.values.target_options import TargetOptions
 
 # Delta writes no column whose name contains one of these, unless column mapping gives it another name in the files.
 MAPPED_CHARACTERS = frozenset(" ,;{}()\n\t=")
