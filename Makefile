@@ -84,7 +84,7 @@ soak: $(STAMP) ## Hunt for hours: a kill after every write of every command, and
 	@set -e; export REDOLAKE_ALL_KILLS=1 REDOLAKE_PACKAGED_SCHEMAS=1 REDOLAKE_EXAMPLES=$(EXAMPLES) REDOLAKE_HISTORIES=$(EXAMPLES) REDOLAKE_SEED=$${REDOLAKE_SEED:-$$$$}; \
 	echo "REDOLAKE_SEED=$$REDOLAKE_SEED repeats this hunt"; \
 	$(PYTEST) --hypothesis-seed=$$REDOLAKE_SEED $(HUNTS) $(ARGS); \
-	$(BIN)/python -m tests.mutants 40
+	$(BIN)/python -m tests.generated.mutants 40
 
 bench: $(STAMP) ## Measure decode, small and large batches, many tables, capture; figures of each batch in bench-*.json (about 10 minutes)
 	@$(BIN)/python benchmarks/parse_redo_sql.py

@@ -18,7 +18,7 @@ from sqlalchemy import create_engine, insert
 from pipelines.cockpit import read_overview
 from pipelines.cockpit.render import Pages
 from pipelines.ledger import tables as t
-from tests.cockpit_ledger import FIRST_SCN, INCARNATION, SCNS, CockpitLedger
+from tests.states.cockpit_ledger import FIRST_SCN, INCARNATION, SCNS, CockpitLedger
 
 REPEATS = 15
 LATEST = 20  # windows that are recorded as a pipeline does; those before them only fill the ledger

@@ -32,7 +32,7 @@ def serve(folder: Path, ddls: int) -> None:
     """Measure a round on a table of its own for each line that is given."""
     from pipelines import steps
     from pipelines.apply.session import open_session
-    from tests.fix_shop import open_shop
+    from tests.fixtures.shop import open_shop
 
     spark = open_session("local", "local[2]", SETTINGS)
     with open_shop(folder) as shop:

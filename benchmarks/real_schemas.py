@@ -1,7 +1,7 @@
 """Run published schemas' own scripts on the stand-in, and print what `redolake init` proposes for all their tables.
 
-`python -m benchmarks.real_schemas FOLDER...`: each folder is one schema, laid out as tests/published_scripts.py says. None of
-the folders is part of this project.
+`python -m benchmarks.real_schemas FOLDER...`: each folder is one schema, laid out as tests/tables/published_scripts.py says.
+None of the folders is part of this project.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pipelines import steps
 from pipelines.source import ConnectParams, open_source
 from pipelines.steps.init import FirstPipeline, FoundTables
 from standin.serve import StandIn, standin
-from tests.published_scripts import Installed, install
+from tests.tables.published_scripts import Installed, install
 
 HEAD = ("Schema", "Tables", "Not created", "As is", "By a rule", "Refused", "Passed over", "Why")
 PDB = "FREEPDB1"

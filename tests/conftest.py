@@ -8,7 +8,7 @@ import pytest
 from hypothesis import settings
 
 pytest_plugins = ["tests.workers"]
-FIXTURES = ("tests.fix_disk", "tests.fix_ledger", "tests.fix_postgres", "tests.fix_s3", "tests.fix_spark", "tests.fix_shop")
+FIXTURES = tuple(f"tests.fixtures.{name}" for name in ("disk", "ledger", "postgres", "s3", "spark", "shop"))
 
 # A slow machine is no fault of an example.
 settings.register_profile("redolake", deadline=None)

@@ -93,7 +93,7 @@ SLOW = (
     "tests/integration/test_redo_dictionary.py",
     "tests/oracle/test_chain.py",
     "tests/oracle/test_outages.py",
-    "tests/unit/test_cli_everywhere.py",
+    "tests/unit/cli/test_cli_everywhere.py",
     "tests/unit/apply/test_start.py",
     "tests/unit/cockpit/test_browser.py",
     "tests/unit/steps/test_any_order.py",

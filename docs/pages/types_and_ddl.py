@@ -19,7 +19,7 @@ from pipelines.values.ddl_policies import DEFAULT_POLICIES, DdlPolicies
 from pipelines.values.dictionary_table import DictionaryTable
 from pipelines.values.scn import Scn
 from pipelines.values.table import OracleType, TableId
-from tests.table_kinds import KINDS
+from tests.tables.table_kinds import KINDS
 from tests.unit.schema.ddl_golden import FOLDER, ORDERS, read_cases, row
 
 SHORT = """\

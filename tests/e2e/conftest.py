@@ -1,4 +1,4 @@
-"""Airflow in a temporary folder (tests/fix_airflow.py must be imported first), and a Spark Connect server."""
+"""Airflow in a temporary folder (tests/fixtures/airflow.py must be imported first), and a Spark Connect server."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import pytest
 from demo.processes import DemoProcesses
 from demo.services import new_services
 from demo.walkthrough import listens
-from tests.fix_airflow import airflow_db
-from tests.fix_s3 import S3
-from tests.fix_spark import WorkerSession
+from tests.fixtures.airflow import airflow_db
+from tests.fixtures.s3 import S3
+from tests.fixtures.spark import WorkerSession
 
 __all__ = ["airflow_db"]
 

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tests.fix_airflow import run_dag  # removes what points to another Airflow
+from tests.fixtures.airflow import run_dag  # removes what points to another Airflow
 
 
 def main() -> None:

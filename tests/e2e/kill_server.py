@@ -11,9 +11,9 @@ from tempfile import TemporaryDirectory
 from typer.main import get_command
 
 from pipelines.cli import app
-from tests.cockpit_ledger import CockpitLedger
-from tests.fix_disk import nothing_waits_for_the_disk
-from tests.fix_ledger import ledgers_share_compiled_statements
+from tests.fixtures.disk import nothing_waits_for_the_disk
+from tests.fixtures.ledger import ledgers_share_compiled_statements
+from tests.states.cockpit_ledger import CockpitLedger
 
 COMMAND = get_command(app)
 

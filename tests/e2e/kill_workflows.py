@@ -16,7 +16,6 @@ from typing import Any
 from pipelines import steps
 from pipelines.context import open_context
 from pipelines.values.table import TableId
-from tests.delta_table import latest_version
 from tests.e2e.kills import (
     BOTH,
     TABLES,
@@ -29,6 +28,7 @@ from tests.e2e.kills import (
     read_snapshot_again,
     redolake,
 )
+from tests.references.delta_table import latest_version
 
 
 @dataclass(slots=True)

@@ -31,11 +31,11 @@ from pipelines.host import crash
 from pipelines.host.crash import VARIABLE
 from pipelines.land.landing import Landing
 from pipelines.land.windows import Windows
-from tests.delta_table import delta_rows
-from tests.fix_disk import nothing_waits_for_the_disk
-from tests.fix_ledger import ledgers_share_compiled_statements
-from tests.fix_shop import Shop
-from tests.folder_lake import FolderLake, rows_in_folder
+from tests.fixtures.disk import nothing_waits_for_the_disk
+from tests.fixtures.ledger import ledgers_share_compiled_statements
+from tests.fixtures.shop import Shop
+from tests.references.delta_table import delta_rows
+from tests.references.folder_lake import FolderLake, rows_in_folder
 
 BOTH = ("parts", "bins")
 TABLES = [f"SHOP.{table.upper()}" for table in BOTH]
@@ -43,7 +43,7 @@ MEANWHILE = ("nothing", "more landed", "ledger lost", "ledger older")
 IN_TURN = "one after the other"
 # On the Connect server, which starts new Python workers for each session; so no process releases it.
 SESSION = str(uuid.uuid4())
-NO_SPARK = "sc://no-spark"  # the remote of copies whose lake is tests/folder_lake.py
+NO_SPARK = "sc://no-spark"  # the remote of copies whose lake is tests/references/folder_lake.py
 SECONDS = 600.0  # of a machine that has much else to do
 
 processes = multiprocessing.get_context("forkserver")
@@ -58,7 +58,7 @@ processes.set_forkserver_preload(
         "pydantic.dataclasses",
         "pyspark.sql.connect.session",
         "sqlglot.generators.duckdb",
-        "tests.source_comparison",
+        "tests.references.source_comparison",
         "typer._adapters",
     ]
 )

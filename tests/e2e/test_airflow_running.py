@@ -21,9 +21,9 @@ from pipelines import steps
 from pipelines.config import Pipeline, load_configuration
 from pipelines.context import open_context
 from pipelines.records.declared_gap import DeclaredGap
-from tests.fix_airflow import REPOSITORY, configure
-from tests.fix_shop import open_shop
-from tests.waiting import wait_until
+from tests.fixtures.airflow import REPOSITORY, configure
+from tests.fixtures.shop import open_shop
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.airflow
 
@@ -92,7 +92,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         body = yaml.safe_load(file.read_text())["pipelines"][PATIENT]
 
         def notify(text: str) -> list[dict[str, str]]:
-            return [{"notifier": "tests.notifier.FileNotifier", "file": str(notices), "text": text}]
+            return [{"notifier": "tests.support.notifier.FileNotifier", "file": str(notices), "text": text}]
 
         hasty = {
             "approval_minutes": 0.02,

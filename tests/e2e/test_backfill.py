@@ -20,9 +20,9 @@ from pipelines.cli import app
 from pipelines.config import Pipeline
 from pipelines.errors import ConfigurationError
 from pipelines.steps.run import capture
-from tests.fix_airflow import configure, run_dag
-from tests.fix_shop import Shop, open_shop
-from tests.folder_lake import FolderLake, rows_in_folder
+from tests.fixtures.airflow import configure, run_dag
+from tests.fixtures.shop import Shop, open_shop
+from tests.references.folder_lake import FolderLake, rows_in_folder
 
 pytestmark = pytest.mark.airflow
 

@@ -22,9 +22,9 @@ from demo.airflow_api import AirflowApi, AirflowUnavailable
 from demo.services import QUICK_JAVA
 from pipelines.host.runtime import environment
 from standin.serve import StandIn, standin
-from tests.fix_postgres import Postgres, free_port
-from tests.fix_s3 import S3
-from tests.waiting import wait_until
+from tests.fixtures.postgres import Postgres, free_port
+from tests.fixtures.s3 import S3
+from tests.support.waiting import wait_until
 
 pytestmark = [
     pytest.mark.spark,

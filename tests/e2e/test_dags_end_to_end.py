@@ -24,10 +24,10 @@ from pipelines.steps.status import WindowReport
 from pipelines.steps.transactions import OpenTransactionReport
 from pipelines.steps.verify import Verification
 from pipelines.values.redo import CHANGES, Operation
-from tests.fix_airflow import configure, run_dag
-from tests.fix_shop import TABLES, Shop, open_shop
-from tests.plain_lake import PlainLake
-from tests.source_comparison import compare_with_source
+from tests.fixtures.airflow import configure, run_dag
+from tests.fixtures.shop import TABLES, Shop, open_shop
+from tests.references.plain_lake import PlainLake
+from tests.references.source_comparison import compare_with_source
 
 pytestmark = pytest.mark.airflow
 

@@ -28,10 +28,10 @@ from tests.e2e.kill_workflows import (
     run_workflow,
 )
 from tests.e2e.kills import IN_TURN, MEANWHILE, SECONDS, ChangingSource, capture_all, prepare
-from tests.fix_shop import open_shop
-from tests.fix_spark import QUIET_AND_SHORT
-from tests.unit.test_crash import spark_points
-from tests.waiting import wait_until
+from tests.fixtures.shop import open_shop
+from tests.fixtures.spark import QUIET_AND_SHORT
+from tests.support.waiting import wait_until
+from tests.unit.host.test_crash import spark_points
 
 pytestmark = pytest.mark.spark
 everywhere = pytest.mark.skipif(

@@ -6,8 +6,8 @@ import pytest
 
 from pipelines import steps
 from pipelines.config import Pipeline
-from tests.fix_airflow import configure, run_dag
-from tests.fix_shop import Shop
+from tests.fixtures.airflow import configure, run_dag
+from tests.fixtures.shop import Shop
 
 pytestmark = pytest.mark.airflow
 

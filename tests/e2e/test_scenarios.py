@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from demo.scenarios import SCENARIOS, open_testbed
-from tests.plain_lake import PlainLake
+from tests.references.plain_lake import PlainLake
 
 # name -> the errors that stop the pipeline, each with the redo thread it names; the other scenarios raise none
 STOPS: dict[str, list[tuple[str, int | None]]] = {

@@ -25,11 +25,11 @@ from typer.testing import CliRunner
 from pipelines.cli import app
 from pipelines.host.crash import VARIABLE
 from pipelines.host.runtime import environment
-from tests.fix_postgres import Postgres
-from tests.fix_s3 import S3
-from tests.fix_shop import Shop
-from tests.fix_spark import QUIET_AND_SHORT
-from tests.waiting import wait_until
+from tests.fixtures.postgres import Postgres
+from tests.fixtures.s3 import S3
+from tests.fixtures.shop import Shop
+from tests.fixtures.spark import QUIET_AND_SHORT
+from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.spark, pytest.mark.airflow]
 

@@ -9,10 +9,10 @@ import pytest
 from pipelines import steps
 from pipelines.cli.schema import log_cells
 from pipelines.errors import Terminal
-from tests.fix_shop import Shop
+from tests.fixtures.shop import Shop
 from tests.integration.test_pipeline import differences
 from tests.integration.test_resnapshot import begun, no_spark, parts, run  # noqa: F401
-from tests.lost_ledger import lose_ledger
+from tests.states.lost_ledger import lose_ledger
 
 LATER = "INSERT INTO parts VALUES (3, 'C', 30)"
 

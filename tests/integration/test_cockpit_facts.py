@@ -17,7 +17,7 @@ from pipelines.steps.facts import expected_rows
 from pipelines.steps.scn_times import written_by
 from pipelines.values.table import TableId
 from pipelines.values.utc import utc_text
-from tests.fix_shop import Shop, shop
+from tests.fixtures.shop import Shop, shop
 
 __all__ = ["shop"]
 

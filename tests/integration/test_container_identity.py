@@ -12,9 +12,9 @@ from pipelines import steps
 from pipelines.context import open_context
 from pipelines.errors import PdbChanged, SnapshotTooEarly, Terminal
 from pipelines.reconcile.redo_loss import lost_position
-from tests.fix_shop import Shop, open_shop
+from tests.fixtures.shop import Shop, open_shop
 from tests.integration.test_recover import LosingPipeline
-from tests.plain_lake import PlainLake
+from tests.references.plain_lake import PlainLake
 
 
 @pytest.fixture

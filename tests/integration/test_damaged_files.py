@@ -13,8 +13,8 @@ import pytest
 
 from pipelines import steps
 from pipelines.errors import LandingDamaged, Terminal
-from tests.damaged_parts import DAMAGES, Parts, cut, flip, open_parts, redo_of
-from tests.delta_table import delta_rows
+from tests.references.delta_table import delta_rows
+from tests.states.damaged_parts import DAMAGES, Parts, cut, flip, open_parts, redo_of
 
 pytestmark = pytest.mark.spark
 

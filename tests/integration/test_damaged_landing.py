@@ -15,10 +15,10 @@ import pytest
 from pipelines import steps
 from pipelines.context import open_context
 from pipelines.errors import LandingDamaged, RedoLost, Terminal
-from tests.damaged_parts import Parts, cut, flip, open_parts, redo_of
-from tests.killed import killed_at
-from tests.lost_ledger import lose_ledger
-from tests.plain_lake import PlainLake
+from tests.references.plain_lake import PlainLake
+from tests.states.damaged_parts import Parts, cut, flip, open_parts, redo_of
+from tests.states.lost_ledger import lose_ledger
+from tests.support.killed import killed_at
 
 
 @pytest.fixture

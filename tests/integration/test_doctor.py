@@ -10,7 +10,7 @@ from pipelines import steps
 from pipelines.context import open_context
 from pipelines.errors import ConfigurationError
 from pipelines.values.scn import Scn
-from tests.fix_shop import Shop
+from tests.fixtures.shop import Shop
 
 
 @pytest.fixture

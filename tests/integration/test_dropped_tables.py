@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from pipelines import steps
-from tests.fix_shop import Shop, open_shop
+from tests.fixtures.shop import Shop, open_shop
 from tests.integration.test_pipeline import caught_up
 from tests.integration.test_renamed_tables import created, held, insert, lake, rows, shop, with_tables
-from tests.plain_lake import PlainLake
+from tests.references.plain_lake import PlainLake
 
 __all__ = ["lake", "shop"]  # fixtures
 

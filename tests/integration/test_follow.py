@@ -17,10 +17,10 @@ from pipelines.cli import app
 from pipelines.errors import SparkLost, Terminal
 from pipelines.steps import run as run_steps
 from pipelines.steps.follow import FollowOutcome, follow_pipeline
-from tests.fix_shop import Shop
+from tests.fixtures.shop import Shop
 from tests.integration.test_pipeline import TWO_TABLES, differences
-from tests.plain_lake import PlainLake
-from tests.waiting import wait_until
+from tests.references.plain_lake import PlainLake
+from tests.support.waiting import wait_until
 
 QUICK = {"wait_looks_every_seconds": 0.05, "retry": {"attempts": 1, "first_seconds": 0.05, "most_seconds": 0.1}}
 

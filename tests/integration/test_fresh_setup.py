@@ -11,9 +11,9 @@ import pytest
 from pipelines import steps
 from pipelines.source import handover
 from standin.serve import standin
-from tests.fix_shop import Shop
+from tests.fixtures.shop import Shop
 from tests.integration.test_pipeline import caught_up, differences
-from tests.plain_lake import PlainLake
+from tests.references.plain_lake import PlainLake
 
 PARTS = "CREATE TABLE parts (id NUMBER(9) PRIMARY KEY, place VARCHAR2(20))"
 MINIMAL = "ALTER DATABASE {} SUPPLEMENTAL LOG DATA"

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from tests.delta_copy import ABREAST, play_into_delta, several_abreast
-from tests.gathered_histories import Played, damaged, differing, rearranged
-from tests.histories import History, examples, histories, run_check
-from tests.hunts import EXAMPLES, hunt
-from tests.reference_copy import IDS, ReferenceCopy, play_into_reference
-from tests.source_comparison import compare_with_source
+from tests.generated.histories import History, examples, histories, run_check
+from tests.generated.hunts import EXAMPLES, hunt
+from tests.references.delta_copy import ABREAST, play_into_delta, several_abreast
+from tests.references.gathered_histories import Played, damaged, differing, rearranged
+from tests.references.reference_copy import IDS, ReferenceCopy, play_into_reference
+from tests.references.source_comparison import compare_with_source
 
 LOG = logging.getLogger(__name__)
 

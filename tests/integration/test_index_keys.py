@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from pipelines import steps
-from tests.fix_shop import open_shop
+from tests.fixtures.shop import open_shop
 from tests.integration.test_pipeline import caught_up, differences
 from tests.integration.test_renamed_tables import held
-from tests.plain_lake import PlainLake
+from tests.references.plain_lake import PlainLake
 
 TAKEN_BACK = ("SAVEPOINT s", "DELETE FROM {0}", "ROLLBACK TO SAVEPOINT s")
 LIVES = {

@@ -12,7 +12,7 @@ from pipelines import steps
 from pipelines.cli import app
 from pipelines.config import load_configuration
 from pipelines.values.table import KeyPolicy, TableId
-from tests.fix_shop import Shop
+from tests.fixtures.shop import Shop
 
 ODD_TABLES = (
     "CREATE TABLE parts (code VARCHAR2(10) NOT NULL, price NUMBER, wide NUMBER, later NUMBER)",

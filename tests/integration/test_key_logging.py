@@ -15,9 +15,9 @@ from pipelines.apply.delta.commit import Tag, tagged
 from pipelines.steps.status import TableStatus
 from pipelines.steps.verify import TableComparison
 from standin.serve import standin
-from tests.fix_shop import Shop, open_shop
-from tests.hunts import hunt
-from tests.source_comparison import compare_with_source
+from tests.fixtures.shop import Shop, open_shop
+from tests.generated.hunts import hunt
+from tests.references.source_comparison import compare_with_source
 
 pytestmark = pytest.mark.spark
 

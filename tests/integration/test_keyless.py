@@ -11,10 +11,10 @@ import pytest
 from pipelines import steps
 from pipelines.errors import ConfigurationError
 from standin.serve import standin
-from tests.delta_table import delta_rows
-from tests.fix_shop import Shop
+from tests.fixtures.shop import Shop
 from tests.integration.test_pipeline import caught_up, differences
-from tests.source_comparison import compare_with_source
+from tests.references.delta_table import delta_rows
+from tests.references.source_comparison import compare_with_source
 
 pytestmark = pytest.mark.spark
 

@@ -1,8 +1,8 @@
 """Kill a process with SIGKILL after any write, run it again: the tables equal the source.
 
-The processes are those of `redolake` and of the DAGs' tasks, with a plain fold in place of Spark (tests/folder_lake.py): what
-follows a write of landing or ledger is the same either way. Kills after Spark's own writes are in
-tests/e2e/test_kills_everywhere.py and, in process, in tests/integration/spark/.
+The processes are those of `redolake` and of the DAGs' tasks, with a plain fold in place of Spark
+(tests/references/folder_lake.py): what follows a write of landing or ledger is the same either way. Kills after Spark's own
+writes are in tests/e2e/test_kills_everywhere.py and, in process, in tests/integration/spark/.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import pytest
 
 from tests.e2e.kill_workflows import CATCH_UP, WORKFLOWS, KillTestbed, Workflow, dropped_transaction, run_workflow
 from tests.e2e.kills import IN_TURN, NO_SPARK, SECONDS, ChangingSource
-from tests.fix_shop import open_shop
-from tests.unit.test_crash import NOT_KILLED_AT, ledger_points, named_points, spark_points, writers_of_files
+from tests.fixtures.shop import open_shop
+from tests.unit.host.test_crash import NOT_KILLED_AT, ledger_points, named_points, spark_points, writers_of_files
 
 
 @pytest.fixture(scope="module")

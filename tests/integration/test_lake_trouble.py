@@ -12,9 +12,9 @@ import pytest
 from pipelines import steps
 from pipelines.config import Pipeline
 from pipelines.errors import LakeFull, LakeMissing, LakeRefused, LandingMissing, LandingUnwritable, RedolakeError
-from tests.fix_shop import Shop
-from tests.mounts import fill, needs_mount, not_mounted, read_only, small_disk
-from tests.source_comparison import compare_with_source
+from tests.fixtures.shop import Shop
+from tests.references.source_comparison import compare_with_source
+from tests.support.mounts import fill, needs_mount, not_mounted, read_only, small_disk
 
 pytestmark = [pytest.mark.spark, needs_mount]
 

@@ -14,12 +14,12 @@ from pipelines.errors import LandingUnwritable
 from pipelines.land.windows import Windows
 from pipelines.steps.run import capture
 from standin.serve import standin
-from tests.fix_shop import Shop
+from tests.fixtures.shop import Shop
+from tests.generated.lob_life import LobLife
 from tests.integration.test_pipeline import caught_up, differences
-from tests.killed import killed_at
-from tests.lob_life import LobLife
-from tests.papers import APPEND_TO_OPEN, BIG, FIRST_ROWS, PARTLY_ROLLED_BACK, change, changes
-from tests.plain_lake import PlainLake
+from tests.references.plain_lake import PlainLake
+from tests.support.killed import killed_at
+from tests.tables.papers import APPEND_TO_OPEN, BIG, FIRST_ROWS, PARTLY_ROLLED_BACK, change, changes
 
 TABLE = (
     "CREATE TABLE papers (id NUMBER(9) PRIMARY KEY, name VARCHAR2(20), body CLOB, scan BLOB)",

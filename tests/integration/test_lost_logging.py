@@ -10,7 +10,7 @@ from pipelines import steps
 from pipelines.context import open_context
 from pipelines.steps.run import capture
 from pipelines.values.table import TableId
-from tests.fix_shop import Shop
+from tests.fixtures.shop import Shop
 
 KEY = "ALTER TABLE {} {} SUPPLEMENTAL LOG DATA (PRIMARY KEY) COLUMNS"
 ALL = "ALTER TABLE {} {} SUPPLEMENTAL LOG DATA (ALL) COLUMNS"

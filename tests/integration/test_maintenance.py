@@ -9,10 +9,10 @@ import pytest
 
 from pipelines import steps
 from pipelines.schema import derive
-from tests.fix_shop import open_shop
+from tests.fixtures.shop import open_shop
 from tests.integration.test_pipeline import caught_up, differences
 from tests.integration.test_renamed_tables import held
-from tests.plain_lake import PlainLake
+from tests.references.plain_lake import PlainLake
 from tests.unit.schema.ddl_golden import ORDERS, row
 
 LISTED = "PARTITION BY LIST (region) (PARTITION p1 VALUES ('W'), PARTITION p2 VALUES ('E'))"

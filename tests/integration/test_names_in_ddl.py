@@ -11,10 +11,10 @@ import pytest
 from pipelines import steps
 from pipelines.config import Pipeline
 from pipelines.errors import Terminal
-from tests.fix_shop import Shop, open_shop
+from tests.fixtures.shop import Shop, open_shop
 from tests.integration.test_pipeline import caught_up
 from tests.integration.test_renamed_tables import created, held, insert, lake, rows
-from tests.plain_lake import PlainLake
+from tests.references.plain_lake import PlainLake
 
 __all__ = ["lake"]  # a fixture
 

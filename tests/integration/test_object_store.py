@@ -13,9 +13,9 @@ from pipelines.context import open_context
 from pipelines.reconcile.ledger import reconcile_ledger
 from pipelines.source import ConnectParams
 from pipelines.steps.run import capture
-from tests.fix_s3 import S3
-from tests.fix_shop import Shop
-from tests.plain_lake import PlainLake
+from tests.fixtures.s3 import S3
+from tests.fixtures.shop import Shop
+from tests.references.plain_lake import PlainLake
 
 TABLES = ["SHOP.CUSTOMERS", "SHOP.ORDER_LINES"]
 

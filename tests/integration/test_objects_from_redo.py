@@ -9,14 +9,14 @@ import pytest
 
 from pipelines import steps
 from pipelines.errors import Terminal
-from tests.delta_table import delta_rows
-from tests.fix_shop import Shop, open_shop
-from tests.hunts import EXAMPLES
+from tests.fixtures.shop import Shop, open_shop
+from tests.generated.hunts import EXAMPLES
+from tests.generated.lob_life import LobLife
 from tests.integration.test_large_objects import READINGS
 from tests.integration.test_pipeline import caught_up, differences
-from tests.killed import killed_at
-from tests.lob_life import LobLife
-from tests.papers import APPEND_TO_OPEN, BIG, FIRST_ROWS, PARTLY_ROLLED_BACK, Statements, change, changes, in_table
+from tests.references.delta_table import delta_rows
+from tests.support.killed import killed_at
+from tests.tables.papers import APPEND_TO_OPEN, BIG, FIRST_ROWS, PARTLY_ROLLED_BACK, Statements, change, changes, in_table
 
 pytestmark = pytest.mark.spark
 

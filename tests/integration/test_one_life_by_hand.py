@@ -12,9 +12,9 @@ from typing import Any
 from pipelines import steps
 from pipelines.steps.run import apply, capture, spark_when_needed
 from standin.serve import standin
-from tests.fix_shop import Shop
-from tests.plain_lake import PlainLake
-from tests.table_life import known
+from tests.fixtures.shop import Shop
+from tests.generated.table_life import known
+from tests.references.plain_lake import PlainLake
 
 Rows = dict[int, dict[str, Any]]
 

@@ -11,9 +11,9 @@ from pipelines.context import open_context
 from pipelines.errors import ConfigurationError, TableHeld
 from pipelines.source.session import OracleSession
 from pipelines.steps.run import capture
-from tests.fix_shop import Shop
-from tests.lost_ledger import lose_ledger
-from tests.plain_lake import PlainLake
+from tests.fixtures.shop import Shop
+from tests.references.plain_lake import PlainLake
+from tests.states.lost_ledger import lose_ledger
 
 LOGGED = "ALTER TABLE {} ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS"
 

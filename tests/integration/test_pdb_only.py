@@ -15,8 +15,8 @@ from pipelines.source import ConnectParams
 from pipelines.source.setup_sql import Flavour
 from pipelines.steps.run import capture
 from tests.integration.test_pipeline import TWO_TABLES, caught_up, differences
-from tests.plain_lake import PlainLake
-from tests.tenant import Tenant, open_tenant
+from tests.references.plain_lake import PlainLake
+from tests.states.tenant import Tenant, open_tenant
 
 
 @pytest.fixture

@@ -25,14 +25,14 @@ from pipelines.errors import ConfigurationError, TableHeld, TextNotValid
 from pipelines.job import translation
 from pipelines.steps.run import apply, spark_when_needed
 from pipelines.values.table import TableId
-from tests.delta_table import delta_rows
-from tests.fix_shop import Shop, open_shop
-from tests.hunts import hunt
-from tests.lob_life import LobLife
-from tests.papers import BIG, FIRST_ROWS, MOVED, PARTLY_ROLLED_BACK, change, changes, in_table
-from tests.source_comparison import compare_with_source
-from tests.table_lives import lives
-from tests.unshown_types import CHANGES, fill
+from tests.fixtures.shop import Shop, open_shop
+from tests.generated.hunts import hunt
+from tests.generated.lob_life import LobLife
+from tests.generated.table_lives import lives
+from tests.references.delta_table import delta_rows
+from tests.references.source_comparison import compare_with_source
+from tests.tables.papers import BIG, FIRST_ROWS, MOVED, PARTLY_ROLLED_BACK, change, changes, in_table
+from tests.tables.unshown_types import CHANGES, fill
 
 pytestmark = pytest.mark.spark
 
@@ -561,7 +561,7 @@ def test_a_table_with_which_java_ends_does_not_keep_the_next_from_being_compared
     steps.take_snapshot(pipeline, source=shop.params, spark=spark)
 
     given = json.dumps({"pipeline": pipeline.model_dump(mode="json"), "source": astuple(shop.params)})
-    command = [sys.executable, "-m", "tests.verify_without_java"]
+    command = [sys.executable, "-m", "tests.support.verify_without_java"]
     done = subprocess.run(command, input=given, stdout=subprocess.PIPE, text=True, check=True, timeout=300)
 
     found = json.loads(done.stdout.splitlines()[-1])

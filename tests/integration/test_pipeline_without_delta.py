@@ -19,11 +19,11 @@ from pipelines.context import open_context
 from pipelines.errors import ConfigurationError, LandingDamaged, TableHeld
 from pipelines.steps.run import apply, capture, spark_when_needed
 from pipelines.values.table import TableId
-from tests.fix_shop import Shop
+from tests.fixtures.shop import Shop
 from tests.integration.test_pipeline import TWO_TABLES, caught_up, differences, parts_pipeline
-from tests.lost_ledger import lose_ledger
-from tests.plain_lake import PlainLake
-from tests.tenant import open_tenant
+from tests.references.plain_lake import PlainLake
+from tests.states.lost_ledger import lose_ledger
+from tests.states.tenant import open_tenant
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from pipelines import steps
 from pipelines.config import Pipeline
 from pipelines.errors import ConfigurationError
 from standin.faults.injection import FaultInjector
-from tests.fix_shop import Shop, open_shop
-from tests.plain_lake import PlainLake
+from tests.fixtures.shop import Shop, open_shop
+from tests.references.plain_lake import PlainLake
 
 POLICIES: dict[str, tuple[Callable[[FaultInjector], object], str, str]] = {
     "VPD": (

@@ -9,10 +9,10 @@ import pytest
 
 from pipelines import steps
 from pipelines.errors import RedoLost, Terminal
-from tests.fix_shop import Shop
-from tests.losing_pipeline import LosingPipeline, check_new_incarnation
-from tests.lost_ledger import lose_ledger
-from tests.plain_lake import PlainLake
+from tests.fixtures.shop import Shop
+from tests.references.plain_lake import PlainLake
+from tests.states.losing_pipeline import LosingPipeline, check_new_incarnation
+from tests.states.lost_ledger import lose_ledger
 
 
 @pytest.fixture

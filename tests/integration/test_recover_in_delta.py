@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from pipelines import steps
-from tests.fix_shop import Shop
-from tests.losing_pipeline import LosingPipeline, check_new_incarnation
+from tests.fixtures.shop import Shop
+from tests.states.losing_pipeline import LosingPipeline, check_new_incarnation
 
 pytestmark = pytest.mark.spark
 

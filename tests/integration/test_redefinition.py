@@ -11,10 +11,10 @@ import pytest
 from pipelines import steps
 from pipelines.window.dictionary import BUILD
 from standin.serve import standin
-from tests.fix_shop import Shop
+from tests.fixtures.shop import Shop
 from tests.integration.test_pipeline import caught_up, differences
 from tests.integration.test_renamed_tables import created, held, insert, lake, rows, with_tables
-from tests.plain_lake import PlainLake
+from tests.references.plain_lake import PlainLake
 
 __all__ = ["lake"]  # a fixture
 

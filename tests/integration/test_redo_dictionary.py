@@ -12,9 +12,9 @@ from pipelines import steps
 from pipelines.errors import NoDictionaryInRedo
 from pipelines.steps.run import capture
 from pipelines.window.dictionary import BUILD
-from tests.fix_shop import Shop
+from tests.fixtures.shop import Shop
 from tests.integration.test_pipeline import caught_up, differences, parts_pipeline
-from tests.plain_lake import PlainLake
+from tests.references.plain_lake import PlainLake
 
 SWAP = (
     'ALTER TABLE parts RENAME COLUMN place TO "Between"',

@@ -12,8 +12,8 @@ import pytest
 
 from pipelines import steps
 from standin.serve import standin
-from tests.fix_shop import Shop
-from tests.plain_lake import PlainLake
+from tests.fixtures.shop import Shop
+from tests.references.plain_lake import PlainLake
 
 FORMS = {"undo_first": True, "forgets_sequences": True, "undo_unlogged": True}
 PARALLEL = "ALTER SESSION ENABLE PARALLEL DML"

@@ -13,10 +13,10 @@ from pipelines import steps
 from pipelines.config import Pipeline
 from pipelines.errors import ConfigurationError
 from pipelines.steps.run import capture
-from tests.fix_shop import Shop, open_shop
+from tests.fixtures.shop import Shop, open_shop
 from tests.integration.test_pipeline import caught_up
-from tests.lost_ledger import lose_ledger
-from tests.plain_lake import PlainLake
+from tests.references.plain_lake import PlainLake
+from tests.states.lost_ledger import lose_ledger
 
 
 @pytest.fixture

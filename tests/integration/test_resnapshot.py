@@ -13,9 +13,9 @@ from pipelines.config import Pipeline
 from pipelines.context import now, open_context
 from pipelines.reconcile.approvals import approvals
 from pipelines.steps.status import TableStatus
-from tests.fix_shop import Shop
+from tests.fixtures.shop import Shop
 from tests.integration.test_pipeline import differences
-from tests.plain_lake import PlainLake
+from tests.references.plain_lake import PlainLake
 
 LOGGED = "ALTER TABLE parts ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS"
 CREATED = (

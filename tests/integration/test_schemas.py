@@ -22,11 +22,11 @@ from pipelines.steps.init import FirstPipeline
 from pipelines.values.table import TableId
 from standin.serve import standin
 from standin.sqlplus import run_script
-from tests.fix_shop import Shop
+from tests.fixtures.shop import Shop
 from tests.integration.test_pipeline import caught_up, differences
-from tests.packaged_schemas import packaged_scripts
-from tests.plain_lake import PlainLake
-from tests.published_scripts import USER, install, schemas_below
+from tests.references.plain_lake import PlainLake
+from tests.tables.packaged_schemas import packaged_scripts
+from tests.tables.published_scripts import USER, install, schemas_below
 
 SCRIPTS = Path(__file__).parents[1] / "schemas"
 NAMED = ("quartz", "spring_batch")

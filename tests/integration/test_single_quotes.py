@@ -12,9 +12,9 @@ from pipelines import steps
 from pipelines.config import Pipeline
 from pipelines.steps.status import TableStatus
 from standin.serve import standin
-from tests.fix_shop import Shop
+from tests.fixtures.shop import Shop
 from tests.integration.test_pipeline import differences
-from tests.plain_lake import PlainLake
+from tests.references.plain_lake import PlainLake
 
 NOTES = "CREATE TABLE notes (id NUMBER(9) PRIMARY KEY, text VARCHAR2(40))"
 ONE_READING = "INSERT INTO notes VALUES ({}, 'it''s')"

@@ -12,7 +12,7 @@ from pipelines.reconcile.next_batch import encoding
 from pipelines.source import handover
 from pipelines.steps.run import capture
 from pipelines.values.dictionary_table import DictionaryTable
-from tests.fix_shop import Shop
+from tests.fixtures.shop import Shop
 
 PARTS = (
     "CREATE TABLE parts (id NUMBER(9) PRIMARY KEY, place VARCHAR2(20))",

@@ -23,10 +23,10 @@ from pipelines.values.landed_schema import LANDED_SCHEMA
 from pipelines.values.redo import CHANGES
 from pipelines.values.table import TableId
 from standin.serve import standin
-from tests.fix_shop import Shop
+from tests.fixtures.shop import Shop
 from tests.integration.test_pipeline import caught_up, differences
-from tests.plain_lake import PlainLake
-from tests.source_comparison import compare_with_source
+from tests.references.plain_lake import PlainLake
+from tests.references.source_comparison import compare_with_source
 
 LOGGED = "ALTER TABLE {} ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS"
 PLAIN = ("CREATE TABLE plain (id NUMBER(9) PRIMARY KEY, place VARCHAR2(20))", LOGGED.format("plain"))

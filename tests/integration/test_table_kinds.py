@@ -10,10 +10,10 @@ import pytest
 
 from pipelines import steps
 from standin.serve import standin
-from tests.fix_shop import Shop
+from tests.fixtures.shop import Shop
 from tests.integration.test_pipeline import caught_up
-from tests.source_comparison import compare_with_source
-from tests.table_kinds import CLUSTER, KINDS
+from tests.references.source_comparison import compare_with_source
+from tests.tables.table_kinds import CLUSTER, KINDS
 
 pytestmark = pytest.mark.spark
 

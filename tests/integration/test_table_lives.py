@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from pipelines import steps
-from tests.hunts import EXAMPLES
-from tests.plain_ddl import Contradiction
-from tests.table_life import Field, Kind
-from tests.table_lives import lives
+from tests.generated.hunts import EXAMPLES
+from tests.generated.table_life import Field, Kind
+from tests.generated.table_lives import lives
+from tests.references.plain_ddl import Contradiction
 
 HUNTED = EXAMPLES // 20  # a life takes twenty times as long as other examples
 SEEDS = random.Random(os.environ.get("REDOLAKE_SEED")).sample(range(10**9), HUNTED) if HUNTED else [10, 7]

@@ -13,10 +13,10 @@ from pipelines.context import open_context
 from pipelines.errors import Terminal
 from pipelines.reconcile.dropped_transactions import DropReport
 from pipelines.steps.transactions import OpenTransactionReport
-from tests.delta_table import delta_rows
-from tests.fix_shop import Shop
-from tests.lost_ledger import lose_ledger
-from tests.source_comparison import compare_with_source
+from tests.fixtures.shop import Shop
+from tests.references.delta_table import delta_rows
+from tests.references.source_comparison import compare_with_source
+from tests.states.lost_ledger import lose_ledger
 
 pytestmark = pytest.mark.spark
 

@@ -13,9 +13,9 @@ from pipelines import steps
 from pipelines.config import Pipeline
 from pipelines.steps.status import TableStatus
 from standin.serve import standin
-from tests.fix_shop import Shop
+from tests.fixtures.shop import Shop
 from tests.integration.test_pipeline import differences
-from tests.plain_lake import PlainLake
+from tests.references.plain_lake import PlainLake
 
 REFERENCE = "p NUMBER(9) REFERENCES {} ON DELETE CASCADE"
 FAMILY = ("grandparent", "parent", "child", "other")

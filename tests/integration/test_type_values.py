@@ -26,9 +26,9 @@ from pipelines.values.redo import Operation
 from pipelines.values.table import TableId
 from pipelines.values.valid_text import NOT_VALID
 from standin.serve import standin
-from tests.fix_shop import Shop
-from tests.plain_lake import PlainLake
-from tests.type_values import COLUMNS, NAMES, RULES, TABLE, insert, rows, shown
+from tests.fixtures.shop import Shop
+from tests.references.plain_lake import PlainLake
+from tests.tables.type_values import COLUMNS, NAMES, RULES, TABLE, insert, rows, shown
 
 KINDS = TableId("SHOP", "KINDS")
 GENERIC = 1000  # the rows from this key on were written before a DDL, so that LogMiner shows them as internal bytes

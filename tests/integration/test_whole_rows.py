@@ -12,11 +12,11 @@ from pipelines import steps
 from pipelines.context import open_context
 from pipelines.steps.run import capture
 from standin.serve import standin
-from tests.fix_shop import Shop
+from tests.fixtures.shop import Shop
 from tests.integration.test_pipeline import caught_up, differences
-from tests.papers import change
-from tests.plain_lake import PlainLake
-from tests.unshown_types import CHANGES, SHOWN, TABLES, fill
+from tests.references.plain_lake import PlainLake
+from tests.tables.papers import change
+from tests.tables.unshown_types import CHANGES, SHOWN, TABLES, fill
 
 
 @pytest.fixture

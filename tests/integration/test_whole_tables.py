@@ -13,10 +13,10 @@ from pipelines.context import open_context
 from pipelines.errors import LandingUnwritable
 from pipelines.land.windows import Windows
 from pipelines.steps.run import apply, capture, spark_when_needed
-from tests.fix_shop import Shop, open_shop
+from tests.fixtures.shop import Shop, open_shop
 from tests.integration.test_pipeline import caught_up, differences
-from tests.killed import killed_at
-from tests.plain_lake import PlainLake
+from tests.references.plain_lake import PlainLake
+from tests.support.killed import killed_at
 
 FOLLOWED = {"drop_partition": "follow", "computed_default": "follow"}
 CREATED = (

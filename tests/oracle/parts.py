@@ -7,7 +7,7 @@ from typing import Any
 
 from pipelines import steps
 from tests.oracle.conftest import Database
-from tests.source_comparison import compare_with_source
+from tests.references.source_comparison import compare_with_source
 
 LOGGED = "ALTER TABLE {0} ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS"
 

@@ -24,7 +24,7 @@ from pipelines.config import Pipeline
 from pipelines.source import open_source
 from tests.oracle.conftest import Database
 from tests.oracle.parts import LOGGED, Parts
-from tests.plain_lake import PlainLake
+from tests.references.plain_lake import PlainLake
 
 pytestmark = pytest.mark.oracle
 

@@ -15,7 +15,7 @@ from pipelines.errors import MiningIncomplete, PdbChanged, RedoLost, SourceUnava
 from pipelines.source.setup_sql import Flavour
 from tests.oracle.conftest import Database
 from tests.oracle.parts import Parts
-from tests.plain_lake import PlainLake
+from tests.references.plain_lake import PlainLake
 
 pytestmark = pytest.mark.oracle
 # Doctor only warns without these.

@@ -14,7 +14,7 @@ from pipelines.errors import Terminal
 from pipelines.source.selftest_cases import CASES, Case
 from pipelines.steps.selftest import SelftestReport
 from tests.oracle.conftest import Database
-from tests.plain_lake import PlainLake
+from tests.references.plain_lake import PlainLake
 
 pytestmark = [pytest.mark.oracle, pytest.mark.spark]
 

@@ -21,7 +21,7 @@ from py4j.java_gateway import CallbackServerParameters, GatewayParameters, JavaG
 
 from pipelines.host.runtime import find_java
 from standin.serve import StandIn
-from tests.waiting import wait_until
+from tests.support.waiting import wait_until
 
 POM = Path(__file__).parent / "pom.xml"
 USER = "C##DBZUSER"

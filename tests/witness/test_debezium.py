@@ -17,9 +17,9 @@ import pytest
 from pipelines import steps
 from pipelines.values.table import TableId
 from standin.workload.shop import TABLES
-from tests import fix_shop
-from tests.delta_table import delta_rows
-from tests.fix_shop import Shop, open_shop
+from tests.fixtures.shop import TABLES as CAPTURED_BY_US
+from tests.fixtures.shop import Shop, open_shop
+from tests.references.delta_table import delta_rows
 from tests.witness.debezium import Engine, debezium, grant_user
 from tests.witness.fold import Rows, as_debezium_shows, folded, key_columns, number_columns, source_rows, typed
 
@@ -31,7 +31,6 @@ MODES: dict[str, Any] = {
 
 _LIKE_A_CALL = re.compile(r"(HEXTORAW|UNISTR)\('.*'\)", re.DOTALL)
 CAPTURED = [*TABLES, "MARK"]
-CAPTURED_BY_US = fix_shop.TABLES
 
 
 @pytest.mark.parametrize("mode", MODES.values(), ids=MODES)

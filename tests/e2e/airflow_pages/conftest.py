@@ -14,10 +14,10 @@ import yaml
 
 from pipelines import steps
 from pipelines.config import Pipeline, load_configuration
-from tests.cockpit_ledger import CockpitLedger
-from tests.fix_airflow import airflow_db, configure, open_server, write_dags
-from tests.fix_browser import STANDSTILL, open_browser
-from tests.fix_shop import open_shop
+from tests.fixtures.airflow import airflow_db, configure, open_server, write_dags
+from tests.fixtures.browser import STANDSTILL, open_browser
+from tests.fixtures.shop import open_shop
+from tests.states.cockpit_ledger import CockpitLedger
 
 __all__ = ["airflow_db"]
 

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from tests.e2e.airflow_pages.conftest import Site
-from tests.fix_airflow import run_dag
-from tests.fix_browser import follow
-from tests.waiting import wait_until
+from tests.fixtures.airflow import run_dag
+from tests.fixtures.browser import follow
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.airflow
 

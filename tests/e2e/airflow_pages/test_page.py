@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from tests.cockpit_ledger import FIRST_SCN, INCARNATION, SCNS
 from tests.e2e.airflow_pages.conftest import errors_of
-from tests.fix_browser import follow
+from tests.fixtures.browser import follow
+from tests.states.cockpit_ledger import FIRST_SCN, INCARNATION, SCNS
 
 pytestmark = pytest.mark.airflow
 

@@ -20,7 +20,7 @@ from pipelines.records.batch_spec import BatchSpec, LandedWindow, TableTask
 from pipelines.records.snapshot_load import SnapshotSpec, SnapshotTask
 from pipelines.values.scn import Scn
 from pipelines.values.table import Column, OracleType, TableId, TableVersion
-from tests.delta_table import delta_rows
+from tests.references.delta_table import delta_rows
 
 ID = Column(1, "ID", OracleType("NUMBER", precision=10, scale=0), 1, False)
 V = Column(2, "V", OracleType("VARCHAR2", length=100), 2)

@@ -21,11 +21,11 @@ from pipelines.assemble.carry import list_open
 from pipelines.records.batch_spec import LandedWindow
 from pipelines.values.scn import ScnRange
 from pipelines.values.table import TableId
-from tests.assemble_reference import assemble, deciding_xid, fold
-from tests.hunts import EXAMPLES
+from tests.generated.hunts import EXAMPLES
+from tests.generated.redo_history import History
 from tests.integration.spark.assembling import assembled_rows, carried_over, dispositions
 from tests.integration.spark.landing import a_row, land
-from tests.redo_history import History
+from tests.references.assemble_reference import assemble, deciding_xid, fold
 
 pytestmark = pytest.mark.spark
 

@@ -24,8 +24,8 @@ from pipelines.records.batch_result import BatchResult
 from pipelines.records.codec import decode, encode
 from pipelines.values.table import TableId
 from pipelines.values.target_options import TargetOptions
-from tests.delta_table import delta_rows, latest_version
-from tests.hunts import EXAMPLES
+from tests.generated.hunts import EXAMPLES
+from tests.generated.redo_history import History
 from tests.integration.spark.landing import land
 from tests.integration.spark.redo_rows import (
     change,
@@ -42,8 +42,8 @@ from tests.integration.spark.redo_rows import (
 from tests.integration.spark.specs import ID, V, W, batch_spec, contents, created, loaded, snapshot_spec, task, version
 from tests.integration.spark.table_with_ddl import ddl_rows, with_ddl
 from tests.integration.spark.work import work_done
-from tests.killed import killed_at
-from tests.redo_history import History
+from tests.references.delta_table import delta_rows, latest_version
+from tests.support.killed import killed_at
 
 pytestmark = pytest.mark.spark
 

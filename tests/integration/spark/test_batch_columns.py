@@ -13,12 +13,12 @@ from pipelines.apply.delta.plain_types import COLLATED
 from pipelines.job.batch import run_batch
 from pipelines.job.snapshot import run_snapshot
 from pipelines.records.batch_spec import ColumnChange
-from tests.delta_table import delta_rows, read_delta
 from tests.integration.spark.landing import land
 from tests.integration.spark.redo_rows import committed, control, insert, move, update
 from tests.integration.spark.specs import ID, V, W, batch_spec, created, loaded, snapshot_spec, task, version
 from tests.integration.spark.table_with_ddl import AFTER_DDL, N, ddl_rows, rows_of, with_ddl
-from tests.killed import killed_at
+from tests.references.delta_table import delta_rows, read_delta
+from tests.support.killed import killed_at
 
 pytestmark = pytest.mark.spark
 

@@ -24,7 +24,7 @@ from pipelines.records.batch_spec import ChangeKind, ColumnChange, TableTask
 from pipelines.values.scn import Scn, ScnRange
 from pipelines.values.table import Column, OracleType, TableId, TableVersion
 from pipelines.values.target_options import Readers, TargetOptions
-from tests.killed import Killed
+from tests.support.killed import Killed
 
 pytestmark = pytest.mark.spark
 

@@ -25,11 +25,11 @@ from pipelines.job.snapshot import run_snapshot
 from pipelines.records.batch_spec import BatchSpec, ColumnChange, TableTask
 from pipelines.records.snapshot_load import SnapshotSpec
 from pipelines.values.table import ROWID_COLUMN, Column, IgnoredColumn, OracleType, TableId, TableVersion
-from tests.delta_table import delta_rows, latest_version
 from tests.integration.spark.landing import land
 from tests.integration.spark.redo_rows import committed, delete, insert, of_table, update
 from tests.integration.spark.specs import ID, V, batch_spec, snapshot_spec, task, version
-from tests.killed import killed_at
+from tests.references.delta_table import delta_rows, latest_version
+from tests.support.killed import killed_at
 
 pytestmark = pytest.mark.spark
 

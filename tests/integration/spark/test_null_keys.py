@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pipelines import steps
-from tests.fix_shop import Shop
+from tests.fixtures.shop import Shop
 from tests.integration.test_pipeline import caught_up
 
 pytestmark = pytest.mark.spark

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pipelines.steps.validation import same_place
-from tests.fix_s3 import S3
+from tests.fixtures.s3 import S3
 
 pytestmark = pytest.mark.spark
 

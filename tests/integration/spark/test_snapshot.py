@@ -22,8 +22,8 @@ from pipelines.records.codec import decode
 from pipelines.records.snapshot_load import SnapshotResult, SnapshotSpec, SnapshotTask
 from pipelines.values.table import Column, OracleType, TableId
 from pipelines.values.target_options import TargetOptions
-from tests.delta_table import delta_rows, latest_version
 from tests.integration.spark.specs import ID, contents, snapshot_spec, task, version
+from tests.references.delta_table import delta_rows, latest_version
 
 pytestmark = pytest.mark.spark
 

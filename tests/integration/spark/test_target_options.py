@@ -20,10 +20,10 @@ from pipelines.job.snapshot import run_snapshot
 from pipelines.records.batch_spec import ColumnChange, TableTask
 from pipelines.values.table import Column, OracleType, TableId
 from pipelines.values.target_options import TargetOptions
-from tests.delta_table import latest_version
 from tests.integration.spark.landing import land
 from tests.integration.spark.redo_rows import committed, delete, insert, move, of_table, update
 from tests.integration.spark.specs import ID, V, batch_spec, snapshot_spec, task, version
+from tests.references.delta_table import latest_version
 
 pytestmark = pytest.mark.spark
 

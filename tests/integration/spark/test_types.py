@@ -10,9 +10,9 @@ import pytest
 from pipelines import steps
 from pipelines.values.table import TableId
 from standin.serve import standin
-from tests.fix_shop import Shop
+from tests.fixtures.shop import Shop
 from tests.integration.test_pipeline import caught_up
-from tests.type_values import COLUMNS, NAMES, RULES, TABLE, insert, rows, shown
+from tests.tables.type_values import COLUMNS, NAMES, RULES, TABLE, insert, rows, shown
 
 pytestmark = pytest.mark.spark
 

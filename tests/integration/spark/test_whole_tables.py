@@ -10,11 +10,11 @@ import pytest
 
 from pipelines import steps
 from pipelines.apply.delta.log import read_log
-from tests.delta_table import read_delta
-from tests.fix_shop import Shop, open_shop
+from tests.fixtures.shop import Shop, open_shop
 from tests.integration.test_pipeline import caught_up
-from tests.killed import killed_at
-from tests.source_comparison import compare_with_source
+from tests.references.delta_table import read_delta
+from tests.references.source_comparison import compare_with_source
+from tests.support.killed import killed_at
 
 pytestmark = pytest.mark.spark
 

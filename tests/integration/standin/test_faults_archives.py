@@ -11,7 +11,7 @@ import pytest
 from standin.interface import OraError
 from standin.serve import standin
 from tests.integration.standin.mining_client import add, failure, query, run, start
-from tests.waiting import wait_until
+from tests.support.waiting import wait_until
 
 DEADLINE = 20.0
 CONTENTS = "SELECT COUNT(*) FROM v$logmnr_contents"

@@ -18,7 +18,7 @@ from standin.control import InjectionFailed, inject_fault
 from standin.faults.injection import faults
 from standin.serve import standin
 from tests.integration.standin.mining_client import add, archived, failure, query, run, start
-from tests.waiting import wait_until
+from tests.support.waiting import wait_until
 
 DEADLINE = 30.0
 CONTENTS = "SELECT scn FROM v$logmnr_contents"

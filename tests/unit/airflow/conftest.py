@@ -7,7 +7,7 @@ import pytest
 
 from pipelines.steps import AlreadyLanded, AwaitedLog
 from pipelines.steps.runway import RunwayReport
-from tests.fix_airflow import airflow_db
+from tests.fixtures.airflow import airflow_db
 
 __all__ = ["airflow_db"]
 

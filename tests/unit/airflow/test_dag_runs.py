@@ -12,7 +12,7 @@ from pipelines.steps.apply import AppliedTable, PreparedBatch, RecordedBatch
 from pipelines.steps.backfill import PreparedBackfill, RecordedBackfill
 from pipelines.steps.capture import AlreadyLanded, LandedWindowReport, PlanOutcome
 from pipelines.steps.snapshot import BegunSnapshot, LoadedSnapshot, TableSnapshot
-from tests.fix_airflow import write_dags
+from tests.fixtures.airflow import write_dags
 from tests.unit.airflow.conftest import RUNWAY
 
 pytestmark = [pytest.mark.airflow, pytest.mark.usefixtures("airflow_db")]

@@ -11,7 +11,7 @@ from tests.unit.airflow.test_dag_runs import LOST
 
 pytestmark = [pytest.mark.airflow, pytest.mark.usefixtures("airflow_db")]
 
-PATH = "tests.notifier.FileNotifier"
+PATH = "tests.support.notifier.FileNotifier"
 
 
 def notified(settings, **airflow):

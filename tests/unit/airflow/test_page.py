@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.cockpit_ledger import CockpitLedger
-from tests.fix_airflow import airflow_db
+from tests.fixtures.airflow import airflow_db
+from tests.states.cockpit_ledger import CockpitLedger
 
 __all__ = ["airflow_db"]
 

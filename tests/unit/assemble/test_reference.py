@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipelines.values.redo import NO_ROWID, Operation
-from tests.assemble_reference import DisposedRow, assemble, dispose_committed, fold, resolve_unknown
-from tests.redo_history import History
+from tests.generated.redo_history import History
+from tests.references.assemble_reference import DisposedRow, assemble, dispose_committed, fold, resolve_unknown
 
 
 def images(change: DisposedRow) -> tuple[Any, Any, Any, Any]:

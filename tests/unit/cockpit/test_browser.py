@@ -18,8 +18,8 @@ import pytest
 
 from pipelines.cockpit import read_overview
 from pipelines.cockpit.render import POLICY, Pages, static_file
-from tests.cockpit_ledger import CockpitLedger
-from tests.fix_browser import browser
+from tests.fixtures.browser import browser
+from tests.states.cockpit_ledger import CockpitLedger
 
 __all__ = ["browser"]
 

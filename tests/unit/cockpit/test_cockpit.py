@@ -17,7 +17,7 @@ from pipelines.records.codec import to_body
 from pipelines.records.facts import PlanFact, ProofFact, RedoFact, SnapshotFact
 from pipelines.values.redo import Position
 from pipelines.values.scn import Scn
-from tests.cockpit_ledger import FIRST_SCN, INCARNATION, SCNS, CockpitLedger
+from tests.states.cockpit_ledger import FIRST_SCN, INCARNATION, SCNS, CockpitLedger
 
 NOW = datetime(2026, 5, 1, 14, 2, 41, tzinfo=UTC)
 

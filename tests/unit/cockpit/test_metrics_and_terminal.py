@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from pipelines.cli import app
 from pipelines.cli.output import console
 from pipelines.cockpit.metrics import HELP
-from tests.cockpit_ledger import CockpitLedger
+from tests.states.cockpit_ledger import CockpitLedger
 
 SAMPLE = re.compile(r'([a-z_]+)\{([a-z_]+="[^"\n]*"(?:,[a-z_]+="[^"\n]*")*)\} (-?[0-9.e+-]+)')
 

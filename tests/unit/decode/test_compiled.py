@@ -14,7 +14,7 @@ from pipelines.decode.compiled import changes as compiled
 from pipelines.decode.compiled.changes import decode_compiled
 from pipelines.values.scn import Scn
 from pipelines.values.table import Column, OracleType, TableId, TableVersion
-from tests.hunts import EXAMPLES
+from tests.generated.hunts import EXAMPLES
 from tests.unit.decode.redo_text import conditions, delete, insert, redo_batch, table, timestamp, update, version
 from tests.unit.decode.test_round_trip import TYPES, WORDS, changes, place_id, statements
 

@@ -27,7 +27,7 @@ from standin.model import SqlType
 from standin.moment import Moment
 from standin.redo_file import Op
 from standin.zones import REGIONS, Zoned
-from tests.hunts import EXAMPLES
+from tests.generated.hunts import EXAMPLES
 from tests.unit.decode.redo_text import redo_batch
 
 NLS = Nls.of(dict(PINNED))

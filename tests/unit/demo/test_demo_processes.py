@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from demo.processes import ChildDied, DemoProcesses, stop_leftovers
-from tests.waiting import wait_until
+from tests.support.waiting import wait_until
 
 STUBBORN = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('ready', flush=True); time.sleep(60)"
 FAMILY = "import subprocess, sys, time; subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)']); time.sleep(60)"

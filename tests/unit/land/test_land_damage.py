@@ -19,7 +19,7 @@ from pipelines.records.codec import decode
 from pipelines.records.window_manifest import WindowManifest
 from pipelines.values.scn import Scn
 from pipelines.values.table import TableId
-from tests.killed import Killed
+from tests.support.killed import Killed
 from tests.unit.land.redo_rows import FIRST, ORDERS, SECOND, THREE, row, window, write
 from tests.unit.land.test_land_snapshots import TABLE, rows
 from tests.unit.records.samples import TABLE as DESCRIBED

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.fix_disk import DURABLE
+from tests.fixtures.disk import DURABLE
 
 
 class Refusing:

@@ -15,7 +15,7 @@ from pipelines.records.codec import to_body
 from pipelines.records.window_manifest import DdlRow
 from pipelines.values.scn import ChainPosition, Scn
 from pipelines.values.table import TableId
-from tests.lost_ledger import lose_ledger
+from tests.states.lost_ledger import lose_ledger
 from tests.unit.reconcile.pipeline_on_disk import (
     OPEN,
     ORDERS,

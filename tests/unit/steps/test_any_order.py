@@ -48,8 +48,8 @@ from pipelines.steps.spark_jobs import run_spark_job
 from pipelines.values.redo import Encoding, Position
 from pipelines.values.scn import ChainPosition, Scn
 from pipelines.values.table import TableId
-from tests.killed import Killed
-from tests.lost_ledger import lose_ledger
+from tests.states.lost_ledger import lose_ledger
+from tests.support.killed import Killed
 from tests.unit.records.samples import TABLE
 
 DBID, RESETLOGS_ID = 7, 11

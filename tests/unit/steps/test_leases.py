@@ -20,8 +20,8 @@ from pipelines.records.batch_spec import BatchSpec
 from pipelines.steps import leases as leases_steps
 from pipelines.steps.apply import record_batch
 from pipelines.steps.leases import kept_lease, take_apply_lease
-from tests.lost_ledger import lose_ledger
-from tests.waiting import wait_until
+from tests.states.lost_ledger import lose_ledger
+from tests.support.waiting import wait_until
 
 
 @pytest.fixture(autouse=True)

@@ -13,7 +13,7 @@ import pytest
 from pipelines.apply.delta.commit import text_of
 from pipelines.apply.delta.log import last_txn, read_log
 from pipelines.errors import LakeDamaged
-from tests.delta_table import latest_version
+from tests.references.delta_table import latest_version
 
 
 def commit(table: Path, version: int, *txns: tuple[str, int], by: str | None = None) -> None:

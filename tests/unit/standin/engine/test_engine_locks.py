@@ -9,8 +9,8 @@ import pytest
 
 from standin.interface import OraError
 from standin.redo_file import Op
+from tests.support.waiting import wait_until
 from tests.unit.standin.engine.engine_database import error_code, logon, row_changes, run
-from tests.waiting import wait_until
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """Generated histories of client work on an Oracle: what several sessions do to two tables.
 
-Hypothesis generates them; tests/history_clients.py plays them. A history also says when redo is captured and applied, and where
-that is killed and repeated. It is data, so hypothesis can shrink it.
+Hypothesis generates them; tests/generated/history_clients.py plays them. A history also says when redo is captured and
+applied, and where that is killed and repeated. It is data, so hypothesis can shrink it.
 
 Several histories may be played abreast in the same two tables. Each has its own sessions and keys, and all are captured and
 applied together.
@@ -17,7 +17,7 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, example, given, seed, settings
 from hypothesis import strategies as st
 
-from tests.hunts import EXAMPLES
+from tests.generated.hunts import EXAMPLES
 
 TABLES = ("PARTS", "SPARES")
 NEIGHBOUR = "ELSEWHERE"  # a table of the root

@@ -1,4 +1,4 @@
-"""Generated lives of tables (tests/table_life.py), copied: windows cut anywhere, redo mined at once or long after.
+"""Generated lives of tables (tests/generated/table_life.py), copied: windows cut anywhere, redo mined at once or long after.
 
 Several tables live beside each other in one stand-in and one pipeline, so that a life costs little. Whatever batch is applied
 must end with the rows of its last round.
@@ -20,11 +20,11 @@ from pipelines.context import silent
 from pipelines.steps.run import apply, capture, first_contents, snapshot_again, spark_when_needed
 from pipelines.window.dictionary import BUILD
 from standin.serve import standin
-from tests.delta_table import read_delta
-from tests.fix_shop import Shop
-from tests.killed import Killed
-from tests.plain_lake import PlainLake
-from tests.table_life import Life, known
+from tests.fixtures.shop import Shop
+from tests.generated.table_life import Life, known
+from tests.references.delta_table import read_delta
+from tests.references.plain_lake import PlainLake
+from tests.support.killed import Killed
 
 AGAIN = {"recreate": "resnapshot", "primary_key": "resnapshot", "unknown_ddl": "resnapshot"}
 T = TypeVar("T")

@@ -23,7 +23,7 @@ from pipelines.apply.delta.log import read_log
 from pipelines.steps.verify import Verification
 from pipelines.values.table import ROWID_COLUMN, ROWID_NAME
 from pipelines.values.target_options import DELETED
-from tests.delta_table import read_delta
+from tests.references.delta_table import read_delta
 
 Row = tuple[Any, ...]
 

@@ -15,8 +15,8 @@ from typing import Any
 
 import oracledb
 
-from tests.source_comparison import plain
-from tests.table_forms import MoreForms
+from tests.generated.table_forms import MoreForms
+from tests.references.source_comparison import plain
 
 BUSY = 54
 FIRST_DAY = datetime(2020, 1, 1)

@@ -19,8 +19,8 @@ from pipelines.host import crash
 from pipelines.records.batch_result import RowAccount, TableResult
 from pipelines.records.batch_spec import BatchSpec, TableTask
 from pipelines.values.redo import CHANGES
-from tests.assemble_reference import assemble
-from tests.plain_lake import Drops, PlainLake, PlainTable, Rows, raw_redo
+from tests.references.assemble_reference import assemble
+from tests.references.plain_lake import Drops, PlainLake, PlainTable, Rows, raw_redo
 
 FILE = "plain.pickle"
 

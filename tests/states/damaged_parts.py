@@ -10,8 +10,8 @@ from typing import Any
 from pipelines import steps
 from pipelines.context import open_context
 from pipelines.steps.run import capture
-from tests.fix_shop import Shop, open_shop
-from tests.source_comparison import compare_with_source
+from tests.fixtures.shop import Shop, open_shop
+from tests.references.source_comparison import compare_with_source
 
 
 class Parts:

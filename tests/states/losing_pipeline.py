@@ -14,10 +14,10 @@ from pipelines.steps.recover import RecoveryReport
 from pipelines.steps.run import RecoveredLoss, RunOutcome, capture
 from pipelines.steps.status import Status
 from pipelines.steps.verify import Verification
-from tests.delta_table import delta_rows
-from tests.fix_shop import Shop
-from tests.plain_lake import PlainLake
-from tests.source_comparison import compare_with_source
+from tests.fixtures.shop import Shop
+from tests.references.delta_table import delta_rows
+from tests.references.plain_lake import PlainLake
+from tests.references.source_comparison import compare_with_source
 
 
 class LosingPipeline:

@@ -21,7 +21,7 @@ from pipelines.land import layout
 from pipelines.land.landing import Landing
 from pipelines.records.handover import FirstPosition
 from pipelines.values.redo import Encoding
-from tests.cockpit_ledger import CockpitLedger
+from tests.states.cockpit_ledger import CockpitLedger
 
 
 def commands(group: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:

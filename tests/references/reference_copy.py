@@ -35,10 +35,10 @@ from pipelines.source import (
 from pipelines.values.redo import Position, Window
 from pipelines.values.table import TableId
 from pipelines.window import NothingNew, Sealed, plan_window
-from tests.assemble_reference import DisposedRow, Row, assemble, fold
-from tests.histories import TABLES, Apply, Capture, History
-from tests.history_clients import Clients, opened, play
-from tests.killed import Killed
+from tests.generated.histories import TABLES, Apply, Capture, History
+from tests.generated.history_clients import Clients, opened, play
+from tests.references.assemble_reference import DisposedRow, Row, assemble, fold
+from tests.support.killed import Killed
 
 PDB = "FREEPDB1"
 IDS = tuple(TableId("SHOP", name) for name in TABLES)

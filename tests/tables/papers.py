@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.fix_shop import Shop
+from tests.fixtures.shop import Shop
 
 Statements = list[tuple[str, tuple[Any, ...]]]
 

@@ -18,9 +18,9 @@ from pipelines.assemble.assembled import assemble_batch
 from pipelines.assemble.captured_tables import CapturedTable
 from pipelines.values.scn import ScnRange
 from pipelines.values.table import TableId
-from tests.assemble_reference import NO_XID, UNKNOWN_SQN, Row, assemble, row_key
-from tests.histories import TABLES
+from tests.generated.histories import TABLES
 from tests.integration.spark.landing import land
+from tests.references.assemble_reference import NO_XID, UNKNOWN_SQN, Row, assemble, row_key
 
 CHANGES, ENDS = (1, 2, 3), (6, 7, 36)
 END = 2**40  # an SCN above all

@@ -17,13 +17,13 @@ from hypothesis import note
 
 from pipelines import steps
 from pipelines.steps.run import capture
-from tests.assemble_reference import NO_XID, UNKNOWN_SQN
-from tests.delta_table import delta_rows
-from tests.fix_shop import Shop
-from tests.histories import TABLES, Apply, Capture, History, abreast, drawn, histories
-from tests.history_clients import Clients, opened, play
-from tests.killed import Killed
-from tests.reference_copy import IDS
+from tests.fixtures.shop import Shop
+from tests.generated.histories import TABLES, Apply, Capture, History, abreast, drawn, histories
+from tests.generated.history_clients import Clients, opened, play
+from tests.references.assemble_reference import NO_XID, UNKNOWN_SQN
+from tests.references.delta_table import delta_rows
+from tests.references.reference_copy import IDS
+from tests.support.killed import Killed
 
 ABREAST = int(os.environ.get("REDOLAKE_ABREAST", 3))
 PIECE = 4000  # bytes of a statement that LogMiner shows in one row

@@ -14,7 +14,7 @@ from pipelines.apply.session import open_session
 from pipelines.config import Pipeline
 from pipelines.job import comparison
 from pipelines.source import ConnectParams
-from tests.fix_spark import QUIET_AND_SHORT
+from tests.fixtures.spark import QUIET_AND_SHORT
 
 compare = comparison.compare
 killed = list[int]()

@@ -1,10 +1,10 @@
 """Test the generated histories: break the matching of undo rows on purpose, and count the histories until a difference shows.
 
-Run by hand or by `make soak`: `python -m tests.mutants 40`. Exit code 1 when a mutant survives. The histories are played once.
-Spark then tries every mutant on all of them: as played, with undo rows rearranged, and damaged.
+Run by hand or by `make soak`: `python -m tests.generated.mutants 40`. Exit code 1 when a mutant survives.
+The histories are played once. Spark then tries every mutant on all of them: as played, with undo rows rearranged, and damaged.
 
-`python -m tests.mutants 6 "oldest first" "undo rows stay"` breaks the pipeline itself in these ways, from the redo to Delta. It
-prints what found the mutant: a Delta table that differs from Oracle, or the error that held a table.
+`python -m tests.generated.mutants 6 "oldest first" "undo rows stay"` breaks the pipeline itself in these ways, from the
+redo to Delta. It prints what found the mutant: a Delta table that differs from Oracle, or the error that held a table.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from hypothesis import given, seed
 from pipelines.apply.session import open_session
 from pipelines.assemble import undo
 from pipelines.errors import RedolakeError
-from tests.delta_copy import play_into_delta, several_abreast
-from tests.fix_spark import QUIET
-from tests.gathered_histories import Played, damaged, differing, rearranged
-from tests.histories import History, histories, hunt, run_check
-from tests.reference_copy import ReferenceCopy, play_into_reference
+from tests.fixtures.spark import QUIET
+from tests.generated.histories import History, histories, hunt, run_check
+from tests.references.delta_copy import play_into_delta, several_abreast
+from tests.references.gathered_histories import Played, damaged, differing, rearranged
+from tests.references.reference_copy import ReferenceCopy, play_into_reference
 
 # Each turns a text of pipelines/assemble/undo.py into another.
 MUTANTS: dict[str, tuple[str, str]] = {

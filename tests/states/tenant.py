@@ -16,7 +16,7 @@ from pipelines.steps import write_setup_sql
 from standin.serve import standin
 from standin.sqlplus import run_script
 from standin.workload.shop import create_shop
-from tests.fix_shop import Shop
+from tests.fixtures.shop import Shop
 
 PASSWORD = "hunter two"
 

@@ -16,7 +16,7 @@ import pytest
 from pipelines.host import crash
 from pipelines.host.crash import VARIABLE, kind_of
 
-PIPELINES = Path(crash.__file__).parent
+PIPELINES = Path(crash.__file__).parents[1]
 
 WORK = """
 import sys

@@ -1,4 +1,4 @@
-"""Play a history (tests/histories.py) over the driver's own connections to a stand-in.
+"""Play a history (tests/generated/histories.py) over the driver's own connections to a stand-in.
 
 One thread plays it, and a statement that would wait for another session is left out: each history is the same on every run.
 """
@@ -15,7 +15,7 @@ from hypothesis import note
 
 from standin.model import ROOT
 from standin.serve import StandIn, standin
-from tests.histories import (
+from tests.generated.histories import (
     APART,
     INSERT,
     NEIGHBOUR,

@@ -1,7 +1,7 @@
 """Run batches and snapshot loads in plain Python instead of Spark: the reference assembles and folds, a dict is the lake.
 
 For tests of capture and recovery, to which Spark and Delta add nothing. Tables have a key or ROWIDs and log all columns. A
-table with DDL is replayed change by change (tests/plain_ddl.py).
+table with DDL is replayed change by change (tests/references/plain_ddl.py).
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ from pipelines.records.snapshot_load import SnapshotLoaded, SnapshotResult, Snap
 from pipelines.values.landed_schema import LANDED_SCHEMA
 from pipelines.values.redo import CHANGES, TRANSACTION_ENDS, Operation
 from pipelines.values.table import ROWID_COLUMN, ROWID_NAME, TableVersion, TypeRule
-from tests import plain_ddl
-from tests.assemble_reference import DisposedRow, Row, assemble, deciding_xid, fold, row_key
-from tests.source_comparison import compare_keyed, plain, rows_of
+from tests.references import plain_ddl
+from tests.references.assemble_reference import DisposedRow, Row, assemble, deciding_xid, fold, row_key
+from tests.references.source_comparison import compare_keyed, plain, rows_of
 
 Rows = list[dict[str, Any]]
 NO_ROWID = "A" * 18
@@ -122,7 +122,7 @@ class PlainLake:
             run,
             session,
             mock.patch("pipelines.job.comparison.compare_tables", self.compare),
-            mock.patch("tests.source_comparison.compare_tables", self.compare),
+            mock.patch("tests.references.source_comparison.compare_tables", self.compare),
         ):
             yield
 

@@ -22,8 +22,8 @@ from pipelines.records.batch_spec import BatchSpec, ColumnChange, TableTask
 from pipelines.values.landed_schema import LANDED_SCHEMA
 from pipelines.values.redo import Operation
 from pipelines.values.table import TableVersion
-from tests.assemble_reference import DisposedRow, Row
-from tests.source_comparison import plain
+from tests.references.assemble_reference import DisposedRow, Row
+from tests.references.source_comparison import plain
 
 Values = dict[int, Any]
 Rows = dict[Any, Values]  # by key

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tests.fix_shop import Shop
-from tests.papers import Statements, change
+from tests.fixtures.shop import Shop
+from tests.tables.papers import Statements, change
 
 BIG_JSON = f'{{"a":"{"tä" * 9_000}"}}'
 TABLES = {

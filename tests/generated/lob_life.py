@@ -1,4 +1,4 @@
-"""A generated life of a table with large objects: papers (id, name, body CLOB, scan BLOB), as tests/papers.py has it.
+"""A generated life of a table with large objects: papers (id, name, body CLOB, scan BLOB), as tests/tables/papers.py has it.
 
 It leaves out what holds a table: a key and an object in one UPDATE, and an UPDATE of objects that a savepoint takes back.
 """
@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.fix_shop import Shop
+from tests.fixtures.shop import Shop
 
 WORDS = ["short", "'quoted' for update; ", "ä€😀", "begin select"]
 
