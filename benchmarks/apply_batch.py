@@ -48,8 +48,8 @@ SETTINGS = {
 def serve(folder: Path, number_of_tables: int, at_once: int, connect: bool, settings: dict[str, str]) -> None:
     from pipelines.job.batch import run_batch
     from pipelines.job.snapshot import run_snapshot
-    from pipelines.records.batch_spec import LandedWindow, TableTask
-    from pipelines.records.snapshot_load import SnapshotSpec, SnapshotTask
+    from pipelines.records.batches.spec import LandedWindow, TableTask
+    from pipelines.records.loads import SnapshotSpec, SnapshotTask
     from pipelines.values.scn import Scn
     from pipelines.values.table import Column, OracleType, TableId, TableVersion
 
@@ -101,7 +101,7 @@ def serve(folder: Path, number_of_tables: int, at_once: int, connect: bool, sett
 
 def spec_of(*arguments: Any, **newer: Any) -> Any:
     """Return the batch's spec, without what a commit from before it does not know."""
-    from pipelines.records.batch_spec import BatchSpec
+    from pipelines.records.batches.spec import BatchSpec
 
     return BatchSpec(*arguments, **{name: value for name, value in newer.items() if name in BatchSpec.__dataclass_fields__})
 

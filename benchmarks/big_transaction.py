@@ -351,7 +351,7 @@ def carry_over(folder: Path, before: Sequence[tuple[int, int]]) -> tuple[int, in
 def run_copies(original: Run, folder: Path, copies: int, given: argparse.Namespace) -> Run:
     """Run the original's jobs again, each on copies of the files that it read."""
     from pipelines.job.job import read_spec
-    from pipelines.records.batch_result import BatchResult
+    from pipelines.records.batches.manifest import BatchResult
     from pipelines.records.codec import decode, encode
 
     environment = configure(folder, 0, given)

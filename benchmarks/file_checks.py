@@ -29,7 +29,7 @@ def main() -> None:
     from pipelines.assemble.landed import read_rows
     from pipelines.land.files import Files
     from pipelines.land.parquet import LANDED_OPTIONS, write_parquet
-    from pipelines.records.batch_spec import LandedWindow
+    from pipelines.records.batches.spec import LandedWindow
     from pipelines.values.landed_schema import LANDED_SCHEMA
 
     with tempfile.TemporaryDirectory() as name:

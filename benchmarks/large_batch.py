@@ -43,8 +43,8 @@ def serve(folder: Path, logging: str, changes: int, target_rows: int, young: int
     from pipelines.job.snapshot import run_snapshot
     from pipelines.land.files import Files
     from pipelines.land.parquet import write_parquet
-    from pipelines.records.batch_spec import LandedWindow, TableTask
-    from pipelines.records.snapshot_load import SnapshotSpec, SnapshotTask
+    from pipelines.records.batches.spec import LandedWindow, TableTask
+    from pipelines.records.loads import SnapshotSpec, SnapshotTask
     from pipelines.values.landed_schema import LANDED_SCHEMA
     from pipelines.values.scn import Scn
     from pipelines.values.table import Column, TableId, TableVersion

@@ -41,7 +41,7 @@ from demo.processes import DemoProcesses
 from demo.services import PASSWORD, PIPELINE, Services, new_services
 from demo.walkthrough import Walkthrough, listens
 from pipelines.config import Pipeline, load_pipeline
-from pipelines.records.batch_result import BatchResult
+from pipelines.records.batches.manifest import BatchResult
 from pipelines.records.codec import decode
 from standin.workload import Workload, run_workload
 from standin.workload.shop import create_shop

@@ -17,8 +17,8 @@ from pipelines.land.landing import Landing
 from pipelines.ledger import Lease, Ledger, open_ledger, open_ledger_to_read
 from pipelines.ledger.connection import url_of_connection
 from pipelines.ledger.entries import LeaseKind, lease_name
-from pipelines.records.captured_tables import CapturedTables
-from pipelines.records.job_spec import Spec, decode_spec
+from pipelines.records.captured import CapturedTables
+from pipelines.records.jobs import Spec, decode_spec
 from pipelines.source import ConnectParams, RetryRule, Source, connect_params, open_source
 from pipelines.values.table import TableId
 

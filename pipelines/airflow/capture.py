@@ -25,7 +25,7 @@ from pipelines.airflow.texts import CAPTURE, TASKS, dag_text
 from pipelines.airflow.waiting import PlanWindow
 from pipelines.config import Pipeline
 from pipelines.records.codec import from_body, to_body
-from pipelines.records.slice_record import SliceRecord
+from pipelines.records.windows import SliceRecord
 from pipelines.values.redo import logs_text
 from pipelines.values.table import TableId
 

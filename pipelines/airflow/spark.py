@@ -17,7 +17,7 @@ import pipelines
 from pipelines.airflow.connections import resolved_pipeline
 from pipelines.airflow.failures import airflow_failures
 from pipelines.config import Pipeline
-from pipelines.records.job_failure import TERMINAL_EXIT, JobFailure
+from pipelines.records.jobs import TERMINAL_EXIT, JobFailure
 
 JOB = Path(pipelines.__file__).with_name("job") / "job.py"
 

@@ -12,7 +12,7 @@ from pipelines.apply.delta.schema import TargetColumn
 from pipelines.apply.findings import FINDINGS
 from pipelines.apply.looks import Look
 from pipelines.errors import InvariantBroken, KeyNeeded, NotLogged, RedolakeError, TextNotValid, ValueDoesNotFit
-from pipelines.records.batch_spec import TableTask
+from pipelines.records.batches.spec import TableTask
 from pipelines.values.valid_text import BY_SERVER
 from pipelines.values.valid_text import cure_of as cure_of_text
 

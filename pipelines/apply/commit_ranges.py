@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from pipelines.errors import InvariantBroken, SchemaConflict
-from pipelines.records.batch_spec import ColumnChange, TableTask, WholeFile
+from pipelines.records.batches.spec import ColumnChange, TableTask, WholeFile
 from pipelines.values.scn import Scn, ScnRange
 from pipelines.values.table import TableVersion
 

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from pipelines.apply.kept import KeptRows
 from pipelines.apply.translation import Translation
-from pipelines.records.batch_spec import LandedWindow
+from pipelines.records.batches.spec import LandedWindow
 from pipelines.values.scn import ScnRange
 
 Report = Callable[[str], None]

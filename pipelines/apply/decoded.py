@@ -19,7 +19,7 @@ from pipelines.apply.findings import finding
 from pipelines.apply.keys import has_null, key_text
 from pipelines.apply.shallow import any_of, united
 from pipelines.apply.translation import Translation
-from pipelines.records.batch_spec import MinedNames
+from pipelines.records.batches.spec import MinedNames
 from pipelines.values.redo import CHANGE_ORDER, IN_OTHER_ROWS, Operation
 from pipelines.values.table import ROWID_COLUMN, Rules, TableVersion
 

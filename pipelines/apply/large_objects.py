@@ -17,7 +17,7 @@ from pipelines.apply.net import OBJECTS, UPSERT
 from pipelines.apply.shallow import united
 from pipelines.apply.source_rows import read_source
 from pipelines.apply.translation import Translation
-from pipelines.records.batch_spec import LandedWindow, RereadFile, TableTask
+from pipelines.records.batches.spec import LandedWindow, RereadFile, TableTask
 from pipelines.values.redo import CHANGE_ORDER, LARGE_OBJECT_CHANGES, NO_ROWID, Operation
 from pipelines.values.table import ROWID_COLUMN, ROWID_NAME, Column, OracleType, TableVersion
 

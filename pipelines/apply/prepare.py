@@ -48,7 +48,7 @@ from pipelines.apply.null_keys import may_be_null, of_whole_rows
 from pipelines.apply.whole_rows import whole_rows
 from pipelines.apply.whole_tables import with_whole_table
 from pipelines.errors import RedolakeError, RedoNotUnderstood
-from pipelines.records.batch_spec import TableTask
+from pipelines.records.batches.spec import TableTask
 from pipelines.values.redo import NO_ROWID, Operation
 from pipelines.values.table import TableVersion
 from pipelines.values.target_options import TargetOptions

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pipelines.apply.delta.log import DeltaLog
 from pipelines.errors import TableSetBack
-from pipelines.records.batch_spec import TableTask
+from pipelines.records.batches.spec import TableTask
 
 
 def check_not_set_back(task: TableTask, start: int, position: int | None, log: DeltaLog | None) -> None:

@@ -18,7 +18,7 @@ from pipelines.apply.failures import check_session
 from pipelines.apply.looks import take_together
 from pipelines.apply.prepare import ChangesOf, PreparedRange, TableRange, prepare_range
 from pipelines.errors import RedolakeError
-from pipelines.records.batch_spec import TableTask
+from pipelines.records.batches.spec import TableTask
 
 log = logging.getLogger(__name__)
 

@@ -33,8 +33,8 @@ from pipelines.apply.set_back import check_not_set_back
 from pipelines.apply.small_tables import Prepared
 from pipelines.errors import OF_ALL_TABLES, InvariantBroken, RedolakeError, SchemaConflict, Transient
 from pipelines.host import crash
-from pipelines.records.batch_result import RowAccount, TableResult
-from pipelines.records.batch_spec import TableTask
+from pipelines.records.batches.manifest import RowAccount, TableResult
+from pipelines.records.batches.spec import TableTask
 
 log = logging.getLogger(__name__)
 

@@ -21,7 +21,7 @@ from pipelines.apply.shallow import united
 from pipelines.apply.source_rows import check_values, read_source
 from pipelines.apply.translation import Translation
 from pipelines.errors import RedoNotUnderstood
-from pipelines.records.batch_spec import LandedWindow, RereadFile, TableTask
+from pipelines.records.batches.spec import LandedWindow, RereadFile, TableTask
 from pipelines.values.redo import NO_ROWID, PARTS_OF_VALUES, Operation
 from pipelines.values.table import ROWID_NAME, Column, TableVersion
 

@@ -24,7 +24,7 @@ from pipelines.apply.shallow import any_of
 from pipelines.apply.shown import as_text
 from pipelines.apply.source_rows import check_values, read_source
 from pipelines.errors import InvariantBroken
-from pipelines.records.batch_spec import TableTask, WholeFile
+from pipelines.records.batches.spec import TableTask, WholeFile
 from pipelines.values.redo import Operation
 from pipelines.values.table import TableVersion
 

@@ -23,8 +23,8 @@ from pipelines.assemble.transactions import (
     stop_ends_without_container,
 )
 from pipelines.assemble.unknown_xid import resolve_unknown_xids
-from pipelines.records.batch_result import DroppedRows
-from pipelines.records.batch_spec import DroppedXid, LandedWindow
+from pipelines.records.batches.manifest import DroppedRows
+from pipelines.records.batches.spec import DroppedXid, LandedWindow
 from pipelines.values.scn import ScnRange
 
 # From here on a second look at a few columns of the landed files costs less than to keep all of them.

@@ -9,7 +9,7 @@ from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from pipelines.records.batch_spec import NameInRedo
+from pipelines.records.batches.spec import NameInRedo
 from pipelines.values.redo import CONTROL, LARGE_OBJECT_CHANGES
 from pipelines.values.table import TableId
 

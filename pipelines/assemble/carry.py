@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 
 from pipelines.assemble.parallel_dml import deciding_xid
 from pipelines.assemble.transactions import CARRIED_OUT, TRANSACTION
-from pipelines.records.open_transaction import OpenTransaction, joined
+from pipelines.records.batches.carry import OpenTransaction, joined
 from pipelines.values.landed_schema import CARRIED_SCHEMA
 from pipelines.values.redo import CONTROL, Operation
 

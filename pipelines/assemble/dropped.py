@@ -17,8 +17,8 @@ from pyspark.sql import functions as F
 from pipelines.assemble.captured_tables import CapturedTable
 from pipelines.assemble.cases import first_case
 from pipelines.assemble.parallel_dml import deciding_xid
-from pipelines.records.batch_result import DroppedRows
-from pipelines.records.batch_spec import DroppedXid
+from pipelines.records.batches.manifest import DroppedRows
+from pipelines.records.batches.spec import DroppedXid
 from pipelines.values.redo import TRANSACTION_ENDS, Operation
 
 

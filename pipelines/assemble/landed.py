@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from pipelines.records.batch_spec import LandedWindow
+from pipelines.records.batches.spec import LandedWindow
 from pipelines.values.landed_schema import CARRIED_SCHEMA, LANDED_SCHEMA
 
 # Identifies a row, and orders the rows of a transaction.

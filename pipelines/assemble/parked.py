@@ -19,8 +19,8 @@ from pipelines.assemble.landed import read_rows
 from pipelines.assemble.parallel_dml import is_parallel
 from pipelines.assemble.transactions import CARRIED_OUT, TRANSACTION
 from pipelines.assemble.unknown_xid import has_unknown_sequence
-from pipelines.records.batch_spec import LandedWindow
-from pipelines.records.open_transaction import ParkedRows
+from pipelines.records.batches.carry import ParkedRows
+from pipelines.records.batches.spec import LandedWindow
 from pipelines.values.redo import TRANSACTION_ENDS
 
 PARK_FROM_ROWS = 100_000  # below that the rows are read in less time than the look for their end takes

@@ -22,8 +22,8 @@ from pipelines.assemble.transactions import (
     UNDONE,
 )
 from pipelines.errors import InvariantBroken, RedoNotUnderstood
-from pipelines.records.batch_result import CARRIED_IN, RowAccount
-from pipelines.records.batch_spec import LandedWindow
+from pipelines.records.batches.manifest import CARRIED_IN, RowAccount
+from pipelines.records.batches.spec import LandedWindow
 from pipelines.values.table import TableId
 
 

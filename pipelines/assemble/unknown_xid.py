@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from pipelines.assemble.landed import ROW_KEY
-from pipelines.records.batch_spec import DroppedXid
+from pipelines.records.batches.spec import DroppedXid
 from pipelines.values.redo import TRANSACTION_ENDS
 
 UNKNOWN = ".4294967295"

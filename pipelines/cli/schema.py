@@ -12,7 +12,7 @@ from pipelines.cli.output import Output, grid, show
 from pipelines.values.utc import beside, utc_text
 
 if TYPE_CHECKING:
-    from pipelines.records.approval import Approval
+    from pipelines.records.approvals import Approval
     from pipelines.steps.schema_versions import SchemaDifference, VersionReport
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import get_args
 
 from pipelines.cockpit.values import Overview, State
-from pipelines.records.batch_spec import ChangeKind
+from pipelines.records.batches.spec import ChangeKind
 
 Sample = tuple[str, dict[str, str], float | None]
 

@@ -36,10 +36,10 @@ from pipelines.job.lake import check_usable
 from pipelines.job.translation import translation
 from pipelines.land.cures import resume_or_snapshot
 from pipelines.land.files import Files
-from pipelines.records.batch_result import BatchResult, RowAccount, TableResult
-from pipelines.records.batch_spec import BatchSpec, HoldAt, TableTask
+from pipelines.records.batches.carry import ParkedRows, joined
+from pipelines.records.batches.manifest import BatchResult, RowAccount, TableResult
+from pipelines.records.batches.spec import BatchSpec, HoldAt, TableTask
 from pipelines.records.codec import decode, encode
-from pipelines.records.open_transaction import ParkedRows, joined
 
 log = logging.getLogger(__name__)
 

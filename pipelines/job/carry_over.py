@@ -15,8 +15,8 @@ from pipelines.assemble.parked import is_one_of, to_park
 from pipelines.assemble.transactions import CARRIED_OUT
 from pipelines.host import crash
 from pipelines.land.files import Files
+from pipelines.records.batches.carry import OpenTransaction, ParkedRows, joined
 from pipelines.records.file_digest import Digests, FileDigest
-from pipelines.records.open_transaction import OpenTransaction, ParkedRows, joined
 
 
 @dataclass(frozen=True, slots=True)

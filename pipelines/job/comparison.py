@@ -14,7 +14,7 @@ from pipelines.errors import InvariantBroken, RedolakeError
 from pipelines.job.damaged_files import check_files
 from pipelines.job.lake import check_lake
 from pipelines.job.translation import TRANSLATION
-from pipelines.records.lake_mark import LakePlace
+from pipelines.records.lakes import LakePlace
 
 
 def compare_tables(spark: SparkSession, tasks: Sequence[CompareTask], lake: LakePlace | None = None) -> tuple[Comparison, ...]:

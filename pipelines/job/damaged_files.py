@@ -14,9 +14,9 @@ from pipelines.apply.lake_damage import damaged_file
 from pipelines.errors import LandingDamaged
 from pipelines.land.cures import mine_again, run_again, snapshot_again
 from pipelines.land.files import check_file
-from pipelines.records.batch_spec import BatchSpec, HoldAt, TableTask
+from pipelines.records.batches.spec import BatchSpec, HoldAt, TableTask
 from pipelines.records.file_digest import Digests
-from pipelines.records.job_spec import Spec
+from pipelines.records.jobs import Spec
 
 AT_ONCE = 8  # an object store answers late, and one request is slow
 

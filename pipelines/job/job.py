@@ -22,10 +22,9 @@ from pipelines.job.damaged_files import check_landed_file
 from pipelines.job.lake import check_lake
 from pipelines.job.snapshot import run_snapshot
 from pipelines.land.files import Files
-from pipelines.records.batch_spec import BatchSpec
+from pipelines.records.batches.spec import BatchSpec
 from pipelines.records.codec import encode
-from pipelines.records.job_failure import TERMINAL_EXIT, JobFailure
-from pipelines.records.job_spec import Result, Spec, decode_spec
+from pipelines.records.jobs import TERMINAL_EXIT, JobFailure, Result, Spec, decode_spec
 
 
 def run(spark: SparkSession, spec: Spec, report: Report = silent, may_commit: MayCommit = allow) -> Result:

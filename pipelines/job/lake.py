@@ -13,7 +13,7 @@ from pipelines.apply.failures import storage_error
 from pipelines.errors import LakeDamaged, LakeMissing, LakeRefused, LakeUnavailable, RedolakeError
 from pipelines.host import crash
 from pipelines.land.files import Files
-from pipelines.records.lake_mark import LakeMark, LakePlace
+from pipelines.records.lakes import LakeMark, LakePlace
 
 PROBE, PROBE_BYTES = "_redolake/write-test-", 16 << 10
 

@@ -18,7 +18,7 @@ from pipelines.job.translation import TRANSLATION
 from pipelines.land.cures import snapshot_again
 from pipelines.land.files import Files
 from pipelines.records.codec import encode
-from pipelines.records.snapshot_load import SnapshotLoaded, SnapshotResult, SnapshotSpec, SnapshotTask
+from pipelines.records.loads import SnapshotLoaded, SnapshotResult, SnapshotSpec, SnapshotTask
 
 log = logging.getLogger(__name__)
 

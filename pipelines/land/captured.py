@@ -5,7 +5,7 @@ from __future__ import annotations
 from pipelines.host import crash
 from pipelines.land import layout
 from pipelines.land.files import Files
-from pipelines.records.captured_tables import CapturedTables
+from pipelines.records.captured import CapturedTables
 
 
 class CapturedLists:

@@ -14,9 +14,9 @@ from pipelines.host import crash
 from pipelines.land import layout
 from pipelines.land.cures import copy_of_link
 from pipelines.land.files import Files
-from pipelines.records.chain_link import ChainLink, decode_link
-from pipelines.records.declared_gap import DeclaredGap
-from pipelines.records.window_manifest import WindowManifest
+from pipelines.records.chain import ChainLink, decode_link
+from pipelines.records.gaps import DeclaredGap
+from pipelines.records.windows import WindowManifest
 from pipelines.values.redo import Position
 from pipelines.values.scn import ChainPosition, Scn
 

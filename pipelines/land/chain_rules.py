@@ -8,9 +8,8 @@ from typing import Any
 
 from pipelines.errors import InvariantBroken, LandingConflict
 from pipelines.land.tally import log_identity
-from pipelines.records.declared_gap import DeclaredGap
-from pipelines.records.slice_record import SliceRecord
-from pipelines.records.window_manifest import WindowManifest
+from pipelines.records.gaps import DeclaredGap
+from pipelines.records.windows import SliceRecord, WindowManifest
 from pipelines.values.redo import Position, Window
 from pipelines.values.scn import BEFORE_ALL, ChainPosition
 from pipelines.values.table import TableId

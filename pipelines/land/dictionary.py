@@ -11,7 +11,7 @@ from pipelines.host import crash
 from pipelines.land import layout
 from pipelines.land.files import Files
 from pipelines.records.codec import DAMAGED, decode, encode
-from pipelines.records.dictionary_reading import DictionaryContent, DictionaryReading
+from pipelines.records.dictionary import DictionaryContent, DictionaryReading
 from pipelines.values.dictionary_table import DictionaryTable
 from pipelines.values.scn import ChainPosition, Scn
 from pipelines.values.table import NOT_RENAMED, Renamed, TableId

@@ -12,9 +12,9 @@ from pipelines.land.chain_rules import check_gap
 from pipelines.land.cures import mine_again
 from pipelines.land.parquet import read_columns
 from pipelines.land.split import COLUMNS, after_next_window
-from pipelines.records.declared_gap import DeclaredGap
-from pipelines.records.split_transactions import SplitTransaction, SplitTransactions
-from pipelines.records.window_manifest import WindowManifest
+from pipelines.records.gaps import DeclaredGap
+from pipelines.records.split import SplitTransaction, SplitTransactions
+from pipelines.records.windows import WindowManifest
 from pipelines.values.scn import ChainPosition
 
 

@@ -8,8 +8,7 @@ from pipelines.host import crash
 from pipelines.land import layout
 from pipelines.land.files import Files
 from pipelines.records.single_quotes import DoubtfulWindows, SingleQuotes
-from pipelines.records.slice_record import SliceRecord
-from pipelines.records.window_manifest import SINGLE_QUOTE_ROWS, WindowManifest, doubtful_quote_rows
+from pipelines.records.windows import SINGLE_QUOTE_ROWS, SliceRecord, WindowManifest, doubtful_quote_rows
 
 
 class Quotes:

@@ -15,7 +15,7 @@ from pipelines.land.cures import snapshot_again
 from pipelines.land.files import Files
 from pipelines.land.parquet import WrittenFile, frames, write_parquet
 from pipelines.records.file_digest import FileDigest
-from pipelines.records.snapshot_manifest import RedoNeededFrom, SnapshotBegun, SnapshotManifest
+from pipelines.records.snapshots import RedoNeededFrom, SnapshotBegun, SnapshotManifest
 from pipelines.values.dictionary_table import DictionaryTable
 from pipelines.values.scn import ChainPosition
 from pipelines.values.table import TableId

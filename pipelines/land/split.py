@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 import pyarrow as pa
 
-from pipelines.records.split_transactions import SplitTransaction, SplitTransactions, TransactionName
+from pipelines.records.split import SplitTransaction, SplitTransactions, TransactionName
 from pipelines.values.redo import CHANGES, Operation
 
 COLUMNS = ("con_id", "xid", "operation_code")

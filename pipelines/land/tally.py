@@ -20,8 +20,7 @@ import pyarrow.compute as pc
 from pipelines.errors import InvariantBroken
 from pipelines.land.ddl_text import cascading_sources, table_of_user, tables_in_text
 from pipelines.land.quote_marks import Flags, quote_marks
-from pipelines.records.slice_record import LogTally
-from pipelines.records.window_manifest import PERHAPS, DdlRow, LogIdentity
+from pipelines.records.windows import PERHAPS, DdlRow, LogIdentity, LogTally
 from pipelines.values.combinations import Numbers, combinations
 from pipelines.values.redo import CHANGES, LogFile, Operation, Slice
 from pipelines.values.table import NOT_RENAMED, Renamed, TableId

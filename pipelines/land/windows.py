@@ -18,14 +18,14 @@ from pipelines.land.chain_rules import TAKEN_CURE, build_manifest, check_positio
 from pipelines.land.parquet import WrittenFile, checked, frames, read_columns, write_parquet
 from pipelines.land.quotes import Quotes, has_single_quotes
 from pipelines.land.tally import Tally
-from pipelines.records.batch_spec import RereadFile
+from pipelines.records.batches.spec import RereadFile
 from pipelines.records.file_digest import Digests, FileDigest
-from pipelines.records.slice_record import SliceRecord
-from pipelines.records.window_manifest import (
+from pipelines.records.windows import (
     DOUBTFUL_QUOTE_ROWS,
     OTHER_NAMES,
     SINGLE_QUOTE_ROWS,
     RereadRows,
+    SliceRecord,
     WholeTable,
     WindowManifest,
 )

@@ -15,7 +15,7 @@ from pipelines.ledger.base import LedgerBase, changed, insert_new, unless_known
 from pipelines.ledger.entries import BatchEntry, Json, Lease
 from pipelines.ledger.facts import Changes, add_changes
 from pipelines.ledger.states import BATCH, BatchState, check_moves
-from pipelines.records.open_transaction import OpenTransaction
+from pipelines.records.batches.carry import OpenTransaction
 from pipelines.values.scn import Scn, ScnRange
 from pipelines.values.table import TableId
 

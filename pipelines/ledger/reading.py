@@ -20,7 +20,7 @@ from pipelines.ledger.captured import table_entry
 from pipelines.ledger.entries import BatchEntry, Decision, Json, Loss, TableEntry, lease_name
 from pipelines.ledger.facts import Changes
 from pipelines.ledger.store import engine_to_read
-from pipelines.records.open_transaction import OpenTransaction
+from pipelines.records.batches.carry import OpenTransaction
 from pipelines.values.redo import Position
 from pipelines.values.scn import ChainPosition, Scn
 from pipelines.values.table import TableId

@@ -15,7 +15,7 @@ from pipelines.ledger import tables as t
 from pipelines.ledger.base import LedgerBase, changed, unless_known
 from pipelines.ledger.entries import Json, Lease, WindowEntry
 from pipelines.ledger.states import LANDED, WINDOW, WindowState, check_moves
-from pipelines.records.window_manifest import WindowManifest
+from pipelines.records.windows import WindowManifest
 from pipelines.values.scn import ChainPosition, Scn, ScnRange
 
 W = t.windows.c

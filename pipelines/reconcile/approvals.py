@@ -9,7 +9,7 @@ from datetime import datetime
 from pipelines.context import PipelineContext, now
 from pipelines.host import crash
 from pipelines.land import layout
-from pipelines.records.approval import Approval, ApprovalKind
+from pipelines.records.approvals import Approval, ApprovalKind
 from pipelines.records.codec import from_body, to_body
 from pipelines.schema.derive import Approved
 from pipelines.values.table import TableId

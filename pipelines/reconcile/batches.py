@@ -15,8 +15,8 @@ from pipelines.errors import LandingDamaged, Terminal
 from pipelines.land import layout
 from pipelines.land.cures import apply_again
 from pipelines.reconcile.table_versions import incarnation_of
-from pipelines.records.batch_result import BatchResult
-from pipelines.records.snapshot_load import SnapshotResult, SnapshotSpec, SnapshotTask
+from pipelines.records.batches.manifest import BatchResult
+from pipelines.records.loads import SnapshotResult, SnapshotSpec, SnapshotTask
 from pipelines.values.scn import ChainPosition
 from pipelines.values.table import TableId
 

@@ -16,8 +16,8 @@ from pipelines.land.cures import mine_again, run_again
 from pipelines.land.files import check_file
 from pipelines.reconcile.batches import end_of
 from pipelines.reconcile.ledger import last_batch
-from pipelines.records.batch_result import BatchResult
-from pipelines.records.window_manifest import WindowManifest
+from pipelines.records.batches.manifest import BatchResult
+from pipelines.records.windows import WindowManifest
 
 log = logging.getLogger(__name__)
 

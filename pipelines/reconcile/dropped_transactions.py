@@ -15,11 +15,11 @@ from pipelines.context import PipelineContext
 from pipelines.ledger import TableEntry
 from pipelines.reconcile.batches import is_in_chain
 from pipelines.reconcile.ledger import drops
-from pipelines.records.batch_result import BatchResult, DroppedRows
-from pipelines.records.batch_spec import DroppedXid
-from pipelines.records.declared_gap import DeclaredGap
-from pipelines.records.dropped_transaction import DroppedTransaction
-from pipelines.records.open_transaction import OpenTransaction
+from pipelines.records.batches.carry import OpenTransaction
+from pipelines.records.batches.manifest import BatchResult, DroppedRows
+from pipelines.records.batches.spec import DroppedXid
+from pipelines.records.drops import DroppedTransaction
+from pipelines.records.gaps import DeclaredGap
 from pipelines.values.scn import ChainPosition
 
 Key = tuple[int, str, int]  # container, xid, start SCN

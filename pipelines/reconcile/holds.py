@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from pipelines.errors import InvariantBroken, RedoLost, RedoNotUnderstood, SchemaConflict
 from pipelines.ledger import TableEntry
-from pipelines.records.batch_spec import HoldAt
+from pipelines.records.batches.spec import HoldAt
 from pipelines.records.single_quotes import DoubtfulWindows
-from pipelines.records.window_manifest import WindowManifest
+from pipelines.records.windows import WindowManifest
 from pipelines.values.scn import ChainPosition
 
 NOT_LOADED = {"code": "NotLoaded", "what": "the table has no contents yet", "where": {}, "cure": "take its snapshot"}

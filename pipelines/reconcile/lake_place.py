@@ -6,7 +6,7 @@ from pipelines.context import PipelineContext
 from pipelines.errors import LandingMissing
 from pipelines.land import layout
 from pipelines.land.files import Files
-from pipelines.records.lake_mark import LakeMark, LakePlace
+from pipelines.records.lakes import LakeMark, LakePlace
 
 
 def lake_place(context: PipelineContext) -> LakePlace:

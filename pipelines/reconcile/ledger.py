@@ -19,10 +19,10 @@ from pipelines.reconcile.batches import Void, batch_result, end_of, is_in_chain,
 from pipelines.reconcile.holds import NOT_LOADED
 from pipelines.reconcile.lake_place import missing_landing
 from pipelines.reconcile.tables import rebuild_tables, rebuild_versions
-from pipelines.records.batch_result import BatchResult, RowAccount, TableResult
+from pipelines.records.batches.manifest import BatchResult, RowAccount, TableResult
 from pipelines.records.codec import DAMAGED, to_body
-from pipelines.records.declared_gap import DeclaredGap
-from pipelines.records.dropped_transaction import DroppedTransaction
+from pipelines.records.drops import DroppedTransaction
+from pipelines.records.gaps import DeclaredGap
 from pipelines.records.handover import FirstPosition
 from pipelines.values.redo import Position
 from pipelines.values.scn import ChainPosition, Scn, ScnRange

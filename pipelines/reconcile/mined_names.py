@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from pipelines.context import PipelineContext
 from pipelines.errors import SchemaConflict
 from pipelines.land.dictionary import Readings
-from pipelines.records.batch_spec import MinedNames
-from pipelines.records.open_transaction import OpenTransaction
-from pipelines.records.window_manifest import DdlRow, WindowManifest
+from pipelines.records.batches.carry import OpenTransaction
+from pipelines.records.batches.spec import MinedNames
+from pipelines.records.windows import DdlRow, WindowManifest
 from pipelines.schema.ddl import effect_of
 from pipelines.schema.versions import same_type
 from pipelines.values.dictionary_table import DictionaryTable

@@ -28,13 +28,13 @@ from pipelines.reconcile.omitted_tables import omission
 from pipelines.reconcile.resnapshot_policy import announced
 from pipelines.reconcile.table_versions import all_known_versions, app_id, history, origin, record_derived, table_task
 from pipelines.reconcile.whole_tables import before_ddl
-from pipelines.records.batch_result import BatchResult
-from pipelines.records.batch_spec import BatchSpec, LandedWindow, TableTask
-from pipelines.records.declared_gap import DeclaredGap
+from pipelines.records.batches.carry import OpenTransaction
+from pipelines.records.batches.manifest import BatchResult
+from pipelines.records.batches.spec import BatchSpec, LandedWindow, TableTask
 from pipelines.records.file_digest import FileDigest
+from pipelines.records.gaps import DeclaredGap
 from pipelines.records.handover import FirstPosition
-from pipelines.records.open_transaction import OpenTransaction
-from pipelines.records.window_manifest import WindowManifest
+from pipelines.records.windows import WindowManifest
 from pipelines.values.redo import Encoding
 from pipelines.values.scn import BEFORE_ALL, ChainPosition
 from pipelines.values.table import TableId

@@ -13,9 +13,9 @@ from pipelines.errors import RedoLost
 from pipelines.land import layout
 from pipelines.ledger import TableEntry
 from pipelines.reconcile.batches import batch_result, end_of, is_in_chain
-from pipelines.records.batch_result import BatchResult
-from pipelines.records.batch_spec import HoldAt
-from pipelines.records.window_manifest import WindowManifest
+from pipelines.records.batches.manifest import BatchResult
+from pipelines.records.batches.spec import HoldAt
+from pipelines.records.windows import WindowManifest
 from pipelines.values.scn import BEFORE_ALL, ChainPosition
 from pipelines.values.table import TableId
 

@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 from pipelines.errors import SchemaConflict
 from pipelines.land.ddl_text import new_name
 from pipelines.land.dictionary import Readings
-from pipelines.records.window_manifest import WindowManifest, other_names
+from pipelines.records.windows import WindowManifest, other_names
 from pipelines.values.table import TableId, TableVersion
 
 

@@ -13,8 +13,8 @@ from pipelines.context import PipelineContext
 from pipelines.land.dictionary import Readings
 from pipelines.ledger import TableEntry
 from pipelines.reconcile.table_versions import known_versions
-from pipelines.records.approval import Approval
-from pipelines.records.batch_spec import HoldAt
+from pipelines.records.approvals import Approval
+from pipelines.records.batches.spec import HoldAt
 from pipelines.values.ddl_policies import ANSWERS, Answers, DdlPolicies, PolicyName
 from pipelines.values.table import TableId
 

@@ -24,10 +24,10 @@ from pipelines.reconcile.version_conflicts import (
     unseen_partitions,
 )
 from pipelines.reconcile.whole_tables import files_of, first_unread
-from pipelines.records.batch_spec import ChangeKind, ColumnChange, HoldAt, MinedNames, NameInRedo, TableTask, WholeFile
+from pipelines.records.batches.spec import ChangeKind, ColumnChange, HoldAt, MinedNames, NameInRedo, TableTask, WholeFile
 from pipelines.records.codec import from_body, to_body
 from pipelines.records.handover import FirstPosition
-from pipelines.records.window_manifest import DdlRow, WindowManifest
+from pipelines.records.windows import DdlRow, WindowManifest
 from pipelines.schema import (
     Derived,
     baseline,

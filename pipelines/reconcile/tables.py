@@ -15,9 +15,9 @@ from pipelines.ledger import Lease, TableEntry
 from pipelines.reconcile.batches import REPLACES, Void, loaded_tasks, position_loaded, scn_of, superseded
 from pipelines.reconcile.table_versions import derived_versions, known_versions
 from pipelines.records.codec import to_body
-from pipelines.records.declared_gap import DeclaredGap
+from pipelines.records.gaps import DeclaredGap
 from pipelines.records.handover import FirstPosition
-from pipelines.records.window_manifest import WindowManifest
+from pipelines.records.windows import WindowManifest
 from pipelines.values.scn import BEFORE_ALL, ChainPosition, Scn
 from pipelines.values.table import TableId, TableVersion
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from pipelines.land.ddl_text import ANY_OWNER, changed_partition, is_group, is_source
 from pipelines.land.dictionary import Readings
-from pipelines.records.window_manifest import DdlRow, WindowManifest
+from pipelines.records.windows import DdlRow, WindowManifest
 from pipelines.values.table import TableId, TableVersion
 
 

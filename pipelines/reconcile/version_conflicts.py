@@ -8,7 +8,7 @@ from itertools import pairwise
 from pipelines.context import PipelineContext
 from pipelines.errors import SchemaConflict
 from pipelines.land.dictionary import Readings
-from pipelines.records.window_manifest import DdlRow
+from pipelines.records.windows import DdlRow
 from pipelines.schema import Derived, conflict_with_dictionary, key_difference, valid_at
 from pipelines.values.dictionary_table import DictionaryTable
 from pipelines.values.scn import Scn

@@ -11,8 +11,8 @@ from dataclasses import replace
 
 from pipelines.context import PipelineContext
 from pipelines.errors import SchemaConflict
-from pipelines.records.batch_spec import HoldAt, WholeFile
-from pipelines.records.window_manifest import WholeTable, WindowManifest
+from pipelines.records.batches.spec import HoldAt, WholeFile
+from pipelines.records.windows import WholeTable, WindowManifest
 from pipelines.schema import Derived
 from pipelines.schema.ddl.effect import DdlStep, StepKind
 from pipelines.schema.derive import Hold

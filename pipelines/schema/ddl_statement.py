@@ -15,7 +15,7 @@ from sqlglot.errors import TokenError
 from sqlglot.tokens import Token, TokenType
 
 from pipelines.errors import SchemaConflict
-from pipelines.records.window_manifest import DdlRow
+from pipelines.records.windows import DdlRow
 from pipelines.values.ddl_policies import ANSWERS, DEFAULT_POLICIES, SNAPSHOT_ONLY, Answers, DdlPolicies, PolicyName
 from pipelines.values.dictionary_table import DictionaryTable
 from pipelines.values.table import OracleType, TableId, upper_name

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pipelines.errors import SchemaConflict
-from pipelines.records.window_manifest import DdlRow
+from pipelines.records.windows import DdlRow
 from pipelines.schema.ddl import DdlStep, Effect, effect_of
 from pipelines.schema.ddl_statement import ReadingAfter, Refused, all_supported, refusal
 from pipelines.values.ddl_policies import DEFAULT_POLICIES, IGNORE, SNAPSHOT_ONLY, DdlPolicies

@@ -16,8 +16,8 @@ from pipelines.reconcile.batches import attempt_of, is_in_chain, superseded
 from pipelines.reconcile.holds import NOT_LOADED
 from pipelines.reconcile.ledger import catch_up_of, lacks_gap, last_batch, never_read, reconcile_ledger, record_results
 from pipelines.reconcile.next_batch import catch_up, next_batch
-from pipelines.records.approval import Approval
-from pipelines.records.batch_result import BatchResult, TableResult
+from pipelines.records.approvals import Approval
+from pipelines.records.batches.manifest import BatchResult, TableResult
 from pipelines.records.codec import decode
 from pipelines.steps.decisions import check_reason
 from pipelines.steps.leases import renewed, take_apply_lease

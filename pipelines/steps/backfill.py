@@ -23,10 +23,10 @@ from pipelines.reconcile.damage import with_whole_rows
 from pipelines.reconcile.ledger import chain_of_batches, reconcile_ledger
 from pipelines.reconcile.next_batch import build_batch
 from pipelines.reconcile.table_versions import history, known_versions, table_task
-from pipelines.records.batch_result import BatchResult
-from pipelines.records.batch_spec import BatchSpec, TableTask
+from pipelines.records.batches.manifest import BatchResult
+from pipelines.records.batches.spec import BatchSpec, TableTask
 from pipelines.records.codec import decode
-from pipelines.records.window_manifest import WindowManifest
+from pipelines.records.windows import WindowManifest
 from pipelines.steps.scn_times import written_by
 from pipelines.steps.spark_jobs import opened_spark, run_spark_job
 from pipelines.values.scn import Scn, ScnRange

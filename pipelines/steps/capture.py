@@ -30,9 +30,7 @@ from pipelines.reconcile.ledger import reconcile_ledger
 from pipelines.reconcile.redo_loss import clear_redo_loss, missing_in, record_redo_loss
 from pipelines.reconcile.table_versions import object_ids, record_baselines
 from pipelines.records.codec import from_body, to_body
-from pipelines.records.slice_record import SliceRecord
-from pipelines.records.window_manifest import WindowManifest
-from pipelines.records.window_plan import WindowPlan
+from pipelines.records.windows import SliceRecord, WindowManifest, WindowPlan
 from pipelines.source import (
     ConnectParams,
     DatabaseLogging,

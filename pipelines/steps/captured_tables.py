@@ -16,7 +16,7 @@ from pipelines.land.landing import Landing
 from pipelines.reconcile.ledger import reconcile_ledger
 from pipelines.reconcile.table_versions import present_object_ids
 from pipelines.reconcile.tables import captured_from
-from pipelines.records.captured_tables import CapturedTables
+from pipelines.records.captured import CapturedTables
 from pipelines.source import ListedTable, Source, list_tables, read_current_scn
 from pipelines.source.dictionary import query_tables
 from pipelines.values.scn import BEFORE_ALL

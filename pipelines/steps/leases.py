@@ -15,8 +15,8 @@ from pipelines.context import PipelineContext, held_lease, now, open_context, ow
 from pipelines.errors import LeaseHeld, LedgerUnavailable
 from pipelines.ledger import Lease, Ledger
 from pipelines.ledger.entries import LeaseKind, lease_name
-from pipelines.records.batch_spec import BatchSpec
-from pipelines.records.job_spec import Spec
+from pipelines.records.batches.spec import BatchSpec
+from pipelines.records.jobs import Spec
 
 APPLY: LeaseKind = "apply"
 LEASE_SECONDS = 900.0  # longer than a task may queue between two working tasks

@@ -16,8 +16,8 @@ from pipelines.reconcile.batches import attempt_of, batch_result, loaded_tasks
 from pipelines.reconcile.chosen_columns import choice_conflict
 from pipelines.reconcile.table_versions import all_known_versions, rules
 from pipelines.reconcile.version_conflicts import key_policy_conflict
-from pipelines.records.batch_spec import BatchSpec, TableTask
-from pipelines.records.snapshot_load import SnapshotTask
+from pipelines.records.batches.spec import BatchSpec, TableTask
+from pipelines.records.loads import SnapshotTask
 from pipelines.steps.folders import folder_findings, refused_folders, with_contents
 from pipelines.values.table import TableId, TableVersion
 

@@ -24,8 +24,8 @@ from pipelines.reconcile.redo_loss import (
     missing_logs_of,
     record_redo_loss,
 )
-from pipelines.records.declared_gap import DeclaredGap, GapKind
-from pipelines.records.open_transaction import OpenTransaction
+from pipelines.records.batches.carry import OpenTransaction
+from pipelines.records.gaps import DeclaredGap, GapKind
 from pipelines.source import ConnectParams, Source, read_container, read_encoding, read_handover, read_redo_facts
 from pipelines.steps.decisions import check_reason
 from pipelines.steps.facts import record_choices

@@ -14,9 +14,7 @@ from pipelines.land.chain_rules import build_manifest
 from pipelines.land.tally import log_identity
 from pipelines.reconcile.ledger import last_batch, reconcile_ledger
 from pipelines.reconcile.table_versions import object_ids
-from pipelines.records.slice_record import SliceRecord
-from pipelines.records.window_manifest import WindowManifest
-from pipelines.records.window_plan import WindowPlan
+from pipelines.records.windows import SliceRecord, WindowManifest, WindowPlan
 from pipelines.source import ConnectParams, read_redo_facts, read_tables
 from pipelines.steps.capture import LEASE_SECONDS, mined, plan_of
 from pipelines.steps.leases import apply_lease

@@ -28,9 +28,7 @@ from pipelines.land.windows import NOTHING_REREAD, Reread
 from pipelines.reconcile.chosen_columns import chosen_columns, converted, rules_of
 from pipelines.reconcile.next_batch import encoding
 from pipelines.reconcile.table_versions import known_versions, rules
-from pipelines.records.slice_record import SliceRecord
-from pipelines.records.window_manifest import RereadRows, WindowManifest
-from pipelines.records.window_plan import WindowPlan
+from pipelines.records.windows import RereadRows, SliceRecord, WindowManifest, WindowPlan
 from pipelines.source import ConnectParams, Source, Wanted, read_again, read_current_scn, read_tables, require_unfiltered
 from pipelines.steps.same_container import read_same_container
 from pipelines.values.dictionary_table import DictionaryTable

@@ -26,7 +26,7 @@ from pipelines.errors import (
     Transient,
 )
 from pipelines.host.progress import Progress
-from pipelines.records.declared_gap import GapKind
+from pipelines.records.gaps import GapKind
 from pipelines.source import ConnectParams
 from pipelines.steps.apply import prepare_batch, record_batch
 from pipelines.steps.capture import Outcome, PlanOutcome, land_window, mine_window_slice, plan_next_window

@@ -12,7 +12,7 @@ from pipelines.errors import Terminal
 from pipelines.land.dictionary import Readings
 from pipelines.ledger.entries import VersionEntry
 from pipelines.reconcile.approvals import approvals
-from pipelines.records.approval import Approval
+from pipelines.records.approvals import Approval
 from pipelines.records.codec import from_body
 from pipelines.schema import conflict_with_dictionary
 from pipelines.steps.scn_times import snapshot_time, written_by

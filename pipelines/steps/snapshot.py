@@ -45,7 +45,7 @@ from pipelines.records.codec import decode
 from pipelines.records.facts import SnapshotFact
 from pipelines.records.file_digest import FileDigest
 from pipelines.records.handover import FirstPosition
-from pipelines.records.snapshot_load import SnapshotResult, SnapshotSpec, SnapshotTask
+from pipelines.records.loads import SnapshotResult, SnapshotSpec, SnapshotTask
 from pipelines.schema import baseline
 from pipelines.source import (
     ConnectParams,

@@ -16,9 +16,8 @@ from pipelines.errors import ConfigurationError, Finding, SparkLost
 from pipelines.land import layout
 from pipelines.reconcile.batches import check_supersedes
 from pipelines.records.codec import decode
-from pipelines.records.job_failure import JobFailure
-from pipelines.records.job_spec import Result, Spec
-from pipelines.records.snapshot_load import SnapshotSpec
+from pipelines.records.jobs import JobFailure, Result, Spec
+from pipelines.records.loads import SnapshotSpec
 from pipelines.steps.leases import kept_lease
 
 CONNECT_PORT = 15002

@@ -15,9 +15,9 @@ from pipelines.reconcile.dropped_transactions import DropReport, read_open_drops
 from pipelines.reconcile.ledger import proven_position, reconcile_ledger
 from pipelines.reconcile.table_versions import dropped_tables
 from pipelines.records.codec import from_body
-from pipelines.records.declared_gap import DeclaredGap, GapKind
-from pipelines.records.split_transactions import SplitTransaction
-from pipelines.records.window_manifest import RereadRows, single_quote_rows
+from pipelines.records.gaps import DeclaredGap, GapKind
+from pipelines.records.split import SplitTransaction
+from pipelines.records.windows import RereadRows, single_quote_rows
 from pipelines.steps.captured_tables import JOIN
 from pipelines.steps.scn_times import contents_times, end_time
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from pipelines.records.batch_result import BatchResult
-from pipelines.records.job_spec import Result
+from pipelines.records.batches.manifest import BatchResult
+from pipelines.records.jobs import Result
 
 SHOWN_FROM_SECONDS = 0.05
 

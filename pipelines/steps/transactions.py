@@ -18,9 +18,9 @@ from pipelines.land.carried import CarriedRows, read_carried
 from pipelines.reconcile.dropped_transactions import DropReport, key_of, read_drops
 from pipelines.reconcile.ledger import drops, last_batch, reconcile_ledger
 from pipelines.reconcile.table_versions import app_id, known_versions
-from pipelines.records.batch_result import BatchResult
-from pipelines.records.dropped_transaction import DroppedTransaction
-from pipelines.records.open_transaction import OpenTransaction
+from pipelines.records.batches.carry import OpenTransaction
+from pipelines.records.batches.manifest import BatchResult
+from pipelines.records.drops import DroppedTransaction
 from pipelines.steps.decisions import check_reason
 from pipelines.steps.leases import apply_lease
 from pipelines.values.scn import ChainPosition

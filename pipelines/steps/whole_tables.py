@@ -22,8 +22,7 @@ from pipelines.reconcile.chosen_columns import chosen_columns
 from pipelines.reconcile.ledger import last_batch
 from pipelines.reconcile.table_versions import derive_over, known_versions
 from pipelines.reconcile.whole_tables import needing
-from pipelines.records.window_manifest import WholeTable, WindowManifest
-from pipelines.records.window_plan import WindowPlan
+from pipelines.records.windows import WholeTable, WindowManifest, WindowPlan
 from pipelines.source import ConnectParams, Source, read_tables
 from pipelines.steps.backfill import unbroken
 from pipelines.steps.reread import OUT_OF_REACH

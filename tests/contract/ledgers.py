@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from pipelines.ledger import Ledger
 from pipelines.ledger.entries import Lease
-from pipelines.records.window_manifest import WindowManifest
+from pipelines.records.windows import WindowManifest
 from pipelines.values.redo import Position
 from pipelines.values.scn import Scn, ScnRange
 

@@ -22,7 +22,7 @@ from pipelines.ledger import Ledger, open_ledger, open_ledger_to_read, store
 from pipelines.ledger.batches import AppliedBatch
 from pipelines.ledger.facts import Changes
 from pipelines.ledger.reading import read_ledger
-from pipelines.records.open_transaction import OpenTransaction
+from pipelines.records.batches.carry import OpenTransaction
 from pipelines.values.redo import Position
 from pipelines.values.scn import ChainPosition, Scn
 from pipelines.values.table import TableId

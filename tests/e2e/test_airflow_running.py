@@ -20,7 +20,7 @@ from demo.services import new_services
 from pipelines import steps
 from pipelines.config import Pipeline, load_configuration
 from pipelines.context import open_context
-from pipelines.records.declared_gap import DeclaredGap
+from pipelines.records.gaps import DeclaredGap
 from tests.fixtures.airflow import REPOSITORY, configure
 from tests.fixtures.shop import open_shop
 from tests.support.waiting import wait_until

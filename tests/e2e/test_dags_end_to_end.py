@@ -19,7 +19,7 @@ from pipelines import steps
 from pipelines.config import Pipeline
 from pipelines.context import open_context
 from pipelines.reconcile.ledger import chain_of_batches
-from pipelines.records.batch_result import BatchResult
+from pipelines.records.batches.manifest import BatchResult
 from pipelines.steps.status import WindowReport
 from pipelines.steps.transactions import OpenTransactionReport
 from pipelines.steps.verify import Verification

@@ -18,8 +18,8 @@ from pipelines.assemble.landed import read_rows
 from pipelines.errors import RedoNotUnderstood
 from pipelines.job.job import read_spec, run
 from pipelines.job.snapshot import run_snapshot
-from pipelines.records.batch_result import BatchResult
-from pipelines.records.batch_spec import LandedWindow, RereadFile
+from pipelines.records.batches.manifest import BatchResult
+from pipelines.records.batches.spec import LandedWindow, RereadFile
 from pipelines.records.codec import decode, encode
 from tests.integration.spark.landing import a_row, land
 from tests.integration.spark.specs import batch_spec, snapshot_spec, task

@@ -11,7 +11,7 @@ import pytest
 
 from pipelines.host.runtime import environment
 from pipelines.records.codec import decode
-from pipelines.records.job_failure import JobFailure
+from pipelines.records.jobs import JobFailure
 
 pytestmark = pytest.mark.spark
 

@@ -16,8 +16,8 @@ import pyarrow as pa
 
 from pipelines.errors import SchemaConflict
 from pipelines.host import crash
-from pipelines.records.batch_result import RowAccount, TableResult
-from pipelines.records.batch_spec import BatchSpec, TableTask
+from pipelines.records.batches.manifest import RowAccount, TableResult
+from pipelines.records.batches.spec import BatchSpec, TableTask
 from pipelines.values.redo import CHANGES
 from tests.references.assemble_reference import assemble
 from tests.references.plain_lake import Drops, PlainLake, PlainTable, Rows, raw_redo

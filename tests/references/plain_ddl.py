@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from pipelines.apply.commit_ranges import CommitRange, plan_commit_ranges
 from pipelines.decode.changes import decode_changes
-from pipelines.records.batch_spec import BatchSpec, ColumnChange, TableTask
+from pipelines.records.batches.spec import BatchSpec, ColumnChange, TableTask
 from pipelines.values.landed_schema import LANDED_SCHEMA
 from pipelines.values.redo import Operation
 from pipelines.values.table import TableVersion

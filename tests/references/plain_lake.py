@@ -28,10 +28,10 @@ from pipelines.errors import RedoNotUnderstood
 from pipelines.host import crash
 from pipelines.job.batch import publish_batch, published
 from pipelines.job.snapshot import write_snapshot_result
-from pipelines.records.batch_result import BatchResult, DroppedRows, RowAccount, TableResult
-from pipelines.records.batch_spec import BatchSpec, DroppedXid, TableTask
-from pipelines.records.open_transaction import OpenTransaction
-from pipelines.records.snapshot_load import SnapshotLoaded, SnapshotResult, SnapshotSpec
+from pipelines.records.batches.carry import OpenTransaction
+from pipelines.records.batches.manifest import BatchResult, DroppedRows, RowAccount, TableResult
+from pipelines.records.batches.spec import BatchSpec, DroppedXid, TableTask
+from pipelines.records.loads import SnapshotLoaded, SnapshotResult, SnapshotSpec
 from pipelines.values.landed_schema import LANDED_SCHEMA
 from pipelines.values.redo import CHANGES, TRANSACTION_ENDS, Operation
 from pipelines.values.table import ROWID_COLUMN, ROWID_NAME, TableVersion, TypeRule

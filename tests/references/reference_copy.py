@@ -20,9 +20,8 @@ from pipelines.config import WindowLimits
 from pipelines.decode.changes import decode_changes
 from pipelines.land.landing import Landing
 from pipelines.mine import LogSet, mine_from_any_copy, mine_slice
-from pipelines.records.batch_result import RowAccount
-from pipelines.records.slice_record import SliceRecord
-from pipelines.records.window_manifest import WindowManifest
+from pipelines.records.batches.manifest import RowAccount
+from pipelines.records.windows import SliceRecord, WindowManifest
 from pipelines.schema import baseline
 from pipelines.source import (
     ConnectParams,

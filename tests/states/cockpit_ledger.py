@@ -13,8 +13,8 @@ from sqlalchemy.engine import make_url
 from pipelines.config import Pipeline
 from pipelines.ledger import Ledger, open_ledger
 from pipelines.ledger.facts import Changes
+from pipelines.records.batches.carry import OpenTransaction
 from pipelines.records.codec import to_body
-from pipelines.records.declared_gap import DeclaredGap
 from pipelines.records.facts import (
     ChoiceFact,
     ChoicesFact,
@@ -27,8 +27,8 @@ from pipelines.records.facts import (
     SourceFact,
     ThreadFact,
 )
-from pipelines.records.open_transaction import OpenTransaction
-from pipelines.records.window_manifest import LogIdentity, WindowManifest
+from pipelines.records.gaps import DeclaredGap
+from pipelines.records.windows import LogIdentity, WindowManifest
 from pipelines.values.redo import Position
 from pipelines.values.scn import Scn, ScnRange
 from pipelines.values.table import TableId

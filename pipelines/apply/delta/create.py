@@ -13,7 +13,7 @@ from pipelines.apply.delta.schema import named, target_schema
 from pipelines.apply.delta.table import DeltaTable
 from pipelines.apply.translation import Translation
 from pipelines.host import crash
-from pipelines.records.batch_spec import TableTask
+from pipelines.records.batches.spec import TableTask
 from pipelines.values.table import Rules, TableVersion
 from pipelines.values.target_options import DEFAULT, TargetOptions
 

@@ -27,7 +27,7 @@ from pipelines.apply.delta.table import DeltaTable
 from pipelines.apply.session import run_sql
 from pipelines.errors import SchemaConflict
 from pipelines.host import crash
-from pipelines.records.batch_spec import ColumnChange, TableTask
+from pipelines.records.batches.spec import ColumnChange, TableTask
 from pipelines.values.lake_rules import LakeColumn, folded, mapping_conflicts, name_conflicts, not_in_a_path
 from pipelines.values.table import LARGE_TYPES, ROWID_COLUMN, TableVersion
 from pipelines.values.target_options import DELETED, TargetOptions

@@ -20,7 +20,7 @@ from pipelines.apply.translation import Translation
 from pipelines.errors import InvariantBroken, LakeDamaged, LandingConflict
 from pipelines.host import crash
 from pipelines.host.filesystem import open_filesystem
-from pipelines.records.snapshot_load import SnapshotLoaded, SnapshotSpec, SnapshotTask
+from pipelines.records.loads import SnapshotLoaded, SnapshotSpec, SnapshotTask
 
 
 def load_snapshot(spark: SparkSession, spec: SnapshotSpec, task: SnapshotTask, translation: Translation) -> SnapshotLoaded:

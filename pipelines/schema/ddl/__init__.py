@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pipelines.records.window_manifest import DdlRow
+from pipelines.records.windows import DdlRow
 from pipelines.schema.ddl import (
     column_clauses,
     comment,

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipelines.land.parquet import LANDED_OPTIONS
-from pipelines.records.batch_spec import LandedWindow
+from pipelines.records.batches.spec import LandedWindow
 from pipelines.values.landed_schema import LANDED_SCHEMA
 
 AT = datetime(2026, 1, 2, 3, 4, 5)

@@ -16,8 +16,8 @@ import pyarrow.parquet as pq
 from pipelines.apply.delta.create import create_table
 from pipelines.job.snapshot import run_snapshot
 from pipelines.job.translation import TRANSLATION
-from pipelines.records.batch_spec import BatchSpec, LandedWindow, TableTask
-from pipelines.records.snapshot_load import SnapshotSpec, SnapshotTask
+from pipelines.records.batches.spec import BatchSpec, LandedWindow, TableTask
+from pipelines.records.loads import SnapshotSpec, SnapshotTask
 from pipelines.values.scn import Scn
 from pipelines.values.table import Column, OracleType, TableId, TableVersion
 from tests.references.delta_table import delta_rows

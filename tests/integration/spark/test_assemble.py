@@ -14,8 +14,8 @@ from pipelines.assemble.assembled import AssembledBatch, assemble_batch
 from pipelines.assemble.captured_tables import CapturedTable
 from pipelines.assemble.carry import list_open, rows_to_carry
 from pipelines.errors import InvariantBroken, RedoNotUnderstood
-from pipelines.records.batch_spec import LandedWindow, NameInRedo
-from pipelines.records.open_transaction import OpenTransaction
+from pipelines.records.batches.carry import OpenTransaction
+from pipelines.records.batches.spec import LandedWindow, NameInRedo
 from pipelines.values.redo import NO_ROWID
 from pipelines.values.scn import ScnRange
 from pipelines.values.table import TableId

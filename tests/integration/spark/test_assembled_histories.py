@@ -18,7 +18,7 @@ from pipelines.apply.net import events, net_change
 from pipelines.assemble.assembled import assemble_batch
 from pipelines.assemble.captured_tables import CapturedTable
 from pipelines.assemble.carry import list_open
-from pipelines.records.batch_spec import LandedWindow
+from pipelines.records.batches.spec import LandedWindow
 from pipelines.values.scn import ScnRange
 from pipelines.values.table import TableId
 from tests.generated.hunts import EXAMPLES

@@ -20,7 +20,7 @@ from pipelines.apply.delta.log import last_txn
 from pipelines.errors import InvariantBroken, LandingConflict, LeaseHeld
 from pipelines.job.batch import run_batch
 from pipelines.job.snapshot import run_snapshot
-from pipelines.records.batch_result import BatchResult
+from pipelines.records.batches.manifest import BatchResult
 from pipelines.records.codec import decode, encode
 from pipelines.values.table import TableId
 from pipelines.values.target_options import TargetOptions

@@ -12,7 +12,7 @@ from pipelines.apply.delta.log import last_txn
 from pipelines.apply.delta.plain_types import COLLATED
 from pipelines.job.batch import run_batch
 from pipelines.job.snapshot import run_snapshot
-from pipelines.records.batch_spec import ColumnChange
+from pipelines.records.batches.spec import ColumnChange
 from tests.integration.spark.landing import land
 from tests.integration.spark.redo_rows import committed, control, insert, move, update
 from tests.integration.spark.specs import ID, V, W, batch_spec, created, loaded, snapshot_spec, task, version

@@ -9,8 +9,8 @@ import pytest
 
 from pipelines.apply.delta.log import last_txn, read_log
 from pipelines.job.batch import run_batch
-from pipelines.records.batch_result import RowAccount
-from pipelines.records.batch_spec import HoldAt
+from pipelines.records.batches.manifest import RowAccount
+from pipelines.records.batches.spec import HoldAt
 from pipelines.values.table import TableId
 from tests.integration.spark.landing import land
 from tests.integration.spark.redo_rows import committed, delete, insert, of_table, update

@@ -23,9 +23,9 @@ from pipelines.apply.session import fix, session_like
 from pipelines.host.spark_settings import DEFAULT_PROPERTIES, EXACT
 from pipelines.job.batch import run_batch
 from pipelines.job.snapshot import run_snapshot
-from pipelines.records.batch_result import BatchResult, TableResult
-from pipelines.records.batch_spec import TableTask
-from pipelines.records.snapshot_load import SnapshotSpec
+from pipelines.records.batches.manifest import BatchResult, TableResult
+from pipelines.records.batches.spec import TableTask
+from pipelines.records.loads import SnapshotSpec
 from pipelines.values.table import Column, OracleType, TableId
 from pipelines.values.target_options import DEFAULT, TargetOptions
 from tests.integration.spark.landing import land

@@ -9,8 +9,8 @@ import pytest
 
 from pipelines.assemble.assembled import AssembledBatch, assemble_batch
 from pipelines.assemble.captured_tables import CapturedTable
-from pipelines.records.batch_result import CARRIED_IN
-from pipelines.records.batch_spec import DroppedXid
+from pipelines.records.batches.manifest import CARRIED_IN
+from pipelines.records.batches.spec import DroppedXid
 from pipelines.values.scn import ScnRange
 from pipelines.values.table import TableId
 from tests.integration.spark.landing import a_row, land

@@ -20,7 +20,7 @@ from pipelines.apply.delta.table import DeltaTable
 from pipelines.errors import SchemaConflict, ValueDoesNotFit
 from pipelines.host import crash
 from pipelines.job.translation import TRANSLATION
-from pipelines.records.batch_spec import ChangeKind, ColumnChange, TableTask
+from pipelines.records.batches.spec import ChangeKind, ColumnChange, TableTask
 from pipelines.values.scn import Scn, ScnRange
 from pipelines.values.table import Column, OracleType, TableId, TableVersion
 from pipelines.values.target_options import Readers, TargetOptions

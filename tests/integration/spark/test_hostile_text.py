@@ -19,7 +19,7 @@ from pipelines.errors import ConfigurationError
 from pipelines.job.batch import run_batch
 from pipelines.job.job import run
 from pipelines.job.snapshot import run_snapshot
-from pipelines.records.batch_spec import ColumnChange
+from pipelines.records.batches.spec import ColumnChange
 from pipelines.values.table import Column, OracleType, TableId
 from tests.integration.spark.landing import land
 from tests.integration.spark.redo_rows import committed, insert, of_table

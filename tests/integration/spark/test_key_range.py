@@ -8,7 +8,7 @@ import pytest
 
 from pipelines.apply.delta import key_range
 from pipelines.job.batch import run_batch
-from pipelines.records.batch_result import TableResult
+from pipelines.records.batches.manifest import TableResult
 from tests.integration.spark.landing import land
 from tests.integration.spark.redo_rows import committed, delete, insert, update
 from tests.integration.spark.specs import batch_spec, contents, loaded, task

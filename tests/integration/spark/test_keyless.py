@@ -22,8 +22,8 @@ from pipelines.errors import Transient
 from pipelines.job.batch import run_batch
 from pipelines.job.comparison import compare_tables
 from pipelines.job.snapshot import run_snapshot
-from pipelines.records.batch_spec import BatchSpec, ColumnChange, TableTask
-from pipelines.records.snapshot_load import SnapshotSpec
+from pipelines.records.batches.spec import BatchSpec, ColumnChange, TableTask
+from pipelines.records.loads import SnapshotSpec
 from pipelines.values.table import ROWID_COLUMN, Column, IgnoredColumn, OracleType, TableId, TableVersion
 from tests.integration.spark.landing import land
 from tests.integration.spark.redo_rows import committed, delete, insert, of_table, update

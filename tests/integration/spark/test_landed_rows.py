@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.assemble.landed import MOST_LISTED_WINDOWS, read_rows
-from pipelines.records.batch_spec import LandedWindow
+from pipelines.records.batches.spec import LandedWindow
 from tests.integration.spark.landing import a_row, land
 
 pytestmark = pytest.mark.spark

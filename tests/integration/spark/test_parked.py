@@ -13,8 +13,8 @@ import pytest
 from pipelines.assemble import parked
 from pipelines.errors import LandingDamaged
 from pipelines.job.batch import run_batch
-from pipelines.records.batch_result import CARRIED_IN, BatchResult
-from pipelines.records.batch_spec import TableTask
+from pipelines.records.batches.manifest import CARRIED_IN, BatchResult
+from pipelines.records.batches.spec import TableTask
 from pipelines.steps.transactions import read_carried
 from pipelines.values.table import TableId
 from tests.integration.spark.landing import land

@@ -18,7 +18,7 @@ from deltalake.exceptions import DeltaError, DeltaProtocolError
 from pipelines.apply.delta import merge
 from pipelines.job.batch import run_batch
 from pipelines.job.snapshot import run_snapshot
-from pipelines.records.batch_spec import ColumnChange, TableTask
+from pipelines.records.batches.spec import ColumnChange, TableTask
 from pipelines.values.table import Column, OracleType, TableId
 from pipelines.values.target_options import TargetOptions
 from tests.integration.spark.landing import land

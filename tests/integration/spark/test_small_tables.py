@@ -11,7 +11,7 @@ import pytest
 
 from pipelines.apply import looks
 from pipelines.job.batch import run_batch
-from pipelines.records.batch_result import BatchResult
+from pipelines.records.batches.manifest import BatchResult
 from pipelines.values.table import TableId
 from tests.integration.spark.landing import land
 from tests.integration.spark.redo_rows import committed

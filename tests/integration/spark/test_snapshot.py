@@ -19,7 +19,7 @@ from pipelines.errors import InvariantBroken, TableSetBack, VersionRemoved
 from pipelines.job.comparison import compare_tables
 from pipelines.job.snapshot import run_snapshot
 from pipelines.records.codec import decode
-from pipelines.records.snapshot_load import SnapshotResult, SnapshotSpec, SnapshotTask
+from pipelines.records.loads import SnapshotResult, SnapshotSpec, SnapshotTask
 from pipelines.values.table import Column, OracleType, TableId
 from pipelines.values.target_options import TargetOptions
 from tests.integration.spark.specs import ID, contents, snapshot_spec, task, version

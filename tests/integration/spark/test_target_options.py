@@ -17,7 +17,7 @@ from pipelines.apply.delta.log import read_log
 from pipelines.job.batch import run_batch
 from pipelines.job.comparison import compare_tables
 from pipelines.job.snapshot import run_snapshot
-from pipelines.records.batch_spec import ColumnChange, TableTask
+from pipelines.records.batches.spec import ColumnChange, TableTask
 from pipelines.values.table import Column, OracleType, TableId
 from pipelines.values.target_options import TargetOptions
 from tests.integration.spark.landing import land

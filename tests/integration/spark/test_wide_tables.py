@@ -13,7 +13,7 @@ from pipelines.apply.comparison import CompareTask, Difference
 from pipelines.apply.delta.compare import compare
 from pipelines.job.snapshot import run_snapshot
 from pipelines.job.translation import TRANSLATION
-from pipelines.records.snapshot_load import SnapshotSpec, SnapshotTask
+from pipelines.records.loads import SnapshotSpec, SnapshotTask
 from pipelines.values.table import Column, OracleType
 from tests.integration.spark.specs import ID, TABLE, version
 

@@ -6,8 +6,7 @@ from dataclasses import replace
 import pytest
 
 from pipelines.errors import Finding, RedoLost, SourceRefused, SourceUnavailable, TableHeld
-from pipelines.records.slice_record import LogTally, SliceRecord
-from pipelines.records.window_manifest import LogIdentity
+from pipelines.records.windows import LogIdentity, LogTally, SliceRecord
 from pipelines.steps.apply import AppliedTable, PreparedBatch, RecordedBatch
 from pipelines.steps.backfill import PreparedBackfill, RecordedBackfill
 from pipelines.steps.capture import AlreadyLanded, LandedWindowReport, PlanOutcome

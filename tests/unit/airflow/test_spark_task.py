@@ -9,9 +9,9 @@ import pytest
 
 from pipelines.context import open_context
 from pipelines.errors import RedoNotUnderstood, SourceBusy
-from pipelines.records.batch_spec import BatchSpec
+from pipelines.records.batches.spec import BatchSpec
 from pipelines.records.codec import encode
-from pipelines.records.job_failure import JobFailure
+from pipelines.records.jobs import JobFailure
 from pipelines.steps import leases as leases_steps
 from pipelines.steps.leases import take_apply_lease
 

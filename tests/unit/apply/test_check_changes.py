@@ -9,7 +9,7 @@ import pytest
 from pipelines.apply.check_changes import check_finding
 from pipelines.decode.changes import decode_changes
 from pipelines.errors import RedoNotUnderstood
-from pipelines.records.batch_spec import TableTask
+from pipelines.records.batches.spec import TableTask
 from pipelines.values.scn import Scn
 from pipelines.values.table import Column, OracleType, TableId, TableVersion
 from tests.unit.decode.redo_text import insert, redo_batch

@@ -14,7 +14,7 @@ from pipelines.apply.delta.merge import NO_ROW, NetColumns, merge_sql
 from pipelines.apply.delta.schema import TargetColumn
 from pipelines.apply.prepare import known_versions
 from pipelines.errors import InvariantBroken, SchemaConflict
-from pipelines.records.batch_spec import ColumnChange, HoldAt, TableTask, WholeFile
+from pipelines.records.batches.spec import ColumnChange, HoldAt, TableTask, WholeFile
 from pipelines.values.scn import Scn, ScnRange
 from pipelines.values.table import Column, OracleType, TableId, TableVersion
 from pipelines.values.target_options import DELETED, TargetOptions

@@ -25,7 +25,7 @@ from pipelines.errors import (
     Transient,
 )
 from pipelines.job.job import run
-from pipelines.records.batch_spec import BatchSpec
+from pipelines.records.batches.spec import BatchSpec
 from pipelines.values.table import TableId
 
 SPARK = "org.apache.spark.SparkException"

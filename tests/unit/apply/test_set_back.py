@@ -11,7 +11,7 @@ import pytest
 from pipelines.apply.delta.log import read_log
 from pipelines.apply.set_back import check_not_set_back
 from pipelines.errors import TableSetBack
-from pipelines.records.batch_spec import HoldAt, TableTask
+from pipelines.records.batches.spec import HoldAt, TableTask
 from pipelines.values.table import TableId
 
 ORDERS = TableId("SHOP", "ORDERS")

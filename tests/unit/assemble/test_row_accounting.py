@@ -6,8 +6,8 @@ import pytest
 
 from pipelines.assemble.input_counts import InputCounts
 from pipelines.assemble.row_accounting import RowAccounting
-from pipelines.records.batch_result import CARRIED_IN, RowAccount
-from pipelines.records.batch_spec import LandedWindow
+from pipelines.records.batches.manifest import CARRIED_IN, RowAccount
+from pipelines.records.batches.spec import LandedWindow
 
 WINDOWS = [LandedWindow("first", 10, 20, ()), LandedWindow("second", 20, 30, ())]
 INPUT = InputCounts(

@@ -15,7 +15,7 @@ from pipelines.job.damaged_files import check_carried, check_redo, with_damage_h
 from pipelines.land.carried import COLUMNS, read_carried
 from pipelines.land.files import Files
 from pipelines.land.parquet import read_columns, write_parquet
-from pipelines.records.batch_spec import BatchSpec, LandedWindow, RereadFile, WholeFile
+from pipelines.records.batches.spec import BatchSpec, LandedWindow, RereadFile, WholeFile
 from pipelines.records.file_digest import Digests
 from pipelines.values.landed_schema import LANDED_SCHEMA
 from tests.integration.spark.landing import AT, a_row

@@ -10,7 +10,7 @@ import pytest
 from pipelines.errors import SourceBusy
 from pipelines.job import job
 from pipelines.records.codec import decode
-from pipelines.records.job_failure import JobFailure
+from pipelines.records.jobs import JobFailure
 
 
 @pytest.fixture(autouse=True)

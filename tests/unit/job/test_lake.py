@@ -11,7 +11,7 @@ import pytest
 from pipelines.errors import LakeMissing, LakeRefused
 from pipelines.job.lake import LakeFiles, check_lake, check_usable
 from pipelines.land.files import Files
-from pipelines.records.lake_mark import LakePlace
+from pipelines.records.lakes import LakePlace
 
 
 def place(tmp_path: Path, *holds: str, lake: str = "lake", landing: str = "landing") -> LakePlace:

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import pytest
 
 from pipelines.job.batch import FEW_ROWS, SMALL_BYTES, is_small
-from pipelines.records.batch_result import RowAccount
-from pipelines.records.batch_spec import TableTask, WholeFile
+from pipelines.records.batches.manifest import RowAccount
+from pipelines.records.batches.spec import TableTask, WholeFile
 from pipelines.values.table import Column, ColumnChoice, OracleType
 from tests.unit.records.samples import TASK
 

@@ -14,9 +14,9 @@ from pipelines.land import layout
 from pipelines.land.chain_rules import build_manifest
 from pipelines.land.files import Files
 from pipelines.land.landing import Landing
-from pipelines.records.batch_result import BatchResult
+from pipelines.records.batches.manifest import BatchResult
 from pipelines.records.codec import decode
-from pipelines.records.window_manifest import WindowManifest
+from pipelines.records.windows import WindowManifest
 from pipelines.values.scn import Scn
 from pipelines.values.table import TableId
 from tests.support.killed import Killed

@@ -9,9 +9,9 @@ import pytest
 
 from pipelines.errors import FormatTooNew, LandingConflict
 from pipelines.land.landing import Landing
+from pipelines.records.batches.carry import OpenTransaction
 from pipelines.records.codec import decode, encode, from_body, to_body
-from pipelines.records.declared_gap import DeclaredGap
-from pipelines.records.open_transaction import OpenTransaction
+from pipelines.records.gaps import DeclaredGap
 from pipelines.values.redo import Position
 from pipelines.values.scn import ChainPosition, Scn
 from tests.unit.land.redo_rows import ORDERS, THREE, frame, row, window, write

@@ -16,9 +16,8 @@ from pipelines.land.files import Files
 from pipelines.land.landing import Landing
 from pipelines.records.codec import decode, encode, from_body, to_body
 from pipelines.records.single_quotes import DoubtfulWindows
-from pipelines.records.slice_record import SliceRecord
-from pipelines.records.snapshot_manifest import RedoNeededFrom
-from pipelines.records.window_manifest import WindowManifest, doubtful_quote_rows, single_quote_rows
+from pipelines.records.snapshots import RedoNeededFrom
+from pipelines.records.windows import SliceRecord, WindowManifest, doubtful_quote_rows, single_quote_rows
 from pipelines.values.scn import ChainPosition
 from pipelines.values.table import TableId
 from tests.unit.land.redo_rows import FIRST, ONE, ORDERS, SECOND, TABLES, THREE, TWO, batch, frame, row, window, write

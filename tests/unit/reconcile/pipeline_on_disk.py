@@ -17,14 +17,14 @@ from pipelines.reconcile.batches import batch_name, load_name
 from pipelines.reconcile.ledger import last_batch, reconcile_ledger
 from pipelines.reconcile.next_batch import catch_up, next_batch
 from pipelines.reconcile.snapshot_start import chain_epoch
-from pipelines.records.batch_result import BatchResult, RowAccount, TableResult
-from pipelines.records.batch_spec import BatchSpec
+from pipelines.records.batches.carry import OpenTransaction
+from pipelines.records.batches.manifest import BatchResult, RowAccount, TableResult
+from pipelines.records.batches.spec import BatchSpec
 from pipelines.records.codec import encode
-from pipelines.records.declared_gap import DeclaredGap
+from pipelines.records.gaps import DeclaredGap
 from pipelines.records.handover import FirstPosition
-from pipelines.records.open_transaction import OpenTransaction
-from pipelines.records.snapshot_load import SnapshotLoaded, SnapshotResult, SnapshotSpec, SnapshotTask
-from pipelines.records.window_manifest import SINGLE_QUOTE_ROWS, DdlRow, WindowManifest
+from pipelines.records.loads import SnapshotLoaded, SnapshotResult, SnapshotSpec, SnapshotTask
+from pipelines.records.windows import SINGLE_QUOTE_ROWS, DdlRow, WindowManifest
 from pipelines.values.redo import Encoding, Position
 from pipelines.values.scn import ChainPosition, Scn
 from pipelines.values.table import Column, OracleType, TableId, TableVersion

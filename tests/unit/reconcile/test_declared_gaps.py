@@ -7,7 +7,7 @@ import pytest
 from pipelines.context import PipelineContext
 from pipelines.errors import RedoLost
 from pipelines.reconcile.ledger import last_batch
-from pipelines.records.batch_result import BatchResult, TableResult
+from pipelines.records.batches.manifest import BatchResult, TableResult
 from pipelines.records.codec import encode
 from pipelines.steps.apply import resume_tables
 from pipelines.steps.status import read_status

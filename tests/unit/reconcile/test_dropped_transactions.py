@@ -10,12 +10,12 @@ import pytest
 from pipelines.assemble.dropped import TransactionEnd, xid_uses
 from pipelines.ledger import TableEntry
 from pipelines.reconcile.dropped_transactions import drops_in_effect, outcome_of
-from pipelines.records.batch_result import BatchResult, DroppedRows
-from pipelines.records.batch_spec import DroppedXid
+from pipelines.records.batches.carry import OpenTransaction
+from pipelines.records.batches.manifest import BatchResult, DroppedRows
+from pipelines.records.batches.spec import DroppedXid
 from pipelines.records.codec import decode, encode
-from pipelines.records.declared_gap import DeclaredGap
-from pipelines.records.dropped_transaction import DroppedTransaction
-from pipelines.records.open_transaction import OpenTransaction
+from pipelines.records.drops import DroppedTransaction
+from pipelines.records.gaps import DeclaredGap
 from pipelines.values.redo import Position
 from pipelines.values.scn import ChainPosition, Scn
 from pipelines.values.table import TableId

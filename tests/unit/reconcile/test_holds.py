@@ -9,9 +9,9 @@ import pytest
 from pipelines.errors import SchemaConflict
 from pipelines.ledger import TableEntry
 from pipelines.reconcile.holds import BatchedTable, first_hold
-from pipelines.records.batch_spec import HoldAt
+from pipelines.records.batches.spec import HoldAt
 from pipelines.records.single_quotes import DoubtfulWindows
-from pipelines.records.window_manifest import WindowManifest
+from pipelines.records.windows import WindowManifest
 from pipelines.values.scn import ChainPosition, Scn
 from pipelines.values.table import TableId
 

@@ -7,7 +7,7 @@ import json
 from pipelines.context import PipelineContext
 from pipelines.reconcile.batches import batch_name
 from pipelines.reconcile.ledger import drops, last_batch, reconcile_ledger
-from pipelines.records.batch_result import CARRIED_IN, RowAccount
+from pipelines.records.batches.manifest import CARRIED_IN, RowAccount
 from pipelines.steps.apply import resume_tables
 from pipelines.steps.status import list_windows
 from pipelines.values.redo import Position

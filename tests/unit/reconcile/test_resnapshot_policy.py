@@ -8,8 +8,8 @@ import pytest
 
 from pipelines.config.resnapshot import ResnapshotLimits
 from pipelines.reconcile.resnapshot_policy import answering, named, obstacle
-from pipelines.records.approval import Approval
-from pipelines.records.batch_spec import HoldAt
+from pipelines.records.approvals import Approval
+from pipelines.records.batches.spec import HoldAt
 from pipelines.values.ddl_policies import DdlPolicies
 
 NOON = datetime(2026, 11, 22, 12, 30, tzinfo=UTC)

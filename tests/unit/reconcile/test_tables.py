@@ -12,7 +12,7 @@ from pipelines.ledger import base
 from pipelines.reconcile.table_versions import known_versions
 from pipelines.reconcile.tables import captured_from
 from pipelines.records.codec import to_body
-from pipelines.records.window_manifest import DdlRow
+from pipelines.records.windows import DdlRow
 from pipelines.values.scn import ChainPosition, Scn
 from pipelines.values.table import TableId
 from tests.states.lost_ledger import lose_ledger

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from pipelines.reconcile.truncated_by_parents import Parents, truncated_by_parents
-from pipelines.records.window_manifest import DdlRow, WindowManifest
+from pipelines.records.windows import DdlRow, WindowManifest
 from pipelines.values.scn import Scn
 from pipelines.values.table import TableId, TableVersion
 

@@ -4,25 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipelines.records.approval import Approval
-from pipelines.records.batch_result import BatchResult, DroppedRows, RowAccount, TableResult
-from pipelines.records.batch_spec import BatchSpec, ColumnChange, DroppedXid, HoldAt, LandedWindow, TableTask
-from pipelines.records.captured_tables import CapturedTables
-from pipelines.records.declared_gap import DeclaredGap
-from pipelines.records.dictionary_reading import DictionaryContent, DictionaryReading
-from pipelines.records.dropped_transaction import DroppedTransaction
+from pipelines.records.approvals import Approval
+from pipelines.records.batches.carry import OpenTransaction, ParkedRows
+from pipelines.records.batches.manifest import BatchResult, DroppedRows, RowAccount, TableResult
+from pipelines.records.batches.spec import BatchSpec, ColumnChange, DroppedXid, HoldAt, LandedWindow, TableTask
+from pipelines.records.captured import CapturedTables
+from pipelines.records.dictionary import DictionaryContent, DictionaryReading
+from pipelines.records.drops import DroppedTransaction
 from pipelines.records.file_digest import FileDigest
+from pipelines.records.gaps import DeclaredGap
 from pipelines.records.handover import FirstPosition
-from pipelines.records.job_failure import JobFailure
-from pipelines.records.lake_mark import LakeMark, LakePlace
-from pipelines.records.open_transaction import OpenTransaction, ParkedRows
+from pipelines.records.jobs import JobFailure
+from pipelines.records.lakes import LakeMark, LakePlace
+from pipelines.records.loads import SnapshotLoaded, SnapshotResult, SnapshotSpec, SnapshotTask
 from pipelines.records.single_quotes import DoubtfulWindows, SingleQuotes
-from pipelines.records.slice_record import LogTally, SliceRecord
-from pipelines.records.snapshot_load import SnapshotLoaded, SnapshotResult, SnapshotSpec, SnapshotTask
-from pipelines.records.snapshot_manifest import RedoNeededFrom, SnapshotBegun, SnapshotManifest
-from pipelines.records.split_transactions import SplitTransaction, SplitTransactions, TransactionName
-from pipelines.records.window_manifest import DdlRow, LogIdentity, WindowManifest
-from pipelines.records.window_plan import WindowPlan
+from pipelines.records.snapshots import RedoNeededFrom, SnapshotBegun, SnapshotManifest
+from pipelines.records.split import SplitTransaction, SplitTransactions, TransactionName
+from pipelines.records.windows import DdlRow, LogIdentity, LogTally, SliceRecord, WindowManifest, WindowPlan
 from pipelines.values.dictionary_table import DictionaryColumn, DictionaryTable
 from pipelines.values.redo import ContainerIdentity, Encoding, LogCopy, LogFile, PdbIncarnation, Position, Slice, Window
 from pipelines.values.scn import Scn, ScnRange

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pipelines.errors import SchemaConflict
-from pipelines.records.window_manifest import DdlRow
+from pipelines.records.windows import DdlRow
 from pipelines.schema.ddl import Effect, effect_of
 from pipelines.values.scn import Scn
 from pipelines.values.table import Column, OracleType, TableId, TableVersion

@@ -34,14 +34,14 @@ from pipelines.land.parquet import WrittenFile
 from pipelines.ledger import Ledger, TableEntry
 from pipelines.reconcile.ledger import reconcile_ledger
 from pipelines.reconcile.snapshot_start import chain_epoch
-from pipelines.records.batch_result import BatchResult, TableResult
-from pipelines.records.batch_spec import BatchSpec, TableTask
+from pipelines.records.batches.carry import OpenTransaction
+from pipelines.records.batches.manifest import BatchResult, TableResult
+from pipelines.records.batches.spec import BatchSpec, TableTask
 from pipelines.records.file_digest import FileDigest
 from pipelines.records.handover import FirstPosition
-from pipelines.records.job_spec import Spec
-from pipelines.records.open_transaction import OpenTransaction
-from pipelines.records.snapshot_load import SnapshotLoaded, SnapshotResult, SnapshotSpec
-from pipelines.records.window_manifest import WindowManifest
+from pipelines.records.jobs import Spec
+from pipelines.records.loads import SnapshotLoaded, SnapshotResult, SnapshotSpec
+from pipelines.records.windows import WindowManifest
 from pipelines.steps.apply import prepare_batch, record_batch, resume_tables
 from pipelines.steps.snapshot import prepare_snapshot_load, record_snapshot_load
 from pipelines.steps.spark_jobs import run_spark_job

@@ -7,9 +7,9 @@ import pytest
 from pipelines.config import Pipeline
 from pipelines.context import open_context
 from pipelines.errors import ConfigurationError
-from pipelines.records.batch_spec import HoldAt, TableTask
+from pipelines.records.batches.spec import HoldAt, TableTask
 from pipelines.records.codec import to_body
-from pipelines.records.window_manifest import WindowManifest
+from pipelines.records.windows import WindowManifest
 from pipelines.steps.backfill import covering, not_landed, objections, stopped_in, unbroken
 from pipelines.values.scn import Scn, ScnRange
 from pipelines.values.table import TableId, TableVersion

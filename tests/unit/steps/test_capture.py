@@ -17,7 +17,7 @@ from pipelines.land import layout
 from pipelines.mine import EdgeCut
 from pipelines.records.codec import to_body
 from pipelines.records.handover import FirstPosition
-from pipelines.records.window_plan import WindowPlan
+from pipelines.records.windows import WindowPlan
 from pipelines.steps import capture as capture_steps
 from pipelines.steps import read_and_plan as plan_steps
 from pipelines.steps import recover as recover_steps

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from pipelines.config import Pipeline
-from pipelines.records.captured_tables import CapturedTables
+from pipelines.records.captured import CapturedTables
 from pipelines.source import ListedTable
 from pipelines.source.table_list import is_of_queue, kind_left_out
 from pipelines.steps.captured_tables import resolved, unmatched

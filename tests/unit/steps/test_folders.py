@@ -13,7 +13,7 @@ from pipelines.config import Pipeline
 from pipelines.context import open_context
 from pipelines.land.landing import Landing
 from pipelines.reconcile.table_versions import app_id
-from pipelines.records.captured_tables import CapturedTables
+from pipelines.records.captured import CapturedTables
 from pipelines.steps.folders import folder_findings, free_path, shared_between, taken_folders
 from pipelines.steps.init import with_targets
 from pipelines.steps.proposal import ProposedTable

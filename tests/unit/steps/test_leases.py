@@ -15,8 +15,8 @@ from pipelines.config import Pipeline
 from pipelines.context import now, open_context
 from pipelines.errors import LeaseHeld, LedgerUnavailable
 from pipelines.ledger import Ledger, open_ledger
-from pipelines.records.batch_result import BatchResult
-from pipelines.records.batch_spec import BatchSpec
+from pipelines.records.batches.manifest import BatchResult
+from pipelines.records.batches.spec import BatchSpec
 from pipelines.steps import leases as leases_steps
 from pipelines.steps.apply import record_batch
 from pipelines.steps.leases import kept_lease, take_apply_lease

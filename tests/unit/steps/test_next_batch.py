@@ -11,7 +11,7 @@ from pipelines.config.pipeline import BatchLimits
 from pipelines.config.tables import OnDdl
 from pipelines.context import PipelineContext, open_context
 from pipelines.errors import InvariantBroken
-from pipelines.records.window_manifest import DdlRow
+from pipelines.records.windows import DdlRow
 from pipelines.values.dictionary_table import DictionaryColumn, DictionaryTable
 from pipelines.values.scn import ChainPosition, Scn
 from pipelines.values.table import OracleType, TableId

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from pipelines.errors import Terminal
-from pipelines.records.dropped_transaction import DroppedTransaction
-from pipelines.records.open_transaction import OpenTransaction
+from pipelines.records.batches.carry import OpenTransaction
+from pipelines.records.drops import DroppedTransaction
 from pipelines.steps.transactions import age, find_open
 
 XID = "3.12.4567"

@@ -13,7 +13,7 @@ from pipelines.apply.delta.schema import TargetColumn
 from pipelines.apply.delta.table import DeltaTable
 from pipelines.errors import SchemaConflict
 from pipelines.job.translation import TRANSLATION
-from pipelines.records.batch_spec import ColumnChange, TableTask
+from pipelines.records.batches.spec import ColumnChange, TableTask
 from pipelines.values.scn import Scn, ScnRange
 from pipelines.values.table import Column, OracleType, TableId, TableVersion
 

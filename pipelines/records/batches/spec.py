@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
+from pipelines.records.batches.carry import OpenTransaction, ParkedRows
 from pipelines.records.file_digest import FileDigest
-from pipelines.records.lake_mark import LakePlace
-from pipelines.records.open_transaction import OpenTransaction, ParkedRows
+from pipelines.records.lakes import LakePlace
 from pipelines.values.redo import Encoding
 from pipelines.values.scn import Scn, ScnRange
 from pipelines.values.table import Column, Rules, TableId, TableVersion
@@ -77,7 +77,7 @@ class NameInRedo:
 @dataclass(frozen=True, slots=True)
 class WholeFile:
     """What was read of all rows of a table AS OF `scn`, the end of a window, for the DDLs at `ddl`; see
-    window_manifest.WholeTable."""
+    windows.WholeTable."""
 
     scn: int
     path: str
@@ -111,7 +111,7 @@ class TableTask:
 
 @dataclass(frozen=True, slots=True)
 class RereadFile:
-    """What was read again of one table's rows AS OF `scn`, by key; see window_manifest.RereadRows."""
+    """What was read again of one table's rows AS OF `scn`, by key; see windows.RereadRows."""
 
     table: TableId
     scn: int

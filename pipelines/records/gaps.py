@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from pipelines.records.open_transaction import OpenTransaction
+from pipelines.records.batches.carry import OpenTransaction
 from pipelines.values.redo import ContainerIdentity, Encoding, Position
 
 GapKind = Literal["position", "snapshot", "gap"]

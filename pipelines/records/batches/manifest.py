@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
-from pipelines.records.batch_spec import BatchSpec
+from pipelines.records.batches.carry import OpenTransaction, ParkedRows
+from pipelines.records.batches.spec import BatchSpec
 from pipelines.records.file_digest import FileDigest
-from pipelines.records.open_transaction import OpenTransaction, ParkedRows
 from pipelines.values.scn import ChainPosition
 from pipelines.values.table import TableId
 

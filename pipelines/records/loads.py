@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 from pipelines.records.file_digest import FileDigest
-from pipelines.records.lake_mark import LakePlace
+from pipelines.records.lakes import LakePlace
 from pipelines.values.table import Rules, TableId, TableVersion
 from pipelines.values.target_options import DEFAULT, TargetOptions
 

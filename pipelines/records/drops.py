@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pipelines.records.batch_spec import DroppedXid
-from pipelines.records.open_transaction import OpenTransaction
+from pipelines.records.batches.carry import OpenTransaction
+from pipelines.records.batches.spec import DroppedXid
 from pipelines.values.scn import ChainPosition
 
 

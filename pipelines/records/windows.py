@@ -1,4 +1,4 @@
-"""A landed window: its logs, row counts, DDL and files."""
+"""A window: as it is planned, each slice of it as mined, and its manifest: logs, row counts, DDL and files."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from pipelines.records.codec import to_body
 from pipelines.records.file_digest import FileDigest
+from pipelines.values.redo import ContainerIdentity, Window
 from pipelines.values.scn import ChainPosition, Scn, ScnRange
 from pipelines.values.table import TableId
 
@@ -171,3 +172,42 @@ class WindowManifest:
         other = ("files", "circumstance", "format", "reread", "reread_later", "whole", "digests")
         anonymous = replace(self, ddl=tuple(replace(row, username="") for row in self.ddl if row.info != PERHAPS))
         return {name: value for name, value in to_body(anonymous).items() if name not in other}
+
+
+@dataclass(frozen=True, slots=True)
+class LogTally:
+    """One log's rows within the window; `row_hash` does not depend on batches or slicing."""
+
+    log: LogIdentity
+    row_count: int
+    row_hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class SliceRecord:
+    """One mined slice. It travels between tasks, so it contains counts and hashes, never rows."""
+
+    window: str
+    number: int
+    token: str
+    tables: tuple[str, ...]  # OWNER.NAME captured, sorted
+    files: tuple[str, ...]  # relative to the window's folder
+    logs: tuple[LogTally, ...]
+    counts: Mapping[str, int]
+    ddl: tuple[DdlRow, ...]
+    circumstance: Mapping[str, Any] = field(default_factory=dict)
+    digests: Mapping[str, FileDigest] = field(default_factory=dict)  # by the names in `files`
+
+    FORMAT: ClassVar[int] = 2
+
+
+@dataclass(frozen=True, slots=True)
+class WindowPlan:
+    """A window before it is mined, as the ledger keeps it between the tasks of one run. `object_ids` maps every object id that
+    a captured table has or had to that table. `container` is the PDB then."""
+
+    window: Window
+    tables: tuple[TableId, ...]
+    object_ids: Mapping[int, TableId]
+    dictionary_scn: int
+    container: ContainerIdentity | None = None

@@ -1,13 +1,16 @@
-"""The file that a Spark job is started with: a batch or a snapshot load."""
+"""The file that a Spark job is started with, a batch or a snapshot load; and the one in which a failed job leaves its error."""
 
 from __future__ import annotations
 
-from pipelines.errors import LandingDamaged
-from pipelines.records.batch_result import BatchResult
-from pipelines.records.batch_spec import BatchSpec
-from pipelines.records.codec import decode_one_of
-from pipelines.records.snapshot_load import SnapshotResult, SnapshotSpec
+from dataclasses import dataclass
 
+from pipelines.errors import LandingDamaged
+from pipelines.records.batches.manifest import BatchResult
+from pipelines.records.batches.spec import BatchSpec
+from pipelines.records.codec import decode_one_of
+from pipelines.records.loads import SnapshotResult, SnapshotSpec
+
+TERMINAL_EXIT = 3  # exit code of a job that would fail the same way again; 1 for all else
 AGAIN = "run again, which writes another spec; in Airflow, clear the task that prepares it"
 Spec = BatchSpec | SnapshotSpec
 Result = BatchResult | SnapshotResult
@@ -20,3 +23,11 @@ def decode_spec(text: bytes | str, file: str) -> Spec:
     except LandingDamaged as error:
         raise LandingDamaged(error.what, cure=AGAIN, path=file) from error
     return spec
+
+
+@dataclass(frozen=True, slots=True)
+class JobFailure:
+    """The typed error that ended a Spark job. A cluster shows nothing else of it to the process that waits."""
+
+    terminal: bool
+    text: str

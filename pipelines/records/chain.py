@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pipelines.records.codec import decode_one_of
-from pipelines.records.declared_gap import DeclaredGap
-from pipelines.records.window_manifest import WindowManifest
+from pipelines.records.gaps import DeclaredGap
+from pipelines.records.windows import WindowManifest
 
 ChainLink = WindowManifest | DeclaredGap
 

@@ -1,0 +1,34 @@
+"""A file of the landing has its record in the module of its folder's name."""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+
+import pytest
+
+from pipelines.land import layout
+from pipelines.records.codec import noun_of
+from tests.unit.records.samples import RECORDS
+
+OF_A_BATCH = "backfills"  # its files are those of a batch
+WITHOUT_JSON = "verify"
+PLACES = sorted(set(re.findall(r"^([a-z-]+)(?:/|\.json)", layout.__doc__ or "", re.MULTILINE)) - {OF_A_BATCH, WITHOUT_JSON})
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_folder_of_the_landing_has_a_module_of_records(place: str) -> None:
+    module = import_module(f"pipelines.records.{place.replace('-', '_')}")
+
+    assert module.__doc__
+
+
+def test_each_record_is_of_a_folder_of_the_landing_or_of_any_job() -> None:
+    rooms = {place.replace("-", "_") for place in PLACES} | {"jobs"}
+    elsewhere = {
+        noun_of(kind): kind.__module__
+        for kind in map(type, RECORDS)
+        if kind.__module__.startswith("pipelines.records.") and kind.__module__.split(".")[2] not in rooms
+    }
+
+    assert elsewhere == {}
