@@ -21,6 +21,7 @@ from pipelines.decode.lob_sql import read_as_deletes
 from pipelines.decode.redo_sql import Bools
 from pipelines.decode.resolve import ResolvedRedo, resolve
 from pipelines.decode.young_columns import keep_defaults
+from pipelines.values import frames
 from pipelines.values.redo import Encoding
 from pipelines.values.table import TableVersion, TypeRule
 from pipelines.values.valid_text import with_marks
@@ -54,8 +55,12 @@ def changes_schema(redo: pa.Schema, version: TableVersion, types: Types, before:
             pa.field("unknown", pa.list_(pa.string())),
             pa.field("missing", pa.list_(pa.int32())),
             pa.field("assigned", pa.list_(pa.int32())),
-            *(pa.field(f"o{column.id}", targets[column.id]) for column in version.columns if is_in(before, column.id)),
-            *(pa.field(f"n{column.id}", targets[column.id]) for column in version.columns),
+            *(
+                pa.field(frames.redo_before(column.id), targets[column.id])
+                for column in version.columns
+                if is_in(before, column.id)
+            ),
+            *(pa.field(frames.redo_after(column.id), targets[column.id]) for column in version.columns),
         ]
     )
 
@@ -71,7 +76,7 @@ def decode_changes(
     single_quotes: bool = False,
     before: Collection[int] | None = None,
 ) -> pa.RecordBatch:
-    """Return all columns of `batch` except sql_redo, and these:
+    """Return all columns of `batch` except sql_redo, and these (values/frames.py has the letters):
 
     error      why the row cannot be decoded, null = ok; with an error the values have no meaning
     error_sql  with `show_row_data`, the text of a row with an error

@@ -1,0 +1,48 @@
+"""Each kind of value has a letter of its own in a data frame, and its row on the page of letters."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from pipelines.values import frames
+
+ROOT = Path(__file__).parents[3]
+NAMES: dict[str, Callable[[int], str]] = dict(inspect.getmembers(frames, inspect.isfunction))
+
+
+def test_no_two_kinds_of_values_share_a_letter() -> None:
+    letters = [name(12) for name in NAMES.values()]
+
+    assert len(set(letters)) == len(letters)
+    assert all(re.fullmatch(r"[a-z]12", one) for one in letters)
+
+
+def test_the_page_of_letters_is_that_of_the_functions() -> None:
+    page = (ROOT / "docs" / "architecture" / "frames.md").read_text()
+
+    assert dict(re.findall(r"^\| `(\w)` \| `(\w+)` \|", page, re.MULTILINE)) == {
+        name(12)[0]: called for called, name in NAMES.items()
+    }
+
+
+def spelled_letters(path: Path) -> Iterator[str]:
+    """Yield each text that is a letter of a frame and a value, as in f"a{column}"."""
+    letters = {name(12)[0] for name in NAMES.values()}
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.JoinedStr) and len(node.values) == 2:
+            letter, value = node.values
+            if isinstance(letter, ast.Constant) and letter.value in letters and isinstance(value, ast.FormattedValue):
+                yield f"{path.relative_to(ROOT)}:{node.lineno}"
+
+
+@pytest.mark.parametrize("room", ["decode", "assemble"])
+def test_letters_are_spelled_in_one_place(room: str) -> None:
+    modules = sorted((ROOT / "pipelines" / room).glob("*.py"))
+
+    assert [place for path in modules for place in spelled_letters(path)] == []
