@@ -86,7 +86,7 @@ def serve(folder: Path, number_of_tables: int, at_once: int, connect: bool, sett
         out = folder / "batches" / str(number)
         spec = spec_of(
             "p", 1, start, start + STEP, "token", (window,), tasks, str(out / "carry"), str(out / "manifest.json"), carried,
-            tables_at_once=at_once, rows=pq.read_metadata(file).num_rows + number_of_tables,
+            parallel_tables=at_once, rows=pq.read_metadata(file).num_rows + number_of_tables,
         )  # fmt: skip
         began, cpu = time.perf_counter(), cpu_seconds()
         result = run_batch(spark, spec)

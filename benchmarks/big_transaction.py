@@ -323,7 +323,7 @@ def configure(folder: Path, port: int, given: argparse.Namespace) -> dict[str, s
         "lake": str(folder / "lake"),
         "tables": ["SHOP.BIG"],
         "window": {"max_bytes": 256 * 2**20, "slice_bytes": 64 * 2**20},
-        "mining_tasks": given.mining_tasks,
+        "parallel_sessions": given.parallel_sessions,
         "spark": {"conf": settings},
     }
     file = folder / "pipelines.yml"

@@ -143,7 +143,7 @@ def ledger_url(pipeline: Pipeline) -> str:
 
 def open_pipeline_source(pipeline: Pipeline, params: ConnectParams | None, container: str | None = None) -> Source:
     """Connect to the container, or to the root, by `params` or else by AIRFLOW_CONN_<ID> in the environment."""
-    retry = RetryRule(pipeline.retry.first_seconds, pipeline.retry.most_seconds, pipeline.retry.attempts)
+    retry = RetryRule(pipeline.retry.initial_seconds, pipeline.retry.max_seconds, pipeline.retry.attempts)
     return open_source(
         params or connect_params(pipeline.source.connection, os.environ),
         container=container,

@@ -93,7 +93,7 @@ class LogMinerFailed(Transient):
 
 
 class LogOverdue(Transient):
-    """A redo thread has switched a log, and no archived copy has appeared within `wait_warns_after_minutes`.
+    """A redo thread has switched a log, and no archived copy has appeared within `wait_max_minutes`.
 
     Check the archiver and the transport to the standby. Nothing is lost while the redo is kept: the next run keeps
     waiting, and `redolake runway` says how long the redo will be there.
@@ -135,7 +135,7 @@ class SparkExhausted(Transient):
     """Spark's Java or its workers have no memory, threads or open files left. No table is held, and no commit was cut short.
 
     The batch is tried again. If it comes again, give Spark's driver and executors more memory (`spark.driver.memory`), raise
-    `ulimit -n`, or lower `spark.tables_at_once` or `batch.max_rows`.
+    `ulimit -n`, or lower `spark.parallel_tables` or `batch.max_rows`.
     """
 
 
@@ -278,8 +278,8 @@ class TextNotValid(Terminal):
     """A text has bytes that are no characters of its character set: an old client stored CESU-8, Latin-1 or half a surrogate
     pair, and Oracle returns it as it is. No reader of the lake but Spark could open the table.
 
-    Declare `replace` or `binary` for the column under `columns` of its table, or `text: replace`, or correct the values in
-    Oracle; then run `redolake snapshot OWNER.TABLE --replace`.
+    Declare `replace` or `binary` for the column under `columns` of its table, or `invalid_text: replace`, or correct the values
+    in Oracle; then run `redolake snapshot OWNER.TABLE --replace`.
     """
 
 

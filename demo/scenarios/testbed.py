@@ -234,8 +234,8 @@ def write_pipeline(folder: Path) -> Pipeline:
         "landing": str(folder / "landing"),
         "lake": str(folder / "lake"),
         # Together longer than the 2 s for which a listener refuses clients, and an error that stays is reported soon.
-        "retry": {"attempts": 4, "first_seconds": 0.1, "most_seconds": 0.4},
-        "wait_looks_every_seconds": 0.1,
+        "retry": {"attempts": 4, "initial_seconds": 0.1, "max_seconds": 0.4},
+        "wait_max_pause_seconds": 0.1,
         "spark": {"conf": QUICK_SPARK},
         "tables": tables,
     }

@@ -286,8 +286,8 @@ RESULTS = {
     ("computed_default", "follow"): "capture reads key and column again at the end of the window; older rows get the values",
     ("drop_partition", "keep"): "the rows stay in Delta; later changes are merged into them",
     ("drop_table", "keep"): "the Delta table stays as it is, and `status` shows the SCN; from the recycle bin it goes on",
-    ("rename_column", "evolve"): "the Delta column is renamed",
-    ("narrow", "evolve"): "the Delta column gets the type",
+    ("rename_column", "follow"): "the Delta column is renamed",
+    ("narrow", "follow"): "the Delta column gets the type",
 }
 
 

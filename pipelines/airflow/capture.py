@@ -70,7 +70,7 @@ def capture_dag(pipeline: Pipeline) -> DAG:
     @task(
         doc_md=TASKS["mine"],
         multiple_outputs=False,  # else each key of the result is an XCom of its own
-        max_active_tis_per_dagrun=pipeline.mining_tasks,
+        max_active_tis_per_dagrun=pipeline.parallel_sessions,
         map_index_template="{{ slice_label }}",
     )
     def mine(window: str, slice_numbers: list[int]) -> list[dict[str, Any]]:

@@ -23,8 +23,7 @@ log = logging.getLogger(__name__)
 CHOICES = {
     "null": "none: the cause is removed",  # as Airflow's form names the empty choice
     "ignore": "ignore: it changes neither columns, key nor rows",
-    "evolve": "evolve: change the column in Delta too",
-    "follow": "follow: delete the rows in Delta too",
+    "follow": "follow: do the same in Delta, to its rows or its column",
     "keep": "keep: leave the rows in Delta as they are",
 }
 

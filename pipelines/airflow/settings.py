@@ -53,7 +53,7 @@ def retry_settings(pipeline: Pipeline) -> dict[str, Any]:
     retry = pipeline.retry
     return {
         "retries": retry.attempts - 1,
-        "retry_delay": timedelta(seconds=retry.first_seconds),
+        "retry_delay": timedelta(seconds=retry.initial_seconds),
         "retry_exponential_backoff": 2.0,
-        "max_retry_delay": timedelta(seconds=retry.most_seconds),
+        "max_retry_delay": timedelta(seconds=retry.max_seconds),
     }

@@ -84,7 +84,7 @@ def snapshot_dag(pipeline: Pipeline) -> DAG:
     @task(
         doc_md=TASKS["read"],
         multiple_outputs=False,
-        max_active_tis_per_dagrun=pipeline.mining_tasks,
+        max_active_tis_per_dagrun=pipeline.parallel_sessions,
         map_index_template="{{ table_label }}",
     )
     def read(scn: int, tables: list[str]) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ from pipelines.config import Pipeline
 CAPTURE = """Reads the redo of **{name}** through LogMiner, one sealed SCN window per run, and lands it as Parquet.
 
 `plan` finds the next window and ends the run if there is no new archived log. If an archived log is due, `plan` waits
-*deferred* and uses no worker; after {wait_warns_after_minutes:g} minutes it fails as overdue, and the next run waits again.
+*deferred* and uses no worker; after {wait_max_minutes:g} minutes it fails as overdue, and the next run waits again.
 `mine` reads the slices in parallel, each in its own LogMiner session. `land` publishes the window with its manifest and
 starts `{name}_apply`.
 
@@ -115,5 +115,5 @@ def dag_text(text: str, pipeline: Pipeline) -> str:
     rows = "".join(f"| `{t.id}` | `{pipeline.target(t.id)}` |\n" for t in pipeline.tables)
     below = f"below `{pipeline.lake}`"
     rows += "".join(f"| `{m.match}` | {'not captured' if m.excludes else below} |\n" for m in pipeline.matches)
-    settings = {"name": pipeline.name, "wait_warns_after_minutes": pipeline.wait_warns_after_minutes}
+    settings = {"name": pipeline.name, "wait_max_minutes": pipeline.wait_max_minutes}
     return f"{text.format(**settings)}\n| table | Delta |\n|---|---|\n{rows}"

@@ -23,20 +23,20 @@ from pipelines.host.pauses import growing_pauses
 class SourceTrigger(BaseTrigger):
     """Fires when Oracle answers again, when a check fails in another way, or at `until` (ISO 8601, UTC), whichever is first.
 
-    The pauses between checks grow from `first_seconds` to `most_seconds`."""
+    The pauses between checks grow from `initial_seconds` to `max_seconds`."""
 
-    def __init__(self, pipeline: str, connection: str, first_seconds: float, most_seconds: float, until: str) -> None:
+    def __init__(self, pipeline: str, connection: str, initial_seconds: float, max_seconds: float, until: str) -> None:
         super().__init__()
         self.pipeline, self.connection = pipeline, connection
-        self.first_seconds, self.most_seconds, self.until = first_seconds, most_seconds, until
+        self.initial_seconds, self.max_seconds, self.until = initial_seconds, max_seconds, until
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
-        names = ("pipeline", "connection", "first_seconds", "most_seconds", "until")
+        names = ("pipeline", "connection", "initial_seconds", "max_seconds", "until")
         return f"{__name__}.{type(self).__name__}", {name: getattr(self, name) for name in names}
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
         self.log.info("%s: Oracle does not answer; waiting for it until %s", self.pipeline, self.until)
-        for pause in growing_pauses(self.most_seconds, self.first_seconds):
+        for pause in growing_pauses(self.max_seconds, self.initial_seconds):
             left = (datetime.fromisoformat(self.until) - datetime.now(UTC)).total_seconds()
             await asyncio.sleep(max(0.0, min(pause, left)))
             try:
@@ -65,22 +65,22 @@ class SourceTrigger(BaseTrigger):
 class ArchivedLogTrigger(BaseTrigger):
     """Fires when the log appears, when a check fails, or at `until` (ISO 8601, UTC), whichever is first.
 
-    The pauses between checks grow to `most_seconds`: a log that is being archived comes within seconds."""
+    The pauses between checks grow to `max_seconds`: a log that is being archived comes within seconds."""
 
-    def __init__(self, pipeline: str, connection: str, awaited: dict[str, int], most_seconds: float, until: str) -> None:
+    def __init__(self, pipeline: str, connection: str, awaited: dict[str, int], max_seconds: float, until: str) -> None:
         super().__init__()
         self.pipeline, self.connection, self.awaited = pipeline, connection, awaited
-        self.most_seconds, self.until = most_seconds, until
+        self.max_seconds, self.until = max_seconds, until
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
-        names = ("pipeline", "connection", "awaited", "most_seconds", "until")
+        names = ("pipeline", "connection", "awaited", "max_seconds", "until")
         return f"{__name__}.{type(self).__name__}", {name: getattr(self, name) for name in names}
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
         thread, sequence, scn = (self.awaited[name] for name in ("thread", "sequence", "scn"))
         log = f"the archived log with sequence {sequence} of redo thread {thread} (SCN {scn})"
         self.log.info("%s: waiting for %s until %s", self.pipeline, log, self.until)
-        for pause in growing_pauses(self.most_seconds):
+        for pause in growing_pauses(self.max_seconds):
             try:
                 # The driver's calls block, and all triggers share the event loop.
                 waits = await asyncio.to_thread(self.is_still_awaited)

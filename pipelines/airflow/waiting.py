@@ -73,21 +73,21 @@ class PlanWindow(BaseOperator, SkipMixin):
     def wait_for_source(self, error: SourceUnavailable, event: Mapping[str, Any]) -> NoReturn:
         """Defer until Oracle answers, so that an outage is one waiting run. Raise the error at the deadline; without a retry,
         because the next scheduled run waits again."""
-        now, deadline = datetime.now(UTC), timedelta(minutes=self.pipeline.wait_warns_after_minutes)
+        now, deadline = datetime.now(UTC), timedelta(minutes=self.pipeline.wait_max_minutes)
         until = datetime.fromisoformat(event["outage_until"]) if "outage_until" in event else now + deadline
         if until <= now:
             raise failure(error, AirflowFailException) from None
         log.warning("%s", error)
         pipeline, retry = self.pipeline, self.pipeline.retry
         trigger = SourceTrigger(
-            pipeline.name, pipeline.source.connection, retry.first_seconds, retry.most_seconds, until.isoformat()
+            pipeline.name, pipeline.source.connection, retry.initial_seconds, retry.max_seconds, until.isoformat()
         )
         self.defer(trigger=trigger, method_name="plan_again")
         raise AssertionError("a deferred task does not go on")
 
     def wait(self, awaited: AwaitedLog, event: Mapping[str, Any]) -> None:
         """Defer until the log arrives or its deadline passes; never returns. Each awaited log has its own deadline."""
-        now, deadline = datetime.now(UTC), timedelta(minutes=self.pipeline.wait_warns_after_minutes)
+        now, deadline = datetime.now(UTC), timedelta(minutes=self.pipeline.wait_max_minutes)
         until = datetime.fromisoformat(event["until"]) if event.get("awaited") == asdict(awaited) else now + deadline
         if until <= now:
             from pipelines import steps
@@ -97,6 +97,6 @@ class PlanWindow(BaseOperator, SkipMixin):
             raise AirflowFailException(str(error))
         pipeline = self.pipeline
         trigger = ArchivedLogTrigger(
-            pipeline.name, pipeline.source.connection, asdict(awaited), pipeline.wait_looks_every_seconds, until.isoformat()
+            pipeline.name, pipeline.source.connection, asdict(awaited), pipeline.wait_max_pause_seconds, until.isoformat()
         )
         self.defer(trigger=trigger, method_name="plan_again")

@@ -78,7 +78,7 @@ def cure_of(kind: type[RedolakeError], task: TableTask, what: str) -> str:
         )
     if VALUE_NOT_SHOWN in what:
         reread = "" if task.versions[-1].organization == "index" else f"set `unsupported_columns: reread` for {table}, or "
-        return f"{reread}leave the column out (`exclude` of {table} in pipelines.yml), and then {rebuild}"
+        return f"{reread}leave the column out (`exclude_columns` of {table} in pipelines.yml), and then {rebuild}"
     later = f"or report it (the landed redo is kept) and run `redolake resume {table}` with a Redolake that understands it"
     fit = f"where a value does not fit, first give its column another scale, or `string`, under `columns` of {table}"
     return f"{rebuild} ({fit}); {later}"

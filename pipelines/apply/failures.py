@@ -121,7 +121,7 @@ TROUBLES: tuple[Trouble, ...] = (
         SparkExhausted,
         "Spark has no memory, threads or open files left",
         "none: the batch is tried again. If it comes again, give Spark's driver and executors more memory "
-        "(`spark.driver.memory`), raise `ulimit -n` and `ulimit -u`, or lower `spark.tables_at_once`",
+        "(`spark.driver.memory`), raise `ulimit -n` and `ulimit -u`, or lower `spark.parallel_tables`",
         numbers=(errno.EMFILE, errno.ENFILE, errno.ENOMEM),
         names=("OutOfMemoryError", "SparkOutOfMemoryError", "MemoryError", "ArrowMemoryError", "OutOfMemoryException"),
         conditions=("UNABLE_TO_ACQUIRE_MEMORY",),

@@ -205,7 +205,8 @@ def read_objects(context: ApplyContext, part: TableRange, decoded: DataFrame, ne
         names = ", ".join(column.name for column in version.reread)
         raise RedoNotUnderstood(
             f"{missing} change(s) of large objects belong to rows that were neither read again nor deleted ({names})",
-            cure=f"run `redolake snapshot {task.table} --replace`; where it comes again, leave the columns out (`exclude`)",
+            cure=f"run `redolake snapshot {task.table} --replace`; where it comes again, leave the columns out "
+            "(`exclude_columns`)",
             table=task.table,
             scn=commit_range.last_scn,
         )

@@ -94,7 +94,7 @@ def show_details(status: Status) -> None:
         print_notice(f"{unlisted.table} is not in `tables` any more: its Delta table stays as it is")
     kept = {table.table: table.dropped_at for table in status.tables if table.dropped_at is not None}
     for table, scn in kept.items():
-        print_notice(f"{table} was dropped at SCN {scn}; its Delta table stays as it is (`on: drop_table: keep`)")
+        print_notice(f"{table} was dropped at SCN {scn}; its Delta table stays as it is (`on_ddl: drop_table: keep`)")
     for missing in (one for one in status.gone if one.table not in kept):
         cure = f"if it was dropped for good, exclude it with `!{missing.table}`"
         print_notice(f"{missing.table} is missing in the dictionary since SCN {missing.missing_scn}\n  do this: {cure}")

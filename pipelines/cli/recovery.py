@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 class DdlChoice(StrEnum):
     ignore = "ignore"
-    evolve = "evolve"
     follow = "follow"
     keep = "keep"
 

@@ -32,6 +32,8 @@ PLAIN: Mapping[str, str] = {
 }
 PAGE = "docs/reference/configuration.md lists the settings"
 
+FROM_ELSEWHERE = {"name", "matches"}  # in the file, these are the key of the pipeline, and patterns in `tables`
+
 Locate = Callable[[tuple[int | str, ...]], tuple[int | str, ...]]
 
 
@@ -74,10 +76,20 @@ def plain(error: ErrorDetails) -> str:
 
 def unknown_setting(where: str, place: Sequence[int | str], model: type[BaseModel], file: str) -> Finding:
     known = names_at(place[:-1], model)
-    near = get_close_matches(str(place[-1]).lower(), known, n=1)
-    if near:
-        return Finding(where, "is no setting", f"did you mean `{near[0]}`?")
+    if near := nearest(str(place[-1]).lower(), known):
+        return Finding(where, "is no setting", f"did you mean `{near}`?")
     return Finding(where, "is no setting", f"remove it from {file}; known here: {', '.join(known)}" if known else f"see {PAGE}")
+
+
+def nearest(name: str, known: Sequence[str]) -> str | None:
+    """Return the known name that is spelled most alike; else the one that has most of the name's words, if there is one."""
+    if near := get_close_matches(name, known, n=1):
+        return near[0]
+    words = set(name.split("_"))
+    shared = {one: len(words & set(one.split("_"))) for one in known}
+    most = max(shared.values(), default=0)
+    best = [one for one, number in shared.items() if number == most]
+    return best[0] if most and len(best) == 1 else None
 
 
 def names_at(place: Sequence[int | str], model: type[BaseModel]) -> list[str]:
@@ -86,7 +98,7 @@ def names_at(place: Sequence[int | str], model: type[BaseModel]) -> list[str]:
     for part in place:
         fields = [m.model_fields[part].annotation for m in models if isinstance(part, str) and part in m.model_fields]
         models = [found for field in fields for found in models_in(field)] or models
-    return sorted({name for m in models for name in m.model_fields})
+    return sorted({name for m in models for name in m.model_fields} - FROM_ELSEWHERE)
 
 
 def models_in(annotation: Any) -> list[type[BaseModel]]:

@@ -14,7 +14,7 @@ from pydantic import Field, field_validator, model_validator
 from pipelines.config.airflow_settings import AirflowSettings
 from pipelines.config.resnapshot import ResnapshotLimits
 from pipelines.config.tables import Match, OnDdl, Table, is_match
-from pipelines.config.values import Bytes, Properties, Settings, Text, UnsupportedColumns, quoted_on
+from pipelines.config.values import Bytes, InvalidText, Properties, Settings, UnsupportedColumns
 from pipelines.host.filesystem import CREATES_ONCE, protocol_of
 from pipelines.host.paths import crowded_out, unfit_place
 from pipelines.host.spark_settings import AS_WRITTEN, EXACT, default_property
@@ -81,7 +81,7 @@ class SparkSettings(Settings):
         repr=False,
         description=f"more Spark settings, passed on unchanged; not {' or '.join(AS_WRITTEN)}, nor what would change values",
     )
-    tables_at_once: int = Field(
+    parallel_tables: int = Field(
         2,
         ge=1,
         le=64,
@@ -113,8 +113,8 @@ class SparkSettings(Settings):
 
 class Retry(Settings):
     attempts: int = Field(5, ge=1, le=100, description="attempts of a step that fails with a transient error")
-    first_seconds: float = Field(1.0, gt=0, description="first pause between attempts; each further one is twice as long")
-    most_seconds: float = Field(60.0, gt=0, description="longest pause between attempts")
+    initial_seconds: float = Field(1.0, gt=0, description="first pause between attempts; each further one is twice as long")
+    max_seconds: float = Field(60.0, gt=0, description="longest pause between attempts")
 
 
 def is_local(location: str) -> bool:
@@ -136,13 +136,18 @@ class Pipeline(Settings):
     spark: SparkSettings = SparkSettings()
     airflow: AirflowSettings = AirflowSettings()
     retry: Retry = Retry()
-    mining_tasks: int = Field(4, ge=1, le=64, description="slices mined in parallel")
-    wait_warns_after_minutes: float = Field(
+    parallel_sessions: int = Field(
+        4,
+        ge=1,
+        le=64,
+        description="sessions that read from Oracle side by side: slices that are mined, or tables of a snapshot",
+    )
+    wait_max_minutes: float = Field(
         30,
         gt=0,
         description="how long a run waits for a log that is due before it fails with LogOverdue; the next run keeps waiting",
     )
-    wait_looks_every_seconds: float = Field(
+    wait_max_pause_seconds: float = Field(
         30, gt=0, description="longest pause between two checks while waiting for a log; they grow from 1 s"
     )
     lease_wait_minutes: float = Field(
@@ -151,7 +156,7 @@ class Pipeline(Settings):
     show_row_data: bool = Field(
         False, description="let errors and logs contain the redo text of rows that cannot be decoded, not only their keys"
     )
-    on: OnDdl = OnDdl()
+    on_ddl: OnDdl = OnDdl()
     resnapshot: ResnapshotLimits = ResnapshotLimits()
     unsupported_columns: UnsupportedColumns = Field(
         "refuse",
@@ -162,7 +167,7 @@ class Pipeline(Settings):
     readers: Readers = Field(
         "spark",
         description="`spark`: a Delta feature is enabled when a table first needs it (deletion vectors for MERGE into a large "
-        "table, column mapping for a renamed or dropped column, type widening for a wider type); `widest`: none of these, so "
+        "table, column mapping for a renamed or dropped column, type widening for a wider type); `any`: none of these, so "
         "that delta-rs, Polars and others open the table, and such a change writes the table again",
     )
     large_objects: LargeObjects = Field(
@@ -170,13 +175,13 @@ class Pipeline(Settings):
         description="CLOB, NCLOB and BLOB columns: `refuse` their tables, `reread` their values from the table after each "
         "change, assemble them from the `redo` alone, XMLTYPE too, or `exclude` the columns",
     )
-    text: Text = Field(
+    invalid_text: InvalidText = Field(
         "hold",
         description="text with bytes that are no characters of its character set, as old clients store it: `hold` the table; "
         "`replace` them (surrogate pairs of CESU-8 by the character that they mean, others by U+FFFD); or store the columns as "
         "`binary`, VARCHAR2 and CHAR only. It is not for columns of the key, nor for those with a rule of their own",
     )
-    names: Names = Field("as_is", description="column names in the lake: as in Oracle, or in lower case")
+    column_names: Names = Field("as_is", description="column names in the lake: as in Oracle, or in lower case")
     metadata_columns: tuple[MetadataName, ...] = Field(
         ("_commit_scn",),
         description="Redolake's columns, after all others: of the transaction that changed the row last `_commit_scn`, "
@@ -194,11 +199,6 @@ class Pipeline(Settings):
     )
     tables: list[Table] = Field(default_factory=list)
     matches: list[Match] = Field(default_factory=list)  # the patterns and exclusions of `tables`, in their order
-
-    @model_validator(mode="before")
-    @classmethod
-    def bare_on(cls, value: object) -> object:
-        return quoted_on(value)
 
     @model_validator(mode="before")
     @classmethod
@@ -309,7 +309,7 @@ class Pipeline(Settings):
     def ddl_policies(self, table: TableId) -> DdlPolicies:
         """Return the table's own policies, completed by the pipeline's."""
         own = self.table(table)
-        policies = {**self.on.model_dump(), **own.on.model_dump(exclude_unset=True)}
+        policies = {**self.on_ddl.model_dump(), **own.on_ddl.model_dump(exclude_unset=True)}
         return DdlPolicies(**policies, renamed_to=self.renamed.get(table))
 
     @property
@@ -324,8 +324,8 @@ class Pipeline(Settings):
 
     @property
     def may_resnapshot(self) -> bool:
-        """Return whether `on` lets some table be snapshotted again by itself."""
-        settings = (self.on, *(entry.on for entry in (*self.tables, *self.matches)))
+        """Return whether `on_ddl` lets some table be snapshotted again by itself."""
+        settings = (self.on_ddl, *(entry.on_ddl for entry in (*self.tables, *self.matches)))
         return any("resnapshot" in on.model_dump().values() for on in settings)
 
     def choice(self, table: TableId) -> ColumnChoice:
@@ -336,10 +336,10 @@ class Pipeline(Settings):
         unsupported = self.unsupported_columns
         if own.key == "append" and unsupported == "reread":
             unsupported = "refuse"
-        return ColumnChoice(own.exclude, own.include, own.unsupported_columns or unsupported, large_objects)
+        return ColumnChoice(own.exclude_columns, own.include_columns, own.unsupported_columns or unsupported, large_objects)
 
-    def text_of(self, table: TableId) -> Text:
-        return self.table(table).text or self.text
+    def invalid_text_of(self, table: TableId) -> InvalidText:
+        return self.table(table).invalid_text or self.invalid_text
 
     @property
     def landing_folder(self) -> str:
@@ -355,7 +355,7 @@ class Pipeline(Settings):
         properties = {**self.properties, **own.properties, **({"delta.enableChangeDataFeed": "true"} if feed else {})}
         return TargetOptions(
             readers=own.readers or self.readers,
-            names=own.names or self.names,
+            column_names=own.column_names or self.column_names,
             metadata_columns=self.metadata_columns if own.metadata_columns is None else own.metadata_columns,
             deletes=own.deletes or self.deletes,
             properties=tuple(properties.items()),

@@ -24,7 +24,7 @@ class ResnapshotLimits(Settings):
     max_rows: int = Field(
         1_000_000, ge=0, description="the largest table; the read stops at the first row beyond, and the table stays held"
     )
-    hours: Annotated[str, AfterValidator(checked_hours)] | None = Field(
+    hours_utc: Annotated[str, AfterValidator(checked_hours)] | None = Field(
         None, description='hours of the day in UTC in which a read may begin, e.g. `"22-05"`; default: any'
     )
     attempts: int = Field(3, ge=1, description="attempts for one hold; then a person has to act")
@@ -32,7 +32,7 @@ class ResnapshotLimits(Settings):
 
     def begins_at(self, hour: int) -> bool:
         """Return whether a read may begin in this hour of the day."""
-        if self.hours is None:
+        if self.hours_utc is None:
             return True
-        first, end = (int(text) for text in self.hours.split("-"))
+        first, end = (int(text) for text in self.hours_utc.split("-"))
         return first <= hour < end if first < end else hour >= first or hour < end

@@ -11,13 +11,12 @@ from pipelines.config.resnapshot import ResnapshotLimits
 from pipelines.config.values import (
     ColumnNames,
     ColumnRule,
+    InvalidText,
     Key,
     Patterns,
     Properties,
     Settings,
-    Text,
     UnsupportedColumns,
-    quoted_on,
 )
 from pipelines.host.paths import segment, unfit_target
 from pipelines.values.table import ColumnChoice, KeyPolicy, LargeObjects, TableId
@@ -50,8 +49,8 @@ class OnDdl(Settings):
         description="a table of the same name was created, after DROP TABLE or by a redefinition: snapshot it again by itself, "
         "or hold",
     )
-    rename_column: Literal["evolve", "hold"] = Field("evolve", description="RENAME COLUMN: rename it in Delta too, or hold")
-    narrow: Literal["evolve", "hold"] = Field(
+    rename_column: Literal["follow", "hold"] = Field("follow", description="RENAME COLUMN: rename it in Delta too, or hold")
+    narrow: Literal["follow", "hold"] = Field(
         "hold", description="MODIFY to a type that not all values of the old one fit: change the type in Delta too, or hold"
     )
     primary_key: Literal["resnapshot", "hold"] = Field(
@@ -78,7 +77,7 @@ class TableSettings(Settings):
         "characters: `replace`, `binary`",
     )
     readers: Readers | None = Field(None, description="as `readers` of the pipeline, for this table")
-    names: Names | None = Field(None, description="as `names` of the pipeline, for this table")
+    column_names: Names | None = Field(None, description="as `column_names` of the pipeline, for this table")
     metadata_columns: tuple[MetadataName, ...] | None = Field(None, description="the same")
     deletes: Deletes | None = Field(None, description="the same")
     change_data_feed: bool | None = Field(None, description="the same")
@@ -88,15 +87,15 @@ class TableSettings(Settings):
         (), description="columns to partition the Delta table by, by their names in Oracle; a change needs a new snapshot"
     )
 
-    on: OnDdl = OnDdl()
+    on_ddl: OnDdl = OnDdl()
     resnapshot: ResnapshotLimits = ResnapshotLimits()
-    exclude: Patterns = Field(
+    exclude_columns: Patterns = Field(
         (), description="columns to leave out, also those added later: names in which `*` and `?` stand for any characters"
     )
-    include: Patterns = Field((), description="the only columns to capture, beside the key; default: all")
+    include_columns: Patterns = Field((), description="the only columns to capture, beside the key; default: all")
     unsupported_columns: UnsupportedColumns | None = Field(None, description="the pipeline's setting, for this table")
     large_objects: LargeObjects | None = Field(None, description="the pipeline's setting, for this table")
-    text: Text | None = Field(None, description="the pipeline's setting, for this table")
+    invalid_text: InvalidText | None = Field(None, description="the pipeline's setting, for this table")
 
     @field_validator("columns")
     @classmethod
@@ -115,7 +114,7 @@ class TableSettings(Settings):
     @model_validator(mode="after")
     def key_is_kept(self) -> Self:
         """Refuse to leave out a declared key; preflight does for a primary key, which only the dictionary shows."""
-        choice = ColumnChoice(self.exclude)
+        choice = ColumnChoice(self.exclude_columns)
         gone = [name for name in self.key_policy.columns if choice.names(name)]
         for name in ("large_objects", "unsupported_columns"):
             if getattr(self, name) == "reread" and self.key == "append":
@@ -125,7 +124,7 @@ class TableSettings(Settings):
                 f"`large_objects: redo` needs a key that the redo of a large object contains, and {self.key} is none"
             )
         if gone:
-            raise ValueError(f"`exclude` names {', '.join(gone)}, which is part of the `key`: rows need their key")
+            raise ValueError(f"`exclude_columns` names {', '.join(gone)}, which is part of the `key`: rows need their key")
         return self
 
     @property
@@ -154,7 +153,7 @@ class Table(TableSettings):
     @model_validator(mode="before")
     @classmethod
     def bare_name(cls, value: object) -> object:
-        return {"table": value} if isinstance(value, str) else quoted_on(value)
+        return {"table": value} if isinstance(value, str) else value
 
     @field_validator("table", "renamed_to")
     @classmethod
@@ -193,7 +192,7 @@ class Match(TableSettings):
     @model_validator(mode="before")
     @classmethod
     def bare_pattern(cls, value: object) -> object:
-        return {"match": value} if isinstance(value, str) else quoted_on(value)
+        return {"match": value} if isinstance(value, str) else value
 
     @model_validator(mode="after")
     def parses(self) -> Match:

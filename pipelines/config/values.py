@@ -47,7 +47,7 @@ def parse_patterns(value: object) -> object:
 
 Patterns = Annotated[tuple[str, ...], BeforeValidator(parse_patterns)]
 UnsupportedColumns = Literal["refuse", "exclude", "reread"]
-Text = Literal["hold", "replace", "binary"]
+InvalidText = Literal["hold", "replace", "binary"]
 
 
 def parse_rule(value: object) -> object:
@@ -63,11 +63,6 @@ Bytes = Annotated[int, BeforeValidator(parse_bytes), Field(gt=0)]
 COLUMN_RULES = ("string", "integer", "double", "truncate", "microseconds", "months", "replace", "binary")
 ColumnRule = Annotated[str | int, BeforeValidator(parse_rule)]
 Key = Annotated[Literal["primary", "rowid", "append"] | tuple[str, ...], BeforeValidator(parse_key)]
-
-
-def quoted_on(value: object) -> object:
-    """Return the settings with `on` as a text: YAML 1.1 reads the bare word as true."""
-    return {"on" if key is True else key: item for key, item in value.items()} if isinstance(value, dict) else value
 
 
 def checked_properties(value: dict[str, str]) -> dict[str, str]:

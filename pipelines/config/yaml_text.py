@@ -12,14 +12,24 @@ from pipelines.errors import ConfigurationError, Finding
 MOST_NODES, MOST_TIMES = 100_000, 100
 
 
+BOOL = "tag:yaml.org,2002:bool"
+
+
 class Loader(yaml.SafeLoader):
-    """The safe loader, which says in which line a value is that Python cannot have, such as 2026-99-99."""
+    """The safe loader, which says in which line a value is that Python cannot have, such as 2026-99-99. As in YAML 1.2, only
+    `true` and `false` are no texts: NO, ON and YES are names of columns."""
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
         try:
             return super().construct_object(node, deep=deep)
         except (ValueError, OverflowError) as error:
             raise yaml.constructor.ConstructorError(None, None, str(error), node.start_mark) from error
+
+
+Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if tag != BOOL or first in "tTfF"]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
 
 
 def read_yaml(text: str, file: str) -> Any:

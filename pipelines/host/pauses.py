@@ -7,10 +7,10 @@ from collections.abc import Iterator
 FIRST_SECONDS = 1.0
 
 
-def growing_pauses(most_seconds: float, first_seconds: float = FIRST_SECONDS) -> Iterator[float]:
-    """Yield seconds without end: `first_seconds`, then twice as long each time, and never more than `most_seconds`."""
-    pause = first_seconds
+def growing_pauses(max_seconds: float, initial_seconds: float = FIRST_SECONDS) -> Iterator[float]:
+    """Yield seconds without end: `initial_seconds`, then twice as long each time, and never more than `max_seconds`."""
+    pause = initial_seconds
     while True:
-        pause = min(pause, most_seconds)
+        pause = min(pause, max_seconds)
         yield pause
         pause *= 2

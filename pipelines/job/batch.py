@@ -198,14 +198,14 @@ def apply_all(
     assembly: Assembly,
     done: int = 0,
 ) -> dict[int, TableResult]:
-    """Apply the tables with these numbers, `tables_at_once` side by side, and return their results; `done` others have been
+    """Apply the tables with these numbers, `parallel_tables` side by side, and return their results; `done` others have been
     applied before. After an error that ends the job no further table begins; those that have begun are finished."""
     results: dict[int, TableResult] = {}
     waiting, running = deque(numbers), dict[Future[TableResult], int]()
     small = small_tables(context, tables, numbers, spec, assembly.batch)
-    with ThreadPoolExecutor(spec.tables_at_once, "table") as threads:
+    with ThreadPoolExecutor(spec.parallel_tables, "table") as threads:
         while waiting or running:
-            while waiting and len(running) < spec.tables_at_once:
+            while waiting and len(running) < spec.parallel_tables:
                 number = waiting.popleft()
                 ready = small.prepared(number)
                 future = threads.submit(apply_one, context, tables[number], spec, assembly, number, ready)
@@ -225,7 +225,7 @@ def small_tables(
         number: small_table(context, tables[number], spec.tables[number], partial(changes_of, spec, batch, number))
         for number in numbers
     }
-    return SmallTables(context, {number: one for number, one in found.items() if one is not None}, spec.tables_at_once)
+    return SmallTables(context, {number: one for number, one in found.items() if one is not None}, spec.parallel_tables)
 
 
 def changes_of(spec: BatchSpec, batch: AssembledBatch, number: int, commit_range: int) -> CommittedChanges:

@@ -114,7 +114,7 @@ def refuse_columns(schema: pa.Schema, batches: Sequence[pa.RecordBatch], error: 
         except (OSError, pa.ArrowException) as refused:
             raise ValueDoesNotFit(
                 f"Parquet cannot hold column {name}, {schema.field(name).type}: {refused}",
-                cure=f"declare `columns: {{{name}: string}}` for the table, or leave the column out (`exclude`)",
+                cure=f"declare `columns: {{{name}: string}}` for the table, or leave the column out (`exclude_columns`)",
                 column=name,
             ) from error
 

@@ -37,7 +37,7 @@ def refused_by(pipeline: Pipeline, table: TableId) -> Refused:
 
 
 def rules_of(pipeline: Pipeline, table: DictionaryTable) -> dict[str, TypeRule]:
-    """Return the rules of the table's columns by name: those of `columns`, and `text` for the others that it is for."""
+    """Return the rules of the table's columns by name: those of `columns`, and `invalid_text` for the others that it is for."""
     own = pipeline.table(table.table)
     declared: dict[str, TypeRule] = {upper_name(name): rule for name, rule in own.columns.items()}
     key = {*table.key} if own.key_policy.kind == "primary" else {*own.key_policy.columns}
@@ -47,8 +47,8 @@ def rules_of(pipeline: Pipeline, table: DictionaryTable) -> dict[str, TypeRule]:
 
 
 def text_rule(pipeline: Pipeline, table: TableId, type_: OracleType) -> TypeRule:
-    """Return what `text` says of a column outside the key that has no rule of its own."""
-    rule = pipeline.text_of(table)
+    """Return what `invalid_text` says of a column outside the key that has no rule of its own."""
+    rule = pipeline.invalid_text_of(table)
     suits = type_.name in TEXTS or (rule == REPLACE and type_.name in LARGE_TEXTS)
     return rule if rule in TEXT_RULES and suits else None
 
@@ -86,6 +86,7 @@ def choice_conflict(pipeline: Pipeline, version: TableVersion) -> SchemaConflict
     return SchemaConflict(
         f"pipelines.yml {what}",
         cure=f"`redolake snapshot {version.table} --replace` reads it again with the present columns; or restore the old "
-        f"`exclude`, `include`, `large_objects` and `unsupported_columns`, and `redolake resume {version.table}`",
+        "`exclude_columns`, `include_columns`, `large_objects` and `unsupported_columns`, and "
+        f"`redolake resume {version.table}`",
         table=version.table,
     )

@@ -166,7 +166,7 @@ def build_batch(
         single_quotes=context.landing.quotes.evidence() is not None,
         show_row_data=context.pipeline.show_row_data,
         lake=lake_place(context),
-        tables_at_once=context.pipeline.spark.tables_at_once,
+        parallel_tables=context.pipeline.spark.parallel_tables,
         origin=origin(context),
         rows=sum(m.rows for m in windows) + sum(t.rows for t in still_open),
         digests=digests(context, windows, carried),

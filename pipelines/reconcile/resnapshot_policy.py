@@ -45,7 +45,7 @@ def obstacle(
         if at < next_at:
             return Obstacle(f"the next attempt is at {next_at:%Y-%m-%d %H:%M} UTC", True)
     if not limits.begins_at(at.hour):
-        return Obstacle(f"reads begin only in the hours {limits.hours} UTC", True)
+        return Obstacle(f"reads begin only in the hours {limits.hours_utc} UTC", True)
     return None
 
 
@@ -78,7 +78,7 @@ def announced(pipeline: Pipeline, table: TableId, hold: HoldAt | None) -> HoldAt
         return None
     if answering(pipeline.ddl_policies(table), policy) is None:
         return named(hold, policy)
-    hours = pipeline.resnapshot_limits(table).hours
+    hours = pipeline.resnapshot_limits(table).hours_utc
     when = "after the next run of apply" if hours is None else f"in the hours {hours} UTC"
     if policy in ("drop_table", "recreate"):  # it may have been dropped or renamed for good
         cure = (
@@ -92,10 +92,10 @@ def announced(pipeline: Pipeline, table: TableId, hold: HoldAt | None) -> HoldAt
 def named(hold: HoldAt, policy: str | None) -> HoldAt:
     """Return the hold with a cure that names the policy, if it is of no statement: the cure of a statement does."""
     wanted = "recreate" if policy == "drop_table" else policy
-    knows = "rs_id" in hold.error.get("where", {}) or "`on: {" in str(hold.error.get("cure"))
+    knows = "rs_id" in hold.error.get("where", {}) or "`on_ddl: {" in str(hold.error.get("cure"))
     if knows or "resnapshot" not in ANSWERS.get(cast(PolicyName, wanted), Answers()).on:
         return hold
-    cure = f"{hold.error['cure']}; with `on: {{{wanted}: resnapshot}}` the table is snapshotted again by itself"
+    cure = f"{hold.error['cure']}; with `on_ddl: {{{wanted}: resnapshot}}` the table is snapshotted again by itself"
     return replace(hold, error={**hold.error, "cure": cure})
 
 

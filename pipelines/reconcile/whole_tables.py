@@ -43,7 +43,7 @@ def unread(table: TableId, step: DdlStep, found: Sequence[WholeTable], derived: 
     return SchemaConflict(
         f"a DDL {what}, and the table was not read again at the end of its window: {why}",
         cure=f"run `redolake snapshot {table} --replace` to read the table as it is now; "
-        "with `on: {unknown_ddl: resnapshot}` this happens by itself",
+        "with `on_ddl: {unknown_ddl: resnapshot}` this happens by itself",
         table=table,
         scn=int(step.scn),
         policy="unknown_ddl",

@@ -88,7 +88,7 @@ def require_known_storage(table: DictionaryTable) -> None:
     for column in table.unknown_storage:
         raise SchemaConflict(
             f"the segment contains hidden column {column.name} ({column.type}), which may store another column's value",
-            cure=f"leave the object or XMLTYPE column out (`exclude`, or `unsupported_columns: exclude`), or remove "
+            cure=f"leave the object or XMLTYPE column out (`exclude_columns`, or `unsupported_columns: exclude`), or remove "
             f"{table.table} from `tables`",
             table=table.table,
         )

@@ -68,7 +68,7 @@ def logminer_findings(table: DictionaryTable) -> Iterator[Finding]:
     """Report what makes LogMiner show all rows of the table as UNSUPPORTED, and hidden columns of an unknown kind."""
     name = str(table.table)
     remove = f"remove {name} from `tables`"
-    leave_out = "leave the column out (`exclude` of the table)"
+    leave_out = "leave the column out (`exclude_columns` of the table)"
     names = (table.in_oracle.owner, table.in_oracle.name, *(c.name for c in table.columns if not c.system))
     too_long = [n for n in names if len(n.encode()) > LONGEST_MINED_NAME_BYTES]
     if too_long:
@@ -98,11 +98,11 @@ def choice_findings(table: DictionaryTable, wanted: ConfiguredTable) -> Iterator
     name, choice = str(table.table), wanted.choice
     key = [column for column in table.key if wanted.key.kind == "primary" and choice.names(column)]
     if key:
-        what = f"`exclude` names {', '.join(key)}, which is part of the primary key: rows need their key"
-        yield Finding(name, what, "remove it from `exclude`, or declare another `key` for the table")
+        what = f"`exclude_columns` names {', '.join(key)}, which is part of the primary key: rows need their key"
+        yield Finding(name, what, "remove it from `exclude_columns`, or declare another `key` for the table")
     for pattern in (*choice.exclude, *choice.include):
         if not any(ColumnChoice((pattern,)).names(column.name) for column in table.columns if not column.system):
-            what = f"no column has a name like {pattern}, which `exclude` or `include` contains"
+            what = f"no column has a name like {pattern}, which `exclude_columns` or `include_columns` contains"
             yield Finding(name, what, "nothing, if a later column is meant; else correct the name", "warning")
     documents = [column.name for column in table.documents] if choice.assembles else []
     objects = [*(column.name for column in table.large_objects), *documents]
@@ -239,7 +239,9 @@ def is_reread(column: DictionaryColumn, table: DictionaryTable) -> bool:
 
 
 def leave_out(column: DictionaryColumn, table: DictionaryTable) -> str:
-    return "" if column.name in table.key else "leave it out (`exclude` of the table, or `unsupported_columns: exclude`), "
+    return (
+        "" if column.name in table.key else "leave it out (`exclude_columns` of the table, or `unsupported_columns: exclude`), "
+    )
 
 
 def unshown_values(column: DictionaryColumn, table: DictionaryTable, rule: str | int | None) -> Iterator[Finding]:

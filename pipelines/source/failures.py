@@ -38,8 +38,8 @@ PROFILE = (
     "{user} PROFILE ..)"
 )
 CURES = {
-    18: "wait: the step is retried. If it keeps failing, raise SESSIONS of the database, or lower `mining_tasks`",
-    20: "wait: the step is retried. If it keeps failing, raise PROCESSES of the database, or lower `mining_tasks`",
+    18: "wait: the step is retried. If it keeps failing, raise SESSIONS of the database, or lower `parallel_sessions`",
+    20: "wait: the step is retried. If it keeps failing, raise PROCESSES of the database, or lower `parallel_sessions`",
     40: PROFILE,
     257: "the archiver is stuck: free space in the archive destination or the recovery area (V$RECOVERY_FILE_DEST); the step "
     "is retried. Do not delete logs that end above `landed to SCN` of `redolake status`",

@@ -27,8 +27,8 @@ log = logging.getLogger(__name__)
 class RetryRule:
     """How often connecting is attempted, and how long the pauses are."""
 
-    first_seconds: float = 1.0
-    most_seconds: float = 60.0
+    initial_seconds: float = 1.0
+    max_seconds: float = 60.0
     attempts: int = 5
 
 
@@ -108,7 +108,7 @@ class Source:
         retrying = Retrying(
             retry=retry_if_exception_type(Transient),
             stop=stop_after_attempt(self._retry.attempts),
-            wait=wait_exponential(multiplier=self._retry.first_seconds, max=self._retry.most_seconds),
+            wait=wait_exponential(multiplier=self._retry.initial_seconds, max=self._retry.max_seconds),
             reraise=True,
         )
         started = time.monotonic()

@@ -183,7 +183,8 @@ class OracleSession:
                 raise TextNotValid(
                     "a text of the national character set or of a CLOB contains half a surrogate pair, which the driver cannot "
                     "decode",
-                    cure="correct the value in Oracle (ASCIISTR shows it), or leave the column out (`exclude` of the table)",
+                    cure="correct the value in Oracle (ASCIISTR shows it), or leave the column out (`exclude_columns` of the "
+                    "table)",
                     doing=name,
                 ) from error
             except (ValueError, OverflowError) as error:  # a DATE that is none of Python's

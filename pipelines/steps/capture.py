@@ -118,7 +118,7 @@ def planned_next(pipeline: Pipeline, source: ConnectParams | None) -> PlanOutcom
             return PlanOutcome("nothing", reason)
         with recorded_failure(context), open_pipeline_source(pipeline, source) as oracle:
             ahead = host_clock_ahead(oracle)
-            pause = min(PAUSE_SECONDS, pipeline.wait_looks_every_seconds)
+            pause = min(PAUSE_SECONDS, pipeline.wait_max_pause_seconds)
             facts, found = read_and_plan(oracle, position, pipeline.window, pause)
             try:
                 container = read_same_container(context, oracle)  # after the facts: they are of this PDB

@@ -104,7 +104,7 @@ def decoding_notes() -> list[Finding]:
 
 
 def known_drops(pipeline: Pipeline) -> dict[TableId, int]:
-    """Return the dropped tables that `on: drop_table: keep` keeps, by SCN; none where the ledger cannot be read."""
+    """Return the dropped tables that `on_ddl: drop_table: keep` keeps, by SCN; none where the ledger cannot be read."""
     try:
         with open_context(pipeline) as context:
             return dropped_tables(context)
@@ -132,7 +132,7 @@ def findings_of_folders(pipeline: Pipeline, of_places: Sequence[Finding]) -> lis
 def dropped_note(dropped: tuple[TableId, int]) -> Finding:
     table, scn = dropped
     return Finding(
-        str(table), f"was dropped at SCN {scn}; its Delta table stays as it is (`on: drop_table: keep`)", severity="note"
+        str(table), f"was dropped at SCN {scn}; its Delta table stays as it is (`on_ddl: drop_table: keep`)", severity="note"
     )
 
 
@@ -163,7 +163,9 @@ def findings_of(pipeline: Pipeline, probed: ProbeResult, tables: Sequence[TableI
     sets = probed.encoding
     if probed.database is not None and sets is not None and sets.text == "US7ASCII":
         what = "character set US7ASCII: bytes above 127, which old clients store there, reach every client as U+FFFD or `?`"
-        cure = "nothing, if there are none; else migrate the database to AL32UTF8, or leave such columns out (`exclude`)"
+        cure = (
+            "nothing, if there are none; else migrate the database to AL32UTF8, or leave such columns out (`exclude_columns`)"
+        )
         found = (*found, Finding(f"database {probed.database.name}", what, cure, "warning"))
     if probed.database is None or sets is None or sets.text in CODECS:
         return found

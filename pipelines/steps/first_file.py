@@ -19,7 +19,7 @@ from pipelines.values.table import LargeObjects, yaml_text
 WIDTH = 120
 COMMENT_AT = 36
 PLAIN = re.compile(r"[A-Za-z_/][\w./$-]*")
-CHOICES = ("new_tables", "large_objects", "unsupported_columns", "readers", "names", "deletes", "change_data_feed")
+CHOICES = ("new_tables", "large_objects", "unsupported_columns", "readers", "column_names", "deletes", "change_data_feed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def first_file(file: FirstFile) -> str:
     )
     chosen = {"large_objects": file.large_objects}
     lines += [choice for name in CHOICES for choice in setting(Pipeline, name, chosen.get(name), "    ")]
-    lines += ["    on:", *(text for name in OnDdl.model_fields for text in setting(OnDdl, name, None, "      "))]
+    lines += ["    on_ddl:", *(text for name in OnDdl.model_fields for text in setting(OnDdl, name, None, "      "))]
     return "\n".join([*lines, "    tables:", *table_lines(file)]) + "\n"
 
 
@@ -112,8 +112,8 @@ def entry(table: ProposedTable) -> Iterator[str]:
     if table.columns:
         rules = ", ".join(f"{column(name)}: {rule}" for name, rule in table.columns.items())
         yield f"        columns: {{{rules}}}"
-    if table.exclude:
-        yield f"        exclude: [{', '.join(map(name_in_list, table.exclude))}]"
+    if table.exclude_columns:
+        yield f"        exclude_columns: [{', '.join(map(name_in_list, table.exclude_columns))}]"
     if table.large_objects:
         yield f"        large_objects: {table.large_objects}"
     if table.rereads_rows:
@@ -147,6 +147,6 @@ def column(name: str) -> str:
 
 
 def name_in_list(name: str) -> str:
-    """Return a column's name for `exclude`, where double quotes keep small letters and wildcards do not count."""
+    """Return a column's name for `exclude_columns`, where double quotes keep small letters and wildcards do not count."""
     quoted = f'"{name}"' if name != name.upper() else name
     return quoted if PLAIN.fullmatch(quoted) and scalar(quoted) == quoted else yaml_text(quoted)

@@ -88,7 +88,7 @@ class Follower:
         self._pauses = self._new_pauses()
 
     def _new_pauses(self) -> Iterator[float]:
-        return growing_pauses(self.pipeline.retry.most_seconds, self.pipeline.retry.first_seconds)
+        return growing_pauses(self.pipeline.retry.max_seconds, self.pipeline.retry.initial_seconds)
 
     def stop_after(self, error: Transient, spark: Spark) -> None:
         """Close the session. Report the error first if no other session can be opened."""
@@ -133,7 +133,7 @@ class Follower:
         """
         self._times = StepTimes()  # nothing came of this plan
         self._report_overdue(found.awaited)
-        seconds = self.pipeline.wait_looks_every_seconds
+        seconds = self.pipeline.wait_max_pause_seconds
         due = time.monotonic() + seconds
         with open_context(self.pipeline) as context:
             position = context.ledger.position()
@@ -150,6 +150,6 @@ class Follower:
         if awaited != self._awaited:
             self._awaited, self._awaited_since = awaited, time.monotonic()
         minutes = (time.monotonic() - self._awaited_since) / 60
-        if awaited is not None and minutes >= self.pipeline.wait_warns_after_minutes:
+        if awaited is not None and minutes >= self.pipeline.wait_max_minutes:
             self.report(str(log_overdue(awaited, minutes)))
             self._awaited_since = math.inf

@@ -24,7 +24,9 @@ def lake_findings(
     name = str(table.table)
     if not chosen.captured:
         yield Finding(
-            name, "no column is left to capture", "correct `include`, `exclude` and `unsupported_columns` of the table"
+            name,
+            "no column is left to capture",
+            "correct `include_columns`, `exclude_columns` and `unsupported_columns` of the table",
         )
     own = [
         LakeColumn(options.name(c.name), spark_ddl_type(c.type, rules.get(c.name)), c.type.name in LARGE_TYPES)

@@ -23,7 +23,7 @@ from pipelines.values.table import TableId, TableVersion
 
 Effect = Literal["joins", "leaves", "held", "changes", "same"]
 LastTask = TableTask | SnapshotTask
-AGAIN = ("names", "metadata_columns", "deletes", "partition_by")  # options with which existing rows do not fit
+AGAIN = ("column_names", "metadata_columns", "deletes", "partition_by")  # options with which existing rows do not fit
 
 
 @dataclass(frozen=True, slots=True)

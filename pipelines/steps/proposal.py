@@ -22,7 +22,7 @@ class ProposedTable:
     table: TableId
     key: KeyPolicy = PRIMARY
     columns: Mapping[str, TypeRule] = field(default_factory=dict)
-    exclude: tuple[str, ...] = ()
+    exclude_columns: tuple[str, ...] = ()
     large_objects: LargeObjects | None = None
     rereads_rows: bool = False
     target: str | None = None
@@ -32,7 +32,7 @@ class ProposedTable:
     @property
     def is_plain(self) -> bool:
         """Whether the defaults suit the table."""
-        own = self.columns or self.exclude or self.large_objects or self.rereads_rows or self.target
+        own = self.columns or self.exclude_columns or self.large_objects or self.rereads_rows or self.target
         return self.key == PRIMARY and not own and not self.refused
 
 
@@ -51,7 +51,7 @@ def propose_table(table: DictionaryTable, numbers: Mapping[str, TypeRule], large
     proposed = with_columns(plain, table, own or large_objects)
     if any(not is_assembled(column, own or large_objects) for column in table.unshown):
         whole = with_columns(replace(plain, rereads_rows=True), table, own or large_objects)
-        reads = any(column.name not in whole.exclude for column in table.unshown)
+        reads = any(column.name not in whole.exclude_columns for column in table.unshown)
         if reads and not any(errors_of(whole, table, own or large_objects)):
             return replace(whole, why=(*whole.why, "its changed rows are read again whole: LogMiner does not show all columns"))
     return replace(proposed, refused=tuple(errors_of(proposed, table, own or large_objects)))
@@ -100,12 +100,12 @@ def with_columns(proposed: ProposedTable, table: DictionaryTable, large_objects:
         elif column.name not in key:
             out.append(column.name)
             why.append(f"{column.name} is left out: {reason}")
-    return replace(proposed, columns=rules, exclude=tuple(out), why=tuple(why))
+    return replace(proposed, columns=rules, exclude_columns=tuple(out), why=tuple(why))
 
 
 def choice_of(proposed: ProposedTable, large_objects: LargeObjects) -> ColumnChoice:
     return ColumnChoice(
-        proposed.exclude, unsupported="reread" if proposed.rereads_rows else "refuse", large_objects=large_objects
+        proposed.exclude_columns, unsupported="reread" if proposed.rereads_rows else "refuse", large_objects=large_objects
     )
 
 

@@ -121,7 +121,7 @@ def retrying(pipeline: Pipeline) -> Callable[[Callable[[], T]], T]:
     return Retrying(
         retry=retry_if_exception_type(Transient),
         stop=stop_after_attempt(retry.attempts),
-        wait=wait_exponential(multiplier=retry.first_seconds, max=retry.most_seconds),
+        wait=wait_exponential(multiplier=retry.initial_seconds, max=retry.max_seconds),
         reraise=True,
     )
 
@@ -252,7 +252,7 @@ def capture(
     if (window := found.window) is None:
         return CapturedWindow.of(found)
     records = []
-    with times.of("mine"), ThreadPoolExecutor(pipeline.mining_tasks) as pool:
+    with times.of("mine"), ThreadPoolExecutor(pipeline.parallel_sessions) as pool:
         for record in pool.map(lambda n: retried(lambda: mine_window_slice(pipeline, source, window, n)), found.slices):
             records.append(record)
             report(Progress("", "mining slices", len(records), len(found.slices)))

@@ -41,7 +41,7 @@ class WindowStatus:
 @dataclass(frozen=True, slots=True)
 class TableStatus:
     """`error`, `code`, `where` and `cure` say what holds the table; they are None for a table that is not held. `dropped_at` is
-    the SCN at which it was dropped, where `on: drop_table: keep` keeps the Delta table."""
+    the SCN at which it was dropped, where `on_ddl: drop_table: keep` keeps the Delta table."""
 
     table: str
     state: TableState

@@ -73,10 +73,10 @@ def await_log(
     params = source or connect_params(pipeline.source.connection, os.environ)
     began = reported = time.monotonic()
     report(f"waiting for {awaited}")
-    for pause in growing_pauses(pipeline.wait_looks_every_seconds):
+    for pause in growing_pauses(pipeline.wait_max_pause_seconds):
         if not retried(lambda: is_still_awaited(awaited, params)):
             return
-        if time.monotonic() - reported >= pipeline.wait_warns_after_minutes * 60:
+        if time.monotonic() - reported >= pipeline.wait_max_minutes * 60:
             reported = time.monotonic()
             report(str(log_overdue(awaited, (reported - began) / 60)))
         time.sleep(pause)

@@ -1,4 +1,4 @@
-"""What a pipeline does at each kind of DDL, as `on` in pipelines.yml declares it."""
+"""What a pipeline does at each kind of DDL, as `on_ddl` in pipelines.yml declares it."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ from pipelines.values.table import TableId
 class DdlPolicies:
     """The defaults remove no row and change no value.
 
-    follow       do the same in Delta
+    follow       do the same in Delta: to rows, or to the column
     keep         leave the rows in Delta as they are, and go on
-    evolve       change the Delta column
     resnapshot   stop the table before the statement, and read it again by itself, within the limits of `resnapshot`
     hold         stop the table before the statement
     """
@@ -25,8 +24,8 @@ class DdlPolicies:
     recreate: Literal["resnapshot", "hold"] = "hold"
     drop_partition: Literal["follow", "keep", "resnapshot", "hold"] = "hold"
     computed_default: Literal["follow", "resnapshot", "hold"] = "hold"
-    rename_column: Literal["evolve", "hold"] = "evolve"
-    narrow: Literal["evolve", "hold"] = "hold"
+    rename_column: Literal["follow", "hold"] = "follow"
+    narrow: Literal["follow", "hold"] = "hold"
     primary_key: Literal["resnapshot", "hold"] = "hold"
     unknown_ddl: Literal["resnapshot", "hold"] = "hold"
     renamed_to: TableId | None = None  # the table's name in Oracle, as `renamed_to` declares it
@@ -45,8 +44,9 @@ IGNORE = "ignore"
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """What lets a table go on that a statement holds: values of `on`, and those of `redolake resume --ddl`, for this statement
-    alone. `later` are values of `on` for statements that have not landed yet: rows are read again when a window lands."""
+    """What lets a table go on that a statement holds: values of `on_ddl`, and those of `redolake resume --ddl`, for this
+    statement alone. `later` are values of `on_ddl` for statements that have not landed yet: rows are read again when a window
+    lands."""
 
     on: tuple[str, ...] = ()
     once: tuple[str, ...] = ()
@@ -59,8 +59,8 @@ ANSWERS: Mapping[PolicyName, Answers] = {
     "recreate": Answers(("resnapshot",)),
     "drop_partition": Answers(("keep", "resnapshot"), ("keep", IGNORE), ("follow",)),
     "computed_default": Answers(("resnapshot",), later=("follow",)),
-    "rename_column": Answers(("evolve",), ("evolve",)),
-    "narrow": Answers(("evolve",), ("evolve",)),
+    "rename_column": Answers(("follow",), ("follow",)),
+    "narrow": Answers(("follow",), ("follow",)),
     "primary_key": Answers(("resnapshot",)),
     "unknown_ddl": Answers(("resnapshot",), (IGNORE,)),
 }

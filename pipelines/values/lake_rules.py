@@ -22,7 +22,7 @@ CHANGE_FEED = ("delta.enableChangeDataFeed", "true")
 MOST_CLUSTERED = 4
 MEASURED = "delta.dataSkippingNumIndexedCols"  # of so many columns, 32 by default, Delta keeps minima, which clustering needs
 NAMED_MEASURED = "delta.dataSkippingStatsColumns"
-RENAME = "rename one of them in Oracle, or leave one out (`exclude` of the table)"
+RENAME = "rename one of them in Oracle, or leave one out (`exclude_columns` of the table)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ def name_conflicts(names: Sequence[str], options: TargetOptions, *, has_rowid: b
         yield from reserved_conflicts(names, whose, reserved)
     if feed and (quoted := sorted(name for name in names if "`" in name)):
         what = f"column names with a backtick, which Delta cannot write into its change data feed: {', '.join(quoted)}"
-        yield Conflict(what, "do without `change_data_feed`, or leave the columns out (`exclude` of the table)")
+        yield Conflict(what, "do without `change_data_feed`, or leave the columns out (`exclude_columns` of the table)")
     counts = Counter(map(folded, names))
     twice = sorted(name for name in names if counts[folded(name)] > 1)
     if twice:
@@ -78,7 +78,8 @@ def reserved_conflicts(names: Iterable[str], whose: str, reserved: Mapping[str, 
     if taken:
         shown = ", ".join(name if given[name] == name else f"{name} (here {given[name]})" for name in taken)
         settings = " and ".join(setting for setting, group in reserved.items() if setting and set(group) & set(taken))
-        cure = f"rename them in Oracle, or leave them out (`exclude` of the table){settings and f'; or do without {settings}'}"
+        without = f"; or do without {settings}" if settings else ""
+        cure = f"rename them in Oracle, or leave them out (`exclude_columns` of the table){without}"
         yield Conflict(f"column names are reserved for {whose}: {shown}", cure)
 
 
@@ -87,11 +88,11 @@ def needs_mapping(name: str) -> bool:
 
 
 def mapping_conflicts(names: Iterable[str], options: TargetOptions) -> Iterator[Conflict]:
-    found = sorted(name for name in names if options.readers == "widest" and needs_mapping(name))
+    found = sorted(name for name in names if options.readers == "any" and needs_mapping(name))
     if found:
         yield Conflict(
-            f"column names need column mapping, which `readers: widest` does not allow: {', '.join(found)}",
-            "declare `readers: spark`, or leave the columns out (`exclude` of the table)",
+            f"column names need column mapping, which `readers: any` does not allow: {', '.join(found)}",
+            "declare `readers: spark`, or leave the columns out (`exclude_columns` of the table)",
         )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-Readers = Literal["widest", "spark"]
+Readers = Literal["any", "spark"]
 Names = Literal["as_is", "lower"]
 Deletes = Literal["remove", "mark"]
 MetadataName = Literal["_commit_scn", "_commit_time", "_op", "_xid", "_redo_thread"]
@@ -45,13 +45,13 @@ def why_refused(name: str) -> str | None:
 class TargetOptions:
     """The names in `cluster_by` and `partition_by` are Oracle's.
 
-    readers   `spark`: a Delta feature once it is needed. `widest`: none that a reader must know beyond timestamps without a
+    readers   `spark`: a Delta feature once it is needed. `any`: none that a reader must know beyond timestamps without a
               zone; a change that would need one rewrites the table
     deletes   `mark`: deleted rows stay, with `_deleted`
     """
 
     readers: Readers = "spark"
-    names: Names = "as_is"
+    column_names: Names = "as_is"
     metadata_columns: tuple[MetadataName, ...] = ("_commit_scn",)
     deletes: Deletes = "remove"
     properties: tuple[tuple[str, str], ...] = ()
@@ -60,7 +60,7 @@ class TargetOptions:
 
     def name(self, oracle_name: str) -> str:
         """Return the name of a column in the lake."""
-        return oracle_name.lower() if self.names == "lower" else oracle_name
+        return oracle_name.lower() if self.column_names == "lower" else oracle_name
 
     @property
     def own_columns(self) -> tuple[str, ...]:

@@ -34,13 +34,13 @@ _FIRST_OCTET = 0xF4
 def cure_of(column: str, table: object, *, by_server: bool = False) -> str:
     if by_server:
         return (
-            f"declare `columns: {{{column}: replace}}` of {table}, or `text: replace`, which keeps U+FFFD; or correct them in "
-            f"Oracle, or migrate the database to AL32UTF8; then run `redolake snapshot {table} --replace`"
+            f"declare `columns: {{{column}: replace}}` of {table}, or `invalid_text: replace`, which keeps U+FFFD; or correct "
+            f"them in Oracle, or migrate the database to AL32UTF8; then run `redolake snapshot {table} --replace`"
         )
     return (
         f"declare `columns: {{{column}: replace}}` of {table} (surrogate pairs of CESU-8 become the character that they mean, "
-        "other such bytes U+FFFD), or `binary` to keep the bytes, or `text: replace` for all columns but those of the key; or "
-        f"correct the values in Oracle; then run `redolake snapshot {table} --replace`"
+        "other such bytes U+FFFD), or `binary` to keep the bytes, or `invalid_text: replace` for all columns but those of the "
+        f"key; or correct the values in Oracle; then run `redolake snapshot {table} --replace`"
     )
 
 

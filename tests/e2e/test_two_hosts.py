@@ -126,7 +126,7 @@ def two_hosts(
         "schedule": None,
         "tables": [PARTS, BINS],
     }
-    on_server = {"mode": "connect", "connection": "spark", "tables_at_once": 1}  # a worker is killed between two of them
+    on_server = {"mode": "connect", "connection": "spark", "parallel_tables": 1}  # a worker is killed between two of them
     by_submit = {"mode": "submit", "connection": "submit", "conf": QUIET_AND_SHORT}
     files = tmp_path / "pipelines.yml", tmp_path / "by-submit.yml"
     for file, spark in zip(files, (on_server, by_submit), strict=True):

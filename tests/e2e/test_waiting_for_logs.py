@@ -28,8 +28,8 @@ def pipeline(shop, monkeypatch, airflow_db):
         "landing": str(shop.folder / "landing"),
         "lake": str(shop.folder / "lake"),
         "schedule": None,
-        "wait_looks_every_seconds": 0.05,
-        "retry": {"attempts": 3, "first_seconds": 0.1, "most_seconds": 0.1},
+        "wait_max_pause_seconds": 0.05,
+        "retry": {"attempts": 3, "initial_seconds": 0.1, "max_seconds": 0.1},
         "tables": ["SHOP.PARTS"],
     }
     file = shop.folder / "pipelines.yml"
@@ -89,7 +89,7 @@ def test_a_run_with_a_lagging_archiver_is_deferred_and_then_mines_and_lands(pipe
 
 
 def test_an_overdue_log_fails_the_run_and_the_next_one_mines_it(pipeline, lagging):
-    state, tasks = run_capture(pipeline, wait_warns_after_minutes=0.005)
+    state, tasks = run_capture(pipeline, wait_max_minutes=0.005)
 
     assert (state, tasks["plan"], tasks["mine"], tasks["land"]) == ("failed", "failed", "upstream_failed", "upstream_failed")
     assert steps.list_windows(pipeline, 10) == []

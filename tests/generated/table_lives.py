@@ -192,15 +192,15 @@ def lives(
         pipeline = shop.pipeline(
             tables=["SHOP.LIFE*"] if by_pattern else [f"SHOP.{life.table}" for life in found],
             source={"connection": "oracle_shop", "container": "FREEPDB1", "dictionary": dictionary},
-            on={
+            on_ddl={
                 **dict.fromkeys(("truncate", "drop_partition", "computed_default"), "follow"),
-                "narrow": "evolve",
+                "narrow": "follow",
                 "drop_table": "keep",
                 **(AGAIN if resnapshots else {}),
             },
             resnapshot={"pause_minutes": 0, "attempts": 100},
             window={"max_bytes": 1, "slice_bytes": 1},
-            mining_tasks=1,
+            parallel_sessions=1,
         )
         lake = PlainLake(replays=True) if spark is None else None
         with nullcontext() if lake is None else lake.in_place_of_spark():

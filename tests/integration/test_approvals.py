@@ -24,8 +24,8 @@ def test_a_ddl_is_ignored_once_by_approval(shop: Shop, no_spark: Any) -> None:  
     assert parts(pipeline).state == "held"
     with pytest.raises(Terminal, match="needs a reason"):
         steps.approve_ddl(pipeline, "SHOP.PARTS", "ignore", reason=" ", by="ann")
-    with pytest.raises(Terminal, match="'evolve' answers") as wrong:
-        steps.approve_ddl(pipeline, "SHOP.PARTS", "evolve", reason="why not", by="ann")
+    with pytest.raises(Terminal, match="'follow' answers") as wrong:
+        steps.approve_ddl(pipeline, "SHOP.PARTS", "follow", reason="why not", by="ann")
     assert wrong.value.cure == "write ignore"
     seen = steps.look_up_ddl(pipeline, "SHOP.PARTS", "ignore")
     with pytest.raises(Terminal, match="another statement"):
@@ -46,7 +46,7 @@ def test_an_approved_ddl_is_followed_again_after_the_ledger_was_lost(shop: Shop,
     pipeline = begun(shop, no_spark)
     shop.run_sql("ALTER TABLE parts MODIFY (quantity NUMBER(5))", LATER)
     run(shop, pipeline, no_spark)
-    steps.approve_ddl(pipeline, "SHOP.PARTS", "evolve", reason="no larger value is left", by="ann")
+    steps.approve_ddl(pipeline, "SHOP.PARTS", "follow", reason="no larger value is left", by="ann")
     run(shop, pipeline, no_spark)
     lose_ledger(shop.folder / "landing")
     shop.run_sql("INSERT INTO parts VALUES (4, 'D', 40)")
@@ -55,7 +55,7 @@ def test_an_approved_ddl_is_followed_again_after_the_ledger_was_lost(shop: Shop,
     assert differences(shop, pipeline) == {}
     _, narrowed = steps.list_versions(pipeline, "SHOP.PARTS")
     assert [(made.policy, made.choice, made.by, made.reason) for made in narrowed.approvals] == [
-        ("narrow", "evolve", "ann", "no larger value is left")
+        ("narrow", "follow", "ann", "no larger value is left")
     ]
     assert narrowed.username == "SHOP"
 
@@ -64,7 +64,7 @@ def test_versions_after_a_followed_truncate_are_known_again_after_the_ledger_was
     shop: Shop,
     no_spark: Any,  # noqa: F811
 ) -> None:
-    pipeline = begun(shop, no_spark, on={"truncate": "follow"})
+    pipeline = begun(shop, no_spark, on_ddl={"truncate": "follow"})
     shop.run_sql("TRUNCATE TABLE parts", "ALTER TABLE parts ADD (shelf NUMBER(3))", "INSERT INTO parts VALUES (3, 'C', 30, 7)")
     run(shop, pipeline, no_spark)
     lose_ledger(shop.folder / "landing")

@@ -152,7 +152,7 @@ def test_doctor_and_init_foresee_what_the_load_would_refuse_of_names_and_layouts
         *(f"ALTER TABLE {name} ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS" for name in ("twins", "papers")),
     )
     papers = {"table": "SHOP.PAPERS", "partition_by": ["HASH", "RATE", "GONE"]}
-    pipeline = shop.pipeline(tables=["SHOP.TWINS", papers], names="lower")
+    pipeline = shop.pipeline(tables=["SHOP.TWINS", papers], column_names="lower")
 
     found = errors(pipeline, shop)
 
@@ -164,5 +164,5 @@ def test_doctor_and_init_foresee_what_the_load_would_refuse_of_names_and_layouts
         steps.begin_snapshot(pipeline, shop.params)
     assert {finding.what for finding in refused.value.findings} == {one.partition(": ")[2].partition("\n")[0] for one in found}
     good = {"table": "SHOP.PAPERS", "partition_by": ["DAY"]}
-    less = {"table": "SHOP.TWINS", "exclude": ['"id"', '"_metadata"'], "metadata_columns": []}
+    less = {"table": "SHOP.TWINS", "exclude_columns": ['"id"', '"_metadata"'], "metadata_columns": []}
     assert errors(shop.pipeline(tables=[good, less]), shop) == []

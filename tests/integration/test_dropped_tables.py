@@ -20,7 +20,7 @@ KEEP = {"drop_table": "keep"}
 @pytest.mark.parametrize("statement", ["DROP TABLE items", "DROP TABLE items CASCADE CONSTRAINTS PURGE"])
 def test_the_delta_table_of_a_dropped_table_is_kept(shop: Shop, lake: PlainLake, statement: str) -> None:
     with_tables(shop, "items", "other")
-    pipeline = shop.pipeline(tables=["SHOP.ITEMS", "SHOP.OTHER"], on=KEEP)
+    pipeline = shop.pipeline(tables=["SHOP.ITEMS", "SHOP.OTHER"], on_ddl=KEEP)
     steps.take_snapshot(pipeline, source=shop.params, spark="no Spark")
     insert(shop, "items", 2, "last")
     shop.run_sql(statement)
@@ -43,7 +43,7 @@ def test_the_delta_table_of_a_dropped_table_is_kept(shop: Shop, lake: PlainLake,
 def test_a_table_from_the_recycle_bin_goes_on_as_the_same_object(tmp_path: Path, lake: PlainLake, redo: str) -> None:
     with open_shop(tmp_path, ddl_age=60, restore_redo=redo) as shop:
         with_tables(shop, "items")
-        pipeline = shop.pipeline(tables=["SHOP.ITEMS"], on=KEEP)
+        pipeline = shop.pipeline(tables=["SHOP.ITEMS"], on_ddl=KEEP)
         steps.take_snapshot(pipeline, source=shop.params, spark="no Spark")
         shop.run_sql("DROP TABLE items")
         caught_up(shop, pipeline, "no Spark")
@@ -90,7 +90,7 @@ def test_a_table_created_again_under_the_name_never_reaches_the_old_one(
     shop: Shop, lake: PlainLake, on: dict[str, str]
 ) -> None:
     with_tables(shop, "items")
-    pipeline = shop.pipeline(tables=["SHOP.ITEMS"], on=on)
+    pipeline = shop.pipeline(tables=["SHOP.ITEMS"], on_ddl=on)
     steps.take_snapshot(pipeline, source=shop.params, spark="no Spark")
     shop.run_sql("DROP TABLE items")
     if on:
@@ -132,7 +132,7 @@ def with_partitions(shop: Shop) -> None:
 @pytest.mark.parametrize("policy", ["keep", "hold"])
 def test_rows_of_dropped_and_truncated_partitions_stay_by_policy_alone(shop: Shop, lake: PlainLake, policy: str) -> None:
     with_partitions(shop)
-    pipeline = shop.pipeline(tables=["SHOP.PARTS"], on={"drop_partition": policy})
+    pipeline = shop.pipeline(tables=["SHOP.PARTS"], on_ddl={"drop_partition": policy})
     steps.take_snapshot(pipeline, source=shop.params, spark="no Spark")
     shop.run_sql(
         "UPDATE parts SET what = 'second' WHERE id = 5",
@@ -148,7 +148,7 @@ def test_rows_of_dropped_and_truncated_partitions_stay_by_policy_alone(shop: Sho
         assert held(pipeline) == {}
         assert found == {5: "second", 15: "first", 16: "after", 25: "after"}
     else:
-        assert "`on: drop_partition` is `hold`" in held(pipeline)["SHOP.PARTS"]
+        assert "`on_ddl: drop_partition` is `hold`" in held(pipeline)["SHOP.PARTS"]
         assert found == {5: "second", 15: "first", 25: "first"}
 
 
@@ -159,7 +159,7 @@ def test_an_exchanged_partition_holds_both_tables(shop: Shop, lake: PlainLake) -
         "ALTER TABLE staged ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
         "INSERT INTO staged (id, what, day) VALUES (17, 'staged', 17)",
     )
-    pipeline = shop.pipeline(tables=["SHOP.PARTS", "SHOP.STAGED"], on={"drop_partition": "keep"})
+    pipeline = shop.pipeline(tables=["SHOP.PARTS", "SHOP.STAGED"], on_ddl={"drop_partition": "keep"})
     steps.take_snapshot(pipeline, source=shop.params, spark="no Spark")
     shop.run_sql("ALTER TABLE parts EXCHANGE PARTITION middle WITH TABLE staged INCLUDING INDEXES WITHOUT VALIDATION")
     shop.run_sql("INSERT INTO parts (id, what, day) VALUES (26, 'after', 26)")

@@ -22,7 +22,7 @@ from tests.integration.test_pipeline import TWO_TABLES, differences
 from tests.references.plain_lake import PlainLake
 from tests.support.waiting import wait_until
 
-QUICK = {"wait_looks_every_seconds": 0.05, "retry": {"attempts": 1, "first_seconds": 0.05, "most_seconds": 0.1}}
+QUICK = {"wait_max_pause_seconds": 0.05, "retry": {"attempts": 1, "initial_seconds": 0.05, "max_seconds": 0.1}}
 
 
 @contextmanager
@@ -107,7 +107,7 @@ def test_a_source_that_does_not_answer_is_tried_again_until_it_does(shop: Shop) 
 
 def test_a_log_that_is_not_archived_yet_is_reported_as_overdue_and_waited_for(shop: Shop) -> None:
     lines: list[str] = []
-    pipeline = shop.pipeline(tables=TWO_TABLES, **QUICK, wait_warns_after_minutes=0.005)
+    pipeline = shop.pipeline(tables=TWO_TABLES, **QUICK, wait_max_minutes=0.005)
     with following(shop, pipeline, lines):
         make_visible(shop, 10, lines)
         shop.oracle.faults.lag_archiver(2)

@@ -93,7 +93,7 @@ def test_a_generated_life_of_large_objects_equals_the_source_after_each_window(s
 
 
 def test_one_of_two_large_objects_can_be_left_out(shop: Shop, no_spark: str) -> None:
-    pipeline = shop.pipeline(tables=[{"table": "SHOP.PAPERS", "exclude": ["SCAN"]}], large_objects="reread")
+    pipeline = shop.pipeline(tables=[{"table": "SHOP.PAPERS", "exclude_columns": ["SCAN"]}], large_objects="reread")
     steps.take_snapshot(pipeline, source=shop.params, spark=no_spark)
     change(shop, CHANGES)
     caught_up(shop, pipeline, no_spark)

@@ -84,7 +84,7 @@ def test_an_exchange_through_a_synonym_holds_the_table_of_the_user(tmp_path: Pat
 def test_a_dropped_user_drops_each_of_the_tables(tmp_path: Path, lake: PlainLake) -> None:
     with two_schemas(tmp_path) as shop:
         pipeline = with_rows(shop, "sales.a", "sales.b", "sales.c", "shop.other")
-        keep = {"table": "SALES.C", "on": {"drop_table": "keep"}}
+        keep = {"table": "SALES.C", "on_ddl": {"drop_table": "keep"}}
         pipeline = shop.pipeline(tables=["SALES.A", "SALES.B", keep, "SHOP.OTHER"])
         shop.run_sql("INSERT INTO sales.a VALUES (2, 'last')")
         shop.run_sql("DROP USER sales CASCADE")
@@ -156,7 +156,7 @@ def test_an_exchange_of_another_schema_is_ignored_once_by_approval(tmp_path: Pat
         caught_up(shop, pipeline, "no Spark")
         (cure,) = (t.cure for t in steps.read_status(pipeline).tables if t.table == "SALES.ORDX")
         assert "`redolake resume SALES.ORDX --ddl ignore --reason ..`" in str(cure)
-        assert "`on: {drop_partition: resnapshot}`" in str(cure)
+        assert "`on_ddl: {drop_partition: resnapshot}`" in str(cure)
         with pytest.raises(Terminal, match="'keep' answers"):
             steps.approve_ddl(pipeline, "SALES.ORDX", "keep", reason="it is the other one", by="ann")
 

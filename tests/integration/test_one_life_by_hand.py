@@ -65,7 +65,7 @@ def test_one_life_is_equal_at_each_window_and_replays_under_both_schemas(tmp_pat
     with standin(background=False, ddl_age=60) as oracle, lake.in_place_of_spark():
         shop = Shop(oracle, tmp_path)
         shop.run_sql(*CREATED)
-        pipeline = shop.pipeline(tables=["SHOP.PARTS"], window={"max_bytes": 1, "slice_bytes": 1}, mining_tasks=1)
+        pipeline = shop.pipeline(tables=["SHOP.PARTS"], window={"max_bytes": 1, "slice_bytes": 1}, parallel_sessions=1)
         begun = steps.take_snapshot(pipeline, source=shop.params, spark="no Spark").scn or 0
         for part in LIFE:
             shop.run_sql(*part)

@@ -177,11 +177,13 @@ def test_text_that_is_not_valid_utf_8_holds_its_table_alone_and_is_read_by_rule(
         "SHOP.PAYMENTS": ("live", None),
     }
     assert "column T: the value is not text: it has bytes that are no characters (ID 2" in str(held["SHOP.WORDS"].error)
-    assert "`text: replace`" in str(held["SHOP.WORDS"].cure)
+    assert "`invalid_text: replace`" in str(held["SHOP.WORDS"].cure)
     with pytest.raises(TextNotValid, match=r"T contains a text .* in the row with ID 2"):
         steps.take_snapshot(strict, ["SHOP.WORDS"], replace=True, source=shop.params, spark=spark)
 
-    by_rule = shop.pipeline(tables=[{"table": "SHOP.WORDS", "columns": {"B": "binary"}}, "SHOP.PAYMENTS"], text="replace")
+    by_rule = shop.pipeline(
+        tables=[{"table": "SHOP.WORDS", "columns": {"B": "binary"}}, "SHOP.PAYMENTS"], invalid_text="replace"
+    )
     steps.take_snapshot(by_rule, ["SHOP.WORDS"], replace=True, source=shop.params, spark=spark)
     shop.run_sql(
         *insert_words(3, *ODD.values()),
@@ -403,7 +405,7 @@ def test_added_and_dropped_columns_and_quoted_names_reach_delta_with_the_rows_fr
 
 
 def test_a_table_created_again_is_replaced_by_itself_in_one_commit(shop: Shop, spark: Any) -> None:
-    pipeline = parts_pipeline(shop).model_copy(update={"on": OnDdl(recreate="resnapshot")})
+    pipeline = parts_pipeline(shop).model_copy(update={"on_ddl": OnDdl(recreate="resnapshot")})
     shop.run_sql("INSERT INTO parts VALUES (1, 'A', 10)")
     steps.take_snapshot(pipeline, source=shop.params, spark=spark)
     target = pipeline.target(TableId("SHOP", "PARTS"))
@@ -485,7 +487,7 @@ def test_large_objects_equal_the_source_and_a_value_that_was_not_read_holds_the_
             )
         change(shop, FIRST_ROWS)
         change(shop, in_table("plain", FIRST_ROWS))
-        tables = ["SHOP.PAPERS", {"table": "SHOP.PLAIN", "exclude": ["BODY", "SCAN"]}]
+        tables = ["SHOP.PAPERS", {"table": "SHOP.PLAIN", "exclude_columns": ["BODY", "SCAN"]}]
         pipeline = shop.pipeline(tables=tables, large_objects="reread")
         steps.take_snapshot(pipeline, source=shop.params, spark=spark)
         by_statement = "lob_rows" in reading

@@ -122,7 +122,7 @@ def test_changes_of_the_old_table_under_its_new_name_do_not_reach_the_lake(
 
 def test_a_redefined_table_is_snapshotted_again_by_itself(shop: Shop, lake: PlainLake) -> None:
     with_tables(shop, "items", "other")
-    pipeline = dictionary_pipeline(shop, "online", on={"recreate": "resnapshot"}, resnapshot={"pause_minutes": 0})
+    pipeline = dictionary_pipeline(shop, "online", on_ddl={"recreate": "resnapshot"}, resnapshot={"pause_minutes": 0})
     steps.take_snapshot(pipeline, source=shop.params, spark="no Spark")
     begin(shop)
     finish(shop)
@@ -189,7 +189,7 @@ def test_the_old_table_that_lives_on_is_no_longer_the_captured_one(
 
 def test_what_is_deleted_from_the_old_table_before_it_is_dropped_does_not_reach_the_lake(shop: Shop, lake: PlainLake) -> None:
     with_tables(shop, "items", "other")
-    pipeline = dictionary_pipeline(shop, "online", on={"drop_table": "keep"})
+    pipeline = dictionary_pipeline(shop, "online", on_ddl={"drop_table": "keep"})
     steps.take_snapshot(pipeline, source=shop.params, spark="no Spark")
     redefine(shop)
     shop.run_sql("DELETE FROM items_int", "DROP TABLE items_int PURGE")

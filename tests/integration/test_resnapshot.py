@@ -69,7 +69,7 @@ def parts(pipeline: Pipeline) -> TableStatus:
 
 @pytest.mark.parametrize("policy", AGAIN)
 def test_a_table_is_snapshotted_again_by_itself_after_such_a_ddl(shop: Shop, no_spark: str, policy: str) -> None:
-    pipeline = begun(shop, no_spark, on={policy: "resnapshot"})
+    pipeline = begun(shop, no_spark, on_ddl={policy: "resnapshot"})
     shop.run_sql(*AGAIN[policy], "INSERT INTO payments (id, order_id, amount) VALUES (1, 2, 3.25)")
     reported = run(shop, pipeline, no_spark)
     shop.run_sql("UPDATE parts SET place = 'moved' WHERE id = 2")
@@ -84,7 +84,7 @@ def test_a_table_is_snapshotted_again_by_itself_after_such_a_ddl(shop: Shop, no_
 
 def test_a_table_with_more_rows_than_the_limit_stays_held_and_says_so(shop: Shop, no_spark: str) -> None:
     limits = {"max_rows": 2, "pause_minutes": 0}
-    pipeline = begun(shop, no_spark, on={"unknown_ddl": "resnapshot"}, resnapshot=limits)
+    pipeline = begun(shop, no_spark, on_ddl={"unknown_ddl": "resnapshot"}, resnapshot=limits)
     shop.run_sql(*AGAIN["unknown_ddl"], "INSERT INTO payments (id, order_id, amount) VALUES (1, 2, 3.25)")
     reported = run(shop, pipeline, no_spark)
     held, again = parts(pipeline), run(shop, pipeline, no_spark)
@@ -105,11 +105,11 @@ def test_a_table_with_more_rows_than_the_limit_stays_held_and_says_so(shop: Shop
 
 
 def test_after_the_last_failed_attempt_the_table_waits_for_a_person(shop: Shop, no_spark: str) -> None:
-    limits = {"attempts": 2, "pause_minutes": 30, "hours": "22-05"}
-    pipeline = begun(shop, no_spark, on={"unknown_ddl": "resnapshot"}, resnapshot=limits)
+    limits = {"attempts": 2, "pause_minutes": 30, "hours_utc": "22-05"}
+    pipeline = begun(shop, no_spark, on_ddl={"unknown_ddl": "resnapshot"}, resnapshot=limits)
     shop.run_sql(*AGAIN["unknown_ddl"])
     shop.switch_logs()
-    hold_only = pipeline.model_copy(update={"resnapshot": pipeline.resnapshot.model_copy(update={"hours": other_hours()})})
+    hold_only = pipeline.model_copy(update={"resnapshot": pipeline.resnapshot.model_copy(update={"hours_utc": other_hours()})})
     steps.run_pipeline(hold_only, until_caught_up=True, source=shop.params, spark=no_spark)
     night = datetime(2030, 1, 1, 22, 0, tzinfo=UTC)
     times = [timedelta(hours=-1), timedelta(0), timedelta(minutes=29), timedelta(minutes=30), timedelta(hours=2)]
@@ -129,7 +129,7 @@ def other_hours() -> str:
 
 
 def test_a_dropped_table_is_read_again_once_it_is_created_again(shop: Shop, no_spark: str) -> None:
-    pipeline = begun(shop, no_spark, on={"recreate": "resnapshot"}, resnapshot={"pause_minutes": 0})
+    pipeline = begun(shop, no_spark, on_ddl={"recreate": "resnapshot"}, resnapshot={"pause_minutes": 0})
     shop.run_sql("DROP TABLE parts PURGE")
     first, held = run(shop, pipeline, no_spark), parts(pipeline)
     shop.run_sql(*AGAIN["recreate"][1:])

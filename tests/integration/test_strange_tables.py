@@ -322,7 +322,7 @@ def with_big_lobs(shop: Shop, *statements: str) -> None:
         connection.commit()
 
 
-@pytest.mark.parametrize("choice", [{"exclude": ["body", "*_blob"]}, {"unsupported_columns": "exclude"}], ids=str)
+@pytest.mark.parametrize("choice", [{"exclude_columns": ["body", "*_blob"]}, {"unsupported_columns": "exclude"}], ids=str)
 def test_columns_left_out_never_land_and_their_changes_hold_no_table(shop: Shop, no_spark: str, choice) -> None:
     shop.run_sql(*DOCUMENTS, "INSERT INTO documents VALUES (1, 'A', 'old', HEXTORAW('ff'), 1)")
     pipeline = shop.pipeline(tables=[{"table": "SHOP.DOCUMENTS", **choice}])
@@ -352,10 +352,10 @@ def test_a_change_of_exclude_holds_the_table_until_it_is_read_again(shop: Shop, 
         (out, [*out, "NAME"], "leaves out NAME, which the table was read with"),
         ([*out, "NAME"], [*out, "OTHER*"], "captures NAME, which the table was read without"),
     ):
-        pipeline = shop.pipeline(tables=[{"table": "SHOP.DOCUMENTS", "exclude": before}])
+        pipeline = shop.pipeline(tables=[{"table": "SHOP.DOCUMENTS", "exclude_columns": before}])
         steps.take_snapshot(pipeline, ["SHOP.DOCUMENTS"], replace=True, source=shop.params, spark=no_spark)
         shop.run_sql("UPDATE documents SET size_ = size_ + 1")
-        pipeline = shop.pipeline(tables=[{"table": "SHOP.DOCUMENTS", "exclude": after}])
+        pipeline = shop.pipeline(tables=[{"table": "SHOP.DOCUMENTS", "exclude_columns": after}])
         caught_up(shop, pipeline, no_spark)
         (table,) = steps.read_status(pipeline).tables
         assert table.error is not None
@@ -368,7 +368,7 @@ def test_a_change_of_exclude_holds_the_table_until_it_is_read_again(shop: Shop, 
 
 def test_a_key_column_cannot_be_left_out(shop: Shop) -> None:
     shop.run_sql(*DOCUMENTS)
-    pipeline = shop.pipeline(tables=[{"table": "SHOP.DOCUMENTS", "exclude": ["I*", "body", "*_blob"]}])
+    pipeline = shop.pipeline(tables=[{"table": "SHOP.DOCUMENTS", "exclude_columns": ["I*", "body", "*_blob"]}])
 
     with pytest.raises(ConfigurationError, match="`exclude` names ID, which is part of the primary key"):
         steps.begin_snapshot(pipeline, shop.params)

@@ -19,7 +19,7 @@ from tests.references.plain_lake import PlainLake
 
 REFERENCE = "p NUMBER(9) REFERENCES {} ON DELETE CASCADE"
 FAMILY = ("grandparent", "parent", "child", "other")
-CHILD = {"table": "SHOP.CHILD", "on": {"truncate": "follow"}}
+CHILD = {"table": "SHOP.CHILD", "on_ddl": {"truncate": "follow"}}
 
 
 @contextmanager
@@ -96,7 +96,7 @@ def years_and_days(folder: Path, partitions: str, days: dict[str, Any]) -> Itera
 @pytest.mark.parametrize(("policy", "state"), [("hold", "held"), ("keep", "live")])
 def test_a_dropped_partition_of_a_parent_by_reference_counts_for_the_child(tmp_path: Path, policy: str, state: str) -> None:
     partitions = "LIST (y) (PARTITION old VALUES (2001), PARTITION young VALUES (2015, 2026))"
-    with years_and_days(tmp_path, partitions, {"on": {"drop_partition": policy}}) as (shop, pipeline):
+    with years_and_days(tmp_path, partitions, {"on_ddl": {"drop_partition": policy}}) as (shop, pipeline):
         found = replicate(shop, pipeline, "ALTER TABLE years DROP PARTITION old", "INSERT INTO days VALUES (21, 2, 0)")
 
         assert found["SHOP.DAYS"].state == state

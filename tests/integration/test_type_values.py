@@ -125,7 +125,7 @@ def odd_texts(shop: Shop) -> tuple[Any, pa.Table]:
         "ALTER TABLE words ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
     )
     words = {"table": "SHOP.WORDS", "columns": {"B": "binary"}}
-    pipeline = shop.pipeline("words", tables=[words], text="replace")
+    pipeline = shop.pipeline("words", tables=[words], invalid_text="replace")
     assert [f for f in steps.run_doctor(pipeline, shop.params) if f.severity == "error"] == []
     with PlainLake().in_place_of_spark():
         steps.take_snapshot(pipeline, source=shop.params, spark="no Spark")

@@ -191,7 +191,7 @@ def test_a_type_that_cannot_be_read_again_is_refused_with_the_reason(shop: Shop,
         "ALTER TABLE sets ADD SUPPLEMENTAL LOG DATA (PRIMARY KEY) COLUMNS",
     )
     found = [f for f in steps.run_doctor(pipeline_of(shop, "SHOP.SETS"), shop.params) if f.severity == "error"]
-    left_out = shop.pipeline(tables=[{"table": "SHOP.SETS", "exclude": ["V"]}], unsupported_columns="reread")
+    left_out = shop.pipeline(tables=[{"table": "SHOP.SETS", "exclude_columns": ["V"]}], unsupported_columns="reread")
 
     assert [(f.subject, REFUSED[rest] in f.what) for f in found] == [("SHOP.SETS.V", True)]
     assert [f for f in steps.run_doctor(left_out, shop.params) if f.severity == "error"] == []
@@ -242,7 +242,7 @@ def test_a_urowid_that_logminer_does_not_show_holds_its_table_until_its_rows_are
 
     pipelines = {
         "by_text": pointers("by_text"),
-        "left_out": pointers("left_out", exclude=["V"]),
+        "left_out": pointers("left_out", exclude_columns=["V"]),
         "not_shown": pointers("not_shown", unsupported_columns="exclude"),
     }
     for pipeline in pipelines.values():

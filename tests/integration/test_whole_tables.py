@@ -48,7 +48,7 @@ def lake() -> Iterator[PlainLake]:
 
 def begun(shop: Shop, spark: Any = "no Spark", **settings: Any) -> Any:
     shop.run_sql(*CREATED)
-    pipeline = shop.pipeline(tables=["SHOP.PARTS"], **{"on": FOLLOWED, **settings})
+    pipeline = shop.pipeline(tables=["SHOP.PARTS"], **{"on_ddl": FOLLOWED, **settings})
     steps.take_snapshot(pipeline, source=shop.params, spark=spark)
     return pipeline
 
@@ -107,7 +107,7 @@ FILLS = ("a sequence", "an identity column", "two computed columns, one renamed 
     ("shop", "case"), [*(({}, case) for case in CASES), *((LOGGED, case) for case in FILLS)], indirect=["shop"]
 )
 def test_a_table_equals_the_source_after_rows_changed_without_redo(shop: Shop, lake: PlainLake, case: str) -> None:
-    pipeline = begun(shop, on={**FOLLOWED, "truncate": "follow"})
+    pipeline = begun(shop, on_ddl={**FOLLOWED, "truncate": "follow"})
     shop.run_sql("UPDATE parts SET what = 'before' WHERE id = 6", *CASES[case], *DML)
     caught_up(shop, pipeline, "no Spark")
     assert differences(shop, pipeline) == {}
@@ -127,7 +127,7 @@ def test_a_child_by_reference_loses_the_rows_of_its_parents_partition(shop: Shop
         *(f"INSERT INTO days VALUES ({n})" for n in (5, 15)),
         *(f"INSERT INTO boxes VALUES ({n}, {n})" for n in (5, 15)),
     )
-    pipeline = shop.pipeline(tables=["SHOP.BOXES"], on=FOLLOWED)
+    pipeline = shop.pipeline(tables=["SHOP.BOXES"], on_ddl=FOLLOWED)
     steps.take_snapshot(pipeline, source=shop.params, spark="no Spark")
     shop.run_sql("ALTER TABLE days DROP PARTITION old", "INSERT INTO boxes VALUES (16, 15)")
     caught_up(shop, pipeline, "no Spark")
@@ -172,11 +172,11 @@ def test_a_later_ddl_that_is_not_followed_holds_the_table_before_the_first(shop:
 
 
 def test_a_policy_that_was_declared_after_the_landing_reads_nothing(shop: Shop, lake: PlainLake) -> None:
-    pipeline = begun(shop, on={})
+    pipeline = begun(shop, on_ddl={})
     shop.run_sql("ALTER TABLE parts DROP PARTITION old")
     shop.switch_logs()
     assert capture(pipeline, shop.params).outcome == "window"
-    follows = shop.pipeline(tables=["SHOP.PARTS"], on=FOLLOWED)
+    follows = shop.pipeline(tables=["SHOP.PARTS"], on_ddl=FOLLOWED)
     with spark_when_needed(follows, "no Spark") as session:
         assert apply(follows, session, lambda _: None)
 
@@ -192,7 +192,7 @@ def test_a_table_beyond_the_limit_is_held_and_says_so(shop: Shop, lake: PlainLak
 
 
 def test_a_table_that_was_not_read_again_is_snapshotted_again_by_itself(shop: Shop, lake: PlainLake) -> None:
-    pipeline = begun(shop, on={**FOLLOWED, "unknown_ddl": "resnapshot"})
+    pipeline = begun(shop, on_ddl={**FOLLOWED, "unknown_ddl": "resnapshot"})
     shop.run_sql("ALTER TABLE parts DROP PARTITION old", *DML)
     shop.switch_logs()
     shop.oracle.faults.fail_statements(1466, '\n  FROM "SHOP"."PARTS" AS OF SCN', 1)

@@ -173,7 +173,7 @@ class Database:
             "source": {"connection": "redolake_test_oracle", "container": self.container},
             "landing": str(folder / "landing"),
             "lake": str(folder / "lake"),
-            "retry": {"attempts": 2, "first_seconds": 0.5},
+            "retry": {"attempts": 2, "initial_seconds": 0.5},
             "tables": list(tables),
         }
         return Pipeline.model_validate(body)

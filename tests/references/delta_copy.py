@@ -43,7 +43,9 @@ class DeltaCopy:
     def configured(self, max_bytes: int, slice_bytes: int) -> Any:
         keys = {name: self.clients.key(name) for name in TABLES}
         tables = [{"table": f"SHOP.{name}", "key": ["ID"] if key == "columns" else key} for name, key in keys.items()]
-        return self.shop.pipeline(tables=tables, window={"max_bytes": max_bytes, "slice_bytes": slice_bytes}, mining_tasks=1)
+        return self.shop.pipeline(
+            tables=tables, window={"max_bytes": max_bytes, "slice_bytes": slice_bytes}, parallel_sessions=1
+        )
 
     def begin(self) -> None:
         steps.take_snapshot(self.pipeline, source=self.source, spark=self.spark)

@@ -59,8 +59,8 @@ class Evolution:
         return self.context.translation.spark_type(step.column.type, self.task.rules.get(step.column.id))
 
     @property
-    def widest(self) -> bool:
-        return self.task.options.readers == "widest"
+    def for_any_reader(self) -> bool:
+        return self.task.options.readers == "any"
 
 
 def running(statement: str) -> Commit:
@@ -78,7 +78,7 @@ def evolve(context: ApplyContext, table: DeltaTable, task: TableTask, commit_ran
     last = commit_range.followed[-1].scn
     for scn, group in groupby(commit_range.followed, key=lambda step: step.scn):
         steps = tuple(replace(s, column=replace(s.column, name=task.options.name(s.column.name))) for s in group)
-        for number, run in runs(steps, evolution.widest):
+        for number, run in runs(steps, evolution.for_any_reader):
             if done is not None and (scn, number) <= done:
                 continue
             follow_steps(evolution, run, number)
@@ -98,10 +98,10 @@ def check_kinds(task: TableTask, steps: Sequence[ColumnChange]) -> None:
             )
 
 
-def runs(steps: Sequence[ColumnChange], widest: bool) -> Iterator[tuple[int, tuple[ColumnChange, ...]]]:
+def runs(steps: Sequence[ColumnChange], for_any_reader: bool) -> Iterator[tuple[int, tuple[ColumnChange, ...]]]:
     """Return the steps of one SCN, each with its number; those that rewrite the table are one run, of the last one's number."""
     numbered = list(enumerate(steps))
-    if not widest:
+    if not for_any_reader:
         yield from ((number, (step,)) for number, step in numbered)
         return
     for rewrites, group in groupby(numbered, key=lambda item: item[1].kind in REWRITES):
@@ -119,7 +119,7 @@ def follow_steps(evolution: Evolution, run: Sequence[ColumnChange], number: int)
         check_partition(evolution, step)
     kinds = ", ".join(f"{step.kind} {step.column.name}" for step in run)
     about = {**context.metadata, "table": str(evolution.task.table), "app": table.app_id, "ddl_scn": run[0].scn, "ddl": kinds}
-    if evolution.widest and run[0].kind in REWRITES:
+    if evolution.for_any_reader and run[0].kind in REWRITES:
         commits = rewritten(evolution, run)
     else:
         commits = FOLLOW[run[0].kind](evolution, run[0])

@@ -22,7 +22,7 @@ PROPERTY: Mapping[Feature, tuple[str, str]] = {
     "deletionVectors": ("delta.enableDeletionVectors", "true"),
     "timestampNtz": ("delta.feature.timestampNtz", "supported"),
 }
-# `widest` allows none of these; timestamps without a zone have no other Delta type.
+# `any` allows none of these; timestamps without a zone have no other Delta type.
 NOT_WIDEST: tuple[Feature, ...] = ("columnMapping", "deletionVectors", "typeWidening")
 # Column mapping alone is reader version 2, by which delta-rs shows a renamed column as NULL, and DuckDB opens no table. With a
 # feature that has no version of its own the protocol names its features, and readers know or refuse them.

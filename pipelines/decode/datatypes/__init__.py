@@ -66,7 +66,8 @@ def family_of(oracle_type: OracleType) -> Family:
     if family is None and oracle_type.name in REFUSED:
         why = REFUSED[oracle_type.name]
         raise SchemaConflict(
-            f"type {oracle_type} is not supported: {why}", cure="leave the column out (`exclude`), or leave the table out"
+            f"type {oracle_type} is not supported: {why}",
+            cure="leave the column out (`exclude_columns`), or leave the table out",
         )
     if family is None and "." in oracle_type.name:
         grant = f"GRANT EXECUTE ON {oracle_type.name}"

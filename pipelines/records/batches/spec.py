@@ -150,7 +150,7 @@ class BatchSpec:
 
     It has no settings of Spark: their values may be keys of stores, and each job gets them when it is started."""
 
-    FORMAT: ClassVar[int] = 5
+    FORMAT: ClassVar[int] = 6
     GONE: ClassVar[tuple[str, ...]] = ("spark",)
 
     pipeline: str
@@ -172,7 +172,7 @@ class BatchSpec:
     single_quotes: bool = False  # LogMiner of this database is known to leave quotes inside values single
     show_row_data: bool = False  # errors may contain the redo text of rows that cannot be decoded
     parked: tuple[ParkedRows, ...] = ()
-    tables_at_once: int = 2
+    parallel_tables: int = 2
     lake: LakePlace | None = None  # None where nobody checks it
     origin: str = ""  # of the landing: FirstPosition.origin
     rows: int | None = None  # landed in the windows, START and COMMIT too, and carried in; None where nobody counted them

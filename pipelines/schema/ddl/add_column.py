@@ -158,7 +158,7 @@ def _skip_expression(statement: DdlStatement) -> None:
 def _require_policy(statement: DdlStatement, why: str) -> None:
     policy = statement.policies.computed_default
     if policy != "follow":
-        raise statement.refuse(f"{why}, and `on: computed_default` is `{policy}`", "computed_default")
+        raise statement.refuse(f"{why}, and `on_ddl: computed_default` is `{policy}`", "computed_default")
 
 
 def _ends_item(statement: DdlStatement) -> bool:

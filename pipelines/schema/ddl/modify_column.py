@@ -104,7 +104,7 @@ def _with_type(statement: DdlStatement, effect: Effect, column: Column, new: Ora
     if change == "rewritten":
         raise statement.refuse(f"{what} lets Oracle rewrite the values of older rows, which no redo shows")
     if change == "narrow" and statement.policies.narrow == "hold":
-        raise statement.refuse(f"{what} narrows the type, and `on: narrow` is `hold`", "narrow")
+        raise statement.refuse(f"{what} narrows the type, and `on_ddl: narrow` is `hold`", "narrow")
     after = replace(column, type=new)
     step = None if change == "same" else DdlStep(Scn(statement.row.scn), "change_type", after)
     return effect.changed(after, step)

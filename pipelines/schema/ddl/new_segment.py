@@ -75,7 +75,7 @@ def _truncated(statement: DdlStatement, version: TableVersion) -> Effect:
         raise statement.not_understood()
     policy = statement.policies.truncate
     if policy == "hold":
-        raise statement.refuse("TRUNCATE removed all rows, and `on: truncate` is `hold`", "truncate")
+        raise statement.refuse("TRUNCATE removed all rows, and `on_ddl: truncate` is `hold`", "truncate")
     if statement.row.object_id != version.object_id:  # by its text alone it may be a table of another owner
         raise statement.refuse(
             f"TRUNCATE of object {statement.row.object_id or 'without number'}, and not certainly of this table"

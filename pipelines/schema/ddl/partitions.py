@@ -103,7 +103,7 @@ def _removed(statement: DdlStatement, version: TableVersion, what: str) -> Effec
     _check_rest(statement)
     policy = statement.policies.drop_partition
     if policy not in ("keep", "follow"):
-        raise statement.refuse(f"{what} removed rows, and `on: drop_partition` is `{policy}`", "drop_partition")
+        raise statement.refuse(f"{what} removed rows, and `on_ddl: drop_partition` is `{policy}`", "drop_partition")
     if statement.row.object_id not in version.object_ids:  # by its text alone it may be a table of another owner
         why = f"{what} of object {statement.row.object_id}, and not certainly of this table"
         raise statement.refuse(why, "drop_partition", SNAPSHOT_OR_IGNORE)

@@ -29,6 +29,6 @@ def read(statement: DdlStatement, version: TableVersion) -> Effect | None:
     if column is None:
         raise statement.refuse(f"DDL renames column {old}, which the version of SCN {version.from_scn} does not have")
     if statement.policies.rename_column == "hold":
-        raise statement.refuse("RENAME COLUMN, and `on: rename_column` is `hold`", "rename_column")
+        raise statement.refuse("RENAME COLUMN, and `on_ddl: rename_column` is `hold`", "rename_column")
     after = replace(column, name=new)
     return Effect(version).changed(after, DdlStep(Scn(statement.row.scn), "rename", after))

@@ -23,15 +23,15 @@ alter table orders modify (amount number)
 
 -- a narrower number
 alter table orders modify (amount number(10,2))
---> refused: MODIFY of AMOUNT from NUMBER(12,2) to NUMBER(10,2) narrows the type, and `on: narrow` is `hold`
+--> refused: MODIFY of AMOUNT from NUMBER(12,2) to NUMBER(10,2) narrows the type, and `on_ddl: narrow` is `hold`
 
 -- more decimals, fewer digits before the point
 alter table orders modify (amount number(12,4))
---> refused: MODIFY of AMOUNT from NUMBER(12,2) to NUMBER(12,4) narrows the type, and `on: narrow` is `hold`
+--> refused: MODIFY of AMOUNT from NUMBER(12,2) to NUMBER(12,4) narrows the type, and `on_ddl: narrow` is `hold`
 
 -- a number becomes a text, which needs an empty column
 alter table orders modify (amount varchar2(20))
---> refused: MODIFY of AMOUNT from NUMBER(12,2) to VARCHAR2(20) narrows the type, and `on: narrow` is `hold`
+--> refused: MODIFY of AMOUNT from NUMBER(12,2) to VARCHAR2(20) narrows the type, and `on_ddl: narrow` is `hold`
 
 -- a DATE becomes a TIMESTAMP
 alter table orders modify ("Mixed Case" timestamp(6))

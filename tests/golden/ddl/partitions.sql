@@ -48,15 +48,15 @@ alter table orders move partition p1 column store compress for query high
 
 -- partitions dropped
 ALTER TABLE orders DROP PARTITIONS p1, p2 UPDATE GLOBAL INDEXES
---> refused: DROP PARTITIONS removed rows, and `on: drop_partition` is `hold`
+--> refused: DROP PARTITIONS removed rows, and `on_ddl: drop_partition` is `hold`
 
 -- a partition dropped by a value
 alter table orders drop partition for (date '2020-01-01')
---> refused: DROP PARTITION removed rows, and `on: drop_partition` is `hold`
+--> refused: DROP PARTITION removed rows, and `on_ddl: drop_partition` is `hold`
 
 -- a subpartition truncated
 alter table orders truncate subpartition p1_s1 reuse storage
---> refused: TRUNCATE SUBPARTITION removed rows, and `on: drop_partition` is `hold`
+--> refused: TRUNCATE SUBPARTITION removed rows, and `on_ddl: drop_partition` is `hold`
 
 -- a subpartition exchanged
 alter table orders exchange subpartition p1_s1 with table shop.other without validation

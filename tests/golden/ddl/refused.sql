@@ -1,6 +1,6 @@
 -- truncate
 TRUNCATE TABLE shop.orders DROP STORAGE
---> refused: TRUNCATE removed all rows, and `on: truncate` is `hold`
+--> refused: TRUNCATE removed all rows, and `on_ddl: truncate` is `hold`
 
 -- rename
 rename orders to orders_old
@@ -40,11 +40,11 @@ alter table orders exchange partition p1 with table other including indexes
 
 -- a partition truncated
 alter table orders truncate partition p1 update global indexes
---> refused: TRUNCATE PARTITION removed rows, and `on: drop_partition` is `hold`
+--> refused: TRUNCATE PARTITION removed rows, and `on_ddl: drop_partition` is `hold`
 
 -- a partition dropped
 alter table orders drop partition p1
---> refused: DROP PARTITION removed rows, and `on: drop_partition` is `hold`
+--> refused: DROP PARTITION removed rows, and `on_ddl: drop_partition` is `hold`
 
 -- an unknown alteration
 alter table orders fold twice

@@ -196,7 +196,7 @@ def test_a_writer_that_lost_its_lease_commits_nothing_more(spark, tmp_path: Path
     first, second = task(tmp_path), task(tmp_path, TableId("SHOP", "LATER"), 300)
     created(spark, first, second)
     rows = committed(900, 20, (1, insert(2, "b"))) + of_table(committed(901, 30, (1, insert(3, "c"))), "LATER", 300)
-    batch = batch_spec(tmp_path, [land(tmp_path / "w", 10, 100, rows)], [first, second], tables_at_once=1)
+    batch = batch_spec(tmp_path, [land(tmp_path / "w", 10, 100, rows)], [first, second], parallel_tables=1)
 
     def may_commit() -> None:
         if last_txn(first.target, first.app_id) is not None:
@@ -321,7 +321,7 @@ def test_a_batch_that_is_killed_after_each_write_is_finished_by_a_repeat(spark, 
         change(60, 30, 1, insert(5, "open"), xid="7.7.7"),
     ]
     kept_longer = replace(mine, options=TargetOptions(properties=(("delta.logRetentionDuration", "interval 60 days"),)))
-    spec = batch_spec(tmp_path, [land(tmp_path / "w", 10, 100, rows)], [kept_longer, other], tables_at_once=1)
+    spec = batch_spec(tmp_path, [land(tmp_path / "w", 10, 100, rows)], [kept_longer, other], parallel_tables=1)
 
     for point in ("carry-over", "settings", "feature", "merge", "merge", "before manifest"):
         with killed_at(point):

@@ -130,8 +130,8 @@ STATES: dict[str, State] = {
     "WIDEST": State(
         sql(PROPERTY.format("delta.enableDeletionVectors", "true")),
         "SchemaConflict",
-        "pipelines.yml says `readers: widest`",
-        TargetOptions(readers="widest"),
+        "pipelines.yml says `readers: any`",
+        TargetOptions(readers="any"),
         before_resume=with_options(readers="spark"),
     ),
     "PARTS": State(

@@ -30,7 +30,7 @@ pytestmark = pytest.mark.spark
 
 T = TableId("SHOP", "T")
 TEXT, DAY = OracleType("VARCHAR2", length=9), OracleType("DATE")
-BOTH = pytest.mark.parametrize("readers", ["spark", "widest"])
+BOTH = pytest.mark.parametrize("readers", ["spark", "any"])
 
 
 def number(precision: int, scale: int) -> OracleType:
@@ -120,7 +120,7 @@ def test_every_kind_of_change_is_followed_through_kills_and_older_versions_stay(
     kills = killed_after_each_commit(monkeypatch, lambda: table.follow(steps, *after))
 
     last = table.log.version
-    assert kills == last - before == (8 if readers == "widest" else 13)
+    assert kills == last - before == (8 if readers == "any" else 13)
     table.follow(steps, *after)
     assert table.log.version == last
     assert table.rows() == [
@@ -135,7 +135,7 @@ def test_every_kind_of_change_is_followed_through_kills_and_older_versions_stay(
     scns = {20, 21, 24, 25, 26}
     assert {scn for scn in range(20, 27) if any(f'"ddl_scn": {scn},' in str(row[0]) for row in history)} == scns
     written_again = [line for line in table.said if line.startswith("SHOP.T: the table is written again")]
-    assert bool(written_again) == (readers == "widest")
+    assert bool(written_again) == (readers == "any")
     features = table.log.features()
     assert ("columnMapping" in features, "typeWidening" in features) == ((readers == "spark"),) * 2
     assert "deletionVectors" not in features

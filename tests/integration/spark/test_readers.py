@@ -117,7 +117,7 @@ def test_each_reader_returns_the_rows_of_spark_or_refuses_as_the_page_says(
     spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(merge, "REWRITTEN_BYTES", 0)  # as in a large table
-    tasks = [captured(tmp_path, "T1", 101, TargetOptions("spark")), captured(tmp_path, "T2", 102, TargetOptions("widest"))]
+    tasks = [captured(tmp_path, "T1", 101, TargetOptions("spark")), captured(tmp_path, "T2", 102, TargetOptions("any"))]
     rows = [{"ID": n, "V": f"v{n}"} for n in range(1, 9)]
     for mine in tasks:
         loaded = snapshot_spec(tmp_path, mine, 5, rows)
@@ -132,8 +132,8 @@ def test_each_reader_returns_the_rows_of_spark_or_refuses_as_the_page_says(
     answers["evolved"] = read(spark, tasks)
 
     assert [len(by_spark(spark, mine.target)) for mine in tasks] == [9, 9]
-    of_widest = {f"{reader} {when}": found[1][reader] for when, found in answers.items() for reader in READERS}
-    assert {key: said for key, said in of_widest.items() if said != "yes"} == {}
+    of_any = {f"{reader} {when}": found[1][reader] for when, found in answers.items() for reader in READERS}
+    assert {key: said for key, said in of_any.items() if said != "yes"} == {}
     found = [[reader, *(answers[when][0][reader][:3].strip(":") for when in answers), "yes"] for reader in READERS]
     assert found == described()
 

@@ -23,7 +23,7 @@ def test_each_policy_that_says_resnapshot_heals_its_table_in_delta(tmp_path: Pat
 
         for policy in AGAIN:
             run(policy, CREATED, LOGGED, *ROWS)
-        tables = [{"table": f"SHOP.{policy.upper()}", "on": {policy: "resnapshot"}} for policy in AGAIN]
+        tables = [{"table": f"SHOP.{policy.upper()}", "on_ddl": {policy: "resnapshot"}} for policy in AGAIN]
         pipeline = shop.pipeline(tables=tables, resnapshot={"pause_minutes": 0})
         steps.take_snapshot(pipeline, source=shop.params, spark=spark)
         for policy, statements in AGAIN.items():

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.spark
 
 N = Column(3, "N", OracleType("NUMBER", precision=5, scale=1), 3)
 ALL = TargetOptions(
-    names="lower",
+    column_names="lower",
     metadata_columns=("_commit_scn", "_commit_time", "_op", "_xid", "_redo_thread"),
     deletes="mark",
     properties=(("delta.enableChangeDataFeed", "true"), ("delta.logRetentionDuration", "interval 60 days")),
@@ -126,7 +126,7 @@ def test_a_changed_setting_that_needs_a_new_snapshot_holds_the_table_until_then(
     spark.sql(f"ALTER TABLE delta.`{plain.target}` SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')").collect()
     window = land(tmp_path / "w", 10, 100, committed(0, 20, (1, insert(2, "b"))))
     changed = {
-        "widest": TargetOptions(readers="widest"),
+        "any": TargetOptions(readers="any"),
         "_op": TargetOptions(metadata_columns=("_commit_scn", "_op")),
         "V": TargetOptions(partition_by=("V",)),
     }
@@ -136,7 +136,7 @@ def test_a_changed_setting_that_needs_a_new_snapshot_holds_the_table_until_then(
         assert held.error["code"] == "SchemaConflict"
         assert said in held.error["what"]
 
-    narrow = replace(plain, options=changed["widest"])
+    narrow = replace(plain, options=changed["any"])
     assert load(spark, tmp_path, narrow, 8, rows)["error"]["code"] == "SchemaConflict"
     assert load(spark, tmp_path, narrow, 9, rows, replace=True) == {"error": None}
     done = run_batch(spark, batch_spec(tmp_path / "done", [window], [narrow])).tables[0]

@@ -65,7 +65,7 @@ def test_one_commit_has_what_the_ddl_changed_also_after_kills(shop: Shop, spark:
     marked = {"table": "SHOP.PARTS", "deletes": "mark", "metadata_columns": ["_commit_scn", "_op"]}
     pipeline = shop.pipeline(
         tables=[marked, {"table": "SHOP.MARKS", "key": "rowid"}, {"table": "SHOP.NOTES", "large_objects": "reread"}],
-        on={"drop_partition": "follow", "computed_default": "follow"},
+        on_ddl={"drop_partition": "follow", "computed_default": "follow"},
     )
     steps.take_snapshot(pipeline, source=shop.params, spark=spark)
     shop.run_sql(*CHANGED)
@@ -96,7 +96,7 @@ def test_changes_of_transactions_that_were_open_at_the_ddl(tmp_path: Path, spark
                 f"ALTER TABLE {table} ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
                 f"INSERT INTO {table} VALUES (1, 'first')",
             )
-        pipeline = shop.pipeline(tables=["SHOP.CHANGED", "SHOP.INSERTED"], on={"computed_default": "follow"})
+        pipeline = shop.pipeline(tables=["SHOP.CHANGED", "SHOP.INSERTED"], on_ddl={"computed_default": "follow"})
         steps.take_snapshot(pipeline, source=shop.params, spark=spark)
         with shop.oracle.connect("SHOP") as connection, connection.cursor() as cursor:
             cursor.execute("UPDATE changed SET what = 'open'")

@@ -20,7 +20,7 @@ pipelines:
     ledger: {{url: "postgresql+psycopg://redolake:{secret}@db/ledger"}}
     schedule: "*/5 * * * *"
     spark: {{mode: {mode}, connection: spark_somewhere}}
-    retry: {{attempts: 3, first_seconds: 1, most_seconds: 60}}
+    retry: {{attempts: 3, initial_seconds: 1, max_seconds: 60}}
     tables: [SHOP.ORDERS, SHOP.ORDER_LINES]
 """
 SECRET = "a-ledger-password"

@@ -483,10 +483,10 @@ def test_more_held_tables_than_airflow_may_map_are_snapshotted_again_in_groups(s
     from pipelines.airflow.apply import apply_dag
 
     pipeline = settings()
-    policies = pipeline.on.model_copy(update={"unknown_ddl": "resnapshot"})
+    policies = pipeline.on_ddl.model_copy(update={"unknown_ddl": "resnapshot"})
     steps.answers("begin_resnapshots", MANY)
 
-    found = apply_dag(pipeline.model_copy(update={"on": policies})).get_task("held_tables").python_callable()
+    found = apply_dag(pipeline.model_copy(update={"on_ddl": policies})).get_task("held_tables").python_callable()
 
     assert [one["tables"] for one in found] == [["SHOP.A", "SHOP.B"], ["SHOP.C", "SHOP.D", "SHOP.E"]]
 

@@ -138,7 +138,7 @@ def test_held_tables_are_snapshotted_beside_the_batches_if_a_policy_says_so(sett
     from pipelines.airflow.apply import apply_dag
     from pipelines.config.tables import OnDdl
 
-    with_policy = settings().model_copy(update={"on": OnDdl(recreate="resnapshot")})
+    with_policy = settings().model_copy(update={"on_ddl": OnDdl(recreate="resnapshot")})
 
     assert edges(apply_dag(with_policy)) - edges(apply_dag(settings())) == {("held_tables", "snapshot")}
 

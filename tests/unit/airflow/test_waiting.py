@@ -133,7 +133,7 @@ def run(settings, steps, monkeypatch, tmp_path):
     monkeypatch.setenv("REDOLAKE_CONFIG", str(tmp_path / "pipelines.yml"))
 
     def go(**changes):
-        changes = {"wait_looks_every_seconds": 0.01, **changes}
+        changes = {"wait_max_pause_seconds": 0.01, **changes}
         ran = capture_dag(pipeline.model_copy(update=changes)).test()
         return {t.task_id: str(t.state) for t in ran.get_task_instances()}, str(ran.state)
 
@@ -161,7 +161,7 @@ def test_an_overdue_log_fails_the_run_at_once_with_its_name_and_mines_nothing(ru
     steps.answers("is_still_awaited", True)
     steps.log_overdue = log_overdue
 
-    states, state = run(wait_warns_after_minutes=0.001)
+    states, state = run(wait_max_minutes=0.001)
 
     assert (state, states["plan"], states["land"]) == ("failed", "failed", "upstream_failed")
     assert counted(steps, "plan_next_window") == 2  # no retry, although two are left
@@ -189,7 +189,7 @@ def test_the_same_log_keeps_its_deadline_and_another_gets_a_new_one(settings, st
     from pipelines.airflow.waiting import PlanWindow
 
     steps.log_overdue = log_overdue
-    operator = PlanWindow(task_id="plan", pipeline=settings().model_copy(update={"wait_warns_after_minutes": 30}))
+    operator = PlanWindow(task_id="plan", pipeline=settings().model_copy(update={"wait_max_minutes": 30}))
     soon = in_minutes(3)
     other = replace(AWAITED, sequence=58)
 
@@ -212,7 +212,7 @@ def test_an_outage_is_one_waiting_run_that_goes_on_when_the_source_answers(run, 
     steps.answers("mine_window_slice", AlreadyLanded(0))
     steps.answers("land_window", LANDED)
 
-    states, state = run(retry=Retry(attempts=3, first_seconds=0.01, most_seconds=0.02))
+    states, state = run(retry=Retry(attempts=3, initial_seconds=0.01, max_seconds=0.02))
 
     assert (state, states["plan"], states["land"]) == ("success", "success", "success")
     assert (counted(steps, "plan_next_window"), counted(steps, "is_source_back")) == (3, 3)
@@ -238,7 +238,7 @@ def test_an_outage_fails_the_run_once_at_its_deadline(run, steps):
     steps.answers("plan_next_window", AWAY)
     steps.answers("is_source_back", False)
 
-    states, state = run(retry=Retry(attempts=3, first_seconds=0.01, most_seconds=0.02), wait_warns_after_minutes=0.001)
+    states, state = run(retry=Retry(attempts=3, initial_seconds=0.01, max_seconds=0.02), wait_max_minutes=0.001)
 
     assert (state, states["plan"], states["land"]) == ("failed", "failed", "upstream_failed")
     assert counted(steps, "plan_next_window") == 2  # no retry, although two are left

@@ -96,18 +96,54 @@ def test_the_key_text_of_a_finding_can_be_pasted_into_the_file(names: tuple[str,
     assert parse_configuration(text, {"ROOT": "/data"}).pipelines["shop"].tables[1].key_policy == wanted
 
 
+@pytest.mark.parametrize(
+    ("place", "wrong", "meant"),
+    [
+        ("", "schedul", "schedule"),
+        ("", "on", "on_ddl"),
+        ("", "text", "invalid_text"),
+        ("", "names", "column_names"),
+        ("", "wait_looks_every_seconds", "wait_max_pause_seconds"),
+        ("spark", "tables_at_once", "parallel_tables"),
+        ("retry", "most_seconds", "max_seconds"),
+        ("resnapshot", "hours", "hours_utc"),
+        ("tables", "exclude", "exclude_columns"),
+    ],
+)
+def test_an_unknown_setting_is_refused_with_the_one_that_was_meant(place: str, wrong: str, meant: str) -> None:
+    text = {
+        "": f"{GOOD}    {wrong}: 1\n",
+        "tables": GOOD.replace("target: mixed", f"target: mixed, {wrong}: [A]"),
+    }.get(place, f"{GOOD}    {place}: {{{wrong}: 1}}\n")
+
+    with pytest.raises(ConfigurationError) as caught:
+        parse_configuration(text, {"ROOT": "/data"})
+
+    assert [(f.subject.rpartition(".")[2], f.what, f.cure) for f in caught.value.findings] == [
+        (wrong, "is no setting", f"did you mean `{meant}`?")
+    ]
+
+
+def test_words_that_old_yaml_takes_for_true_and_false_are_names_of_columns() -> None:
+    text = GOOD.replace("columns: {TOTAL: string, RATE: 4}", "key: [ON, YES], columns: {NO: string, Off: 4}")
+
+    table = parse_configuration(text, {"ROOT": "/data"}).pipelines["shop"].tables[1]
+
+    assert (table.key, table.columns) == (("ON", "YES"), {"NO": "string", "Off": 4})
+
+
 WRONG = {
     "no YAML": ("pipelines: [", "is not YAML"),
     "a key column that is left out": (
-        GOOD.replace("target: mixed", "target: mixed, key: [CODE], exclude: [c*]"),
-        "`exclude` names CODE",
+        GOOD.replace("target: mixed", "target: mixed, key: [CODE], exclude_columns: [c*]"),
+        "`exclude_columns` names CODE",
     ),
     "large objects of the redo, which names rows by their key, in a table keyed by ROWID": (
         GOOD.replace("target: mixed", "target: mixed, key: rowid, large_objects: redo"),
         "`large_objects: redo` needs a key",
     ),
     "columns left out that are no list": (
-        GOOD.replace("target: mixed", "target: mixed, exclude: PHOTO"),
+        GOOD.replace("target: mixed", "target: mixed, exclude_columns: PHOTO"),
         "list of column names",
     ),
     "no mapping": ("- 1", "contains no settings"),
@@ -124,8 +160,8 @@ WRONG = {
     "a key of one word": (GOOD.replace("target: mixed", "target: mixed, key: code"), "write primary, rowid, append, or"),
     "a key of nothing": (GOOD.replace("target: mixed", "target: mixed, key: []"), "not a key"),
     "a key with a column twice": (GOOD.replace("target: mixed", "target: mixed, key: [a, A]"), "not a key"),
-    "hours that are none": (GOOD + '    resnapshot: {hours: "22"}\n', "write two hours of the day in UTC from 00 to 23"),
-    "a policy without a value": (GOOD + "    on: {truncate: maybe}\n", "'follow', 'keep' or 'hold'"),
+    "hours that are none": (GOOD + '    resnapshot: {hours_utc: "22"}\n', "write two hours of the day in UTC from 00 to 23"),
+    "a policy without a value": (GOOD + "    on_ddl: {truncate: maybe}\n", "'follow', 'keep' or 'hold'"),
     "a landing that cannot keep two writers apart": (GOOD.replace("landing: ", "landing: hdfs://"), "both can succeed"),
     "a lake below each process's own folder": (GOOD.replace("lake: /lake/", "lake: k2"), "k2 is not absolute"),
     "a landing below each process's own folder": (GOOD.replace("${ROOT}/landing", "./landing"), "./landing is not absolute"),
@@ -180,7 +216,7 @@ def test_errors_are_in_plain_words_at_the_place_in_the_file():
         landing: /l
         lake: /d
         schedul: x
-        mining_tasks: many
+        parallel_sessions: many
         new_tables: maybe
         tables:
           - SHOP.*
@@ -197,7 +233,7 @@ def test_errors_are_in_plain_words_at_the_place_in_the_file():
     assert found.pop("tables[2].columns.A").startswith("not a rule: write string")
     assert found == {
         "schedul": "is no setting",
-        "mining_tasks": "must be a whole number",
+        "parallel_sessions": "must be a whole number",
         "new_tables": "must be 'announce' or 'capture'",
         "tables[2].kee": "is no setting",
         "tables[4]": "!HR.X excludes tables, so it takes no other settings",
@@ -216,25 +252,28 @@ def test_a_pipeline_can_be_written_to_a_file_and_read_again() -> None:
 
 def test_a_table_has_its_own_policies_at_ddl_and_the_pipelines_for_the_rest() -> None:
     """YAML reads a bare `on` as true."""
-    text = GOOD.replace("target: mixed", "target: mixed, on: {truncate: keep}") + "    on: {truncate: follow, narrow: evolve}\n"
+    text = (
+        GOOD.replace("target: mixed", "target: mixed, on_ddl: {truncate: keep}")
+        + "    on_ddl: {truncate: follow, narrow: follow}\n"
+    )
     pipeline = parse_configuration(text, {"ROOT": "/data"}).pipelines["shop"]
     orders, mixed = (pipeline.ddl_policies(table.id) for table in pipeline.tables)
 
-    assert (orders.truncate, orders.narrow, orders.rename_column) == ("follow", "evolve", "evolve")
-    assert (mixed.truncate, mixed.narrow, mixed.rename_column) == ("keep", "evolve", "evolve")
+    assert (orders.truncate, orders.narrow, orders.rename_column) == ("follow", "follow", "follow")
+    assert (mixed.truncate, mixed.narrow, mixed.rename_column) == ("keep", "follow", "follow")
 
 
 def test_a_table_has_its_own_limits_for_reading_it_again_and_the_pipelines_for_the_rest() -> None:
-    text = GOOD.replace("target: mixed", "target: mixed, resnapshot: {max_rows: 5}") + '    resnapshot: {hours: "22-05"}\n'
+    text = GOOD.replace("target: mixed", "target: mixed, resnapshot: {max_rows: 5}") + '    resnapshot: {hours_utc: "22-05"}\n'
     pipeline = parse_configuration(text, {"ROOT": "/data"}).pipelines["shop"]
     orders, mixed = (pipeline.resnapshot_limits(table.id) for table in pipeline.tables)
 
-    assert (orders.max_rows, orders.hours) == (1_000_000, "22-05")
-    assert (mixed.max_rows, mixed.hours) == (5, "22-05")
+    assert (orders.max_rows, orders.hours_utc) == (1_000_000, "22-05")
+    assert (mixed.max_rows, mixed.hours_utc) == (5, "22-05")
 
 
 def test_a_table_is_read_again_by_itself_only_where_a_policy_says_so() -> None:
-    of_one_table = GOOD.replace("target: mixed", "target: mixed, on: {recreate: resnapshot}")
+    of_one_table = GOOD.replace("target: mixed", "target: mixed, on_ddl: {recreate: resnapshot}")
     found = [parse_configuration(text, {"ROOT": "/data"}).pipelines["shop"].may_resnapshot for text in (GOOD, of_one_table)]
 
     assert found == [False, True]
@@ -248,12 +287,12 @@ def test_a_tables_own_settings_of_the_lake_count_before_the_pipelines():
             source: {connection: c}
             landing: /landing
             lake: /lake
-            names: lower
+            column_names: lower
             change_data_feed: true
             properties: {delta.logRetentionDuration: interval 60 days, owner: us}
             tables:
               - A.T
-              - {table: A.U, names: as_is, metadata_columns: [], deletes: mark, change_data_feed: false, readers: widest,
+              - {table: A.U, column_names: as_is, metadata_columns: [], deletes: mark, change_data_feed: false, readers: any,
                  cluster_by: [id, '"x"'], properties: {owner: them}}
         """,
         {},
@@ -262,7 +301,7 @@ def test_a_tables_own_settings_of_the_lake_count_before_the_pipelines():
     plain, own = (shop.target_options(table.id) for table in shop.tables)
     assert (plain.name("ID"), plain.own_columns, plain.readers) == ("id", ("_commit_scn",), "spark")
     assert dict(plain.properties)["delta.enableChangeDataFeed"] == "true"
-    assert (own.name("ID"), own.own_columns, own.readers) == ("ID", ("_deleted",), "widest")
+    assert (own.name("ID"), own.own_columns, own.readers) == ("ID", ("_deleted",), "any")
     assert own.cluster_by == ("ID", "x")
     assert dict(own.properties) == {"delta.logRetentionDuration": "interval 60 days", "owner": "them"}
 

@@ -31,9 +31,9 @@ CASES = {
     "the last attempt is too recent": (ANYTIME, [attempt(59)], None, "the next attempt is at 2026-11-22 12:31 UTC", True),
     "the last attempt, for an older hold, is too recent": (ANYTIME, [attempt(59, 400)], None, "next attempt", True),
     "the last attempt is long enough ago": (ANYTIME, [attempt(60)], None, None, None),
-    "outside the hours of the night": (ResnapshotLimits(hours="22-05"), [], None, "in the hours 22-05 UTC", True),
-    "inside the hours of the day": (ResnapshotLimits(hours="12-13"), [], None, None, None),
-    "at the end of the hours": (ResnapshotLimits(hours="10-12"), [], None, "in the hours 10-12 UTC", True),
+    "outside the hours of the night": (ResnapshotLimits(hours_utc="22-05"), [], None, "in the hours 22-05 UTC", True),
+    "inside the hours of the day": (ResnapshotLimits(hours_utc="12-13"), [], None, None, None),
+    "at the end of the hours": (ResnapshotLimits(hours_utc="10-12"), [], None, "in the hours 10-12 UTC", True),
 }
 
 
@@ -50,7 +50,7 @@ def test_a_limit_forbids_to_read_a_table_again_by_itself(limits, earlier, rows, 
 
 @pytest.mark.parametrize(("hour", "begins"), [(21, False), (22, True), (23, True), (0, True), (4, True), (5, False)])
 def test_hours_may_cross_midnight(hour: int, begins: bool) -> None:
-    assert ResnapshotLimits(hours="22-05").begins_at(hour) is begins
+    assert ResnapshotLimits(hours_utc="22-05").begins_at(hour) is begins
 
 
 POLICIES = {
@@ -71,11 +71,11 @@ def test_the_policy_that_lets_a_held_table_be_read_again(policies, policy, answe
 @pytest.mark.parametrize(
     ("where", "cure", "hint"),
     [
-        ({"policy": "unknown_ddl"}, "snapshot", "with `on: {unknown_ddl: resnapshot}`"),
-        ({"policy": "drop_table"}, "snapshot", "with `on: {recreate: resnapshot}`"),
+        ({"policy": "unknown_ddl"}, "snapshot", "with `on_ddl: {unknown_ddl: resnapshot}`"),
+        ({"policy": "drop_table"}, "snapshot", "with `on_ddl: {recreate: resnapshot}`"),
         ({"policy": "truncate"}, "snapshot", ""),  # no such policy takes a snapshot
         ({"policy": "unknown_ddl", "rs_id": "1"}, "snapshot", ""),  # the cure of a statement names all its answers
-        ({"policy": "unknown_ddl"}, "with `on: {unknown_ddl: resnapshot}` by itself", ""),
+        ({"policy": "unknown_ddl"}, "with `on_ddl: {unknown_ddl: resnapshot}` by itself", ""),
         ({}, "snapshot", ""),
     ],
 )

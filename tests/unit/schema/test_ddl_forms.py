@@ -58,13 +58,13 @@ def test_less_supplemental_logging_without_a_primary_key_is_refused(change):
         (
             "alter table orders add c raw(16) default sys_guid()",
             [
-                "`on: {computed_default: resnapshot}`, which takes the snapshot by itself",
-                "`on: {computed_default: follow}` for later ones",
+                "`on_ddl: {computed_default: resnapshot}`, which takes the snapshot by itself",
+                "`on_ddl: {computed_default: follow}` for later ones",
             ],
         ),
-        ("truncate table orders", ["`redolake resume SHOP.ORDERS --ddl follow --reason ..`", "`on: {truncate: keep}`"]),
+        ("truncate table orders", ["`redolake resume SHOP.ORDERS --ddl follow --reason ..`", "`on_ddl: {truncate: keep}`"]),
         ("alter table orders fold twice", ["--ddl ignore --reason ..`, if it changed neither columns, key nor rows"]),
-        ("drop table orders", ["`on: {drop_table: keep}`"]),
+        ("drop table orders", ["`on_ddl: {drop_table: keep}`"]),
     ],
 )
 def test_the_cure_names_the_policy_and_the_choice_that_answer_the_statement(sql, answers):
@@ -108,9 +108,9 @@ POLICIES = [
     ("alter table orders exchange partition p1 with table other", DdlPolicies(drop_partition="keep"), None),
     ("drop table orders", DdlPolicies(drop_table="keep"), []),
     ("alter table orders rename column amount to total", DdlPolicies(rename_column="hold"), None),
-    ("alter table orders modify (amount number(5))", DdlPolicies(narrow="evolve"), ["change_type"]),
-    ("alter table orders modify (amount date)", DdlPolicies(narrow="evolve"), ["change_type"]),
-    ("alter table orders modify (customer char(40))", DdlPolicies(narrow="evolve"), None),  # Oracle pads the older rows
+    ("alter table orders modify (amount number(5))", DdlPolicies(narrow="follow"), ["change_type"]),
+    ("alter table orders modify (amount date)", DdlPolicies(narrow="follow"), ["change_type"]),
+    ("alter table orders modify (customer char(40))", DdlPolicies(narrow="follow"), None),  # Oracle pads the older rows
 ]
 
 
@@ -256,7 +256,7 @@ def test_each_answer_that_the_cure_of_a_refusal_names_lets_the_table_go_on(case,
         assert kind == "rowid", "a primary key is of no account then"
         return
     cure, stopped_by = hold.error.cure, hold.error.where["policy"]
-    once, always = re.findall(r"--ddl (\w+)", cure), re.findall(r"`on: \{(\w+): (\w+)\}`", cure)
+    once, always = re.findall(r"--ddl (\w+)", cure), re.findall(r"`on_ddl: \{(\w+): (\w+)\}`", cure)
 
     for choice in once:
         approved = partial(lambda _, choice: (stopped_by, choice), choice=choice)

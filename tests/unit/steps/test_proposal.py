@@ -35,7 +35,7 @@ def test_a_table_with_a_primary_key_is_captured_as_it_is() -> None:
 def test_a_column_of_an_unsupported_type_is_left_out_and_named() -> None:
     found = proposed(column("SHAPE", OracleType("BFILE"), 2))
 
-    assert (found.exclude, found.refused) == (("SHAPE",), ())
+    assert (found.exclude_columns, found.refused) == (("SHAPE",), ())
     assert any(why.startswith("SHAPE is left out: type BFILE is not supported") for why in found.why)
 
 
@@ -67,14 +67,14 @@ def test_objects_from_the_redo_need_a_key_of_columns() -> None:
     assert (keyless.key, keyless.large_objects, keyless.refused) == (KeyPolicy("rowid"), "reread", ())
     assert (in_index.large_objects, in_index.refused) == ("exclude", ())
     assert [proposed(document, objects=objects).rereads_rows for objects in ("redo", "reread")] == [False, True]
-    assert proposed(document, objects="redo").exclude == ()
+    assert proposed(document, objects="redo").exclude_columns == ()
 
 
 def test_rows_that_logminer_does_not_show_are_read_again_where_they_have_a_rowid() -> None:
     flag, photo = column("FLAG", OracleType("BOOLEAN"), 2), column("PHOTO", OracleType("BFILE"), 3)
 
     assert (proposed(flag).rereads_rows, proposed(flag).refused) == (True, ())
-    assert (proposed(flag, photo).rereads_rows, proposed(flag, photo).exclude) == (True, ("PHOTO",))
+    assert (proposed(flag, photo).rereads_rows, proposed(flag, photo).exclude_columns) == (True, ("PHOTO",))
     assert "as UNSUPPORTED" in proposed(flag, iot=True, parts=(Part(5),)).refused[0]
     assert proposed(column("PLACE", OracleType("UROWID"), 4)).rereads_rows
 
@@ -100,7 +100,7 @@ def test_odd_names_in_the_file_are_read_back_as_they_are() -> None:
     read = parse_configuration(first_file(file), {}).pipelines["p"]
 
     (found,) = read.tables
-    assert (found.id, found.key_policy, found.columns, found.exclude) == (odd, table.key, settings, ("Old one",))
+    assert (found.id, found.key_policy, found.columns, found.exclude_columns) == (odd, table.key, settings, ("Old one",))
     assert found.unsupported_columns == "reread"
     assert (read.source.container, read.landing, read.large_objects) == ("PDB-1", "/d - 1/landing", "exclude")
     assert (read.matching(refused.table), read.matching(ORDERS) is not None) == (None, True)
@@ -119,4 +119,4 @@ def test_a_name_of_the_source_adds_no_setting_and_reads_no_variable(name: str) -
 
     assert [one.id for one in read.tables] == [plain.table, odd]
     assert (read.landing, read.tables[1].key_policy, read.tables[1].columns) == ("/l", table.key, {setting: "string"})
-    assert read.tables[1].exclude == table.exclude
+    assert read.tables[1].exclude_columns == table.exclude_columns

@@ -82,7 +82,10 @@ def test_matched_tables_and_the_url_of_the_ledger_are_no_other_settings(tmp_path
     running = running.model_copy(update={"ledger": running.ledger.model_copy(update={"url": "postgresql://db/ledger"})})
 
     assert running.settings_hash == mine.settings_hash
-    assert made(tmp_path, tables=["SHOP.*", {"table": "SHOP.ORDERS", "exclude": ["NOTE"]}]).settings_hash != mine.settings_hash
+    assert (
+        made(tmp_path, tables=["SHOP.*", {"table": "SHOP.ORDERS", "exclude_columns": ["NOTE"]}]).settings_hash
+        != mine.settings_hash
+    )
 
 
 def test_what_is_on_one_machine_is_named_where_airflow_runs_tasks_on_several(tmp_path: Path) -> None:

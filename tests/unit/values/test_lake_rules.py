@@ -61,8 +61,8 @@ def test_the_cure_names_the_setting_without_which_the_name_is_free() -> None:
     assert "`key: rowid`" not in found.cure
 
 
-def test_widest_readers_know_no_column_mapping() -> None:
-    assert "column mapping" in whats(*named("a b"), options=TargetOptions(readers="widest"))[0]
+def test_readers_of_any_engine_know_no_column_mapping() -> None:
+    assert "column mapping" in whats(*named("a b"), options=TargetOptions(readers="any"))[0]
     assert whats(*named("a b")) == []
 
 
@@ -90,7 +90,7 @@ def test_a_layout_names_columns_that_are_there_once_and_leaves_one_outside() -> 
     assert "does not have: GONE" in whats(ID, options=TargetOptions(partition_by=("GONE",)))[0]
     assert "twice: ID" in whats(ID, TEXT, options=TargetOptions(partition_by=("ID", "ID")))[0]
     assert "all columns" in whats(ID, options=TargetOptions(metadata_columns=(), partition_by=("ID",)))[0]
-    assert whats(LakeColumn("id", "int"), TEXT, options=TargetOptions(names="lower", partition_by=("ID",))) == []
+    assert whats(LakeColumn("id", "int"), TEXT, options=TargetOptions(column_names="lower", partition_by=("ID",))) == []
     assert "does not have: GONE" in whats(ID, options=TargetOptions(cluster_by=("GONE",)))[0]
 
 
