@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pipelines.values.table import TableId
 
 
@@ -24,6 +26,15 @@ def carried_again() -> str:
 
 def apply_again(manifest: str) -> str:
     return f"remove {manifest} and run again: the batch is applied once more, without changing anything twice"
+
+
+def apply_all_again(manifests: Sequence[str]) -> str:
+    """Return the cure of rows that several batches have carried, newest first."""
+    return apply_again(", then ".join(manifests))
+
+
+def restore() -> str:
+    return "restore the file from a copy of the landing"
 
 
 def snapshot_again(table: TableId) -> str:

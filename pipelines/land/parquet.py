@@ -127,12 +127,12 @@ def _write(writer: pq.ParquetWriter, schema: pa.Schema, batches: list[pa.RecordB
 
 
 def read_columns(
-    files: Files, paths: Sequence[str], columns: Sequence[str], digests: Digests, cure: str = DAMAGED
+    files: Files, paths: Sequence[str], columns: Sequence[str] | None, digests: Digests, cure: str = DAMAGED
 ) -> Iterator[pa.RecordBatch]:
-    """Yield some columns of several files, one row group at a time. `digests` are by path."""
+    """Yield some columns of several files, one row group at a time; None for all columns. `digests` are by path."""
     for path in paths:
         with checked(files, path, digests.get(path), cure) as parquet:
-            yield from parquet.iter_batches(columns=list(columns))
+            yield from parquet.iter_batches(columns=None if columns is None else list(columns))
 
 
 @contextmanager

@@ -8,7 +8,7 @@ So the spec of the load names them, and the load's own name ends in REPLACES, so
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from pipelines.context import PipelineContext
 from pipelines.errors import LandingDamaged, Terminal
@@ -52,6 +52,16 @@ def is_in_chain(batch: str) -> bool:
 def end_of(batch: str) -> ChainPosition:
     resetlogs_id, _, end = batch.split("-")[:3]
     return ChainPosition(int(resetlogs_id), int(end))
+
+
+def start_of(batch: str) -> int:
+    return int(batch.split("-")[1])
+
+
+def newest_first(batches: Iterable[str]) -> list[str]:
+    """Return the names in the reverse order in which the batches were applied. Of two with one end the longer one is newer: it
+    has read the windows of the other again."""
+    return sorted(batches, key=lambda name: (end_of(name), -start_of(name)), reverse=True)
 
 
 def beyond(context: PipelineContext, position: ChainPosition) -> dict[TableId, tuple[str, ...]]:

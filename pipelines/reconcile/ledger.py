@@ -15,7 +15,7 @@ from pipelines.ledger import TableEntry
 from pipelines.ledger.batches import AppliedBatch
 from pipelines.ledger.facts import Changes
 from pipelines.reconcile.approvals import reconcile_approvals
-from pipelines.reconcile.batches import Void, batch_result, end_of, is_in_chain, superseded
+from pipelines.reconcile.batches import Void, batch_result, end_of, is_in_chain, newest_first, superseded
 from pipelines.reconcile.holds import NOT_LOADED
 from pipelines.reconcile.lake_place import missing_landing
 from pipelines.reconcile.tables import rebuild_tables, rebuild_versions
@@ -124,23 +124,24 @@ def reconcile_batches(context: PipelineContext) -> None:
         log.info("recording %s batch(es) that the ledger does not know", len(unknown))
         void = superseded(context)
         with context.ledger.at_once():
-            record_results(context, sorted(unknown, key=lambda u: (u[0].start_position, u[0].end)), void)
+            record_results(context, sorted(unknown, key=lambda u: (u[0].end_position, -u[0].start)), void)
             rebuild_versions(context)
 
 
 def last_batch(context: PipelineContext, until: ChainPosition | None = None) -> BatchResult | None:
     """Return the newest batch of the chain, or the newest that does not end after `until`. Catch-ups are not of the chain."""
-    for name in reversed(context.landing.files.names(layout.BATCHES)):
-        if is_in_chain(name) and (until is None or end_of(name) <= until):
-            result = batch_result(context, name)
-            if result is not None:
-                return result
-    return None
+    names = (name for name in chain_names(context) if until is None or end_of(name) <= until)
+    return next((result for name in names if (result := batch_result(context, name)) is not None), None)
+
+
+def chain_names(context: PipelineContext) -> list[str]:
+    """Return the names of the chain's batches, newest first."""
+    return newest_first(name for name in context.landing.files.names(layout.BATCHES) if is_in_chain(name))
 
 
 def chain_of_batches(context: PipelineContext) -> list[BatchResult]:
     """Return the batches of the chain, oldest first, without catch-ups of single tables."""
-    found = (batch_result(context, name) for name in context.landing.files.names(layout.BATCHES) if is_in_chain(name))
+    found = (batch_result(context, name) for name in reversed(chain_names(context)))
     return [result for result in found if result is not None]
 
 

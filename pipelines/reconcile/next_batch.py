@@ -14,11 +14,11 @@ from itertools import takewhile
 from pipelines.context import PipelineContext
 from pipelines.errors import InvariantBroken, LandingDamaged
 from pipelines.land import layout
-from pipelines.land.cures import mine_again
+from pipelines.land.cures import mine_again, restore
 from pipelines.land.dictionary import Readings
 from pipelines.ledger import TableEntry
 from pipelines.reconcile.batches import attempt_of, batch_name, batch_result, end_of, superseded
-from pipelines.reconcile.damage import check_window, last_with_whole_rows, with_whole_rows
+from pipelines.reconcile.damage import before_next, check_window, continued
 from pipelines.reconcile.dropped_transactions import drops_in_effect
 from pipelines.reconcile.holds import BatchedTable, first_hold, is_of_later_incarnation
 from pipelines.reconcile.lake_place import lake_place
@@ -45,10 +45,9 @@ def next_batch(context: PipelineContext, last: BatchResult | None) -> BatchSpec 
 
     If the rows that the last batch has carried over are damaged, it continues an older one, and reads the windows since then
     again."""
-    landed = context.landing.windows.each_after(BEFORE_ALL if last is None else last.end_position)
-    windows, before = first_windows(adjoining(landed), context.pipeline.batch.max_rows), last
-    if windows and last is not None and windows[0].start_position == last.end_position:
-        before = last_with_whole_rows(context, last)
+    windows, before = first_windows(adjoining(windows_after(context, last)), context.pipeline.batch.max_rows), last
+    if windows and last is not None:
+        before = before_next(context, last, windows[0])
         windows = [*windows_between(context, before, last), *windows]
     tables = [entry for entry in context.ledger.tables() if is_configured(context, entry.table)]
     return build_batch(context, windows, before, tables) if windows else None
@@ -56,8 +55,11 @@ def next_batch(context: PipelineContext, last: BatchResult | None) -> BatchSpec 
 
 def windows_between(context: PipelineContext, before: BatchResult | None, last: BatchResult) -> list[WindowManifest]:
     """Return the windows after a batch up to the end of a later one."""
-    landed = context.landing.windows.each_after(BEFORE_ALL if before is None else before.end_position)
-    return list(takewhile(lambda window: window.end_position <= last.end_position, landed))
+    return list(takewhile(lambda window: window.end_position <= last.end_position, windows_after(context, before)))
+
+
+def windows_after(context: PipelineContext, batch: BatchResult | None) -> Iterator[WindowManifest]:
+    return context.landing.windows.each_after(BEFORE_ALL if batch is None else batch.end_position)
 
 
 def catch_up(context: PipelineContext, last: BatchResult | None) -> BatchSpec | None:
@@ -79,9 +81,11 @@ def catch_up(context: PipelineContext, last: BatchResult | None) -> BatchSpec | 
 
 def catch_up_batch(context: PipelineContext, entry: TableEntry, last: BatchResult) -> BatchSpec:
     """Return the batch that catches a table up. Raises LandingDamaged where a file is damaged that only this table needs."""
-    before = with_whole_rows(context, last_batch(context, entry.position.plus(1)))
-    landed = context.landing.windows.each_after(BEFORE_ALL if before is None else before.end_position)
-    windows = list(adjoining(window for window in landed if window.end_position <= last.end_position))
+    before = reached = last_batch(context, entry.position.plus(1))
+    following = next(windows_after(context, reached), None)
+    if following is not None:
+        before = continued(context, reached, following.resetlogs_id, lambda _: restore())
+    windows = list(adjoining(window for window in windows_after(context, before) if window.end_position <= last.end_position))
     if not windows:
         raise hole(context, continues_at(context, before), last.end_position)
     for window in windows:

@@ -12,6 +12,7 @@ import pytest
 from pipelines.config import Pipeline
 from pipelines.context import PipelineContext, open_context
 from pipelines.land import layout
+from pipelines.land.files import Files
 from pipelines.ledger import TableEntry
 from pipelines.reconcile.batches import batch_name, load_name
 from pipelines.reconcile.ledger import last_batch, reconcile_ledger
@@ -34,6 +35,10 @@ ORDERS = TableId("SHOP", "ORDERS")
 DBID = 7
 FIRST, SECOND = 11, 12  # incarnations, by RESETLOGS_ID
 OPEN = OpenTransaction(3, "1.2.3", 1, 150, None, 4, 400, "SHOP")
+
+
+def carried_rows(batch: str) -> str:
+    return f"{layout.batch_carry(batch, 't')}/rows.parquet"
 
 
 class PipelineOnDisk:
@@ -102,21 +107,34 @@ class PipelineOnDisk:
         position: int | None = None,
         omit_table: bool = False,
         accounts: Mapping[str, RowAccount] | None = None,
+        has_digests: bool = True,
     ) -> str:
-        """Write the manifest of a batch over the windows and return the batch's name; `omit_table` leaves SHOP.ORDERS out."""
+        """Write the manifest of a batch over the windows and return the batch's name; `omit_table` leaves SHOP.ORDERS out. The
+        transactions open now have one file with rows. Older versions wrote no digests."""
         first, last = windows[0], windows[-1]
         complete_to = complete_to or (last.end - 1 if state == "applied" else 199)
         error = None if state == "applied" else {"code": "Test", "what": "held", "where": {}, "cure": ""}
         done = TableResult(ORDERS, state, complete_to, error, position=position or complete_to)
-        carry = ("carry.parquet",) if open_now else ()
         names = tuple(w.name for w in windows)
         token = f"{ORDERS}:{catch_up}" if catch_up else "t"
         tables = () if omit_table else (done,)
-        result = BatchResult("shop", first.resetlogs_id, first.start, last.end, token, names, tables, open_now, carry)
+        result = BatchResult("shop", first.resetlogs_id, first.start, last.end, token, names, tables, open_now, ())
         result = replace(result, accounts=accounts or {})
         name = batch_name(first.resetlogs_id, first.start, last.end, catch_up)
+        if open_now:
+            self.write(carried_rows(name), f"rows of {name}")
+            digests = {self.carried(name): self.files.digest(carried_rows(name))}
+            result = replace(result, carry_files=(self.carried(name),), digests=digests if has_digests else {})
         self.write(f"batches/{name}/manifest.json", encode(result))
         return name
+
+    @property
+    def files(self) -> Files:
+        return Files(str(self.folder / "shop"))
+
+    def carried(self, batch: str) -> str:
+        """Return the path of the batch's carried rows."""
+        return self.files.location(carried_rows(batch))
 
     def declare_gap(
         self,
