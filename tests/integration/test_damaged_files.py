@@ -15,6 +15,7 @@ from pipelines import steps
 from pipelines.errors import LandingDamaged, Terminal
 from tests.references.delta_table import delta_rows
 from tests.states.damaged_parts import DAMAGES, Parts, cut, flip, open_parts, redo_of
+from tests.states.losing_pipeline import scn_of
 
 pytestmark = pytest.mark.spark
 
@@ -66,6 +67,29 @@ def test_damaged_rows_of_an_open_transaction_are_read_from_their_windows_again(p
     parts.run()
 
     assert places(parts) == {1: "first", 2: "open", 3: "again"}
+    assert parts.is_equal()
+
+
+def test_rows_damaged_right_before_a_resetlogs_come_again_with_their_batch(parts: Parts) -> None:
+    """No older batch can be continued into the new incarnation, so the batch that carried them is applied again."""
+    with parts.shop.oracle.connect("SHOP") as session, session.cursor() as cursor:
+        cursor.execute("INSERT INTO parts VALUES (2, 'open')")
+        parts.land("INSERT INTO parts VALUES (3, 'third')")
+        kept = scn_of(parts.shop)
+        parts.shop.switch_logs()
+        parts.shop.oracle.faults.reset_logs(to_scn=kept)
+    parts.run()
+    flip(max(parts.landing.glob("batches/*/carry-*/*/*.parquet"), key=lambda file: file.stat().st_mtime_ns))
+    parts.land("UPDATE parts SET place = 'again' WHERE id = 3")
+
+    with pytest.raises(LandingDamaged, match="other contents") as caught:
+        parts.run()
+    manifest = max(parts.landing.glob("batches/*/manifest.json"))
+    assert f"remove batches/{manifest.parent.name}/manifest.json and run again" in caught.value.cure
+    manifest.unlink()
+    parts.run()
+
+    assert places(parts) == {1: "first", 3: "again"}
     assert parts.is_equal()
 
 
