@@ -68,11 +68,11 @@ def _every_row(frame: Frame) -> None:
 def _equality(part: exp.Expression, scope: Scope, compiler: Compiler) -> tuple[str, list[Compiled]]:
     if isinstance(part, exp.EQ):
         for column, other in ((part.this, part.expression), (part.expression, part.this)):
-            if isinstance(column, exp.Column) and _belongs(column, scope) and _is_constant(other):
+            if isinstance(column, exp.Column) and _belongs(column, scope) and _is_constant(other, scope):
                 return identifier(column.this), [compiler.compile(other)]
     if isinstance(part, exp.In) and isinstance(part.this, exp.Column) and _belongs(part.this, scope):
         choices = part.args.get("expressions") or []
-        if choices and all(_is_constant(choice) for choice in choices):
+        if choices and all(_is_constant(choice, scope) for choice in choices):
             return identifier(part.this.this), compiler.all(choices)
     return "", []
 
@@ -82,9 +82,12 @@ def _belongs(column: exp.Column, scope: Scope) -> bool:
     return (name in scope.columns or name == "ROWID") and (not qualifier or qualifier in scope.qualifiers)
 
 
-def _is_constant(node: exp.Expression) -> bool:
-    """Return whether the expression has the same value for every row."""
-    return not any(node.find_all(exp.Column, exp.Query))
+def _is_constant(node: exp.Expression, scope: Scope) -> bool:
+    """Return whether the expression has the same value for every row of the table, as columns of the statement around have."""
+    if any(node.find_all(exp.Query)):
+        return False
+    columns = list(node.find_all(exp.Column))
+    return not any(scope.outer is None or _belongs(c, scope) or identifier(c.this) == "ROWNUM" for c in columns)
 
 
 def _by_rowid(store: TableStore, value: Compiled) -> Candidates:

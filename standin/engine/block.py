@@ -1,16 +1,28 @@
-"""Anonymous PL/SQL blocks: variables, calls, assignments, embedded SQL, EXECUTE IMMEDIATE, IF, FOR and exception handlers.
+"""Anonymous PL/SQL blocks: variables, procedures of their own, calls, assignments, embedded SQL, EXECUTE IMMEDIATE, IF, FOR
+and exception handlers.
 
-OPEN gives the client a cursor. What else a block needs (FETCH, records, procedures of its own, other loops) raises ORA-06550.
+OPEN gives the client a cursor. What else a block needs (FETCH, records, functions of its own, other loops) raises ORA-06550.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 from standin.binds import scan_binds
-from standin.engine.block_expressions import Binds, call, evaluate, expression, unknown, value_of, with_binds
+from standin.engine.autonomous import autonomous
+from standin.engine.block_expressions import (
+    Binds,
+    LocalProcedure,
+    call,
+    evaluate,
+    expression,
+    unknown,
+    value_of,
+    with_binds,
+)
 from standin.engine.lob_calls import is_lob_call, run_lob_call, selected_locator
 from standin.engine.session import EngineSession
 from standin.engine.tokens import Cursor
@@ -46,8 +58,7 @@ def run_block(session: EngineSession, text: str, names: Sequence[str], values: S
 def _block(session: EngineSession, cursor: Cursor, binds: Binds) -> None:
     """Run [DECLARE ..] BEGIN .. [EXCEPTION ..] END."""
     if cursor.accept("DECLARE"):
-        while not cursor.is_next("BEGIN"):
-            _declare(session, cursor, binds)
+        _declarations(session, cursor, binds)
     cursor.expect("BEGIN")
     start = cursor.position
     try:
@@ -62,6 +73,11 @@ def _block(session: EngineSession, cursor: Cursor, binds: Binds) -> None:
         binds.variables |= {"SQLCODE": -error.code, "SQLERRM": str(error)}
         _statements(session, cursor, binds)
         binds.error = outer
+    _end_block(cursor)
+
+
+def _end_block(cursor: Cursor) -> None:
+    """Go past the handlers that do not run, END and the name after it."""
     while not cursor.is_next("END"):
         cursor.take()  # EXCEPTION, or other handlers
         _skip(cursor)
@@ -107,9 +123,101 @@ def _skip(cursor: Cursor) -> None:
         cursor.take()
 
 
+def _declarations(session: EngineSession, cursor: Cursor, binds: Binds) -> None:
+    while not cursor.is_next("BEGIN"):
+        if cursor.accept("PROCEDURE"):
+            name = cursor.name()
+            binds.procedures[name] = _procedure(cursor)
+        else:
+            _declare(session, cursor, binds)
+
+
+def _procedure(cursor: Cursor) -> LocalProcedure:
+    """Read a procedure's parameters, and go past its body."""
+    parameters = tuple(_parameter(text, cursor) for text in cursor.expressions()) if cursor.is_next("(") else ()
+    if not cursor.accept("IS"):
+        cursor.expect("AS")
+    start, is_autonomous = cursor.position, False
+    while not cursor.is_next("BEGIN"):
+        is_autonomous = is_autonomous or cursor.is_next("PRAGMA", "AUTONOMOUS_TRANSACTION")
+        if cursor.next.kind == "end" or cursor.is_next("PROCEDURE"):
+            raise unknown(cursor.next, cursor.text)
+        cursor.take()
+    cursor.take()
+    _skip(cursor)
+    _end_block(cursor)
+    cursor.expect(";")
+    return LocalProcedure(parameters, start, is_autonomous)
+
+
+def _parameter(text: str, cursor: Cursor) -> tuple[str, str | None]:
+    """Return name and default of `name [IN] type [:= value]`."""
+    words = text.split()
+    if "OUT" in (word.upper() for word in words):
+        raise unknown(cursor.next, cursor.text, "an OUT parameter of a local procedure is not modelled")
+    default = re.split(r":=|\bDEFAULT\b", text, maxsplit=1, flags=re.IGNORECASE)[1:]
+    return words[0].upper(), default[0].strip() if default else None
+
+
+def _call_local(session: EngineSession, cursor: Cursor, binds: Binds) -> None:
+    """Run a procedure of the block. It sees the block's variables, and keeps what it assigns to them."""
+    procedure = binds.procedures[cursor.name()]
+    given = _arguments(session, cursor, binds, procedure) if cursor.accept("(") else {}
+    for name, default in procedure.parameters:
+        if name not in given:
+            if default is None:
+                message = "PLS-00306: wrong number or types of arguments in call"
+                raise OraError(6550, "line 1, column 1:", more=(message,))
+            given[name] = evaluate(session, default, binds)
+    after, outer = cursor.position, dict(binds.variables)
+    own = given.keys() | _declared_names(cursor, procedure.start)
+    binds.variables |= given
+    cursor.go_to(procedure.start)
+    try:
+        with autonomous(session) if procedure.is_autonomous else nullcontext():
+            _declarations(session, cursor, binds)
+            _block(session, cursor, binds)
+    finally:
+        for name in own:
+            binds.variables.pop(name, None)
+            if name in outer:
+                binds.variables[name] = outer[name]
+    cursor.go_to(after)
+
+
+def _arguments(session: EngineSession, cursor: Cursor, binds: Binds, procedure: LocalProcedure) -> dict[str, Any]:
+    """Read `a, name => b)`."""
+    found: dict[str, Any] = {}
+    while not cursor.accept(")"):
+        name = procedure.parameters[len(found)][0] if len(found) < len(procedure.parameters) else ""
+        if cursor.ahead(1).value == "=>":
+            name = cursor.name()
+            cursor.expect("=>")
+        if name not in dict(procedure.parameters):
+            raise unknown(cursor.next, cursor.text)
+        found[name] = expression(session, cursor, binds)
+        if not cursor.accept(",") and not cursor.is_next(")"):
+            raise unknown(cursor.next, cursor.text)
+    return found
+
+
+def _declared_names(cursor: Cursor, start: int) -> set[str]:
+    """Return the variables that a procedure declares."""
+    cursor.go_to(start)
+    names, begins = set(), True
+    while not cursor.is_next("BEGIN"):
+        token = cursor.take()
+        if begins and token.value != "PRAGMA":
+            names.add(token.value)
+        begins = token.value == ";"
+    return names
+
+
 def _declare(session: EngineSession, cursor: Cursor, binds: Binds) -> None:
     """Read a variable, with its type and value."""
-    if cursor.next.value in ("PROCEDURE", "FUNCTION", "CURSOR", "TYPE", "PRAGMA"):
+    if cursor.accept("PRAGMA", "AUTONOMOUS_TRANSACTION", ";"):
+        return
+    if cursor.next.value in ("FUNCTION", "CURSOR", "TYPE", "PRAGMA"):
         raise unknown(cursor.next, cursor.text, f"{cursor.next.value} in a block is not modelled")
     name = cursor.name()
     while not (cursor.is_next(";") or cursor.is_next(":=") or cursor.is_next("DEFAULT")):
@@ -137,6 +245,8 @@ def _statement(session: EngineSession, cursor: Cursor, binds: Binds) -> None:
         _execute_immediate(session, cursor, binds)
     elif is_lob_call(cursor):
         run_lob_call(session, cursor, binds)
+    elif cursor.next.kind == "word" and cursor.next.value in binds.procedures and cursor.ahead(1).value in ("(", ";"):
+        _call_local(session, cursor, binds)
     elif cursor.next.kind == "word" and cursor.next.value in _SQL:
         _embedded(session, _sql_text(cursor), binds)
     else:

@@ -18,12 +18,22 @@ from standin.engine.values import to_number
 from standin.interface import OraError
 
 
+@dataclass(frozen=True, slots=True)
+class LocalProcedure:
+    """A procedure of the block: its parameters with the texts of their defaults, and where its declarations begin."""
+
+    parameters: tuple[tuple[str, str | None], ...]
+    start: int
+    is_autonomous: bool
+
+
 @dataclass(slots=True)
 class Binds:
     """The block's binds by name, with the direction each is used in."""
 
     values: dict[str, Any]
     variables: dict[str, Any] = field(default_factory=dict)  # of the block
+    procedures: dict[str, LocalProcedure] = field(default_factory=dict)
     error: OraError | None = None  # which the running handler handles
     read: set[str] = field(default_factory=set)
     written: set[str] = field(default_factory=set)

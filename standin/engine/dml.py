@@ -7,7 +7,7 @@ changes them. The caller takes back the changes of a failed run.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from sqlglot import exp
@@ -26,10 +26,11 @@ from standin.engine.session import EngineSession
 from standin.engine.storage import TableStore
 from standin.engine.table_locks import lock_rows_of
 from standin.engine.target import Target, target_of
-from standin.engine.triggers import before_insert, fire
-from standin.engine.user_types import with_constructors
+from standin.engine.triggers import Triggers, before_insert, fire
 from standin.interface import OraError
 from standin.model import Partition
+
+Settings = tuple[tuple[tuple[int, ...], Fn], ...]  # the columns of each assignment of SET, and their values
 
 
 @dataclass(slots=True)
@@ -55,20 +56,6 @@ class Returning:
         return [v.run(values, frame) for v in self.values]
 
 
-def compile_dml(session: EngineSession, tree: exp.Expression, subquery: SubQuery) -> DmlPlan:
-    tree = with_constructors(session, tree)
-    try:
-        if isinstance(tree, exp.Insert):
-            return _insert(session, tree, subquery)
-        if isinstance(tree, exp.Update):
-            return _update(session, tree, subquery)
-        if isinstance(tree, exp.Delete):
-            return _delete(session, tree, subquery)
-    except NotCompilable as error:
-        raise OraError(3001, f"unimplemented feature: {error} in DML") from None
-    raise OraError(3001, f"unimplemented feature: {tree.key.upper()}")
-
-
 def _returning(tree: exp.Expression, scope: Scope) -> Returning:
     node = tree.args.get("returning")
     if node is None:
@@ -77,7 +64,7 @@ def _returning(tree: exp.Expression, scope: Scope) -> Returning:
     return Returning(tuple(compiler.all(node.expressions)), compiler.row_address)
 
 
-class _Result:
+class Result:
     """Collects the rows that a run changes."""
 
     def __init__(self, store: TableStore, returning: Returning, frame: Frame) -> None:
@@ -96,28 +83,34 @@ class _Result:
         return Touched(self._count, rowid, self._values)
 
 
-def _insert(session: EngineSession, tree: exp.Insert, subquery: SubQuery) -> DmlPlan:
-    target = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
-    store = dml_target(session, target)
+def compile_insert(session: EngineSession, tree: exp.Insert, subquery: SubQuery) -> DmlPlan:
+    is_list = isinstance(tree.this, exp.Schema)
+    store = dml_target(session, tree.this.this if is_list else tree.this)
+    positions, defaults = inserted_columns(session, store, [identifier(c) for c in tree.this.expressions] if is_list else None)
+    source, returning = tree.expression, _returning(tree, table_scope(store, None))
+    if isinstance(source, exp.Values):
+        rows = [t.expressions if isinstance(t, exp.Tuple) else [t] for t in source.expressions]
+        compiled = [values_of(row, positions, defaults, Compiler(EMPTY_SCOPE, subquery)) for row in rows]
+        return InsertPlan(store, positions, defaults, compiled, None, returning)
+    if source is None:
+        raise OraError(926, "missing VALUES keyword")
+    columns, run = subquery(source, None)
+    require_length(len(columns), len(positions))
+    return InsertPlan(store, positions, defaults, [], lambda frame: run(frame, ()), returning)
+
+
+def inserted_columns(
+    session: EngineSession, store: TableStore, names: Sequence[str] | None
+) -> tuple[tuple[int, ...], tuple[Fn | None, ...]]:
+    """Return the positions of the columns that an INSERT names, without a list those of all, and every column's default."""
     require_on(session.account, "INSERT", store.definition)
-    visible = [c.name for c in store.definition.shown]
-    named = [identifier(c) for c in tree.this.expressions] if isinstance(tree.this, exp.Schema) else visible
-    positions = [_position(store, name) for name in named]
+    named = names if names is not None else [c.name for c in store.definition.shown]
+    positions = tuple(_position(store, name) for name in named)
     if len(set(positions)) < len(positions):
         raise OraError(957, "duplicate column name")
     for position in positions:
         _require_writable(store, position, updating=False)
-    defaults = [_default_of(store, i) for i in range(len(store.definition.columns))]
-    source = tree.expression
-    if isinstance(source, exp.Values):
-        rows = [t.expressions if isinstance(t, exp.Tuple) else [t] for t in source.expressions]
-        compiled = [_values(row, positions, defaults, subquery) for row in rows]
-        return InsertPlan(store, tuple(positions), tuple(defaults), compiled, None, _returning(tree, table_scope(store, None)))
-    if source is None:
-        raise OraError(926, "missing VALUES keyword")
-    columns, run = subquery(source)
-    _same_length(len(columns), len(positions))
-    return InsertPlan(store, tuple(positions), tuple(defaults), [], run, _returning(tree, table_scope(store, None)))
+    return positions, tuple(_default_of(store, i) for i in range(len(store.definition.columns)))
 
 
 def _position(store: TableStore, name: str) -> int:
@@ -142,24 +135,25 @@ def _require_writable(store: TableStore, position: int, *, updating: bool) -> No
         raise OraError(32795, "cannot insert into a generated always identity column")
 
 
-def _same_length(given: int, wanted: int) -> None:
+def require_length(given: int, wanted: int) -> None:
     if given > wanted:
         raise OraError(913, "too many values")
     if given < wanted:
         raise OraError(947, "not enough values")
 
 
-def _is_default(node: exp.Expression) -> bool:
+def is_default(node: exp.Expression) -> bool:
     if isinstance(node, exp.Column):
         return identifier(node.this) == "DEFAULT"
     return isinstance(node, exp.Var) and node.name.upper() == "DEFAULT"
 
 
-def _values(row: Sequence[exp.Expression], positions: list[int], defaults: list[Fn | None], subquery: SubQuery) -> list[Fn]:
-    _same_length(len(row), len(positions))
-    compiler = Compiler(EMPTY_SCOPE, subquery)
+def values_of(
+    row: Sequence[exp.Expression], positions: Sequence[int], defaults: Sequence[Fn | None], compiler: Compiler
+) -> list[Fn]:
+    require_length(len(row), len(positions))
     return [
-        (defaults[at] or _null) if _is_default(node) else compiler.compile(node).run
+        (defaults[at] or _null) if is_default(node) else compiler.compile(node).run
         for at, node in zip(positions, row, strict=True)
     ]
 
@@ -186,28 +180,29 @@ class InsertPlan:
     returning: Returning
 
     def run(self, session: EngineSession, frame: Frame) -> Touched:
-        store = self.store
-        lock_rows_of(session, store)
-        checks = checks_of(store)
-        result = _Result(store, self.returning, frame)
-        database = session.database
-        triggers = fire(session, store, "INSERT")
+        lock_rows_of(session, self.store)
+        result = Result(self.store, self.returning, frame)
+        triggers = fire(session, self.store, "INSERT")
         given = self.query(frame) if self.query else [[value((), frame) for value in row] for row in self.rows]
         for values in given:
-            complete = self._complete(values, frame)
-            if triggers:
-                complete = with_virtual(store, before_insert(session, store, complete, triggers, frame), frame)
-            require_not_null(store, complete, updating=False)
-            if checks:
-                require_checks(store, checks, complete, frame)
-            tx = database.transactions.of(session)
-            part = partition_of(session, store, complete)
-            row = database.rows.insert(tx, store, complete, part)
-            database.keys.require_unique(tx, store, row, complete, store.indexes)
-            if store.has_references:
-                database.keys.require_parents(tx, store, complete, None)
-            result.add(row, complete)
+            result.add(*self.write(session, frame, values, triggers))
         return result.touched()
+
+    def write(self, session: EngineSession, frame: Frame, values: Sequence[Any], triggers: Triggers) -> tuple[int, Row]:
+        """Write a row, and return its number and values."""
+        store, database = self.store, session.database
+        complete = self._complete(values, frame)
+        if triggers:
+            complete = with_virtual(store, before_insert(session, store, complete, triggers, frame), frame)
+        require_not_null(store, complete, updating=False)
+        if checks := checks_of(store):
+            require_checks(store, checks, complete, frame)
+        tx = database.transactions.of(session)
+        row = database.rows.insert(tx, store, complete, partition_of(session, store, complete))
+        database.keys.require_unique(tx, store, row, complete, store.indexes)
+        if store.has_references:
+            database.keys.require_parents(tx, store, complete, None)
+        return row, complete
 
     def _complete(self, values: Sequence[Any], frame: Frame) -> Row:
         coercers, nls = self.store.layout.coercers, frame.nls
@@ -233,69 +228,94 @@ class InsertPlan:
         return with_virtual(self.store, layout.guarded(tuple(complete), layout.guard_bits), frame)
 
 
-def _update(session: EngineSession, tree: exp.Update, subquery: SubQuery) -> DmlPlan:
+def compile_update(session: EngineSession, tree: exp.Update, subquery: SubQuery) -> DmlPlan:
     store, alias = dml_target(session, tree.this), identifier(tree.this.args.get("alias")) or None
     require_on(session.account, "UPDATE", store.definition)
     scope = table_scope(store, alias)
     compiler = Compiler(scope, subquery)
-    settings: list[tuple[int, Fn]] = []
-    for node in tree.expressions:
-        if not isinstance(node, exp.EQ) or not isinstance(node.this, exp.Column):
-            raise NotCompilable("SET of several columns")
-        position = _position(store, identifier(node.this.this))
-        _require_writable(store, position, updating=True)
-        if _is_default(node.expression):
-            settings.append((position, _default_of(store, position) or _null))
+    settings = settings_of(store, tree.expressions, compiler)
+    target = target_of(store, scope, tree.args.get("where"), subquery)
+    return UpdatePlan(target, settings, compiler.row_address, _returning(tree, scope))
+
+
+def settings_of(store: TableStore, nodes: Sequence[exp.Expression], compiler: Compiler) -> Settings:
+    """Compile `a = value` and `(a, b) = (subquery)` of SET."""
+    settings: list[tuple[tuple[int, ...], Fn]] = []
+    for node in nodes:
+        if not isinstance(node, exp.EQ):
+            raise NotCompilable("SET of an object")
+        names = node.this.expressions if isinstance(node.this, exp.Tuple) else [node.this]
+        positions = tuple(_position(store, identifier(name.this)) for name in names)
+        for position in positions:
+            _require_writable(store, position, updating=True)
+        if isinstance(node.this, exp.Tuple):
+            columns, row_of = compiler.row_of(node.expression)
+            require_length(len(columns), len(positions))
+            settings.append((positions, row_of))
+        elif is_default(node.expression):
+            settings.append((positions, _alone(_default_of(store, positions[0]) or _null)))
         else:
-            settings.append((position, compiler.compile(node.expression).run))
-    target = target_of(store, alias, tree.args.get("where"), subquery)
-    return UpdatePlan(target, tuple(settings), compiler.row_address, _returning(tree, scope))
+            settings.append((positions, _alone(compiler.compile(node.expression).run)))
+    return tuple(settings)
+
+
+def _alone(run: Fn) -> Fn:
+    return lambda row, frame: (run(row, frame),)
 
 
 @dataclass(slots=True)
 class UpdatePlan:
     target: Target
-    settings: tuple[tuple[int, Fn], ...]
+    settings: Settings
     row_address: bool
     returning: Returning
+    changed: frozenset[int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.changed = frozenset(position for positions, _ in self.settings for position in positions)
 
     def run(self, session: EngineSession, frame: Frame) -> Touched:
-        store, database = self.target.store, session.database
+        store = self.target.store
         lock_rows_of(session, store)
         found = self.target.rows(session, frame)
-        result = _Result(store, self.returning, frame)
-        fire(session, store, "UPDATE", frozenset(position for position, _ in self.settings))
-        changed = frozenset(position for position, _ in self.settings)
-        checks = checks_of(store)
-        written: list[tuple[int, Row, Row]] = []
-        coercers = store.layout.coercers
-        for row, old in found:
-            if self.row_address:
-                frame.row_id = store.rowid(row)
-            new = list(old)
-            for position, value_of in self.settings:
-                value = value_of(old, frame)
-                new[position] = None if value is None or value == "" else coercers[position](value, frame.nls)
-            values = with_virtual(store, store.layout.guarded(tuple(new), changed), frame)
-            require_not_null(store, values, updating=True)
-            if checks:
-                require_checks(store, checks, values, frame)
-            tx = database.transactions.of(session)
-            stored = store.rows[row][-1].values
-            assert stored is not None
-            part = partition_of(session, store, values)
-            if part is not store.part_of.get(row):
-                row = _move(session, store, row, stored, values, part)
-            else:
-                database.rows.update(tx, store, row, stored, values, changed | _followers(store, old, values))
-            written.append((row, old, values))
-            result.add(row, values)
-        self._require_keys(session, changed, written)
+        result = Result(store, self.returning, frame)
+        fire(session, store, "UPDATE", self.changed)
+        written = []
+        for row, old, values in [(row, old, self.assigned(frame, row, old)) for row, old in found]:
+            written.append((self.write(session, frame, row, old, values), old, values))
+            result.add(written[-1][0], values)
+        self.require_keys(session, written)
         return result.touched()
 
-    def _require_keys(self, session: EngineSession, changed: frozenset[int], written: list[tuple[int, Row, Row]]) -> None:
+    def assigned(self, frame: Frame, row: int, old: Row) -> Row:
+        """Return the row's new values. All rows of a statement get theirs before it writes: subqueries see no change of it."""
+        store = self.target.store
+        if self.row_address:
+            frame.row_id = store.rowid(row)
+        new, coercers = list(old), store.layout.coercers
+        for positions, values_of in self.settings:
+            for position, value in zip(positions, values_of(old, frame), strict=True):
+                new[position] = None if value is None or value == "" else coercers[position](value, frame.nls)
+        return with_virtual(store, store.layout.guarded(tuple(new), self.changed), frame)
+
+    def write(self, session: EngineSession, frame: Frame, row: int, old: Row, values: Row) -> int:
+        """Write a row, and return its number, which is another in another partition."""
+        store, database = self.target.store, session.database
+        require_not_null(store, values, updating=True)
+        if checks := checks_of(store):
+            require_checks(store, checks, values, frame)
+        tx = database.transactions.of(session)
+        stored = store.rows[row][-1].values
+        assert stored is not None
+        part = partition_of(session, store, values)
+        if part is not store.part_of.get(row):
+            return _move(session, store, row, stored, values, part)
+        database.rows.update(tx, store, row, stored, values, self.changed | _followers(store, old, values))
+        return row
+
+    def require_keys(self, session: EngineSession, written: Sequence[tuple[int, Row, Row]]) -> None:
         """Check keys at the end of the statement: `set id = id + 1` may pass through keys in use."""
-        store, database, tx = self.target.store, session.database, session.transaction
+        store, database, tx, changed = self.target.store, session.database, session.transaction, self.changed
         touched = [i for i in store.indexes if not changed.isdisjoint(i.positions)]
         if tx is None or not touched:
             return
@@ -313,12 +333,12 @@ def _followers(store: TableStore, old: Row, new: Row) -> frozenset[int]:
     return frozenset((*guard, *(at for at, _ in layout.virtual)))
 
 
-def _delete(session: EngineSession, tree: exp.Delete, subquery: SubQuery) -> DmlPlan:
+def compile_delete(session: EngineSession, tree: exp.Delete, subquery: SubQuery) -> DmlPlan:
     table = tree.this or tree.args["tables"][0]  # DELETE t, without FROM
     store, alias = dml_target(session, table), identifier(table.args.get("alias")) or None
     require_on(session.account, "DELETE", store.definition)
-    target = target_of(store, alias, tree.args.get("where"), subquery)
-    return DeletePlan(target, _returning(tree, table_scope(store, alias)))
+    scope = table_scope(store, alias)
+    return DeletePlan(target_of(store, scope, tree.args.get("where"), subquery), _returning(tree, scope))
 
 
 @dataclass(slots=True)
@@ -327,23 +347,26 @@ class DeletePlan:
     returning: Returning
 
     def run(self, session: EngineSession, frame: Frame) -> Touched:
-        store, database = self.target.store, session.database
+        store = self.target.store
         lock_rows_of(session, store)
         found = self.target.rows(session, frame)
-        result = _Result(store, self.returning, frame)
+        result = Result(store, self.returning, frame)
         fire(session, store, "DELETE")
         for row, old in found:
-            tx = database.transactions.of(session)
-            stored = store.rows[row][-1].values
-            assert stored is not None
             result.add(row, old)
-            database.rows.delete(tx, store, row, stored)
+            delete_row(session, store, row)
         for _, old in found:
-            _follow_delete(session, store, old, frame)
+            follow_delete(session, store, old, frame)
         return result.touched()
 
 
-def _follow_delete(session: EngineSession, store: TableStore, old: Row, frame: Frame) -> None:
+def delete_row(session: EngineSession, store: TableStore, row: int) -> None:
+    stored = store.rows[row][-1].values
+    assert stored is not None
+    session.database.rows.delete(session.database.transactions.of(session), store, row, stored)
+
+
+def follow_delete(session: EngineSession, store: TableStore, old: Row, frame: Frame) -> None:
     """Run ON DELETE of the foreign keys that refer to a deleted row; raise ORA-02292 for child rows of the others."""
     database, tx = session.database, session.transaction
     assert tx is not None
@@ -357,7 +380,7 @@ def _follow_delete(session: EngineSession, store: TableStore, old: Row, frame: F
             values = child.padded(stored)
             if constraint.on_delete == "CASCADE":
                 database.rows.delete(tx, child, row, stored)
-                _follow_delete(session, child, values, frame)
+                follow_delete(session, child, values, frame)
                 continue
             new = with_virtual(child, tuple(None if i in cleared else v for i, v in enumerate(values)), frame)
             require_not_null(child, new, updating=True)

@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from standin.engine import datatypes
 from standin.engine.comparison import COMPARE, arithmetic, like_pattern
-from standin.engine.frame import Compiled, Fn, Frame, NotCompilable, Scope, SubQuery, compared, constant
+from standin.engine.frame import Compiled, Fn, Frame, NotCompilable, Outer, Rows, Scope, SubQuery, compared, constant
 from standin.engine.functions import (
     DAY_INTERVAL,
     FUNCTIONS,
@@ -43,7 +43,7 @@ class Compiler:
         self._forms: dict[type, Callable[[Any], Compiled]] = {
             exp.Paren: lambda node: self.compile(node.this),
             exp.Alias: lambda node: self.compile(node.this),
-            exp.Column: self._column,
+            exp.Column: self.column,
             exp.Placeholder: self._bind,
             exp.Literal: self._literal,
             exp.RawString: lambda node: constant(str(node.this) or None, datatypes.text_info(len(str(node.this)))),
@@ -92,7 +92,7 @@ class Compiler:
     def all(self, nodes: Sequence[exp.Expression]) -> list[Compiled]:
         return [self.compile(node) for node in nodes]
 
-    def _column(self, node: exp.Column) -> Compiled:
+    def column(self, node: exp.Column) -> Compiled:
         name, qualifier = identifier(node.this), identifier(node.args.get("table"))
         if node.args.get("join_mark"):
             raise NotCompilable("outer join")
@@ -110,6 +110,8 @@ class Compiler:
             return Compiled(lambda row, f: f.row_scn, datatypes.NUMBER)
         if not qualifier and (plain := _PSEUDO.get(name)) is not None and not node.this.args.get("quoted"):
             return plain
+        if self._scope.outer is not None:
+            return self._scope.outer.column(node)
         written = f'"{qualifier}"."{name}"' if qualifier else f'"{name}"'
         raise OraError(904, f"{written}: invalid identifier")
 
@@ -234,41 +236,57 @@ class Compiler:
 
     def _in_subquery(self, value: Compiled, query: exp.Expression) -> Compiled:
         _, rows = self._subquery_of(query)
-        run, key = value.run, id(query)
+        run, key = value.run, (id(query), "members")
 
         def within(row: Any, f: Frame) -> Any:
-            if key not in f.cache:
-                f.cache[key] = {r[0] for r in rows(f)}
-            members, wanted = f.cache[key], run(row, f)
+            found, wanted = rows(f, row), run(row, f)
+            if f.cache.get(key, ((), ()))[0] is not found:
+                f.cache[key] = found, {r[0] for r in found}
+            members = f.cache[key][1]
             if wanted is None or not members:
                 return None if members else False
             return True if wanted in members else (None if None in members else False)
 
         return Compiled(within, datatypes.NUMBER)
 
-    def _subquery_of(self, node: exp.Expression) -> tuple[tuple[ColumnInfo, ...], Callable[[Frame], list[tuple[Any, ...]]]]:
+    def _subquery_of(self, node: exp.Expression) -> tuple[tuple[ColumnInfo, ...], Rows]:
+        """Return the columns of a subquery and its rows, which are kept for the statement unless they differ by row."""
         query = node.this if isinstance(node, exp.Subquery) else node
         if self._subquery is None or not isinstance(query, exp.Query):
             raise NotCompilable("subquery")
-        return self._subquery(query)
+        outer, key = Outer(self.column), id(query)
+        columns, rows = self._subquery(query, outer)
+
+        def found(f: Frame, row: Any) -> list[tuple[Any, ...]]:
+            if outer.used:
+                return rows(f, row)
+            if key not in f.cache:
+                f.cache[key] = rows(f, row)
+            kept: list[tuple[Any, ...]] = f.cache[key]
+            return kept
+
+        return columns, found
+
+    def row_of(self, node: exp.Expression) -> tuple[tuple[ColumnInfo, ...], Fn]:
+        """Return the columns of a subquery of one row, and that row; without one, NULLs."""
+        columns, rows = self._subquery_of(node)
+        nulls = (None,) * len(columns)
+
+        def row_of(row: Any, f: Frame) -> tuple[Any, ...]:
+            found = rows(f, row)
+            if len(found) > 1:
+                raise OraError(1427, "single-row subquery returns more than one row")
+            return found[0] if found else nulls
+
+        return columns, row_of
 
     def _scalar_subquery(self, node: exp.Subquery) -> Compiled:
-        columns, rows = self._subquery_of(node)
-        key = id(node)
-
-        def value(row: Any, f: Frame) -> Any:
-            if key not in f.cache:
-                found = rows(f)
-                if len(found) > 1:
-                    raise OraError(1427, "single-row subquery returns more than one row")
-                f.cache[key] = found[0][0] if found else None
-            return f.cache[key]
-
-        return Compiled(value, columns[0], True)
+        columns, row_of = self.row_of(node)
+        return Compiled(lambda row, f: row_of(row, f)[0], columns[0])
 
     def _exists(self, node: exp.Exists) -> Compiled:
         _, rows = self._subquery_of(node.this)
-        return Compiled(lambda row, f: bool(f.cache.setdefault(id(node), rows(f))), datatypes.NUMBER, True)
+        return Compiled(lambda row, f: bool(rows(f, row)), datatypes.NUMBER)
 
     def _between(self, node: exp.Between) -> Compiled:
         value, low, high = self.compile(node.this), self.compile(node.args["low"]), self.compile(node.args["high"])

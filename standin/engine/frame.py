@@ -21,14 +21,16 @@ class NotCompilable(Exception):
 class Frame:
     """The values besides the row that an expression may use: binds, session, time, and the row's address."""
 
-    __slots__ = ("_now", "binds", "cache", "nls", "row_id", "row_scn", "rownum", "session")
+    __slots__ = ("_now", "binds", "cache", "nls", "outer", "outer_row", "row_id", "row_scn", "rownum", "session")
 
     def __init__(self, session: EngineSession, binds: Sequence[Any], now: datetime | None = None) -> None:
         self.session, self.binds, self.nls, self._now = session, binds, session.nls, now
+        self.outer: Frame | None = None  # of the statement around a subquery, with the row that it is at
+        self.outer_row: Any = ()
         self.row_id: str | None = None
         self.row_scn: int | None = None
         self.rownum = 0
-        self.cache: dict[int, Any] = {}
+        self.cache: dict[Any, Any] = {}
 
     @property
     def now(self) -> datetime:
@@ -39,7 +41,7 @@ class Frame:
 
 
 Fn = Callable[[Any, Frame], Any]
-SubQuery = Callable[[exp.Query], tuple[tuple[ColumnInfo, ...], Callable[[Frame], list[tuple[Any, ...]]]]]
+Rows = Callable[[Frame, Any], list[tuple[Any, ...]]]  # of a subquery, for a frame and a row of the statement around it
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,29 @@ class Compiled:
     bind: int | None = None  # a bind alone: its value decides the type
 
 
+class Outer:
+    """The statement around a subquery, or the other relation of a MERGE: the columns that are none of the inner relation.
+
+    `used` says whether an expression names one of them, so that its value differs by row.
+    """
+
+    def __init__(self, column: Callable[[exp.Column], Compiled]) -> None:
+        self._column, self.used = column, False
+
+    def column(self, node: exp.Column) -> Compiled:
+        found = self._column(node)
+        self.used = True
+
+        def value(row: Any, f: Frame) -> Any:
+            assert f.outer is not None
+            return found.run(f.outer_row, f.outer)
+
+        return Compiled(value, found.info)
+
+
+SubQuery = Callable[[exp.Query, Outer | None], tuple[tuple[ColumnInfo, ...], Rows]]
+
+
 @dataclass(frozen=True, slots=True)
 class Scope:
     """The columns that an expression may name, with their positions in the row, and their relation's qualifiers."""
@@ -57,6 +82,7 @@ class Scope:
     columns: Mapping[str, tuple[int, ColumnInfo]]
     qualifiers: frozenset[str] = frozenset()
     is_table: bool = False  # has ROWID and ORA_ROWSCN
+    outer: Outer | None = None
 
 
 EMPTY_SCOPE = Scope({})

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import ROUND_DOWN, ROUND_FLOOR, ROUND_HALF_UP, Decimal
 from functools import partial
+from struct import unpack
 from typing import Any
 from uuid import uuid4
 
@@ -273,10 +274,30 @@ def _json_query(frame: Frame, text: str, path: str) -> str:
     return found
 
 
+def _raw(value: Any) -> bytes:
+    """Return a RAW; a text is converted as Oracle does, from hexadecimal digits."""
+    if isinstance(value, bytes):
+        return value
+    try:
+        return bytes.fromhex(value)
+    except ValueError:
+        raise OraError(6502, "PL/SQL: numeric or value error: hex to raw conversion error") from None
+
+
+def _raw_substr(frame: Frame, value: Any, start: Any, length: Any = None) -> bytes:
+    octets, first = _raw(value), int(to_number(start))
+    at = first - 1 if first > 0 else len(octets) + first
+    end = len(octets) if length is None else at + int(length)
+    if not first or at < 0 or end > len(octets) or end <= at:
+        raise OraError(6502, "PL/SQL: numeric or value error")
+    return octets[at:end]
+
+
 DAY_INTERVAL = ColumnInfo("", "INTERVAL DAY TO SECOND", 11, 0, 9, 9)
 YEAR_INTERVAL = ColumnInfo("", "INTERVAL YEAR TO MONTH", 5, 0, 9, 0)
 _TEXT, _NUMBER = datatypes.text_info(), datatypes.NUMBER
 _CLOB = ColumnInfo("", "CLOB", 4000, 0, 0, 0)
+_BINARY_FLOAT = ColumnInfo("", "BINARY_FLOAT", 4, 0, 0, 0)
 FUNCTIONS: dict[str, Function] = {
     "TO_CHAR": Function(_to_char, _TEXT),
     "TO_NCHAR": Function(_to_char, _TEXT),
@@ -289,7 +310,7 @@ FUNCTIONS: dict[str, Function] = {
     "FROM_TZ": Function(_from_tz, datatypes.TIMESTAMP_TZ),
     "TO_DSINTERVAL": Function(lambda frame, v: DaySecond.parse(v), DAY_INTERVAL),
     "TO_YMINTERVAL": Function(lambda frame, v: YearMonth.parse(v), YEAR_INTERVAL),
-    "TO_BINARY_FLOAT": Function(partial(_binary, kind="BINARY_FLOAT"), ColumnInfo("", "BINARY_FLOAT", 4, 0, 0, 0)),
+    "TO_BINARY_FLOAT": Function(partial(_binary, kind="BINARY_FLOAT"), _BINARY_FLOAT),
     "TO_BINARY_DOUBLE": Function(partial(_binary, kind="BINARY_DOUBLE"), datatypes.BINARY_DOUBLE),
     "UNISTR": Function(_unistr, ColumnInfo("", "NVARCHAR2", 4000, 2000, 0, 0)),
     "TO_NUMBER": Function(lambda frame, value, *_: to_number(value), _NUMBER),
@@ -331,6 +352,15 @@ FUNCTIONS: dict[str, Function] = {
     "HEXTORAW": Function(lambda frame, v: bytes.fromhex(v), datatypes.RAW),
     "ROWIDTOCHAR": Function(lambda frame, v: v, datatypes.text_info(18)),
     "RAWTOHEX": Function(lambda frame, v: v.hex().upper(), _TEXT),
+    "UTL_RAW.COPIES": Function(lambda frame, v, n: _raw(v) * int(n), datatypes.RAW),
+    "UTL_RAW.CONCAT": Function(
+        lambda frame, *a: b"".join(_raw(v) for v in a if v is not None) or None, datatypes.RAW, nulls=True
+    ),
+    "UTL_RAW.LENGTH": Function(lambda frame, v: len(_raw(v)), _NUMBER),
+    "UTL_RAW.REVERSE": Function(lambda frame, v: _raw(v)[::-1], datatypes.RAW),
+    "UTL_RAW.SUBSTR": Function(_raw_substr, datatypes.RAW),
+    "UTL_RAW.CAST_TO_BINARY_FLOAT": Function(lambda frame, v: unpack(">f", _raw(v))[0], _BINARY_FLOAT),
+    "UTL_RAW.CAST_TO_BINARY_DOUBLE": Function(lambda frame, v: unpack(">d", _raw(v))[0], datatypes.BINARY_DOUBLE),
     "UTL_RAW.CAST_TO_RAW": Function(lambda frame, v: octets_of(v), datatypes.RAW),
     "UTL_RAW.CAST_TO_VARCHAR2": Function(lambda frame, v: text_of(v), _TEXT),
     "ORA_HASH": Function(_ora_hash, _NUMBER, nulls=False),

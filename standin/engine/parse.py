@@ -75,7 +75,7 @@ _SERIALIZED = {name: _serialized(name) for name in ("XMLSERIALIZE", "JSON_SERIAL
 
 
 class _CallsAsWritten(_OracleNames):
-    """Oracle's grammar without sqlglot's own functions, which would rewrite format masks."""
+    """Oracle's grammar without sqlglot's own functions, which would rewrite format masks; with MERGE's DELETE WHERE."""
 
     Tokenizer = _OracleNames.Tokenizer
 
@@ -88,6 +88,15 @@ class _CallsAsWritten(_OracleNames):
             "JSON_QUERY": _json_query,
         }
         NO_PAREN_FUNCTION_PARSERS = {k: v for k, v in Oracle.Parser.NO_PAREN_FUNCTION_PARSERS.items() if k == "CASE"}  # noqa: RUF012
+
+        def _parse_when_matched(self) -> exp.Whens:
+            """Parse the WHEN clauses; DELETE WHERE after the SET of one stands on that Update as `delete`."""
+            found: list[exp.Expression] = []
+            while self._match(TokenType.WHEN, advance=False):
+                found += super()._parse_when_matched().expressions
+                if self._match(TokenType.DELETE):
+                    found[-1].args["then"].set("delete", self._parse_where())
+            return exp.Whens(expressions=found)
 
 
 @lru_cache(KEPT_TREES)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -14,7 +14,7 @@ from standin.engine.aggregates import AGGREGATES, Aggregate, aggregate_of
 from standin.engine.analytic import AnalyticQuery
 from standin.engine.datatypes import NUMBER
 from standin.engine.expressions import Compiler
-from standin.engine.frame import EMPTY_SCOPE, Compiled, Fn, Frame, NotCompilable, Scope
+from standin.engine.frame import EMPTY_SCOPE, Compiled, Fn, Frame, NotCompilable, Outer, Rows, Scope, SubQuery
 from standin.engine.parse import identifier, parse_as_written
 from standin.engine.privileges import require_on
 from standin.engine.relations import Relation, relation_of
@@ -45,32 +45,39 @@ def compile_query(session: EngineSession, text: str) -> QueryPlan:
     return AnalyticQuery(session, text)
 
 
-def subquery_compiler(session: EngineSession) -> Callable[[exp.Query], Any]:
-    """Return the compiler of uncorrelated subqueries: it gives their columns and a function that returns their rows."""
+def subquery_compiler(session: EngineSession, *, correlated: bool = False) -> SubQuery:
+    """Return the compiler of subqueries: it gives their columns and a function that returns their rows.
 
-    def compiled(node: exp.Query) -> tuple[tuple[ColumnInfo, ...], Callable[[Frame], list[tuple[Any, ...]]]]:
+    Correlated ones are compiled for DML only: DuckDB runs those of queries.
+    """
+
+    def compiled(node: exp.Query, outer: Outer | None) -> tuple[tuple[ColumnInfo, ...], Rows]:
         query = node.this if isinstance(node, exp.Subquery) else node
         if not isinstance(query, exp.Select):
             raise NotCompilable("set operation")
         try:
-            plan = compile_select(session, query, "")
+            plan = compile_select(session, query, "", outer if correlated else None, correlated=correlated)
         except OraError as error:
-            if error.code == 904:  # possibly a column of the outer query
+            if error.code == 904 and not correlated:  # possibly a column of the outer query
                 raise NotCompilable("correlated subquery") from None
             raise
-        return plan.columns, lambda frame: list(plan.tuples(frame.session, _inner(frame)))
+        return plan.columns, lambda frame, row: list(plan.tuples(frame.session, _inner(frame, row)))
 
     return compiled
 
 
-def _inner(frame: Frame) -> Frame:
-    return Frame(frame.session, frame.binds, frame.now)
+def _inner(frame: Frame, row: Any) -> Frame:
+    inner = Frame(frame.session, frame.binds, frame.now)
+    inner.outer, inner.outer_row = frame, row
+    return inner
 
 
 _NEEDS_DUCKDB = ("joins", "group", "having", "windows", "with_", "laterals", "pivots", "match", "qualify", "sample")
 
 
-def compile_select(session: EngineSession, tree: exp.Select, text: str) -> SelectPlan:
+def compile_select(
+    session: EngineSession, tree: exp.Select, text: str, outer: Outer | None = None, *, correlated: bool = False
+) -> SelectPlan:
     if any(tree.args.get(part) for part in _NEEDS_DUCKDB):
         raise NotCompilable("more than one relation")
     source = tree.args.get("from_")
@@ -79,10 +86,13 @@ def compile_select(session: EngineSession, tree: exp.Select, text: str) -> Selec
     if not isinstance(source.this, exp.Table):
         raise NotCompilable("subquery")
     relation = relation_of(session, source.this)
+    if outer is not None:
+        relation = replace(relation, scope=replace(relation.scope, outer=outer))
+    subquery = subquery_compiler(session, correlated=correlated)
     levels = None
     if (connect := tree.args.get("connect")) is not None:
         levels, relation = _levels(connect, relation), replace(relation, scope=_with_level(relation.scope))
-    compiler = Compiler(relation.scope, subquery_compiler(session))
+    compiler = Compiler(relation.scope, subquery)
     names, values, aggregates = _projections(tree, relation, compiler)
     where, limits = _without_rownum(tree.args.get("where"), compiler)
     distinct = tree.args.get("distinct") is not None
@@ -96,7 +106,7 @@ def compile_select(session: EngineSession, tree: exp.Select, text: str) -> Selec
     target = None
     if relation.store is not None:
         condition = exp.Where(this=where) if where is not None else None
-        target = target_of(relation.store, relation.alias, condition, subquery_compiler(session))
+        target = target_of(relation.store, relation.scope, condition, subquery)
     condition_run = compiler.compile(where).run if where is not None else None
     return SelectPlan(
         text, relation, tuple(names), tuple(values), tuple(aggregates), condition_run, tuple(limits), _fetch(tree, compiler),
@@ -133,7 +143,7 @@ def _projections(
 ) -> tuple[list[ColumnInfo], list[Compiled], list[Aggregate]]:
     """Return the selected names and values, and the aggregates whose results the values are computed from, if there are any."""
     if any(_aggregates_in(node) for node in tree.expressions):
-        return _aggregated(tree, compiler)
+        return _aggregated(tree, compiler, relation.scope.outer)
     infos: list[ColumnInfo] = []
     values: list[Compiled] = []
     for node in tree.expressions:
@@ -156,7 +166,9 @@ def _aggregates_in(node: exp.Expression) -> list[exp.Anonymous]:
     return [found for child in node.iter_expressions() for found in _aggregates_in(child)]
 
 
-def _aggregated(tree: exp.Select, compiler: Compiler) -> tuple[list[ColumnInfo], list[Compiled], list[Aggregate]]:
+def _aggregated(
+    tree: exp.Select, compiler: Compiler, outer: Outer | None
+) -> tuple[list[ColumnInfo], list[Compiled], list[Aggregate]]:
     """Compile expressions over aggregates: each aggregate is a column of the one row that the expressions read."""
     infos, values, aggregates = list[ColumnInfo](), list[Compiled](), list[Aggregate]()
     columns: dict[str, tuple[int, ColumnInfo]] = {}
@@ -169,7 +181,7 @@ def _aggregated(tree: exp.Select, compiler: Compiler) -> tuple[list[ColumnInfo],
             columns[name] = (len(columns), aggregates[-1].info)
             found.replace(exp.column(exp.to_identifier(name, quoted=True)))
         try:
-            compiled = Compiler(Scope(columns)).compile(holder)
+            compiled = Compiler(Scope(columns, outer=outer)).compile(holder)
         except OraError as error:
             if error.code == 904:  # a plain column beside an aggregate
                 raise NotCompilable("aggregate with a plain value") from None

@@ -8,7 +8,8 @@ from typing import Any
 from standin.binds import BoundSql, scan_binds, statement_kind
 from standin.engine.block import run_block
 from standin.engine.ddl import run_ddl
-from standin.engine.dml import DmlPlan, Touched, compile_dml
+from standin.engine.dml import DmlPlan, Touched
+from standin.engine.dml_plans import compile_dml
 from standin.engine.frame import Frame, NotCompilable
 from standin.engine.parallel_dml import in_parallel
 from standin.engine.parse import parse_as_written
@@ -77,7 +78,7 @@ class SqlSession(EngineSession):
             raise OraError(1426, "numeric overflow") from None
 
     def _compile_dml(self, text: str) -> DmlPlan:
-        return compile_dml(self, parse_as_written(text), subquery_compiler(self))
+        return compile_dml(self, parse_as_written(text), subquery_compiler(self, correlated=True))
 
     def _dml(self, bound: BoundSql, rows: Sequence[Sequence[Any]], batch_errors: bool) -> Done:
         done = Done()

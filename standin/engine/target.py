@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from sqlglot import exp
 
-from standin.engine.access import Candidates, access_path, table_scope
+from standin.engine.access import Candidates, access_path
 from standin.engine.expressions import Compiler
-from standin.engine.frame import Fn, Frame, SubQuery
+from standin.engine.frame import Fn, Frame, Scope, SubQuery
 from standin.engine.layout import Row
 from standin.engine.session import EngineSession
 from standin.engine.storage import TableStore
 from standin.interface import OraError
+
+Found = TypeVar("Found")
 
 
 class Stale(Exception):
@@ -31,12 +35,24 @@ class Target:
 
     def rows(self, session: EngineSession, frame: Frame, wait: float | None = None) -> list[tuple[int, Row]]:
         """Return the rows once no other transaction locks them. Raise ORA-00054 after `wait` seconds."""
+        return self.settled(session, frame, lambda: self.matching(session, frame), lambda found: found[0], wait)
+
+    def settled(
+        self,
+        session: EngineSession,
+        frame: Frame,
+        collect: Callable[[], list[Found]],
+        row_of: Callable[[Found], int | None],
+        wait: float | None = None,
+    ) -> list[Found]:
+        """Return what `collect` finds once no other transaction locks a row of it; collect again after each wait."""
         database, store = session.database, self.store
         while True:
             frame.cache.clear()
-            found = self._matching(session, frame)
+            found = collect()
             mine = session.transaction
-            owner = next((o for row, _ in found if (o := store.owner_of(row)) is not None and o is not mine), None)
+            rows = (row for one in found if (row := row_of(one)) is not None)
+            owner = next((o for row in rows if (o := store.owner_of(row)) is not None and o is not mine), None)
             if owner is None:
                 return found
             if wait == 0 or not database.locks.wait_for(session, owner, wait):
@@ -44,7 +60,7 @@ class Target:
             if store.generation != self.generation:
                 raise Stale
 
-    def _matching(self, session: EngineSession, frame: Frame) -> list[tuple[int, Row]]:
+    def matching(self, session: EngineSession, frame: Frame) -> list[tuple[int, Row]]:
         store, where = self.store, self.where
         seen = store.visible(session.database.clock.scn, session.transaction, self.candidates(frame))
         if where is None:
@@ -60,8 +76,8 @@ class Target:
         return found
 
 
-def target_of(store: TableStore, alias: str | None, where: exp.Expression | None, subquery: SubQuery | None) -> Target:
-    scope = table_scope(store, alias)
+def target_of(store: TableStore, scope: Scope, where: exp.Expression | None, subquery: SubQuery | None) -> Target:
+    """Return the target of a condition. The scope is the table's, perhaps with the statement around it."""
     compiler = Compiler(scope, subquery)
     run = compiler.compile(where.this).run if where is not None else None
     return Target(

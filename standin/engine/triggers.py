@@ -44,6 +44,9 @@ class _Trigger:
     block: str | None = None
 
 
+Triggers = list[_Trigger]
+
+
 @lru_cache(maxsize=512)
 def _parsed(text: str) -> _Trigger:
     body_at = re.search(r"\b(DECLARE|BEGIN|CALL)\b", text, re.IGNORECASE)
@@ -76,7 +79,7 @@ def _without_comments(text: str) -> str:
     return re.sub(r"--[^\n]*|/\*.*?\*/", " ", text, flags=re.DOTALL)
 
 
-def fire(session: EngineSession, store: TableStore, event: str, changed: frozenset[int] = frozenset()) -> list[_Trigger]:
+def fire(session: EngineSession, store: TableStore, event: str, changed: frozenset[int] = frozenset()) -> Triggers:
     """Return the triggers that change the rows of an INSERT. Raise ORA-03001 for an enabled one that is not modelled."""
     table, found = store.definition, []
     for one in session.database.state.objects.values():
@@ -97,7 +100,7 @@ def _not_modelled(name: str) -> OraError:
 
 
 def before_insert(
-    session: EngineSession, store: TableStore, values: tuple[Any, ...], triggers: list[_Trigger], frame: Frame
+    session: EngineSession, store: TableStore, values: tuple[Any, ...], triggers: Triggers, frame: Frame
 ) -> tuple[Any, ...]:
     """Return the row as the triggers leave it."""
     row = list(values)
