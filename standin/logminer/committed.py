@@ -7,14 +7,14 @@ as published for 26ai. INTERNAL rows are left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 
 import pyarrow as pa
 
 from standin.logminer.rows import MISSING_SCN
-from standin.redo_file import Op, RedoRecord, from_batch, to_batch
+from standin.redo_file import DICTIONARY, Op, RedoRecord, from_batch, to_batch
 
 # Columns of a record that only this form of mining knows.
 COMMIT_SCN, COMMIT_AT, START_AT, NUMBER = "commit_scn", "commit_at", "start_at", "number_in_transaction"
@@ -47,8 +47,11 @@ class _Changes:
 _BARE = frozenset({Op.START, Op.COMMIT, Op.ROLLBACK, Op.DDL})
 
 
-def committed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yield a batch for each committed transaction, and those of missing logs where they are read."""
+def committed(batches: Iterable[pa.RecordBatch], learn: Callable[[str], None] | None = None) -> Iterator[pa.RecordBatch]:
+    """Yield a batch for each committed transaction, and those of missing logs where they are read.
+
+    `learn` gets the definitions that the redo has between them, where a dictionary follows it.
+    """
     open_transactions: dict[Transaction, _Changes] = {}
     for batch in batches:
         for record in from_batch(batch):
@@ -57,6 +60,9 @@ def committed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
                 yield _shown([record], record, None)
             elif record.op == Op.ROLLBACK and record.pxid is None:
                 open_transactions.pop(key, None)
+            elif record.info == DICTIONARY:
+                if learn is not None:
+                    learn(record.sql)
             elif record.op != Op.INTERNAL:
                 changes = open_transactions.setdefault(key, _Changes())
                 changes.add(record)

@@ -91,7 +91,8 @@ def read_contents(
     """Yield the rows of the range in redo order, with the wanted columns (all columns if `wanted` is empty)."""
     names = [c.name for c in COLUMNS if not wanted or c.name in wanted]
     streams = (batch.filter(_in_range(batch, mined, container.only_container)) for batch in merged(_thread_streams(mined)))
-    for kept in committed(streams) if StartOption.COMMITTED_DATA_ONLY in mined.options else streams:
+    learn = rendering.learn if rendering.follows_ddl else None
+    for kept in committed(streams, learn) if StartOption.COMMITTED_DATA_ONLY in mined.options else streams:
         if kept.num_rows == 0:
             continue
         _require_open(kept, container)
