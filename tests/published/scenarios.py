@@ -297,7 +297,8 @@ SCENARIOS: dict[str, Scenario] = {
             COMMIT, "INSERT INTO test_numbers VALUES (7, 3.14159265358979323846264338327950288, 3, 3.1415926536, 3.14, 3, "
             "3.14159265, 3.14159265358979323846)",
             COMMIT, "UPDATE test_numbers SET col_number = 12345678901234567890, "
-            "col_precise = 12345678901234567890123456789012345678, col_decimal = 1234567890.1234567890, col_small = 123.45 WHERE id = 1",
+            "col_precise = 12345678901234567890123456789012345678, col_decimal = 1234567890.1234567890, "
+            "col_small = 123.45 WHERE id = 1",
             COMMIT, "UPDATE test_numbers SET col_number = 0, col_precise = 0, col_decimal = 0, col_small = 0 WHERE id = 4",
             COMMIT, "DELETE FROM test_numbers WHERE id = 3", "DELETE FROM test_numbers WHERE id = 5", COMMIT,
         ),
