@@ -12,13 +12,14 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
 
-from docs.pages import cli, configuration, errors, setup_scripts, type_values, types_and_ddl  # noqa: E402
+from docs.pages import cli, configuration, errors, ora_codes, setup_scripts, type_values, types_and_ddl  # noqa: E402
 
 PAGES = {
     "reference/cli.md": cli.page,
     "reference/configuration.md": configuration.page,
     "reference/ddl-cases.md": types_and_ddl.long_page,
     "reference/errors.md": errors.page,
+    "reference/ora-codes.md": ora_codes.page,
     "reference/type-values.md": type_values.page,
     "reference/types-and-ddl.md": types_and_ddl.short_page,
     "../docker/oracle/redolake.sql": setup_scripts.container_script,

@@ -15,6 +15,8 @@ HEAD = """\
 A code is the first word of an error message, and `code` in JSON. The message itself adds where it happened and, after `do this:`, the cure
 for the case at hand. Follow that one first. A plain `Terminal` or `Transient` has no more specific code.
 
+Errors of Oracle itself become one of these by their number: see [Oracle's error numbers](ora-codes.md).
+
 If you start from what you see and not from a code, use [troubleshooting](../troubleshooting.md).
 """
 FAMILIES = {

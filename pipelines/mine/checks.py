@@ -19,11 +19,11 @@ from pipelines.mine.copies import EdgeCut
 from pipelines.mine.rows import REPORT, as_integers
 from pipelines.mine.selection import MinedContainer
 from pipelines.values.combinations import combinations
+from pipelines.values.ora_codes import CORRUPT, HOLE
 from pipelines.values.redo import CONTROL, Operation, Slice
 from pipelines.values.scn import Scn
 from pipelines.values.table import TableId
 
-HOLE, CORRUPT = 1291, 1343  # ORA codes that are also values of STATUS
 # STATUS: its meaning, and the ORA code of the same fault, which decides whether another copy of the log is tried.
 STATUSES = {
     4: ("a block of the log is corrupt", CORRUPT),

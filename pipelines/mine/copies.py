@@ -11,12 +11,9 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from pipelines.errors import MiningIncomplete, RedolakeError, RedoLost, Transient
+from pipelines.values.ora_codes import BAD_COPY
 from pipelines.values.redo import LogCopy, LogFile, Slice
 
-# The file cannot be opened or read, or is not the log of the control file. Another destination's copy may be good.
-BAD_COPY = frozenset(
-    {308, 310, 334, 353, 354, 368, 1284, 1285, 1286, 1287, 1289, 1291, 1324, 1336, 1343, 1346, 1368, 27037}
-)  # fmt: skip
 RESTORE_LOG = (
     "restore it with RMAN (RESTORE ARCHIVELOG SEQUENCE {sequence} THREAD {thread}) and run again, or take new snapshots of the "
     "tables; `redolake recover` lists the choices and what each loses"

@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from typing import Any, Protocol
 
 from pipelines.errors import MiningIncomplete, RedolakeError, SourceBusy, SourceUnavailable
-from pipelines.mine.copies import BAD_COPY, RESTORE_LOG, LogSet, WrongLog, after_failure, not_available, refusal, without_choice
+from pipelines.mine.copies import RESTORE_LOG, LogSet, WrongLog, after_failure, not_available, refusal, without_choice
+from pipelines.values.ora_codes import BAD_COPY, NO_LOGMINER_SESSION
 from pipelines.values.redo import LogCopy, LogFile, Slice, Window
 from pipelines.values.scn import known_end
 
-NO_SESSION = 1307
 READ_STATUS = frozenset({0, 1})
 MISSING_STATUS = 4
 IDENTITY = ("thread_id", "thread_sqn", "low_scn", "next_scn", "db_id", "reset_scn")
@@ -168,5 +168,5 @@ def _end(session: Session, failure: BaseException | None) -> None:
     except SourceUnavailable:
         return
     except RedolakeError as error:
-        if failure is None and error.ora_code != NO_SESSION:
+        if failure is None and error.ora_code != NO_LOGMINER_SESSION:
             raise

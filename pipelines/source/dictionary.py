@@ -16,6 +16,7 @@ from pipelines.host.statements import statement
 from pipelines.source.facts import read_current_scn
 from pipelines.source.oracle import Source
 from pipelines.values.dictionary_table import DictionaryColumn, DictionaryTable
+from pipelines.values.ora_codes import NO_SUCH_COLUMN
 from pipelines.values.scn import Scn
 from pipelines.values.table import NOT_RENAMED, OracleType, Part, Renamed, TableId, UniqueIndex, string_type
 
@@ -27,7 +28,6 @@ PARTS = (
     "table_parts", "table_columnar",
     "table_comments", "column_comments", "table_parents",
 )  # fmt: skip
-NO_SUCH_COLUMN = 904
 ORACLES_OWN = ("SYS", "PUBLIC", "MDSYS")  # owners of types that no application alters
 IN_CHARACTERS = frozenset({"CHAR", "VARCHAR2", "NCHAR", "NVARCHAR2"})
 IN_BYTES = frozenset({"RAW"})

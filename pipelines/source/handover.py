@@ -15,6 +15,7 @@ from pipelines.source.dictionary import read_tables_around
 from pipelines.source.facts import ActiveTransaction, read_active_transactions, read_current_scn
 from pipelines.source.oracle import Source
 from pipelines.values.dictionary_table import DictionaryTable
+from pipelines.values.ora_codes import NO_TIME_KNOWN
 from pipelines.values.redo import LogFile, RedoFacts
 from pipelines.values.scn import Scn
 from pipelines.values.table import NOT_RENAMED, Renamed, TableId
@@ -23,7 +24,6 @@ log = logging.getLogger(__name__)
 
 SETTLE_SECONDS = 5.0  # from the last DDL to the time of a snapshot's SCN
 SETTLE_DEADLINE_SECONDS = 60
-NO_TIME_KNOWN = 8181
 START_PAUSE_SECONDS = 1.0
 START_DEADLINE_SECONDS = 60
 

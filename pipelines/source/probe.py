@@ -29,6 +29,7 @@ from pipelines.source.quoting import quoted
 from pipelines.source.rds import read_rds
 from pipelines.source.stored_objects import read_stored_objects
 from pipelines.source.table_list import special_tables
+from pipelines.values.ora_codes import ALTERED_SINCE, NO_SESSION
 from pipelines.values.redo import LogFile, RedoFacts
 from pipelines.values.scn import Scn
 from pipelines.values.table import NOT_RENAMED, Renamed, TableId
@@ -41,8 +42,6 @@ VIEWS = (
 )  # fmt: skip
 BINDS = {"archived_logs": {"since": ALL_LOGS}, "log_history": {"since": ALL_LOGS}}
 REPORT_EVERY = 50
-NO_SESSION = frozenset({1281, 1291, 1292, 1306, 1307})
-DDL_TOO_RECENT = 1466
 
 
 class Attempts:
@@ -164,7 +163,7 @@ def read_past(source: Source, table: TableId, scn: Scn) -> None:
     try:
         source.query_text(flashback_sql(table), {"scn": scn}, "flashback")
     except SourceRefused as error:
-        if error.ora_code != DDL_TOO_RECENT:
+        if error.ora_code != ALTERED_SINCE:
             raise
 
 

@@ -10,8 +10,7 @@ from pipelines.errors import RedolakeError, Terminal
 from pipelines.source.connection import ConnectParams
 from pipelines.source.quoting import quoted
 from pipelines.source.session import OracleSession
-
-NO_SUCH_TABLE = 942
+from pipelines.values.ora_codes import NO_SUCH_TABLE
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,14 +32,13 @@ from pipelines.records.windows import RereadRows, SliceRecord, WindowManifest, W
 from pipelines.source import ConnectParams, Source, Wanted, read_again, read_current_scn, read_tables, require_unfiltered
 from pipelines.steps.same_container import read_same_container
 from pipelines.values.dictionary_table import DictionaryTable
+from pipelines.values.ora_codes import OUT_OF_REACH
 from pipelines.values.redo import CHANGES, LARGE_OBJECT_CHANGES, NO_ROWID, PARTS_OF_VALUES, TRANSACTION_ENDS, Operation
 from pipelines.values.scn import Scn
 from pipelines.values.table import ROWID_NAME, TableId
 
 log = logging.getLogger(__name__)
 
-# Undo no longer reaches the SCN, of a row or of a large object, or the table was altered after it.
-OUT_OF_REACH = frozenset({1466, 1555, 8180, 22924})
 UNRESOLVED = 2  # STATUS of a row with COL n
 # What must be known of a change to read its row again. `sql_redo` is NULL unless the row has no ROWID.
 LATER = pa.schema(

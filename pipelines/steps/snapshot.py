@@ -71,6 +71,7 @@ from pipelines.steps.same_container import read_same_container
 from pipelines.steps.scn_times import snapshot_time
 from pipelines.steps.table_rows import read_rows
 from pipelines.values.dictionary_table import DictionaryTable
+from pipelines.values.ora_codes import OUT_OF_REACH
 from pipelines.values.redo import ContainerIdentity, Position, RedoFacts
 from pipelines.values.scn import ChainPosition, Scn
 from pipelines.values.table import TableId
@@ -78,8 +79,6 @@ from pipelines.window import Lost, plan_window
 
 log = logging.getLogger(__name__)
 
-# Undo no longer reaches the SCN, of a row or of a large object, or the table was altered after it.
-OUT_OF_REACH = frozenset({1466, 1555, 8180, 22924})
 MORE_READS = 2
 FILES_AT_ONCE = 16
 

@@ -25,11 +25,11 @@ from pipelines.reconcile.whole_tables import needing
 from pipelines.records.windows import WholeTable, WindowManifest, WindowPlan
 from pipelines.source import ConnectParams, Source, read_tables
 from pipelines.steps.backfill import unbroken
-from pipelines.steps.reread import OUT_OF_REACH
 from pipelines.steps.resnapshot import limited
 from pipelines.steps.table_rows import read_rows
 from pipelines.values.ddl_policies import DdlPolicies
 from pipelines.values.dictionary_table import DictionaryTable
+from pipelines.values.ora_codes import OUT_OF_REACH
 from pipelines.values.scn import BEFORE_ALL, Scn
 from pipelines.values.table import TableId, TableVersion
 
