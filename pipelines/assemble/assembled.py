@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from pipelines.assemble.captured_tables import CapturedTable, add_table_numbers
+from pipelines.assemble.attribution import CapturedTable, add_table_numbers
 from pipelines.assemble.dropped import count_dropped, mark_dropped, read_xid_uses
 from pipelines.assemble.input_counts import InputCounts, count_input
 from pipelines.assemble.landed import read_rows

@@ -14,7 +14,7 @@ from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from pipelines.assemble.captured_tables import CapturedTable
+from pipelines.assemble.attribution import CapturedTable
 from pipelines.assemble.cases import first_case
 from pipelines.assemble.parallel_dml import deciding_xid
 from pipelines.records.batches.manifest import DroppedRows

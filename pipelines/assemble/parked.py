@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from pipelines.assemble.assembled import AssembledBatch
-from pipelines.assemble.captured_tables import CapturedTable
+from pipelines.assemble.attribution import CapturedTable
 from pipelines.assemble.landed import read_rows
 from pipelines.assemble.parallel_dml import is_parallel
 from pipelines.assemble.transactions import CARRIED_OUT, TRANSACTION

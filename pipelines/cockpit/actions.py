@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pipelines.cockpit.values import Overview, Recovery, TableLine, TransactionLine, WindowLine
-from pipelines.records.facts import ChoiceFact
+from pipelines.records.shown_facts import ChoiceFact
 
 PARTS = {
     "capture": "Capture",

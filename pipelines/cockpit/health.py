@@ -10,7 +10,7 @@ from pipelines.cockpit.texts import clock, count, duration, plural
 from pipelines.cockpit.values import TONES, Health, Latency, State, TableLine
 from pipelines.ledger.reading import FactRow, LedgerReading, WindowRow
 from pipelines.records.codec import from_body
-from pipelines.records.facts import FailureFact, PlanFact, RunwayFact
+from pipelines.records.shown_facts import FailureFact, PlanFact, RunwayFact
 
 LATE_TIMES, LATE_FLOOR_SECONDS = 3.0, 300.0
 SILENT_SECONDS = 900.0

@@ -29,8 +29,8 @@ from pipelines.land import layout
 from pipelines.ledger.entries import Decision, Json, TableEntry
 from pipelines.ledger.reading import LedgerReading, WindowRow, read_ledger
 from pipelines.records.codec import from_body
-from pipelines.records.facts import ChoicesFact, LogFact, ProofFact, RedoFact, RunwayFact, SnapshotFact, SourceFact
 from pipelines.records.gaps import DeclaredGap
+from pipelines.records.shown_facts import ChoicesFact, LogFact, ProofFact, RedoFact, RunwayFact, SnapshotFact, SourceFact
 from pipelines.values.redo import Position
 from pipelines.values.scn import ChainPosition
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
-from pipelines.records.facts import ChoiceFact, LogKind, ProofFact
+from pipelines.records.shown_facts import ChoiceFact, LogKind, ProofFact
 
 State = Literal["on time", "waiting for a log", "late", "stopped", "source away", "paused", "not started"]
 Tone = Literal["good", "notice", "bad", "quiet"]

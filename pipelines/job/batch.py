@@ -23,7 +23,7 @@ from pipelines.apply.session import planned_for_few_rows
 from pipelines.apply.small_tables import Prepared, SmallTables, small_table
 from pipelines.apply.table import apply_table
 from pipelines.assemble.assembled import AssembledBatch, assemble_batch
-from pipelines.assemble.captured_tables import CapturedTable
+from pipelines.assemble.attribution import CapturedTable
 from pipelines.assemble.parked import resting, with_resting
 from pipelines.assemble.row_accounting import check_balance
 from pipelines.assemble.transactions import APPLIED

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pyspark.sql import DataFrame, SparkSession
 
 from pipelines.assemble.assembled import AssembledBatch
-from pipelines.assemble.captured_tables import CapturedTable
+from pipelines.assemble.attribution import CapturedTable
 from pipelines.assemble.carry import list_open, rows_to_carry
 from pipelines.assemble.parked import is_one_of, to_park
 from pipelines.assemble.transactions import CARRIED_OUT

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pipelines.land import layout
 from pipelines.land.captured import CapturedLists
 from pipelines.land.chain import Chain
 from pipelines.land.dictionary import Dictionary
@@ -10,7 +11,8 @@ from pipelines.land.gaps import Gaps
 from pipelines.land.quotes import Quotes
 from pipelines.land.snapshots import Snapshots
 from pipelines.land.windows import Windows
-from pipelines.values.redo import Position
+from pipelines.records.handover import FirstPosition
+from pipelines.values.redo import Encoding, Position
 
 
 class Landing:
@@ -29,3 +31,11 @@ class Landing:
     def chain_end(self) -> Position | None:
         """Return where the chain of windows and gaps continues; None when nothing is landed."""
         return self._chain.end()
+
+    def encoding(self) -> Encoding:
+        """Return the PDB's character sets and time zone, as recorded when the pipeline began or at the last declared gap."""
+        for gap in self.gaps.all()[-1:]:
+            if gap.encoding is not None:
+                return gap.encoding
+        start = self.files.read_record(FirstPosition, layout.HANDOVER)
+        return Encoding() if start is None else start.encoding

@@ -13,7 +13,7 @@ from pipelines.host import crash
 from pipelines.ledger import tables as t
 from pipelines.ledger.base import LedgerBase, changed, insert_new, unless_known
 from pipelines.ledger.entries import BatchEntry, Json, Lease
-from pipelines.ledger.facts import Changes, add_changes
+from pipelines.ledger.shown_facts import Changes, add_changes
 from pipelines.ledger.states import BATCH, BatchState, check_moves
 from pipelines.records.batches.carry import OpenTransaction
 from pipelines.values.scn import Scn, ScnRange

@@ -16,10 +16,10 @@ from sqlalchemy import Connection, Engine, Row, func, select, text
 from pipelines.ledger import tables as t
 from pipelines.ledger.base import database_errors
 from pipelines.ledger.batches import batch_entry
-from pipelines.ledger.captured import table_entry
 from pipelines.ledger.entries import BatchEntry, Decision, Json, Loss, TableEntry, lease_name
-from pipelines.ledger.facts import Changes
+from pipelines.ledger.shown_facts import Changes
 from pipelines.ledger.store import engine_to_read
+from pipelines.ledger.table_entries import table_entry
 from pipelines.records.batches.carry import OpenTransaction
 from pipelines.values.redo import Position
 from pipelines.values.scn import ChainPosition, Scn

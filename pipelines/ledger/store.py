@@ -21,12 +21,12 @@ from pipelines.host.filesystem import close_to_others, modes_in, new_file
 from pipelines.ledger import tables as t
 from pipelines.ledger.base import WRITING, damaged, database_errors
 from pipelines.ledger.batches import Batches
-from pipelines.ledger.captured import TableEntries
 from pipelines.ledger.decisions import Decisions
-from pipelines.ledger.facts import Facts
 from pipelines.ledger.leases import Leases
 from pipelines.ledger.losses import Losses
 from pipelines.ledger.positions import Positions
+from pipelines.ledger.shown_facts import Facts
+from pipelines.ledger.table_entries import TableEntries
 from pipelines.ledger.versions import TableVersions
 from pipelines.ledger.windows import WindowEntries
 

@@ -11,8 +11,8 @@ from pipelines.errors import SchemaConflict
 from pipelines.host import crash
 from pipelines.ledger import tables as t
 from pipelines.ledger.base import LedgerBase, insert_new
-from pipelines.ledger.captured import key_of
 from pipelines.ledger.entries import Json, Lease, VersionEntry
+from pipelines.ledger.table_entries import key_of
 from pipelines.values.scn import Scn
 from pipelines.values.table import TableId
 

@@ -13,7 +13,7 @@ from pipelines.host import crash
 from pipelines.land import layout
 from pipelines.ledger import TableEntry
 from pipelines.ledger.batches import AppliedBatch
-from pipelines.ledger.facts import Changes
+from pipelines.ledger.shown_facts import Changes
 from pipelines.reconcile.approvals import reconcile_approvals
 from pipelines.reconcile.batches import Void, batch_result, end_of, is_in_chain, newest_first, superseded
 from pipelines.reconcile.holds import NOT_LOADED

@@ -35,7 +35,6 @@ from pipelines.records.file_digest import FileDigest
 from pipelines.records.gaps import DeclaredGap
 from pipelines.records.handover import FirstPosition
 from pipelines.records.windows import WindowManifest
-from pipelines.values.redo import Encoding
 from pipelines.values.scn import BEFORE_ALL, ChainPosition
 from pipelines.values.table import TableId
 
@@ -166,7 +165,7 @@ def build_batch(
         dropped=drops_in_effect(drops(context), context.landing.gaps.all(), before, windows[0].start_position, end),
         container=context.pipeline.source.container,
         doubtful_scn=windows[-1].doubtful_scn,  # only the last window of an incarnation ends at a RESETLOGS
-        encoding=encoding(context),
+        encoding=context.landing.encoding(),
         single_quotes=context.landing.quotes.evidence() is not None,
         show_row_data=context.pipeline.show_row_data,
         lake=lake_place(context),
@@ -240,15 +239,6 @@ def positions_after(context: PipelineContext, before: BatchResult) -> dict[Table
             if done.position is not None and name not in void.get(done.table, ()):
                 found[done.table] = max(done.position, found.get(done.table, done.position))
     return found
-
-
-def encoding(context: PipelineContext) -> Encoding:
-    """Return the PDB's encoding, as recorded when the pipeline began or at the last declared gap."""
-    for gap in context.landing.gaps.all()[-1:]:
-        if gap.encoding is not None:
-            return gap.encoding
-    start = context.landing.files.read_record(FirstPosition, layout.HANDOVER)
-    return Encoding() if start is None else start.encoding
 
 
 def gaps_after(context: PipelineContext, before: BatchResult | None) -> list[DeclaredGap]:

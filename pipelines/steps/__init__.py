@@ -7,12 +7,12 @@ exported here.
 from pipelines.steps.apply import approve_ddl, look_up_ddl, prepare_batch, record_batch, resume_tables
 from pipelines.steps.backfill import prepare_backfill, record_backfill, run_backfill
 from pipelines.steps.capture import AlreadyLanded, land_window, mine_window_slice, plan_next_window
-from pipelines.steps.captured_tables import joined_tables
 from pipelines.steps.decisions import record_rejection
 from pipelines.steps.doctor import examine, run_doctor
 from pipelines.steps.folders import shared_between
 from pipelines.steps.follow import follow_pipeline
 from pipelines.steps.init import count_tables, find_source, find_tables, open_unconfigured, propose_pipeline
+from pipelines.steps.matched_tables import joined_tables
 from pipelines.steps.plan_edit import plan_edit
 from pipelines.steps.recover import cost_of, declare_gap, inspect_redo_loss, recheck_redo_loss, recovery_text
 from pipelines.steps.refused_tables import capturable_tables

@@ -42,14 +42,21 @@ from pipelines.source import (
     read_redo_facts,
     read_tables,
 )
-from pipelines.steps.captured_tables import announced_tables, with_matched_tables
 from pipelines.steps.comparison_rows import remove_left_rows
-from pipelines.steps.facts import host_clock_ahead, record_choices, record_plan, record_redo, recorded_failure, utc_end_time
+from pipelines.steps.matched_tables import announced_tables, with_matched_tables
 from pipelines.steps.read_and_plan import PAUSE_SECONDS, read_and_plan
 from pipelines.steps.redo_dictionary import with_its_dictionary
 from pipelines.steps.reread import reread_large_objects
 from pipelines.steps.same_container import pdb_change, read_same_container, record_pdb_change
 from pipelines.steps.scn_times import end_time
+from pipelines.steps.shown_facts import (
+    host_clock_ahead,
+    record_choices,
+    record_plan,
+    record_redo,
+    recorded_failure,
+    utc_end_time,
+)
 from pipelines.steps.wait import AwaitedLog, awaited_by
 from pipelines.steps.whole_tables import read_whole_tables
 from pipelines.values.dictionary_table import DictionaryTable

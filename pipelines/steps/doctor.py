@@ -25,10 +25,10 @@ from pipelines.source import (
     probe,
     rds_findings,
 )
-from pipelines.steps.captured_tables import pattern_findings
 from pipelines.steps.doctor_report import DoctorReport, doctor_report
 from pipelines.steps.folders import folder_findings, taken_folders, with_contents
 from pipelines.steps.lake_findings import lake_findings
+from pipelines.steps.matched_tables import pattern_findings
 from pipelines.steps.redo_dictionary import dictionary_for
 from pipelines.steps.same_container import pdb_change, recorded_container
 from pipelines.steps.validation import place_findings

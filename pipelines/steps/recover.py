@@ -28,10 +28,10 @@ from pipelines.records.batches.carry import OpenTransaction
 from pipelines.records.gaps import DeclaredGap, GapKind
 from pipelines.source import ConnectParams, Source, read_container, read_encoding, read_handover, read_redo_facts
 from pipelines.steps.decisions import check_reason
-from pipelines.steps.facts import record_choices
 from pipelines.steps.leases import apply_lease
 from pipelines.steps.same_container import pdb_change, record_pdb_change, recorded_container
 from pipelines.steps.scn_times import end_time
+from pipelines.steps.shown_facts import record_choices
 from pipelines.steps.snapshot import first_position
 from pipelines.steps.status import DeclaredGapReport, gap_report
 from pipelines.values.redo import ContainerFacts, ContainerIdentity, Position, RedoFacts

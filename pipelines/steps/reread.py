@@ -26,7 +26,6 @@ from pipelines.host import crash
 from pipelines.host.arrow_check import check_arrow
 from pipelines.land.windows import NOTHING_REREAD, Reread
 from pipelines.reconcile.chosen_columns import chosen_columns, converted, rules_of
-from pipelines.reconcile.next_batch import encoding
 from pipelines.reconcile.table_versions import known_versions, rules
 from pipelines.records.windows import RereadRows, SliceRecord, WindowManifest, WindowPlan
 from pipelines.source import ConnectParams, Source, Wanted, read_again, read_current_scn, read_tables, require_unfiltered
@@ -213,7 +212,7 @@ def reread_table(
     key = key_names(context, table)
     rowids, unnamed = by_rowid(rows)
     keys = tuple(dict.fromkeys(decoded_keys(context, table, key, unnamed)))
-    rules_, sets = rules_of(context.pipeline, table), converted(table, encoding(context))
+    rules_, sets = rules_of(context.pipeline, table), converted(table, context.landing.encoding())
     wanted = Wanted(table, key, table.large_objects, rowids, keys, rules_, sets)
     name = str(table.table)
     if not rowids and not keys:
@@ -263,7 +262,7 @@ def reread_rows(
     container = context.pipeline.source.container
     try:
         require_unfiltered(oracle, table.in_oracle, container)
-        texts = rules_of(context.pipeline, table), converted(table, encoding(context))
+        texts = rules_of(context.pipeline, table), converted(table, context.landing.encoding())
         after = Wanted(table, key, values, rowids, keys, *texts)
         file, count = windows.write_reread(made.window.name, token, number, read_again(oracle, after, Scn(end), container))
         earlier, why = keys_at(oracle, replace(after, columns=(), keys=()), (start, *inside), container)
@@ -311,7 +310,7 @@ def decoded_keys(
     narrow, types = replace(version, columns=tuple(columns)), rules(context, table.table, (version,))
     check_arrow()
     for batch in rows.combine_chunks().to_batches():
-        for row in decode_changes(batch, narrow, types, encoding=encoding(context)).to_pylist():
+        for row in decode_changes(batch, narrow, types, encoding=context.landing.encoding()).to_pylist():
             sides = {Operation.INSERT: "n", Operation.UPDATE: "on"}.get(row["operation_code"], "o")
             found = {tuple(row[f"{side}{column.id}"] for column in columns) for side in sides}
             if row["error"] is None and len(columns) == len(key) and len(found) == 1:

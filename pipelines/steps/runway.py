@@ -13,11 +13,11 @@ from pipelines.errors import Finding, NoDictionaryInRedo, RedoLost
 from pipelines.reconcile.ledger import proven_position
 from pipelines.reconcile.redo_loss import ErrorReport
 from pipelines.records.codec import to_body
-from pipelines.records.facts import RunwayFact
+from pipelines.records.shown_facts import RunwayFact
 from pipelines.source import ConnectParams, Source, read_redo_facts
 from pipelines.source.runway_facts import RecoveryArea, RetentionFacts, read_retention, read_snapshot_position
-from pipelines.steps.facts import record_redo
 from pipelines.steps.redo_dictionary import dictionary_for
+from pipelines.steps.shown_facts import record_redo
 from pipelines.values.redo import LogFile, Position, RedoDictionary
 from pipelines.window.runway import BlockingThread, Runway, ThreadRunway, measure, state_of
 from pipelines.window.runway_findings import findings, headline, in_hours, in_units

@@ -8,7 +8,7 @@ from datetime import datetime
 from pipelines.context import PipelineContext
 from pipelines.ledger import TableEntry
 from pipelines.records.codec import from_body
-from pipelines.records.facts import SnapshotFact
+from pipelines.records.shown_facts import SnapshotFact
 from pipelines.values.scn import ChainPosition
 from pipelines.values.table import TableId
 

@@ -42,10 +42,10 @@ from pipelines.reconcile.snapshot_start import (
 from pipelines.reconcile.table_versions import app_id, incarnation_of, known_versions, origin, rules
 from pipelines.reconcile.tables import add_tables, record_load, restart_versions
 from pipelines.records.codec import decode
-from pipelines.records.facts import SnapshotFact
 from pipelines.records.file_digest import FileDigest
 from pipelines.records.handover import FirstPosition
 from pipelines.records.loads import SnapshotResult, SnapshotSpec, SnapshotTask
+from pipelines.records.shown_facts import SnapshotFact
 from pipelines.schema import baseline
 from pipelines.source import (
     ConnectParams,
@@ -59,16 +59,16 @@ from pipelines.source import (
     read_redo_facts,
 )
 from pipelines.steps.apply import finding_of
-from pipelines.steps.captured_tables import with_matched_tables
 from pipelines.steps.doctor import source_findings
-from pipelines.steps.facts import expected_rows, record_snapshot
 from pipelines.steps.folders import refused_folders
 from pipelines.steps.leases import renewed, take_apply_lease
+from pipelines.steps.matched_tables import with_matched_tables
 from pipelines.steps.redo_dictionary import dictionary_for
 from pipelines.steps.refused_tables import hold_refused
 from pipelines.steps.resnapshot import within_limit
 from pipelines.steps.same_container import read_same_container
 from pipelines.steps.scn_times import snapshot_time
+from pipelines.steps.shown_facts import expected_rows, record_snapshot
 from pipelines.steps.table_rows import read_rows
 from pipelines.values.dictionary_table import DictionaryTable
 from pipelines.values.ora_codes import OUT_OF_REACH

@@ -18,7 +18,7 @@ from pipelines.records.codec import from_body
 from pipelines.records.gaps import DeclaredGap, GapKind
 from pipelines.records.split import SplitTransaction
 from pipelines.records.windows import RereadRows, single_quote_rows
-from pipelines.steps.captured_tables import JOIN
+from pipelines.steps.matched_tables import JOIN
 from pipelines.steps.scn_times import contents_times, end_time
 
 LATEST_WINDOWS = 10

@@ -23,8 +23,8 @@ from pipelines.land import layout
 from pipelines.land.files import Files
 from pipelines.ledger import Ledger, open_ledger
 from pipelines.records.codec import decode, from_body
-from pipelines.records.facts import SettingsFact
 from pipelines.records.lakes import LakeMark
+from pipelines.records.shown_facts import SettingsFact
 from pipelines.source import connect_params, driver_findings, is_connection_set
 from pipelines.steps.folders import folder_findings, with_contents
 from pipelines.steps.spark_jobs import opened_spark

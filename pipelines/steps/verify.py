@@ -28,15 +28,15 @@ from pipelines.reconcile.lake_place import lake_place
 from pipelines.reconcile.ledger import reconcile_ledger
 from pipelines.reconcile.table_versions import app_id, dropped_tables, known_versions, origin, rules
 from pipelines.records.codec import to_body
-from pipelines.records.facts import ProofFact
 from pipelines.records.file_digest import FileDigest
+from pipelines.records.shown_facts import ProofFact
 from pipelines.schema import valid_at
 from pipelines.source import ConnectParams, Source, read_redo_facts, read_tables
 from pipelines.steps.comparison_rows import comparison_place, folder_name, remove_left_rows
-from pipelines.steps.facts import expected_rows
 from pipelines.steps.run import Spark, spark_when_needed
 from pipelines.steps.same_container import read_same_container
 from pipelines.steps.scn_times import contents_time
+from pipelines.steps.shown_facts import expected_rows
 from pipelines.steps.status import DeclaredGapReport, open_gaps
 from pipelines.steps.table_rows import read_rows
 from pipelines.values.dictionary_table import DictionaryTable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from pipelines.records.facts import LogFact, LogKind, RedoFact, ThreadFact
+from pipelines.records.shown_facts import LogFact, LogKind, RedoFact, ThreadFact
 from pipelines.values.redo import LogFile, Position, RedoFacts, Window
 from pipelines.values.scn import ChainPosition, Scn
 

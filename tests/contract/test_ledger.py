@@ -20,8 +20,8 @@ from pipelines.errors import (
 )
 from pipelines.ledger import Ledger, open_ledger, open_ledger_to_read, store
 from pipelines.ledger.batches import AppliedBatch
-from pipelines.ledger.facts import Changes
 from pipelines.ledger.reading import read_ledger
+from pipelines.ledger.shown_facts import Changes
 from pipelines.records.batches.carry import OpenTransaction
 from pipelines.values.redo import Position
 from pipelines.values.scn import ChainPosition, Scn

@@ -13,8 +13,8 @@ from pipelines.context import ledger_url, open_context
 from pipelines.errors import RedoLost, SourceUnavailable
 from pipelines.source import ConnectParams
 from pipelines.steps.capture import PlanOutcome
-from pipelines.steps.facts import expected_rows
 from pipelines.steps.scn_times import written_by
+from pipelines.steps.shown_facts import expected_rows
 from pipelines.values.table import TableId
 from pipelines.values.utc import utc_text
 from tests.fixtures.shop import Shop, shop

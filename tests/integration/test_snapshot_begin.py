@@ -8,7 +8,6 @@ from pipelines import steps
 from pipelines.context import open_context
 from pipelines.errors import ConfigurationError, SnapshotTooEarly, SourceBusy
 from pipelines.host.progress import Progress
-from pipelines.reconcile.next_batch import encoding
 from pipelines.source import handover
 from pipelines.steps.run import capture
 from pipelines.values.dictionary_table import DictionaryTable
@@ -159,7 +158,7 @@ def test_the_character_set_of_the_pdb_is_recorded(shop: Shop) -> None:
     steps.begin_snapshot(pipeline, shop.params)
 
     with open_context(pipeline) as context:
-        assert encoding(context).text == "WE8MSWIN1252"
+        assert context.landing.encoding().text == "WE8MSWIN1252"
 
 
 def test_a_character_set_without_a_decoder_is_a_warning(shop: Shop) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pipelines.assemble.assembled import assemble_batch
-from pipelines.assemble.captured_tables import CapturedTable
+from pipelines.assemble.attribution import CapturedTable
 from pipelines.values.scn import ScnRange
 from pipelines.values.table import TableId
 from tests.generated.histories import TABLES

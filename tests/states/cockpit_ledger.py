@@ -12,10 +12,11 @@ from sqlalchemy.engine import make_url
 
 from pipelines.config import Pipeline
 from pipelines.ledger import Ledger, open_ledger
-from pipelines.ledger.facts import Changes
+from pipelines.ledger.shown_facts import Changes
 from pipelines.records.batches.carry import OpenTransaction
 from pipelines.records.codec import to_body
-from pipelines.records.facts import (
+from pipelines.records.gaps import DeclaredGap
+from pipelines.records.shown_facts import (
     ChoiceFact,
     ChoicesFact,
     FailureFact,
@@ -27,7 +28,6 @@ from pipelines.records.facts import (
     SourceFact,
     ThreadFact,
 )
-from pipelines.records.gaps import DeclaredGap
 from pipelines.records.windows import LogIdentity, WindowManifest
 from pipelines.values.redo import Position
 from pipelines.values.scn import Scn, ScnRange

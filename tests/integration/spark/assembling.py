@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pipelines.assemble.assembled import assemble_batch
-from pipelines.assemble.captured_tables import CapturedTable
+from pipelines.assemble.attribution import CapturedTable
 from pipelines.assemble.carry import rows_to_carry
 from pipelines.assemble.row_accounting import Problem
 from pipelines.values.scn import ScnRange

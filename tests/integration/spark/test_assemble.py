@@ -11,7 +11,7 @@ import pytest
 
 from pipelines.assemble import assembled
 from pipelines.assemble.assembled import AssembledBatch, assemble_batch
-from pipelines.assemble.captured_tables import CapturedTable
+from pipelines.assemble.attribution import CapturedTable
 from pipelines.assemble.carry import list_open, rows_to_carry
 from pipelines.errors import InvariantBroken, RedoNotUnderstood
 from pipelines.records.batches.carry import OpenTransaction

@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 from pipelines.apply.check_changes import look_at_net_changes
 from pipelines.apply.net import events, net_change
 from pipelines.assemble.assembled import assemble_batch
-from pipelines.assemble.captured_tables import CapturedTable
+from pipelines.assemble.attribution import CapturedTable
 from pipelines.assemble.carry import list_open
 from pipelines.records.batches.spec import LandedWindow
 from pipelines.values.scn import ScnRange

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pipelines.assemble.assembled import AssembledBatch, assemble_batch
-from pipelines.assemble.captured_tables import CapturedTable
+from pipelines.assemble.attribution import CapturedTable
 from pipelines.records.batches.manifest import CARRIED_IN
 from pipelines.records.batches.spec import DroppedXid
 from pipelines.values.scn import ScnRange

@@ -14,7 +14,7 @@ from pipelines.cockpit import Overview, read_overview
 from pipelines.cockpit.render import Pages
 from pipelines.ledger.store import checked_url
 from pipelines.records.codec import to_body
-from pipelines.records.facts import PlanFact, ProofFact, RedoFact, SnapshotFact
+from pipelines.records.shown_facts import PlanFact, ProofFact, RedoFact, SnapshotFact
 from pipelines.values.redo import Position
 from pipelines.values.scn import Scn
 from tests.states.cockpit_ledger import FIRST_SCN, INCARNATION, SCNS, CockpitLedger

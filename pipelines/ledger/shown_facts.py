@@ -12,8 +12,8 @@ from sqlalchemy import Connection, Table, delete, select, update
 
 from pipelines.ledger import tables as t
 from pipelines.ledger.base import LedgerBase, changed, database_errors, insert_new
-from pipelines.ledger.captured import key_of
 from pipelines.ledger.entries import Json
+from pipelines.ledger.table_entries import key_of
 from pipelines.values.table import TableId
 
 FactKind = Literal["source", "source failure", "plan", "settings", "redo", "runway", "choices", "proofs", "snapshot"]

@@ -10,7 +10,7 @@ from pipelines.config import Pipeline
 from pipelines.records.captured import CapturedTables
 from pipelines.source import ListedTable
 from pipelines.source.table_list import is_of_queue, kind_left_out
-from pipelines.steps.captured_tables import resolved, unmatched
+from pipelines.steps.matched_tables import resolved, unmatched
 from pipelines.values.table import TableId
 from pipelines.values.table_pattern import TablePattern
 

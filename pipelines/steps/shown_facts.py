@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pipelines.context import PipelineContext, now
 from pipelines.errors import SourceBusy, SourceRefused, SourceUnavailable
 from pipelines.records.codec import from_body, to_body
-from pipelines.records.facts import (
+from pipelines.records.shown_facts import (
     ChoiceFact,
     ChoicesFact,
     FailureFact,
