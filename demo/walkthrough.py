@@ -136,7 +136,7 @@ class Walkthrough:
             nonlocal landed
             self.print_windows(pipeline)
             found = steps.read_status(pipeline)
-            if not landed and found.landed_to is not None and found.landed_to > scn:
+            if not landed and found.landed_to_scn is not None and found.landed_to_scn > scn:
                 landed = True
                 self.say(f"SCN {scn} is landed; capture is paused")
                 api.pause(f"{PIPELINE}_capture")
@@ -144,7 +144,7 @@ class Walkthrough:
             held = [f"{t.table} is held: {t.error}" for t in tables if t.state == "held"]
             if held:
                 raise Terminal("\n".join(held), cure="see `redolake status`")
-            return len(tables) == len(pipeline.tables) and all((t.complete_to or 0) >= scn for t in tables)
+            return len(tables) == len(pipeline.tables) and all((t.complete_to_scn or 0) >= scn for t in tables)
 
         self.wait_for_dags(api, f"every table is complete to SCN {scn}", complete)
 
@@ -172,7 +172,7 @@ class Walkthrough:
         for window in steps.list_windows(pipeline, 1000):
             if window.name not in self.printed_windows:
                 self.printed_windows.add(window.name)
-                scns = f"[{window.start}, {window.end})"
+                scns = f"[{window.start_scn}, {window.end_scn})"
                 self.say(f"landed window {scns}: {window.logs} logs, {window.rows} change rows")
 
     def wait_for(

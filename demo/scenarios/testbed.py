@@ -197,7 +197,7 @@ class Testbed:
 
     def landed_scn(self) -> int:
         """Return the SCN up to which redo is landed."""
-        return int(steps.read_status(self.pipeline).landed_to or 0)
+        return int(steps.read_status(self.pipeline).landed_to_scn or 0)
 
     def compare(self) -> Outcome:
         found = steps.verify_tables(self.pipeline, None, source=self.source, spark=self.spark)

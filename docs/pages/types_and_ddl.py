@@ -59,9 +59,9 @@ A value that does not fit its Delta type stops the table; it is never rounded, a
 |---|---|
 """
 BY_POLICY = """
-What some statements do is decided by `on` in pipelines.yml, for a pipeline or for one table:
+What some statements do is decided by `on_ddl` in pipelines.yml, for a pipeline or for one table:
 
-| Statement | `on` | Outcome |
+| Statement | `on_ddl` | Outcome |
 |---|---|---|
 """
 AFTER = """

@@ -44,7 +44,7 @@ def apply_dag(pipeline: Pipeline) -> DAG:
         if prepared.batch is None:
             log.info("every landed window is applied")
             return {}
-        scns = f"[{prepared.start}, {prepared.end}){beside(prepared.ends_at)}"
+        scns = f"[{prepared.start_scn}, {prepared.end_scn}){beside(prepared.ends_at)}"
         log.info("commits of SCN %s, %s: %s", scns, prepared.reason, prepared.batch)
         return {"batch": prepared.batch}
 
@@ -63,13 +63,13 @@ def apply_dag(pipeline: Pipeline) -> DAG:
         events = context["outlet_events"]
         publish_table_events(events, pipeline, advanced, complete_to, batch_extra(recorded))
         rows = sum(table.inserted + table.updated + table.deleted for table in recorded.tables.values())
-        note = window_note(recorded.start, recorded.end, recorded.ends_at, rows)
+        note = window_note(recorded.start_scn, recorded.end_scn, recorded.ends_at, rows)
         log.info("%s", note)
         leave_note(context, note)
         written = [files(pipeline.target(TableId.parse(name))) for name in sorted(advanced)]
         report_lineage(context, [landing_folder(pipeline)], written)
         if recorded.more:
-            start_again(events, pipeline, recorded.end)
+            start_again(events, pipeline, recorded.end_scn)
         return {**asdict(recorded), "message": message}
 
     @task(doc_md=TASKS["check"])
@@ -116,7 +116,7 @@ def snapshot_held_tables(pipeline: Pipeline) -> None:
 
 def batch_extra(recorded: RecordedBatch) -> dict[str, Any]:
     """Return the facts of a batch that its events have. Those of an older batch, recorded again, are of that batch."""
-    return {"batch_start": recorded.start, "batch_end": recorded.end, "batch_ends_at": recorded.ends_at}
+    return {"batch_start_scn": recorded.start_scn, "batch_end_scn": recorded.end_scn, "batch_ends_at": recorded.ends_at}
 
 
 def recorded_apply(pipeline: Pipeline, batch: str) -> tuple[RecordedBatch, str]:

@@ -49,7 +49,7 @@ def publish_table_events(
     for name in sorted(advanced):
         if name in complete_to:
             asset = table_asset(pipeline, TableId.parse(name))
-            events[tables_alias(pipeline)].add(asset, extra={"complete_to": complete_to[name], **(more or {})})
+            events[tables_alias(pipeline)].add(asset, extra={"complete_to_scn": complete_to[name], **(more or {})})
 
 
 def start_again(events: Any, pipeline: Pipeline, scn: int) -> None:

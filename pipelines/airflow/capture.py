@@ -101,11 +101,11 @@ def capture_dag(pipeline: Pipeline) -> DAG:
         if landed.overtaken:
             log.info("window %s: the chain already continues past its start, there is nothing to land", landed.window)
         else:
-            note = window_note(landed.start, landed.end, landed.ends_at, landed.rows)
+            note = window_note(landed.start_scn, landed.end_scn, landed.ends_at, landed.rows)
             log.info("window %s: %s, in %s", landed.window, note, landed.manifest)
             context["task"].redolake_window = landed.window  # type: ignore[attr-defined]
             leave_note(context, note)
-        extra = {"window": landed.window, "start": landed.start, "end": landed.end, "ends_at": landed.ends_at}
+        extra = {"window": landed.window, "start_scn": landed.start_scn, "end_scn": landed.end_scn, "ends_at": landed.ends_at}
         context["outlet_events"][landing].extra = extra
         if is_installed():
             dsn, container = source_of(pipeline).dsn, pipeline.source.container

@@ -1,4 +1,4 @@
-"""`<name>_drop`: list open transactions, show what dropping one costs, and drop it. Started by hand, with a form."""
+"""`<name>_drop_transaction`: list open transactions, show what dropping one costs, and drop it. Started by a form."""
 
 # mypy: disallow-untyped-decorators=False
 
@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 CHOICES = {
     "list": "list: show the open transactions; changes nothing",
-    "look": "look: show what dropping the transaction costs; changes nothing",
+    "show": "show: show what dropping the transaction costs; changes nothing",
     "drop": "drop: never apply the transaction, however it ends",
 }
 
@@ -63,7 +63,7 @@ def drop_dag(pipeline: Pipeline) -> DAG:
             xid = chosen_xid(chosen)
             cost = steps.look_up_transaction(resolved, xid, chosen["container"])
             log.info("%s", cost.text)
-            if chosen["choice"] == "look":
+            if chosen["choice"] == "show":
                 return cost.text
             by = decided(pipeline, context)
             begun_at = cost.start_scn if by.shown is None else by.shown
@@ -72,7 +72,9 @@ def drop_dag(pipeline: Pipeline) -> DAG:
         return f"transaction {xid} is dropped"
 
     params = drop_params(pipeline)
-    with DAG(**dag_settings(pipeline, "drop"), schedule=None, params=params, doc_md=dag_text(DROP, pipeline)) as dag:
+    with DAG(
+        **dag_settings(pipeline, "drop_transaction"), schedule=None, params=params, doc_md=dag_text(DROP, pipeline)
+    ) as dag:
         ApproveChoice(pipeline=pipeline, ask=question) >> drop()
     return dag
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 CHOICES = {
-    "look": "look: show what is lost and what each option costs; changes nothing",
+    "show": "show: show what is lost and what each option costs; changes nothing",
     "restored": "restored: the logs were restored, check again",
     "snapshot": "snapshot: continue from now and read the tables again",
     "gap": "gap: continue without the lost redo; it stays visible until the tables are read again",
@@ -37,7 +37,7 @@ NEEDS = {"gap": " and a *Reason*", "position": ", an *SCN* and a *Reason*"}
 
 def recover_params(pipeline: Pipeline) -> dict[str, Param]:
     return {
-        "choice": Param("look", type="string", enum=list(CHOICES), values_display=CHOICES, title="Choice"),
+        "choice": Param("show", type="string", enum=list(CHOICES), values_display=CHOICES, title="Choice"),
         "scn": Param(
             None,
             type=["null", "integer"],

@@ -17,13 +17,13 @@ DESCRIPTIONS = {
     "verify": "Compares tables of {name} with the source, cell by cell",
     "resume": "Lets held tables of {name} continue",
     "doctor": "Checks the source of {name}",
-    "drop": "Lists the open transactions of {name}, and drops one",
+    "drop_transaction": "Lists the open transactions of {name}, and drops one",
     "recover": "Shows what lost redo of {name} costs, and carries out a choice",
 }
 # Not Airflow's backfill, whose runs do not count against `max_active_runs`: each stands for a date, and each would mine the
 # same windows. Redo has SCNs: `<name>_backfill` takes them.
 RUN_TYPES = ("scheduled", "manual", "operator_triggered", "asset_triggered", "asset_materialization")
-STARTED_BY_HAND = frozenset({"snapshot", "backfill", "verify", "resume", "doctor", "drop", "recover"})
+STARTED_BY_HAND = frozenset({"snapshot", "backfill", "verify", "resume", "doctor", "drop_transaction", "recover"})
 
 
 def dag_settings(pipeline: Pipeline, part: str) -> dict[str, Any]:

@@ -32,7 +32,7 @@ change is applied only above the position in the table's own Delta log.
 SNAPSHOT = """Loads the first contents of tables of **{name}**: reads them `AS OF` one SCN and writes each in one Delta commit.
 
 Trigger it with the tables, or with none for all tables that have no contents yet. Apply continues from the same SCN.
-`{name}_apply` triggers it for a held table where `on` says `resnapshot`.
+`{name}_apply` triggers it for a held table where `on_ddl` says `resnapshot`.
 """
 
 BACKFILL = """Applies the changes that committed in an old SCN range of **{name}** to *shadow* tables beside the live ones.
@@ -43,7 +43,7 @@ plan. Airflow's own backfill works by dates, and redo has none: this form takes 
 
 RECOVER = """For lost redo of **{name}**: shows what is lost and what each option costs, and carries out the one you choose.
 
-*Look* changes nothing and fails while redo is lost: it lists the missing logs, the commands that restore them, and the cost of
+*Show* changes nothing and fails while redo is lost: it lists the missing logs, the commands that restore them, and the cost of
 each option. *Restored* checks again. *Snapshot*, *gap* and *position* declare a gap: redo between its ends is never read.
 They cannot be undone: write the pipeline's name in *Confirm*, or leave it empty; the run then waits for an approval under
 *Required Actions*, and does nothing without one. Let `{name}_apply` finish what has landed first.
@@ -75,7 +75,7 @@ It fails if something would stop a run; its log has each finding with its cure.
 
 DROP = """Drops an open transaction of **{name}**: its rows are never applied, however it ends.
 
-*list* shows the open transactions, *look* what dropping one costs: both change nothing. *drop* cannot be undone. It needs a
+*list* shows the open transactions, *show* what dropping one costs: both change nothing. *drop* cannot be undone. It needs a
 reason, and the pipeline's name in *Confirm*; with *Confirm* empty, the run waits for an approval under *Required Actions*. The
 reason is stored with the name of who decided. If the transaction commits, its tables lack its changes until
 `{name}_snapshot` reads them again with *Replace*.
@@ -104,8 +104,8 @@ TASKS = {
     "read": "Reads one table AS OF that SCN into Parquet. Several, one after the other, where there are more tables than "
     "Airflow's `max_map_length`.",
     "new_tables": "Lists the tables that a pattern has added and that have no contents yet; ends the run without any.",
-    "held_tables": "Lists the held tables that `on` lets be snapshotted again by itself, and records an attempt for each; ends "
-    "here without any.",
+    "held_tables": "Lists the held tables that `on_ddl` lets be snapshotted again by itself, and records an attempt for each; "
+    "ends here without any.",
     "recover": "Shows what is lost, or carries out the chosen option; ends the run unless tables are to be read again.",
     "reload": "Starts the snapshot of these tables.",
 }

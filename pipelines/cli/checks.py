@@ -157,12 +157,18 @@ def remined_text(found: RemineReport) -> str:
 def selftest(
     scratch: Annotated[
         str,
-        typer.Option(help="ID of AIRFLOW_CONN_<ID>: an empty schema in the PDB, with CREATE TABLE and CREATE SEQUENCE."),
+        typer.Option(
+            "--scratch-connection",
+            help="ID of AIRFLOW_CONN_<ID>: an empty schema in the PDB, with CREATE TABLE and CREATE SEQUENCE.",
+        ),
     ],
     pipeline: PipelineOption = None,
     dba: Annotated[
         str | None,
-        typer.Option(help="ID of AIRFLOW_CONN_<ID>: a user of the root with ALTER SYSTEM, to archive the redo; default: wait."),
+        typer.Option(
+            "--dba-connection",
+            help="ID of AIRFLOW_CONN_<ID>: a user of the root with ALTER SYSTEM, to archive the redo; default: wait.",
+        ),
     ] = None,
     wait_minutes: Annotated[float, typer.Option(min=0, help="How long to wait until the redo is archived.")] = 30,
     config: ConfigOption = None,

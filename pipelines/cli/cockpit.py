@@ -71,7 +71,7 @@ def tables_grid(found: Overview) -> Grid:
             how = "equal" if last.result.is_equal else "not compared" if last.result.error else "DIFFERS"
             proof = f"{how} {last.at:%Y-%m-%d %H:%M}"
         state = f"{t.state}, behind" if t.behind else t.state
-        rows.append((t.name, state, t.complete_to, utc_text(t.complete_to_at), t.inserted, t.updated, t.deleted, proof))
+        rows.append((t.name, state, t.complete_to_scn, utc_text(t.complete_to_at), t.inserted, t.updated, t.deleted, proof))
     return grid(f"{found.pipeline}: rows of the last 24 hours", columns, rows)
 
 
@@ -88,10 +88,15 @@ def latency_grid(found: Overview) -> Grid:
     from pipelines.cockpit.texts import duration
 
     rows = [
-        (f"{term.name} ← grew" if term.has_grown else term.name, duration(term.seconds), duration(term.usual), term.what)
+        (
+            f"{term.name} ← grew" if term.has_grown else term.name,
+            duration(term.seconds),
+            duration(term.usual_seconds),
+            term.what,
+        )
         for term in found.latency.terms
     ]
-    rows.append(("together", duration(found.latency.total), duration(found.latency.usual_total), ""))
+    rows.append(("together", duration(found.latency.total_seconds), duration(found.latency.usual_total_seconds), ""))
     return grid("From a change in Oracle to Delta", ("term", "last window", "usually", "what it is"), rows)
 
 

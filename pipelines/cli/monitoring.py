@@ -58,10 +58,10 @@ def status(pipeline: PipelineOption = None, config: ConfigOption = None, output:
 
 def tables_grid(status: Status) -> Grid:
     rows = [
-        (t.table, t.state if t.listed else f"{t.state}, not listed", t.complete_to, utc_text(t.complete_to_at))
+        (t.table, t.state if t.listed else f"{t.state}, not listed", t.complete_to_scn, utc_text(t.complete_to_at))
         for t in status.tables
     ]
-    landed_to = "nothing has landed" if status.landed_to is None else f"landed to SCN {status.landed_to}"
+    landed_to = "nothing has landed" if status.landed_to_scn is None else f"landed to SCN {status.landed_to_scn}"
     return grid(
         f"{status.pipeline}: {landed_to}{beside(status.landed_to_at)}", ("table", "state", "complete to SCN", "UTC"), rows
     )
@@ -115,7 +115,9 @@ def windows(
     with report_errors(output):
         result = steps.list_windows(select_pipeline(pipeline, config), limit)
         columns = ("start SCN", "end SCN", "ends, UTC", "logs", "rows", "of these", "row hash")
-        rows = [(w.start, w.end, utc_text(w.ends_at), w.logs, w.rows, account_text(w.account), w.hash[:8]) for w in result]
+        rows = [
+            (w.start_scn, w.end_scn, utc_text(w.ends_at), w.logs, w.rows, account_text(w.account), w.hash[:8]) for w in result
+        ]
         windows = grid("Landed windows", columns, rows, ("start SCN", "end SCN", "row hash"))
         show(output, result, lambda: windows if rows else "No window has landed yet.")
 

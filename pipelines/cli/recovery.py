@@ -67,7 +67,7 @@ def recover(
         bool, typer.Option("--declare-gap", help="Continue without the lost redo; the gap stays visible.")
     ] = False,
     to_scn: Annotated[
-        int | None, typer.Option("--to", help="End of the gap; default: the SCN from which no redo is missing.")
+        int | None, typer.Option("--to-scn", help="End of the gap; default: the SCN from which no redo is missing.")
     ] = None,
     position: Annotated[int | None, typer.Option("--position", help="Continue from this SCN; it is checked.")] = None,
     reason: Annotated[str, typer.Option(help="Stored with the decision.")] = "",
@@ -91,7 +91,7 @@ def recover(
         asked += [("gap", to_scn)] if declare_gap else []
         asked += [("position", position)] if position is not None else []
         if len(asked) + restored > 1 or (to_scn is not None and not declare_gap):
-            raise typer.BadParameter("choose one of --restored, --snapshot, --declare-gap [--to] and --position")
+            raise typer.BadParameter("choose one of --restored, --snapshot, --declare-gap [--to-scn] and --position")
         if asked:
             confirm(selected, yes)
             kind, scn = asked[0]

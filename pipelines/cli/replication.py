@@ -95,7 +95,7 @@ def run(
                 result = until_signalled(lambda stop: steps.follow_pipeline(selected, stop, report=report))
             else:
                 result = steps.run_pipeline(selected, until_caught_up=until_caught_up, wait=wait, report=report)
-        rows = [(t.table, t.state, t.complete_to, utc_text(t.complete_to_at)) for t in result.tables]
+        rows = [(t.table, t.state, t.complete_to_scn, utc_text(t.complete_to_at)) for t in result.tables]
         title = f"{result.windows} window(s) landed, {result.batches} batch(es) applied"
         show(output, result, lambda: grid(title, ("table", "state", "complete to SCN", "UTC"), rows) if rows else title)
         if any(t.state == "held" for t in result.tables):
@@ -127,8 +127,8 @@ def until_signalled(work: Callable[[Event], T]) -> T:
 
 
 def backfill(
-    from_scn: Annotated[int, typer.Option("--from", help="First commit SCN of the range.")],
-    to_scn: Annotated[int, typer.Option("--to", help="End of the range; commits at this SCN are not included.")],
+    from_scn: Annotated[int, typer.Option("--from-scn", help="First commit SCN of the range.")],
+    to_scn: Annotated[int, typer.Option("--to-scn", help="End of the range; commits at this SCN are not included.")],
     tables: TablesArgument = None,
     pipeline: PipelineOption = None,
     execute: Annotated[bool, typer.Option("--execute/--dry-run", help="Run the backfill, or only show its plan.")] = False,

@@ -54,10 +54,10 @@ def show_version(
     with report_errors(output):
         found = steps.schema_at(select_pipeline(pipeline, config), table, scn)
         rows = [
-            (c.place, c.name, c.type, "" if c.nullable else "NOT NULL", "key" if c.key else "", c.id) for c in found.columns
+            (c.position, c.name, c.type, "" if c.nullable else "NOT NULL", "key" if c.key else "", c.id) for c in found.columns
         ]
-        title = f"{found.table} from SCN {found.from_scn}{beside(found.written_by, 'by ')}, {found.origin}"
-        show(output, found, lambda: grid(title, ("place", "column", "type", "null", "key", "id"), rows))
+        title = f"{found.table} from SCN {found.from_scn}{beside(found.from_at, 'by ')}, {found.origin}"
+        show(output, found, lambda: grid(title, ("position", "column", "type", "null", "key", "id"), rows))
 
 
 @app.command(name="diff")
@@ -84,7 +84,7 @@ def log_cells(version: VersionReport) -> tuple[object, ...]:
     statement = " ".join((version.statement or "").split())
     approved = "\n".join(map(approval_text, version.approvals))
     changes = "\n".join(version.changes)
-    since = "\n".join([str(version.from_scn), *utc_text(version.written_by).split()])  # narrow: the statement needs the width
+    since = "\n".join([str(version.from_scn), *utc_text(version.from_at).split()])  # narrow: the statement needs the width
     return since, version.to_scn, version.origin, changes, statement, version.username, approved
 
 

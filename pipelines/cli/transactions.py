@@ -36,7 +36,7 @@ def list_transactions(
 
     with report_errors(output):
         found = steps.list_transactions(select_pipeline(pipeline, config))
-        until = "" if found.read_to is None else f", redo read to {found.read_to}"
+        until = "" if found.read_to_at is None else f", redo read to {found.read_to_at}"
         rows = [transaction_cells(t) for t in found.open]
         none = f"No transaction is open{until}."
         show(output, found, lambda: grid(f"Open transactions{until}", COLUMNS, rows, ("xid", "start SCN")) if rows else none)

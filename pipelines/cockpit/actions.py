@@ -18,7 +18,7 @@ PARTS = {
     "recover": "Recover",
     "resume": "Resume",
     "doctor": "Doctor",
-    "drop": "Drop a transaction",
+    "drop_transaction": "Drop a transaction",
 }
 # The choice of `<name>_recover`, by the name of the way to continue.
 FORM_CHOICES = {
@@ -99,7 +99,7 @@ def window_actions(pipeline: str, window: WindowLine, tables: Sequence[str]) -> 
 def table_actions(pipeline: str, table: TableLine) -> list[Action]:
     chosen = {"tables": [table.name]}
     if table.state == "held":
-        found = [] if table.complete_to is None else [Action("Resume", f"{pipeline}_resume", chosen, costs=RESUME)]
+        found = [] if table.complete_to_scn is None else [Action("Resume", f"{pipeline}_resume", chosen, costs=RESUME)]
         return [*found, Action("Read again", f"{pipeline}_snapshot", {**chosen, "replace": True}, costs=READ_AGAIN)]
     if table.state == "live":
         return [Action("Verify", f"{pipeline}_verify", chosen, costs=COMPARES)]
@@ -107,24 +107,24 @@ def table_actions(pipeline: str, table: TableLine) -> list[Action]:
 
 
 def transaction_actions(pipeline: str, transaction: TransactionLine) -> list[Action]:
-    """Offer the look only: what can't be undone is chosen after it, in the form."""
-    chosen = {"choice": "look", "xid": transaction.xid, "container": transaction.con_id}
-    return [Action("Look", f"{pipeline}_drop", chosen, costs=LOOK)]
+    """Offer only to show it: what can't be undone is chosen after it, in the form."""
+    chosen = {"choice": "show", "xid": transaction.xid, "container": transaction.con_id}
+    return [Action("Show", f"{pipeline}_drop_transaction", chosen, costs=SHOW)]
 
 
 COMPARES = "Reads each table from Oracle once and compares it, cell by cell."
-LOOK = "Says in the task's log what dropping the transaction would cost. Changes nothing."
+SHOW = "Says in the task's log what dropping the transaction would cost. Changes nothing."
 RESUME = "The table continues from its own position. If the cause is still there, it is held again and nothing is lost."
 READ_AGAIN = "Reads the table from Oracle AS OF a new SCN and replaces its contents in one Delta commit."
 
 
 def recovery_choices(pipeline: str, recovery: Recovery | None) -> list[ChoiceCard]:
-    """Return the choices as the last plan or look has listed them; without a list, only the look."""
+    """Return the choices as the last plan or *show* has listed them; without a list, only *show*."""
     if recovery is None:
         return []
     if not recovery.choices:
-        look = Action("Look", f"{pipeline}_recover", {"choice": "look"})
-        return [ChoiceCard("look", "list the choices and what each costs", "nothing", f"redolake recover -p {pipeline}", look)]
+        show = Action("Show", f"{pipeline}_recover", {"choice": "show"})
+        return [ChoiceCard("show", "list the choices and what each costs", "nothing", f"redolake recover -p {pipeline}", show)]
     return [card_of(pipeline, choice) for choice in recovery.choices if choice.name in FORM_CHOICES]
 
 

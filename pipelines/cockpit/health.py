@@ -35,8 +35,8 @@ def health_of(
         sentence=sentence,
         more=tuple(more_facts(reading, tables, now)),
         cure=cure,
-        right_up_to=None if newest is None else newest.ends_at,
-        scn=None if newest is None else newest.end_scn,
+        complete_to_at=None if newest is None else newest.ends_at,
+        complete_to_scn=None if newest is None else newest.end_scn,
         lag_seconds=lag,
         known_at=known_at,
     )
@@ -103,7 +103,7 @@ def late_after(reading: LedgerReading, latency: Latency) -> float:
     target = 0
     if runway is not None:
         target = from_body(RunwayFact, runway.body, "the runway in the ledger").archive_lag_target_seconds or 0
-    return max(LATE_TIMES * (latency.usual_total or 0), 2.0 * target, LATE_FLOOR_SECONDS)
+    return max(LATE_TIMES * (latency.usual_total_seconds or 0), 2.0 * target, LATE_FLOOR_SECONDS)
 
 
 def why_late(reading: LedgerReading, latency: Latency, lag: float | None, known_at: datetime | None) -> str | None:

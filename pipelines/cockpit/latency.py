@@ -36,10 +36,10 @@ def latency_of(windows: Sequence[WindowRow], batch_starts: Mapping[str, datetime
     seconds = sum(row.mine_seconds or 0 for row in mined)
     return Latency(
         terms=terms,
-        total=sum(value for value in newest.values() if value is not None),
-        usual_total=sum(value for value in usual.values() if value is not None) if others else None,
+        total_seconds=sum(value for value in newest.values() if value is not None),
+        usual_total_seconds=sum(value for value in usual.values() if value is not None) if others else None,
         windows=len(found),
-        rows_per_second=sum(row.row_count or 0 for row in mined) / seconds if seconds else None,
+        mined_rows_per_second=sum(row.row_count or 0 for row in mined) / seconds if seconds else None,
         mined_bytes_per_second=sum(row.redo_bytes or 0 for row in mined) / seconds if seconds else None,
     )
 

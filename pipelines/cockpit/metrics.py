@@ -45,7 +45,7 @@ def samples(found: Overview) -> Iterator[Sample]:
     known = None if health.known_at is None else (found.at - health.known_at).total_seconds()
     runway = found.runway or {}
     yield "redolake_lag_seconds", own, health.lag_seconds
-    yield "redolake_applied_scn", own, health.scn
+    yield "redolake_applied_scn", own, health.complete_to_scn
     yield "redolake_source_contact_age_seconds", own, known
     yield "redolake_runway_hours", own, runway.get("hours_left")
     yield "redolake_unread_redo_bytes", own, runway.get("unread_bytes")
@@ -57,7 +57,7 @@ def samples(found: Overview) -> Iterator[Sample]:
     for term in found.latency.terms:
         yield "redolake_latency_seconds", {**own, "term": term.name}, term.seconds
     yield "redolake_mined_bytes_per_second", own, found.latency.mined_bytes_per_second
-    yield "redolake_mined_rows_per_second", own, found.latency.rows_per_second
+    yield "redolake_mined_rows_per_second", own, found.latency.mined_rows_per_second
     for part, seconds in found.last_batch_seconds.items():
         yield "redolake_batch_seconds", {**own, "part": part}, seconds
     yield "redolake_batch_running_seconds", own, 0 if found.batch is None else found.batch.seconds

@@ -191,7 +191,7 @@ def table_line(
         name=str(entry.table),
         target=target,
         state=entry.state,
-        complete_to=entry.complete_to_scn,
+        complete_to_scn=entry.complete_to_scn,
         delta_version=entry.delta_version,
         behind=is_behind and entry.state == "live",
         inserted=changes.inserted if changes else 0,

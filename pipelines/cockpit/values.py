@@ -33,8 +33,8 @@ class Health:
     sentence: str
     more: tuple[str, ...] = ()
     cure: str = ""
-    right_up_to: datetime | None = None
-    scn: int | None = None
+    complete_to_at: datetime | None = None
+    complete_to_scn: int | None = None
     lag_seconds: float | None = None
     known_at: datetime | None = None
 
@@ -78,19 +78,19 @@ class Term:
     name: str
     what: str
     seconds: float | None
-    usual: float | None
+    usual_seconds: float | None
     has_grown: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """`total` and `usual_total` are sums over the terms that are known."""
+    """`total_seconds` and `usual_total_seconds` are sums over the terms that are known."""
 
     terms: tuple[Term, ...] = ()
-    total: float | None = None
-    usual_total: float | None = None
+    total_seconds: float | None = None
+    usual_total_seconds: float | None = None
     windows: int = 0
-    rows_per_second: float | None = None
+    mined_rows_per_second: float | None = None
     mined_bytes_per_second: float | None = None
 
 
@@ -143,7 +143,7 @@ class TableLine:
     name: str
     target: str
     state: str
-    complete_to: int | None
+    complete_to_scn: int | None
     delta_version: int | None
     behind: bool
     inserted: int
@@ -186,7 +186,7 @@ class DecisionLine:
 
 @dataclass(frozen=True, slots=True)
 class Recovery:
-    """Lost redo, and what each way to continue costs. `choices` are empty until a look has listed them."""
+    """Lost redo, and what each way to continue costs. `choices` are empty until *show* has listed them."""
 
     what: str
     cure: str

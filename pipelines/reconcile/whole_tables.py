@@ -39,7 +39,7 @@ def first_unread(derived: Derived, table: TableId, windows: Sequence[WindowManif
 
 def unread(table: TableId, step: DdlStep, found: Sequence[WholeTable], derived: Derived) -> SchemaConflict:
     what = "removed rows" if step.kind == "remove_rows" else f"gave older rows values in {step.column.name}"
-    why = found[0].error if found else "the window had landed before `on` in pipelines.yml said `follow`"
+    why = found[0].error if found else "the window had landed before `on_ddl` in pipelines.yml said `follow`"
     return SchemaConflict(
         f"a DDL {what}, and the table was not read again at the end of its window: {why}",
         cure=f"run `redolake snapshot {table} --replace` to read the table as it is now; "

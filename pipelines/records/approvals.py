@@ -11,7 +11,7 @@ ApprovalKind = Literal["resume", "ddl", "resnapshot"]
 @dataclass(frozen=True, slots=True)
 class Approval:
     """`at_scn` is the SCN before which the table had stopped, or of the DDL; `thread` and `rs_id` tell apart DDLs at one SCN.
-    `policy` is the setting of `on` that held the table.
+    `policy` is the setting of `on_ddl` that held the table.
 
     resume      continue a held table from its own position
     ddl         treat one DDL statement as `choice` says: a value of the policy, or `ignore`

@@ -48,8 +48,8 @@ class Word:
 def refusal(
     row: DdlRow, table: TableId, why: str, policy: PolicyName = "unknown_ddl", answers: Answers | None = None
 ) -> SchemaConflict:
-    """Return the error that stops the table at this statement. `policy` is the setting of `on` that may answer it; `answers`
-    are the values that do, where they are not those of the policy."""
+    """Return the error that stops the table at this statement. `policy` is the setting of `on_ddl` that may answer it;
+    `answers` are the values that do, where they are not those of the policy."""
     statement = " ".join(row.sql.split())
     if len(statement) > 300:
         statement = statement[:300] + " ..."

@@ -37,7 +37,7 @@ def conflict_with_dictionary(derived: TableVersion, dictionary: DictionaryTable)
 
 
 def _policy(derived: TableVersion, dictionary: DictionaryTable) -> PolicyName:
-    """Return which setting of `on` may answer the difference."""
+    """Return which setting of `on_ddl` may answer the difference."""
     if derived.object_id not in (0, dictionary.object_id):
         return "recreate"
     return "primary_key" if key_difference(derived, dictionary) else "unknown_ddl"

@@ -35,15 +35,15 @@ class PreparedBatch:
     batch: str | None
     reason: str
     tables: tuple[str, ...] = ()
-    start: int = 0
-    end: int = 0
+    start_scn: int = 0
+    end_scn: int = 0
     ends_at: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class AppliedTable:
     state: str
-    complete_to: int | None
+    complete_to_scn: int | None
     inserted: int
     updated: int
     deleted: int
@@ -53,8 +53,8 @@ class AppliedTable:
 class RecordedBatch:
     tables: Mapping[str, AppliedTable]  # by OWNER.NAME
     held: tuple[str, ...]
-    start: int
-    end: int
+    start_scn: int
+    end_scn: int
     more: bool = False  # landed windows wait for another batch
     ends_at: str | None = None  # when the source wrote `end`, in UTC
 

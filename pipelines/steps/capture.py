@@ -97,8 +97,8 @@ class LandedWindowReport:
     the source wrote its end, in UTC."""
 
     window: str
-    start: int
-    end: int
+    start_scn: int
+    end_scn: int
     rows: int
     manifest: str | None = None
     overtaken: bool = False

@@ -161,7 +161,7 @@ def cost_of(found: RecoveryReport, kind: GapKind) -> str:
     if not found.lost:
         raise Terminal(f"nothing is lost: the redo from SCN {found.position.scn} on is there", cure="do nothing")
     possible = ", ".join(choice.name for choice in found.choices) or "no choice"
-    raise Terminal(f"{kind} is not possible here", cure=f"possible: {possible}; *look* shows what each costs")
+    raise Terminal(f"{kind} is not possible here", cure=f"possible: {possible}; *show* lists what each costs")
 
 
 def check_approved(found: RecoveryReport, kind: GapKind, approved: str | None) -> None:

@@ -1,4 +1,4 @@
-"""Snapshot a table again by itself if a DDL holds it and `on` says `resnapshot`, within the limits of pipelines.yml.
+"""Snapshot a table again by itself if a DDL holds it and `on_ddl` says `resnapshot`, within the limits of pipelines.yml.
 
 The table is read as by `redolake snapshot --replace`, beside the stream. Each attempt is recorded before it begins, so that an
 attempt that is killed counts as well.

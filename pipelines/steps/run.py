@@ -195,8 +195,8 @@ def run_pipeline(
 ) -> RunOutcome:
     """Land and apply one window, or all that are sealed; with `wait`, also wait for an archived log that is due.
 
-    Tables without contents get their snapshot first. A table that a DDL holds is snapshotted again after each batch, if `on`
-    says `resnapshot`.
+    Tables without contents get their snapshot first. A table that a DDL holds is snapshotted again after each batch, if
+    `on_ddl` says `resnapshot`.
     """
     windows = batches = rows = 0
     times = StepTimes()
@@ -258,7 +258,7 @@ def capture(
             report(Progress("", "mining slices", len(records), len(found.slices)))
     with times.of("land"):
         landed = retried(lambda: land_window(pipeline, window, records, source))
-    report(f"landed SCN [{landed.start}, {landed.end}){beside(landed.ends_at)}: {landed.rows} rows")
+    report(f"landed SCN [{landed.start_scn}, {landed.end_scn}){beside(landed.ends_at)}: {landed.rows} rows")
     return CapturedWindow.of(found, landed.rows)
 
 
@@ -270,7 +270,7 @@ def apply(pipeline: Pipeline, spark: Spark, report: Report, times: StepTimes | N
     if prepared.batch is None:
         return False
     at = beside(prepared.ends_at)
-    report(f"applying commits of SCN [{prepared.start}, {prepared.end}){at}: {prepared.reason}")
+    report(f"applying commits of SCN [{prepared.start_scn}, {prepared.end_scn}){at}: {prepared.reason}")
     with times.of("start Spark"):
         session = spark.session()
     with times.of_job() as job:
@@ -280,7 +280,7 @@ def apply(pipeline: Pipeline, spark: Spark, report: Report, times: StepTimes | N
             record_batch(pipeline, prepared.batch)
     except TableHeld as held:
         report(str(held))
-    report(f"SCN {prepared.end - 1}{at} is visible: {times.taken()}")
+    report(f"SCN {prepared.end_scn - 1}{at} is visible: {times.taken()}")
     return True
 
 

@@ -23,14 +23,14 @@ Origin = Literal["read", "derived", "confirmed", "approved"]
 
 @dataclass(frozen=True, slots=True)
 class ColumnReport:
-    """`id` is ours; `place` is Oracle's SEGMENT_COLUMN_ID."""
+    """`id` is ours; `position` is Oracle's SEGMENT_COLUMN_ID."""
 
     id: int
     name: str
     type: str
     nullable: bool
     key: bool
-    place: int
+    position: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class VersionReport:
     confirmed  derived, and the dictionary was read while it was valid, and agreed
     approved   derived from a statement that a person approved, and not confirmed yet
 
-    `approvals` are those about SCNs in its range. The source had written `from_scn` by `written_by`, in UTC: when it was
+    `approvals` are those about SCNs in its range. The source had written `from_scn` by `from_at`, in UTC: when it was
     the SCN of the last snapshot, or the end of the window that contains it.
     """
 
@@ -55,7 +55,7 @@ class VersionReport:
     changes: tuple[str, ...]  # from the version before
     columns: tuple[ColumnReport, ...]
     approvals: tuple[Approval, ...] = ()
-    written_by: str | None = None
+    from_at: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ def list_versions(pipeline: Pipeline, table: str) -> tuple[VersionReport, ...]:
                 username="" if entry.ddl is None else user_of(context, int(version.from_scn), entry.ddl),
                 changes=() if before is None else differences(before, version),
                 columns=columns_of(version),
-                written_by=snapshot_time(context, version.table, int(version.from_scn))
+                from_at=snapshot_time(context, version.table, int(version.from_scn))
                 or written_by(context, int(version.from_scn)),
             )
             for before, version, entry, end in zip([None, *versions], versions, entries, [*ends, None], strict=False)

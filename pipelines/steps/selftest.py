@@ -179,13 +179,14 @@ class Trial:
                 pipeline, until_caught_up=True, source=self.source, spark=self.spark.session(), report=self.report
             )
             windows += done.windows
-            behind = [table for table in done.tables if table.state == "live" and (table.complete_to or 0) < wanted]
+            behind = [table for table in done.tables if table.state == "live" and (table.complete_to_scn or 0) < wanted]
             if not behind:
                 return windows
             if time.monotonic() > deadline:
                 raise LogOverdue(
                     f"the redo of the last change, SCN {wanted}, was not archived within {wait_minutes:g} minutes",
-                    cure="archive it (ALTER SYSTEM ARCHIVE LOG CURRENT in the root), or name a user that may: --dba CONNECTION",
+                    cure="archive it (ALTER SYSTEM ARCHIVE LOG CURRENT in the root), or name a user that may: "
+                    "--dba-connection ID",
                 )
             self.report(f"waiting until the redo up to SCN {wanted} is archived: {done.reason}")
             time.sleep(POLL_SECONDS)

@@ -45,7 +45,7 @@ class TableStatus:
 
     table: str
     state: TableState
-    complete_to: int | None
+    complete_to_scn: int | None
     error: str | None = None
     code: str | None = None
     where: Mapping[str, object] | None = None
@@ -118,11 +118,11 @@ class GoneTable:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """`landed_to` is the SCN at which the next window starts; None before the first snapshot. `lacks_ledger`: the ledger is
+    """`landed_to_scn` is the SCN at which the next window starts; None before the first snapshot. `lacks_ledger`: the ledger is
     empty and the landing is not; the next run rebuilds it."""
 
     pipeline: str
-    landed_to: int | None
+    landed_to_scn: int | None
     windows: tuple[WindowStatus, ...]
     tables: tuple[TableStatus, ...]
     lost: LossStatus | None
@@ -140,8 +140,8 @@ class WindowReport:
     """A landed window. `account` is its row accounting by the batch that applied it; None until then."""
 
     name: str
-    start: int
-    end: int
+    start_scn: int
+    end_scn: int
     logs: int
     threads: int
     rows: int
@@ -164,7 +164,7 @@ def read_status(pipeline: Pipeline) -> Status:
         times = contents_times(context, tables)
         return Status(
             pipeline=pipeline.name,
-            landed_to=None if position is None else int(position.scn),
+            landed_to_scn=None if position is None else int(position.scn),
             landed_to_at=None if position is None else end_time(context, position.chain_position),
             windows=latest_windows(context),
             tables=tuple(
@@ -215,7 +215,7 @@ def table_status(entry: TableEntry, complete_to_at: datetime | None) -> TableSta
     return TableStatus(
         table=str(entry.table),
         state=entry.state,
-        complete_to=entry.complete_to_scn,
+        complete_to_scn=entry.complete_to_scn,
         error=error.get("what"),
         code=error.get("code"),
         where=error.get("where"),
@@ -238,8 +238,8 @@ def list_windows(pipeline: Pipeline, limit: int = 20) -> list[WindowReport]:
         return [
             WindowReport(
                 name=manifest.name,
-                start=manifest.start,
-                end=manifest.end,
+                start_scn=manifest.start,
+                end_scn=manifest.end,
                 logs=len(manifest.logs),
                 threads=len({log.thread for log in manifest.logs}),
                 rows=manifest.change_rows,

@@ -35,9 +35,9 @@ class OpenTransactionReport(OpenTransaction):
 
 @dataclass(frozen=True, slots=True)
 class TransactionList:
-    """`open` are those open at the end of the last batch, oldest first; `read_to` is the time of its newest redo."""
+    """`open` are those open at the end of the last batch, oldest first; `read_to_at` is the time of its newest redo."""
 
-    read_to: str | None
+    read_to_at: str | None
     open: tuple[OpenTransactionReport, ...]
     dropped: tuple[DropReport, ...]
 

@@ -1,8 +1,8 @@
 """Read whole tables again when a window lands with a DDL that changed rows without redo: the key AS OF the window's end, and
 the columns that Oracle filled.
 
-Policies of `on` with `follow` ask for it. There is no second chance: a later SCN would show later changes too. Where undo does
-not reach the window's end, or the table was altered since, the error is recorded, and apply holds the table before the DDL.
+Policies of `on_ddl` with `follow` ask for it. There is no second chance: a later SCN would show later changes too. Where undo
+does not reach the window's end, or the table was altered since, the error is recorded, and apply holds the table before it.
 """
 
 from __future__ import annotations

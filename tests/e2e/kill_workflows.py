@@ -202,7 +202,7 @@ def backfill_and_verify(testbed: KillTestbed, kills: KillSequence) -> None:
     kills.run(redolake, "remine", before.name, codes=NOTHING_LEFT)  # 1: a lost ledger has no plan of the window
     testbed.source.work()
     kills.run(*CATCH_UP)
-    backfill(kills, before.end)
+    backfill(kills, before.end_scn)
     kills.run(redolake, "verify", "SHOP.PARTS")
 
 
@@ -218,9 +218,9 @@ def after_snapshot(copy: PipelineCopy) -> int:
 
 def backfill(kills: KillSequence, start: int) -> None:
     """Backfill the range from `start` to the end of the last window into a shadow table."""
-    end = steps.list_windows(kills.copy.pipeline)[-1].end
+    end = steps.list_windows(kills.copy.pipeline)[-1].end_scn
     kills.kill_again_at("merge")
-    kills.run(redolake, "backfill", "SHOP.PARTS", "--from", str(start), "--to", str(end), "--execute")
+    kills.run(redolake, "backfill", "SHOP.PARTS", "--from-scn", str(start), "--to-scn", str(end), "--execute")
     shadow = kills.copy.folder / "lake" / "_shadow" / f"{start}-{end}" / "shop" / "parts"
     live = kills.copy.rows_at(target_of_parts(kills.copy))
     brought = kills.copy.rows_at(str(shadow))

@@ -55,7 +55,7 @@ class History:
             pass
         if apply:
             steps.run_pipeline(self.pipeline, until_caught_up=True, source=self.shop.params, spark="no Spark")
-        return int(steps.read_status(self.pipeline).landed_to or 0)
+        return int(steps.read_status(self.pipeline).landed_to_scn or 0)
 
     def target(self, table: str) -> str:
         return next(self.pipeline.target(t.id) for t in self.pipeline.tables if str(t.id) == table)
@@ -216,7 +216,7 @@ def test_the_shadow_follows_a_ddl_in_a_range_that_is_landed_but_not_applied(hist
 def test_an_impossible_range_is_refused_and_writes_nothing(
     history: History, start: str, end: str, tables: list[str], said: str
 ) -> None:
-    first = steps.list_windows(history.pipeline)[0].start
+    first = steps.list_windows(history.pipeline)[0].start_scn
     scns = {**history.scn, "beyond": history.scn["end"] + 1, "first": first}
     before = history.files()
 
@@ -244,7 +244,7 @@ def redolake(*arguments: object) -> tuple[int, str]:
 
 
 def test_the_terminal_shows_the_plan_and_executes_it_on_request(history: History) -> None:
-    order = ("--from", history.scn["from"], "--to", history.scn["middle"], "shop.parts", "--output", "json")
+    order = ("--from-scn", history.scn["from"], "--to-scn", history.scn["middle"], "shop.parts", "--output", "json")
 
     planned, executed = redolake(*order, "--dry-run"), redolake(*order, "--execute")
 
@@ -259,7 +259,7 @@ def test_the_terminal_shows_the_plan_and_executes_it_on_request(history: History
 
 
 def test_the_terminal_reports_a_refused_range_by_exit_code_and_as_json(history: History) -> None:
-    code, output = redolake("--from", 5, "--to", 5, "--output", "json")
+    code, output = redolake("--from-scn", 5, "--to-scn", 5, "--output", "json")
 
     assert code == 2
     assert [f["what"] for f in json.loads(output)["findings"]] == ["[5, 5) holds no SCN"]

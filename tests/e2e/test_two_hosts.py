@@ -196,7 +196,7 @@ def test_snapshot_windows_a_kill_a_backfill_and_verify_on_two_hosts(
         here.run_dag("snapshot", file)
         there.run_dag("capture", file)  # the transaction stays open in this window
         here.run_dag("apply", file)
-        begin = redolake("tables")[0]["complete_to"] + 1
+        begin = redolake("tables")[0]["complete_to_scn"] + 1
         two_hosts.change(3)
         connection.commit()
     two_hosts.change(4)

@@ -139,7 +139,7 @@ class Lives:
             if status.error and status.cure and "it is snapshotted" in status.cure:
                 continue
             assert not status.error, f"{status.error}\n{said}"
-            position = status.complete_to
+            position = status.complete_to_scn
             state = next(s for s in reversed(life.states) if s.scn <= position)
             ours = {int(row["ID"]): row for row in self.rows(f"{self.pipeline.lake}/shop/{life.entry.lower()}")}
             assert ours == state.rows, f"{life.table} at SCN {position} (recorded at {state.scn})\n{said}"

@@ -62,7 +62,7 @@ def test_two_hosts_capture_in_turn_and_the_ledger_is_rebuilt_from_the_bucket(
     assert {file.removeprefix(f"s3://{bucket}/") for file in parquet} <= set(s3.keys(bucket))
     with open_context(fresh) as context:
         reconcile_ledger(context)
-    assert steps.read_status(fresh).landed_to == steps.read_status(pipeline).landed_to
+    assert steps.read_status(fresh).landed_to_scn == steps.read_status(pipeline).landed_to_scn
     assert list(here.iterdir()) == []
     assert not (shop.folder / "landing").exists()
 

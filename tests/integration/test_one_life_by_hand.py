@@ -79,7 +79,7 @@ def test_one_life_is_equal_at_each_window_and_replays_under_both_schemas(tmp_pat
                 assert apply(pipeline, session, lambda _: None)
                 (table,) = steps.read_status(pipeline).tables
                 assert table.error is None
-                passed = [scn for scn in states if scn <= int(table.complete_to or 0)]
+                passed = [scn for scn in states if scn <= int(table.complete_to_scn or 0)]
                 if passed:
                     assert rows_at(lake, f"{pipeline.lake}/shop/parts") == states[passed[-1]]
                     compared.add(passed[-1])

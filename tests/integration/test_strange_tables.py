@@ -370,5 +370,5 @@ def test_a_key_column_cannot_be_left_out(shop: Shop) -> None:
     shop.run_sql(*DOCUMENTS)
     pipeline = shop.pipeline(tables=[{"table": "SHOP.DOCUMENTS", "exclude_columns": ["I*", "body", "*_blob"]}])
 
-    with pytest.raises(ConfigurationError, match="`exclude` names ID, which is part of the primary key"):
+    with pytest.raises(ConfigurationError, match="`exclude_columns` names ID, which is part of the primary key"):
         steps.begin_snapshot(pipeline, shop.params)

@@ -138,7 +138,7 @@ def test_a_child_by_reference_loses_the_rows_of_its_parents_partition(shop: Shop
 def stopped(pipeline: Any) -> tuple[str, int | None]:
     table = next(t for t in steps.read_status(pipeline).tables if t.table == "SHOP.PARTS")
     assert table.error is not None
-    return table.error, table.complete_to
+    return table.error, table.complete_to_scn
 
 
 def test_a_table_whose_rows_undo_no_longer_shows_stops_before_the_ddl(shop: Shop, lake: PlainLake) -> None:
@@ -180,7 +180,7 @@ def test_a_policy_that_was_declared_after_the_landing_reads_nothing(shop: Shop, 
     with spark_when_needed(follows, "no Spark") as session:
         assert apply(follows, session, lambda _: None)
 
-    assert "the window had landed before `on` in pipelines.yml said `follow`" in stopped(pipeline)[0]
+    assert "the window had landed before `on_ddl` in pipelines.yml said `follow`" in stopped(pipeline)[0]
 
 
 def test_a_table_beyond_the_limit_is_held_and_says_so(shop: Shop, lake: PlainLake) -> None:

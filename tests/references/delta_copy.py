@@ -56,7 +56,7 @@ class DeltaCopy:
         tables = steps.read_status(self.pipeline).tables
         errors = [table.error for table in tables]
         assert errors == [None, None], errors
-        (scn,) = {int(table.complete_to or 0) for table in tables}
+        (scn,) = {int(table.complete_to_scn or 0) for table in tables}
         return scn
 
     def capture(self, step: Capture) -> None:
@@ -94,7 +94,7 @@ class DeltaCopy:
                     steps.run_spark_job(self.pipeline, prepared.batch, self.spark)
         prepared = steps.prepare_batch(self.pipeline)
         if prepared.batch:
-            note(f"batch of commits in [{prepared.start}, {prepared.end})")
+            note(f"batch of commits in [{prepared.start_scn}, {prepared.end_scn})")
             self.totals["batches"] += 1
             for again in (False, True) if step.again else (False,):
                 self.totals["batches run again"] += again

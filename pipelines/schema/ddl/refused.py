@@ -44,7 +44,7 @@ def read(statement: DdlStatement, version: TableVersion) -> NoReturn:
 
 
 def _policy(statement: DdlStatement) -> PolicyName:
-    """Return which setting of `on` may answer the statement."""
+    """Return which setting of `on_ddl` may answer the statement."""
     return POLICIES.get(statement.from_start().take_any(*POLICIES) or "", "unknown_ddl")
 
 

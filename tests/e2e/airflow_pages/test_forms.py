@@ -142,7 +142,7 @@ FORMS = {
     "resume": Opens(("Tables", "DDL", "Reason", "Confirm"), ("Tables",)),
     "backfill": Opens(("From SCN", "To SCN", "Tables", "Columns", "Dry run"), ("From SCN", "To SCN")),
     "recover": Opens(("Choice", "SCN", "Reason", "Tables", "Confirm")),
-    "drop": Opens(("Choice", "Transaction", "Container", "Reason", "Confirm")),
+    "drop_transaction": Opens(("Choice", "Transaction", "Container", "Reason", "Confirm")),
 }
 
 
@@ -186,7 +186,7 @@ RUNS: dict[str, tuple[str, str, Fields, dict[str, Any], str, str]] = {
         NAMED, "resume", {"tables": "=SHOP.STOCK", "ddl": "=ignore", "confirm": "e2e"},
         {"tables": ["SHOP.STOCK"], "ddl": "ignore"}, "failed", NEEDS_REASON,
     ),
-    "a look where nothing is lost": (NAMED, "recover", {}, {"choice": "look", "scn": None, "tables": []}, "success", ""),
+    "a look where nothing is lost": (NAMED, "recover", {}, {"choice": "show", "scn": None, "tables": []}, "success", ""),
     "a gap that is confirmed by another text": (
         NAMED, "recover", {"choice": "=gap: ", "reason": "gone", "confirm": "yes"}, {"choice": "gap", "confirm": "yes"},
         "failed", "not confirmed: the field Confirm must contain e2e\n  do this: trigger it again and fill it in",
@@ -195,13 +195,13 @@ RUNS: dict[str, tuple[str, str, Fields, dict[str, Any], str, str]] = {
         NAMED, "recover", {"choice": "=gap: ", "confirm": "e2e"}, {"choice": "gap", "reason": None, "confirm": "e2e"},
         "failed", NEEDS_REASON,
     ),
-    "a list of open transactions": (NAMED, "drop", {}, {"choice": "list", "xid": None}, "success", ""),
+    "a list of open transactions": (NAMED, "drop_transaction", {}, {"choice": "list", "xid": None}, "success", ""),
     "no transaction to drop": (
-        NAMED, "drop", {"choice": "=drop: "}, {"choice": "drop", "xid": None},
+        NAMED, "drop_transaction", {"choice": "=drop: "}, {"choice": "drop", "xid": None},
         "failed", "the field Transaction is empty\n  do this: trigger it with `list`, and copy the XID from its log",
     ),
     "an unknown transaction": (
-        NAMED, "drop", {"choice": "=look: ", "xid": " 1.2.3"}, {"choice": "look", "xid": " 1.2.3"},
+        NAMED, "drop_transaction", {"choice": "=show: ", "xid": " 1.2.3"}, {"choice": "show", "xid": " 1.2.3"},
         "failed", "no transaction 1.2.3 is open at the end of the last batch",
     ),
 }  # fmt: skip

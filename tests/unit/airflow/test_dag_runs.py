@@ -278,8 +278,8 @@ def test_only_tables_that_advanced_publish_an_event_and_a_held_one_fails_the_run
     states, ran = run(apply_dag)
 
     assert names(steps) == ["prepare_batch", "spark", "record_batch"]
-    assert {uri: {k: v for k, v in extra.items() if k == "complete_to"} for uri, extra in events(ran).items()} == {
-        "redolake://shop/SHOP.ORDERS": {"complete_to": 199}
+    assert {uri: {k: v for k, v in extra.items() if k == "complete_to_scn"} for uri, extra in events(ran).items()} == {
+        "redolake://shop/SHOP.ORDERS": {"complete_to_scn": 199}
     }
     assert (states["record", -1], states["check", -1], ran.state) == ("success", "failed", "failed")
 
@@ -307,7 +307,7 @@ def test_the_event_of_an_older_batch_that_is_recorded_again_has_the_present_scn(
 
     _, ran = run(apply_dag)
 
-    extra = {"complete_to": 199, "batch_start": 100, "batch_end": 151, "batch_ends_at": None}
+    extra = {"complete_to_scn": 199, "batch_start_scn": 100, "batch_end_scn": 151, "batch_ends_at": None}
     assert events(ran) == {"redolake://shop/SHOP.ORDERS": extra}
     assert noted(ran) == "SCN 100 to 151, 1 row"
 

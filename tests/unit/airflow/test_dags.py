@@ -11,7 +11,7 @@ import pytest
 pytestmark = pytest.mark.airflow
 DAG_FILE = Path(__file__).parents[3] / "dags" / "redolake.py"
 HEAVY = ("pyspark", "oracledb", "pyarrow", "duckdb", "pandas", "numpy", "sqlglot")
-BUILDS = ("capture", "apply", "snapshot", "backfill", "verify", "resume", "doctor", "drop", "recover")
+BUILDS = ("capture", "apply", "snapshot", "backfill", "verify", "resume", "doctor", "drop_transaction", "recover")
 
 
 def bag(monkeypatch, folder, text):

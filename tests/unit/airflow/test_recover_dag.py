@@ -1,4 +1,4 @@
-"""`<name>_recover`, `<name>_drop` and `<name>_doctor` as a user meets them: forms, confirmation, and how a look ends."""
+"""`<name>_recover`, `<name>_drop_transaction` and `<name>_doctor` as a user meets them: forms, confirmation, and their ends."""
 
 from __future__ import annotations
 
@@ -106,14 +106,14 @@ def test_the_snapshot_that_follows_gets_the_tables_and_replaces_them(settings, m
     assert trigger.trigger_dag_id == "shop_snapshot"
     assert trigger.conf["replace"] is True
     assert isinstance(trigger.conf["tables"], XComArg)
-    assert dag.params["choice"] == "look"
+    assert dag.params["choice"] == "show"
 
 
 @pytest.mark.parametrize(
     ("form", "state", "called"),
     [
         ({}, "success", ["list_transactions"]),
-        ({"choice": "look", "xid": " 3.12.45 "}, "success", ["look_up_transaction"]),
+        ({"choice": "show", "xid": " 3.12.45 "}, "success", ["look_up_transaction"]),
         ({"choice": "drop", "xid": "3.12.45", "reason": "old", "confirm": "yes"}, "upstream_failed", []),
         (
             {"choice": "drop", "xid": "3.12.45", "reason": "old", "confirm": "shop"},
@@ -121,7 +121,7 @@ def test_the_snapshot_that_follows_gets_the_tables_and_replaces_them(settings, m
             ["look_up_transaction", "drop_transaction"],
         ),
     ],
-    ids=["list", "look", "not confirmed", "drop"],
+    ids=["list", "show", "not confirmed", "drop"],
 )
 def test_a_transaction_is_dropped_only_by_its_xid_and_the_pipelines_name(run, steps, form, state, called):
     from pipelines.airflow.drop import drop_dag

@@ -27,7 +27,7 @@ def test_a_value_that_logminer_does_not_show_is_read_again_or_left_out(organizat
         check_finding(TableTask(version.table, "/lake/t", "p/S.T/1", (version,)), found)
 
     assert ("`unsupported_columns: reread`" in (caught.value.cure or "")) == (organization == "heap")
-    assert "`exclude` of S.T" in (caught.value.cure or "")
+    assert "`exclude_columns` of S.T" in (caught.value.cure or "")
     assert "redolake snapshot S.T --replace" in (caught.value.cure or "")
 
 

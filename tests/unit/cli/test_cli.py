@@ -108,7 +108,7 @@ def test_an_unknown_pipeline_name_lists_the_known_ones(settings: Path) -> None:
     assert "one of: shop" in output
 
 
-@pytest.mark.parametrize("command", [["snapshot"], ["verify"], ["resume"], ["backfill", "--from", "1", "--to", "2"]])
+@pytest.mark.parametrize("command", [["snapshot"], ["verify"], ["resume"], ["backfill", "--from-scn", "1", "--to-scn", "2"]])
 def test_a_malformed_table_name_is_a_usage_error(settings: Path, command: list[str]) -> None:
     code, output = run(*command, "orders", "--config", str(settings))
 
@@ -119,9 +119,9 @@ def test_a_malformed_table_name_is_a_usage_error(settings: Path, command: list[s
 @pytest.mark.parametrize(
     ("order", "said"),
     [
-        (["--from", "5", "--to", "5"], "[5, 5) holds no SCN"),
-        (["--from", "5", "--to", "6", "SHOP.ORDER"], "is no table of the pipeline"),
-        (["--from", "5", "--to", "6", "--execute"], "[5, 6) is not completely landed: nothing is landed"),
+        (["--from-scn", "5", "--to-scn", "5"], "[5, 5) holds no SCN"),
+        (["--from-scn", "5", "--to-scn", "6", "SHOP.ORDER"], "is no table of the pipeline"),
+        (["--from-scn", "5", "--to-scn", "6", "--execute"], "[5, 6) is not completely landed: nothing is landed"),
     ],
 )
 def test_a_backfill_that_cannot_be_done_is_refused_with_its_findings(settings: Path, order: list[str], said: str) -> None:
@@ -134,7 +134,7 @@ def test_status_needs_neither_oracle_nor_spark(settings: Path) -> None:
     code, output = run("status", "--config", str(settings), "--output", "json")
 
     assert code == 0
-    assert json.loads(output)["landed_to"] is None
+    assert json.loads(output)["landed_to_scn"] is None
 
 
 def test_status_shows_of_a_held_table_what_where_and_the_cure(settings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -199,7 +199,7 @@ def test_a_run_that_ends_before_a_log_that_is_due_says_so_and_exits_with_75(
     [
         pytest.param(["--snapshot", "--declare-gap", "--yes"], "choose one of", id="two options"),
         pytest.param(["--restored", "--position", "5", "--yes"], "choose one of", id="check and act"),
-        pytest.param(["--to", "5"], "choose one of", id="end without a gap"),
+        pytest.param(["--to-scn", "5"], "choose one of", id="end without a gap"),
         pytest.param(["--declare-gap", "--reason", "lost"], "confirm it with --yes", id="not confirmed"),
     ],
 )
@@ -317,7 +317,7 @@ def test_schema_log_shows_what_each_statement_changed(settings, monkeypatch):
 
 AT, SHOWN = "2026-11-22T12:00:03+00:00", "2026-11-22 12:00:03"
 COLUMN = ColumnReport(1, "ID", "NUMBER(9,0)", False, True, 1)
-VERSION = VersionReport("SHOP.T", 200, None, "read", None, "", (), (COLUMN,), written_by=AT)
+VERSION = VersionReport("SHOP.T", 200, None, "read", None, "", (), (COLUMN,), from_at=AT)
 GAP = DeclaredGapReport("gap", 100, 200, 1, "gone", "ann", AT, "log 5", ("SHOP.T",), 0, (), from_at=AT)
 BACKFILL = BackfillOutcome(PreparedBackfill("2 windows", "spec", ("SHOP.T",), AT, AT), RecordedBackfill(200, ()))
 LOST = RecoveryReport("shop", True, Position(1, 2, Scn(100)), ErrorReport("RedoLost", "gone", {}, "wait"), position_at=AT)
@@ -329,7 +329,7 @@ LIVE = TableStatus("SHOP.T", "live", 199, complete_to_at=datetime.fromisoformat(
     [
         ("verify_tables", Verification(True, (replace(EQUAL, applied_at=AT),), (), ()), ["verify"]),
         ("take_snapshot", LoadedSnapshot(199, (TableSnapshot("SHOP.T", 199, 2, AT),)), ["snapshot"]),
-        ("run_backfill", BACKFILL, ["backfill", "--from", "100", "--to", "200", "--execute"]),
+        ("run_backfill", BACKFILL, ["backfill", "--from-scn", "100", "--to-scn", "200", "--execute"]),
         ("list_versions", (VERSION,), ["schema", "log", "SHOP.T"]),
         ("schema_at", VERSION, ["schema", "at", "SHOP.T", "250"]),
         ("inspect_redo_loss", LOST, ["recover"]),

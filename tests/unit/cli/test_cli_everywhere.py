@@ -36,10 +36,10 @@ COMMANDS = dict(commands(typer.main.get_command(app)))
 TEXTS = {"setup-sql", "metrics"}  # print what another program takes: SQL*Plus, Prometheus
 OF_ALL = {"init", "validate"}  # not of one pipeline of the file
 ARGUMENTS = {
-    "backfill": "--from 1 --to 2",
+    "backfill": "--from-scn 1 --to-scn 2",
     "remine": "no-such-window",
     "resume": "SHOP.ORDERS",
-    "selftest": "--scratch no_such_connection",
+    "selftest": "--scratch-connection no_such_connection",
     "schema log": "SHOP.ORDERS",
     "schema at": "SHOP.ORDERS 5",
     "schema diff": "SHOP.ORDERS 5 9",

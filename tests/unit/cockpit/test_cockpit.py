@@ -135,7 +135,7 @@ def test_the_term_that_grew_is_named(shop: CockpitLedger) -> None:
     terms = {term.name: term for term in seen(shop).latency.terms}
 
     assert [name for name, term in terms.items() if term.has_grown] == ["wait"]
-    assert (terms["mine"].seconds, terms["wait"].seconds, terms["wait"].usual) == (12, 243, 3)
+    assert (terms["mine"].seconds, terms["wait"].seconds, terms["wait"].usual_seconds) == (12, 243, 3)
 
 
 def test_the_parts_of_a_windows_account_add_up_and_a_difference_is_shown(shop: CockpitLedger) -> None:

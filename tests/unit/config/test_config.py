@@ -251,7 +251,6 @@ def test_a_pipeline_can_be_written_to_a_file_and_read_again() -> None:
 
 
 def test_a_table_has_its_own_policies_at_ddl_and_the_pipelines_for_the_rest() -> None:
-    """YAML reads a bare `on` as true."""
     text = (
         GOOD.replace("target: mixed", "target: mixed, on_ddl: {truncate: keep}")
         + "    on_ddl: {truncate: follow, narrow: follow}\n"

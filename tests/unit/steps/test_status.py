@@ -54,7 +54,7 @@ def test_looking_changes_nothing_and_creates_nothing(on_disk: PipelineOnDisk, co
 
     found = read_status(elsewhere)
 
-    assert (found.landed_to, found.windows, list_transactions(elsewhere).dropped) == (None, (), ())
+    assert (found.landed_to_scn, found.windows, list_transactions(elsewhere).dropped) == (None, (), ())
     assert sorted(tmp_path.rglob("*")) == before
     for pipeline in (elsewhere, on_disk.pipeline):
         with open_to_read(pipeline) as read_only, pytest.raises(RedolakeError, match="readonly"):
