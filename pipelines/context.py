@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
+from typing import TypeVar
 
 from pipelines.config import Pipeline
 from pipelines.errors import ConfigurationError, Finding, LandingDamaged, LeaseHeld, Terminal
@@ -22,6 +24,7 @@ from pipelines.records.jobs import Spec, decode_spec
 from pipelines.source import ConnectParams, RetryRule, Source, connect_params, open_source
 from pipelines.values.table import TableId
 
+T = TypeVar("T")
 Report = Callable[[str], None]
 LEASE_POLL_SECONDS = 1.0
 
@@ -72,18 +75,29 @@ def is_gone(holder: str) -> bool:
     return False
 
 
+def may_end(holder: str) -> bool:
+    """Return whether this process may end a lease that has not expired: it is its own, or that of a process that has ended."""
+    return holder == owner() or is_gone(holder)
+
+
 def take_lease(context: PipelineContext, what: LeaseKind, seconds: float) -> Lease:
     """Take a lease; while another process has it, wait for it. Raises LeaseHeld after `lease_wait_minutes`."""
-    deadline = time.monotonic() + context.pipeline.lease_wait_minutes * 60
+    take = partial(context.ledger.lease, lease_name(what, context.name), owner(), seconds, is_gone)
+    return once_free(context.pipeline, take)
+
+
+def once_free(pipeline: Pipeline, take: Callable[[], T]) -> T:
+    """Call `take` again while it raises LeaseHeld. Raises it after `lease_wait_minutes`."""
+    deadline = time.monotonic() + pipeline.lease_wait_minutes * 60
     waits = False
     while True:
         try:
-            return context.ledger.lease(lease_name(what, context.name), owner(), seconds, is_gone)
+            return take()
         except LeaseHeld as error:
             if time.monotonic() >= deadline:
                 raise
             if not waits:
-                log.warning("waiting up to %g minutes: %s", context.pipeline.lease_wait_minutes, error.what)
+                log.warning("waiting up to %g minutes: %s", pipeline.lease_wait_minutes, error.what)
             waits = True
         time.sleep(LEASE_POLL_SECONDS)
 
@@ -99,7 +113,9 @@ def held_lease(context: PipelineContext, what: LeaseKind, seconds: float) -> Ite
 
 
 def open_context(pipeline: Pipeline) -> AbstractContextManager[PipelineContext]:
-    return opened(pipeline, open_ledger(ledger_url(pipeline), pipeline.name, now))
+    """Open the ledger to write, once nobody holds a lease if its tables must be changed first."""
+    url = ledger_url(pipeline)
+    return opened(pipeline, once_free(pipeline, lambda: open_ledger(url, pipeline.name, now, may_end)))
 
 
 def open_to_read(pipeline: Pipeline) -> AbstractContextManager[PipelineContext]:

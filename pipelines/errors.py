@@ -108,11 +108,19 @@ class LedgerUnavailable(Transient):
 
 
 class LedgerDamaged(Terminal):
-    """The ledger lacks a table or a column, or its database finds its contents damaged.
+    """The ledger lacks its version, a table, a column or an index, or its database finds its contents damaged.
 
     The ledger can be rebuilt from the files: stop what writes, move the file away with its `-wal` and `-shm` (SQLite), or
     drop its tables, whose names begin with `redolake_` (PostgreSQL). The next `redolake run` writes it again. How long steps
     took, and the reasons of people before approvals were files, are not in the landing.
+    """
+
+
+class LedgerOutdated(Terminal):
+    """The ledger's tables are those of an older Redolake, and this command only reads.
+
+    Stop what the older Redolake still runs, on every host and of every pipeline that shares the ledger, then run
+    `redolake migrate`. The next `redolake run`, or run of a DAG, does the same before it writes.
     """
 
 

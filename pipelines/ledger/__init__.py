@@ -4,6 +4,8 @@ It serves plans and status quickly. The files beside the data are the truth; the
 """
 
 from pipelines.ledger.entries import Lease, Loss, TableEntry
-from pipelines.ledger.store import Ledger, open_ledger, open_ledger_to_read
+from pipelines.ledger.store import Ledger, LedgerVersion, ledger_version, open_ledger, open_ledger_to_read
 
-__all__ = ["Lease", "Ledger", "Loss", "TableEntry", "open_ledger", "open_ledger_to_read"]
+__all__ = [
+    "Lease", "Ledger", "LedgerVersion", "Loss", "TableEntry", "ledger_version", "open_ledger", "open_ledger_to_read",
+]  # fmt: skip

@@ -12,9 +12,10 @@ from sqlalchemy import Connection, Engine, Executable, Insert, Table, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 
-from pipelines.errors import LeaseHeld, LedgerDamaged, LedgerUnavailable, Terminal
+from pipelines.errors import FormatTooNew, LeaseHeld, LedgerDamaged, LedgerOutdated, LedgerUnavailable, RedolakeError, Terminal
 from pipelines.host.crash import ledger_point
 from pipelines.ledger import tables as t
+from pipelines.ledger.checks import check_own_version, check_version, damaged, shown, version_of
 from pipelines.ledger.entries import Lease
 
 # SQLite has one class of errors for all: a table that is gone, a full disk, a lock. PostgreSQL's words come second.
@@ -23,6 +24,7 @@ DAMAGE = re.compile(
     r"(?:relation|column) \S+ (?:of relation \S+ )?does not exist|invalid page|could not read block"
 )
 NO_SPACE = re.compile("disk is full|disk I/O error|readonly database|No space left|Disk quota")
+LOCKED = re.compile("database is locked|database table is locked|due to lock timeout")
 WRITING = "redolake_writing"  # execution option: SQLite takes its write lock at BEGIN, not in the middle
 
 
@@ -39,6 +41,7 @@ class LedgerBase:
         """Run the block as one transaction, so that its writes are made durable together."""
         with database_errors(self._engine), self._writing.begin() as self._under_way:
             try:
+                check_own_version(self._under_way)
                 yield
             finally:
                 self._under_way = None
@@ -49,13 +52,21 @@ class LedgerBase:
         with database_errors(self._engine), self._joined(self._engine) as connection:
             yield connection
 
+    @contextmanager
+    def _transaction(self) -> Iterator[Connection]:
+        """Open a transaction, in which an older program writes nothing into tables that a newer one has changed."""
+        with database_errors(self._engine), self._joined(self._writing) as connection:
+            if self._under_way is None:
+                check_own_version(connection)
+            yield connection
+
     def _joined(self, engine: Engine) -> AbstractContextManager[Connection]:
         return engine.begin() if self._under_way is None else nullcontext(self._under_way)
 
     @contextmanager
     def _write(self, lease: Lease | None = None) -> Iterator[Connection]:
         """Open a transaction. With a lease, its row stays locked to the end, so that nobody takes over in between."""
-        with database_errors(self._engine), self._joined(self._writing) as connection:
+        with self._transaction() as connection:
             if lease is not None:
                 check_lease(connection, lease)
             yield connection
@@ -66,12 +77,12 @@ class LedgerBase:
 def database_errors(engine: Engine) -> Iterator[None]:
     """Raise LedgerUnavailable for errors that may pass (network, restart, a lock held too long), LedgerDamaged for what the
     ledger lacks or its database finds damaged, Terminal for others."""
-    where = engine.url.render_as_string(hide_password=True)
+    where = shown(engine)
     try:
         yield
     except DBAPIError as error:
         if DAMAGE.search(str(error.orig)):
-            raise damaged(engine, f"the ledger's database refuses: {error.orig}") from error
+            raise changed_or_damaged(engine, f"the ledger's database refuses: {error.orig}") from error
         if not isinstance(error, OperationalError | InterfaceError):
             raise Terminal(
                 f"the ledger's database refuses: {error.orig}", cure="report it with the message", ledger=where
@@ -79,6 +90,9 @@ def database_errors(engine: Engine) -> Iterator[None]:
         if NO_SPACE.search(str(error.orig)):
             cure = "free space for the ledger's database, or give this user the right to write there; nothing is lost"
             raise LedgerUnavailable(f"the ledger cannot be written: {error.orig}", cure=cure, ledger=where) from error
+        if LOCKED.search(str(error.orig)):
+            cure = "run again when the other process has ended: it writes, or changes the tables"
+            raise LedgerUnavailable(f"the ledger stays locked: {error.orig}", cure=cure, ledger=where) from error
         raise LedgerUnavailable(
             f"the ledger's database does not answer: {error.orig}",
             cure="check that it is up, and that ledger.url or ledger.connection names it with a user who may log in",
@@ -86,15 +100,16 @@ def database_errors(engine: Engine) -> Iterator[None]:
         ) from error
 
 
-def damaged(engine: Engine, what: str) -> LedgerDamaged:
-    """Return the error of a ledger that must be rebuilt."""
-    if engine.dialect.name == "sqlite":
-        file = engine.url.database
-        away = f"move {file} away, with {file}-wal and {file}-shm"
-    else:
-        away = f"drop its tables ({', '.join(t.metadata.tables)})"
-    cure = f"stop what writes the pipelines of this ledger, {away}, and run again: the files of the landing rebuild it"
-    return LedgerDamaged(what, cure=cure, ledger=engine.url.render_as_string(hide_password=True))
+def changed_or_damaged(engine: Engine, what: str) -> RedolakeError:
+    """Return the error of a ledger that lacks something: another Redolake has changed its tables, or it is damaged."""
+    try:
+        with engine.connect() as connection:
+            check_version(version_of(connection) or t.VERSION, engine)
+    except (FormatTooNew, LedgerOutdated) as changed:
+        return changed
+    except (DBAPIError, LedgerDamaged):
+        pass
+    return damaged(engine, what)
 
 
 def check_lease(connection: Connection, lease: Lease) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 
-from sqlalchemy import select, update
+from sqlalchemy import Connection, case, select, update
 
 from pipelines.errors import LeaseHeld
 from pipelines.host import crash
@@ -58,3 +58,18 @@ class Leases(LedgerBase):
         own = (t.leases.c.name == lease.name) & (t.leases.c.token == lease.token)
         with self._write() as connection:
             return connection.execute(update(t.leases).where(own).values(owner=None, expires_at=None)).rowcount > 0
+
+
+def take_over_all(connection: Connection, now: datetime, may_end: Callable[[str], bool]) -> None:
+    """End the leases of all pipelines, so that who held one writes no more. Raises LeaseHeld for the first one that has not
+    expired and whose owner `may_end` does not let go."""
+    for row in connection.execute(select(t.leases).order_by(t.leases.c.name)):
+        if row.owner is not None and row.expires_at > now and not may_end(row.owner):
+            raise LeaseHeld(
+                f"{row.owner} holds the lease {row.name}, and the ledger's tables are changed only while nothing writes",
+                cure="wait until that run ends, or stop it, and run again",
+                until=row.expires_at.isoformat(),
+            )
+    at_least = int(now.timestamp() * 1000)
+    token = case((t.leases.c.token < at_least, at_least), else_=t.leases.c.token + 1)
+    connection.execute(update(t.leases).values(owner=None, expires_at=None, token=token))

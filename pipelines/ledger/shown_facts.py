@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
@@ -11,7 +10,7 @@ from typing import Any, Literal
 from sqlalchemy import Connection, Table, delete, select, update
 
 from pipelines.ledger import tables as t
-from pipelines.ledger.base import LedgerBase, changed, database_errors, insert_new
+from pipelines.ledger.base import LedgerBase, changed, insert_new
 from pipelines.ledger.entries import Json
 from pipelines.ledger.table_entries import key_of
 from pipelines.values.table import TableId
@@ -40,18 +39,13 @@ class Changes:
 class Facts(LedgerBase):
     """Writes of facts pass no point of `crash`: a kill there changes nothing that a step decides by."""
 
-    @contextmanager
-    def _note(self) -> Iterator[Connection]:
-        with database_errors(self._engine), self._joined(self._writing) as connection:
-            yield connection
-
     def record_fact(self, kind: FactKind, body: Json, name: str = "") -> None:
         """Record the latest fact of that kind and name, in place of the one before."""
         self.record_facts({(kind, name): body})
 
     def record_facts(self, facts: Mapping[tuple[FactKind, str], Json], forget: Sequence[FactKind] = ()) -> None:
         """Record facts by kind and name in one transaction, and remove those of the kinds in `forget`."""
-        with self._note() as connection:
+        with self._transaction() as connection:
             for (kind, name), body in facts.items():
                 _put(connection, self._pipeline, kind, name, body, self._now())
             if forget:
@@ -64,7 +58,7 @@ class Facts(LedgerBase):
     def record_proof(self, table: TableId, proof: Json) -> None:
         """Record the result of a comparison, with those before it."""
         now = self._now()
-        with self._note() as connection:
+        with self._transaction() as connection:
             before = (_body(connection, self._pipeline, "proofs", str(table)) or {}).get("proofs", [])
             proofs = [{**proof, "at": now.isoformat()}, *before][:PROOFS_KEPT]
             _put(connection, self._pipeline, "proofs", str(table), {"proofs": proofs}, now)

@@ -1,8 +1,10 @@
-"""Opens the ledger in SQLite or PostgreSQL, and creates its tables."""
+"""Opens the ledger in SQLite or PostgreSQL, for writing with the tables of this Redolake."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
@@ -10,20 +12,22 @@ from sqlite3 import SQLITE_BUSY, SQLITE_LOCKED, OperationalError
 from sqlite3 import Connection as SqliteConnection
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event, insert, inspect, select, text
+from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 from sqlalchemy.pool import StaticPool
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_random
 
-from pipelines.errors import ConfigurationError, Finding, FormatTooNew, LedgerUnavailable
+from pipelines.errors import ConfigurationError, Finding, LedgerUnavailable
 from pipelines.host.filesystem import close_to_others, modes_in, new_file
 from pipelines.ledger import tables as t
-from pipelines.ledger.base import WRITING, damaged, database_errors
+from pipelines.ledger.base import WRITING, database_errors
 from pipelines.ledger.batches import Batches
+from pipelines.ledger.checks import Parts, check_version, check_whole, own_parts, version_of
 from pipelines.ledger.decisions import Decisions
 from pipelines.ledger.leases import Leases
 from pipelines.ledger.losses import Losses
+from pipelines.ledger.migrate import Migration, check_known, migrate, migrations_after, parts_at
 from pipelines.ledger.positions import Positions
 from pipelines.ledger.shown_facts import Facts
 from pipelines.ledger.table_entries import TableEntries
@@ -33,7 +37,6 @@ from pipelines.ledger.windows import WindowEntries
 BUSY_SECONDS = 30.0
 _whole: set[URL] = set()  # ledgers whose tables this process has seen
 KEPT_ENGINES = 8
-CREATION_LOCK = 0x7265646F  # any fixed number: pg_advisory_xact_lock, so that two first runs do not create at once
 
 
 def utc_now() -> datetime:
@@ -47,40 +50,102 @@ class Ledger(Positions, WindowEntries, TableEntries, TableVersions, Batches, Lea
         self._engine.dispose()
 
 
-def open_ledger(url: str, pipeline: str, now: Callable[[], datetime] = utc_now) -> Ledger:
-    """Open a pipeline's ledger. Raises ConfigurationError for an unusable URL, LedgerUnavailable, and FormatTooNew."""
+def nobody(_: str) -> bool:
+    return False
+
+
+def open_ledger(
+    url: str, pipeline: str, now: Callable[[], datetime] = utc_now, may_end: Callable[[str], bool] = nobody
+) -> Ledger:
+    """Open a pipeline's ledger; create its tables, or bring those of an older Redolake to the version of this one.
+
+    Raises ConfigurationError for an unusable URL, LedgerUnavailable, LedgerDamaged, FormatTooNew, and LeaseHeld while the
+    tables cannot be changed: somebody holds a lease, and `may_end` does not let its owner go."""
     checked = checked_url(url)
     make_file(checked)
     engine = kept_engine(checked)
-    with database_errors(engine):
-        _prepare(engine)
+    with closed_on_error(engine):
+        if not _is_current(engine):
+            migrate(engine, now(), may_end)
     return Ledger(engine, pipeline, now)
+
+
+def _is_current(engine: Engine) -> bool:
+    with database_errors(engine), engine.begin() as connection:
+        if version_of(connection) != t.VERSION:
+            return False
+        _check_whole_once(connection, own_parts())
+        return True
 
 
 def open_ledger_to_read(url: str, pipeline: str, now: Callable[[], datetime] = utc_now) -> Ledger:
     """Open a pipeline's ledger so that nothing can be written; where there is none yet, return an empty one that nothing keeps.
-    Raises as `open_ledger` does."""
+    Raises as `engine_to_read` does."""
     engine = engine_to_read(url)
     return Ledger(_empty() if engine is None else engine, pipeline, now)
 
 
 def engine_to_read(url: str) -> Engine | None:
-    """Return an engine that cannot write; None where there is no ledger yet. Raises as `open_ledger` does."""
-    checked = checked_url(url)
-    if checked.get_backend_name() == "sqlite" and not Path(checked.database or "").exists():
+    """Return an engine that cannot write; None where there is no ledger yet. Raises as `open_ledger` does, but LedgerOutdated
+    for the tables of an older Redolake: who reads changes nothing."""
+    engine = _existing(url)
+    if engine is None:
         return None
-    engine = kept_engine_to_read(checked)
-    with database_errors(engine), engine.begin() as connection:
-        found = _format(connection)
-        if found is None:
-            _check_is_new(connection, engine)
-        elif found == t.FORMAT:
-            _check_tables(connection, engine)
+    with closed_on_error(engine), database_errors(engine), engine.begin() as connection:
+        found = version_of(connection)
+        if found is not None:
+            check_known(found, engine)
+            check_version(found, engine)
+            _check_whole_once(connection, parts_at(found))
     if found is None:
         engine.dispose()
         return None
-    _check_format(found, engine)
     return engine
+
+
+@contextmanager
+def closed_on_error(engine: Engine) -> Iterator[None]:
+    """Close the connections of an engine that is kept, where nobody gets a ledger to close."""
+    try:
+        yield
+    except BaseException:
+        engine.dispose()
+        raise
+
+
+def _existing(url: str) -> Engine | None:
+    """Return an engine that cannot write; None where the ledger is a file that is not there."""
+    checked = checked_url(url)
+    if checked.get_backend_name() == "sqlite" and not Path(checked.database or "").exists():
+        return None
+    return kept_engine_to_read(checked)
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerVersion:
+    """`found` is the version of the tables, None where there is no ledger yet; `pending` lead from there to `known`."""
+
+    ledger: str  # its URL, without the password
+    found: str | None
+    known: str
+    pending: tuple[Migration, ...]
+
+
+def ledger_version(url: str) -> LedgerVersion:
+    """Return the version of a ledger, and the migrations that it lacks; nothing is written. Raises as `open_ledger` does."""
+    found, where = None, checked_url(url).render_as_string(hide_password=True)
+    engine = _existing(url)
+    if engine is not None:
+        try:
+            with database_errors(engine), engine.begin() as connection:
+                found = version_of(connection)
+                if found is not None:
+                    check_known(found, engine)
+                    check_whole(connection, parts_at(found))
+        finally:
+            engine.dispose()
+    pending = () if found in (None, t.VERSION) else migrations_after(found)
+    return LedgerVersion(where, found, t.VERSION, tuple(pending))
 
 
 def _empty() -> Engine:
@@ -186,55 +251,8 @@ def _on_sqlite_begin(connection: Connection) -> None:
         connection.connection.driver_connection.execute("BEGIN")  # type: ignore[union-attr]
 
 
-def _prepare(engine: Engine) -> None:
-    with engine.begin() as connection:
-        if _format(connection) == t.FORMAT:
-            _check_tables(connection, engine)
-            return
-    with engine.execution_options(**{WRITING: True}).begin() as connection:
-        if engine.dialect.name == "postgresql":
-            connection.execute(text("SELECT pg_advisory_xact_lock(:number)"), {"number": CREATION_LOCK})
-        found = _format(connection)
-        if found is None:
-            _check_is_new(connection, engine)
-            t.metadata.create_all(connection)
-            connection.execute(insert(t.format_version).values(only=1, version=t.FORMAT))
-        _check_format(found, engine)
-
-
-def _check_format(found: int | None, engine: Engine) -> None:
-    if found is not None and found > t.FORMAT:
-        engine.dispose()  # the engine is kept, and nobody gets a ledger to close
-        raise FormatTooNew(
-            f"the ledger is in format {found}, this Redolake knows {t.FORMAT}",
-            cure="use a newer Redolake",
-            ledger=engine.url.render_as_string(hide_password=True),
-        )
-
-
-def _check_tables(connection: Connection, engine: Engine) -> None:
-    """Raise LedgerDamaged if a table or a column is missing: an empty one would be another ledger. Each is checked once in a
-    process; what goes later is an error of the statement that needs it."""
-    if engine.url in _whole:
-        return
-    found = inspect(connection)
-    for table in t.metadata.sorted_tables:
-        if not found.has_table(table.name):
-            raise damaged(engine, f"the ledger has no table {table.name}")
-        columns = {column["name"] for column in found.get_columns(table.name)}
-        if missing := sorted(column.name for column in table.columns if column.name not in columns):
-            raise damaged(engine, f"the ledger's table {table.name} has no column {', '.join(missing)}")
-    _whole.add(engine.url)
-
-
-def _check_is_new(connection: Connection, engine: Engine) -> None:
-    """Raise LedgerDamaged if there are tables of a ledger, and none with its format."""
-    there = [table.name for table in t.metadata.sorted_tables if connection.dialect.has_table(connection, table.name)]
-    if there:
-        raise damaged(engine, f"the ledger has lost its format: there is no row in {t.format_version.name}")
-
-
-def _format(connection: Connection) -> int | None:
-    if not connection.dialect.has_table(connection, t.format_version.name):
-        return None
-    return connection.execute(select(t.format_version.c.version)).scalar_one_or_none()
+def _check_whole_once(connection: Connection, parts: Parts) -> None:
+    """Check the tables once in a process; what goes later is an error of the statement that needs it."""
+    if connection.engine.url not in _whole:
+        check_whole(connection, parts)
+        _whole.add(connection.engine.url)

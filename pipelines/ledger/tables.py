@@ -1,4 +1,8 @@
-"""The ledger's tables. The prefix lets them live in a database that holds others, such as Airflow's."""
+"""The ledger's tables. The prefix lets them live in a database that holds others, such as Airflow's.
+
+A change of a table is a migration too: a file in migrations/versions, whose number VERSION gets. What a released version has
+created is never changed: tests/contract/test_migrations.py compares these tables with those that the migrations make.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +18,7 @@ from sqlalchemy import (
     Index,
     Integer,
     MetaData,
+    PrimaryKeyConstraint,
     String,
     Table,
     Text,
@@ -21,7 +26,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import TypeDecorator
 
-FORMAT = 1  # raise it with every change of a table
+VERSION = "0001"  # of the tables: the number of the last migration
 
 
 class UtcDateTime(TypeDecorator[datetime]):
@@ -54,12 +59,22 @@ def _table() -> tuple[Column[str], Column[str]]:
     return Column("owner", String(128), primary_key=True), Column("table_name", String(128), primary_key=True)
 
 
+# Alembic's version table; its name is not `alembic_version`, which is Airflow's where a database is shared.
+version = Table(
+    "redolake_version",
+    metadata,
+    Column("version_num", String(32), nullable=False),
+    PrimaryKeyConstraint("version_num", name="redolake_version_pkc"),
+)
+
+# The version before Alembic. Programs of that time know the number 1, and refuse a ledger with another one.
 format_version = Table(
     "redolake_format",
     metadata,
     Column("only", Integer, primary_key=True),
     Column("version", Integer, nullable=False),
 )
+UNVERSIONED_FORMAT, VERSIONED_FORMAT = 1, 2
 
 pipelines = Table(
     "redolake_pipelines",

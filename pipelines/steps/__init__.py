@@ -13,6 +13,7 @@ from pipelines.steps.folders import shared_between
 from pipelines.steps.follow import follow_pipeline
 from pipelines.steps.init import count_tables, find_source, find_tables, open_unconfigured, propose_pipeline
 from pipelines.steps.matched_tables import joined_tables
+from pipelines.steps.migrate import migrate_ledger
 from pipelines.steps.plan_edit import plan_edit
 from pipelines.steps.recover import cost_of, declare_gap, inspect_redo_loss, recheck_redo_loss, recovery_text
 from pipelines.steps.refused_tables import capturable_tables
@@ -65,6 +66,7 @@ __all__ = [
     "look_up_ddl",
     "look_up_transaction",
     "measure_runway",
+    "migrate_ledger",
     "mine_window_slice",
     "open_spark",
     "open_unconfigured",

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from pipelines.config import Pipeline
-from pipelines.context import Report, open_context, open_pipeline_source, silent
+from pipelines.context import Report, open_pipeline_source, open_to_read, silent
 from pipelines.decode.choice import why_plain
 from pipelines.decode.datatypes import why_refused
 from pipelines.decode.datatypes.character import CODECS
-from pipelines.errors import ConfigurationError, Finding, LandingMissing, NoDictionaryInRedo, RedolakeError
+from pipelines.errors import ConfigurationError, Finding, LandingMissing, LedgerOutdated, NoDictionaryInRedo, RedolakeError
 from pipelines.reconcile.chosen_columns import rules_of
 from pipelines.reconcile.lake_place import check_landing
 from pipelines.reconcile.table_versions import dropped_tables
@@ -106,7 +107,7 @@ def decoding_notes() -> list[Finding]:
 def known_drops(pipeline: Pipeline) -> dict[TableId, int]:
     """Return the dropped tables that `on_ddl: drop_table: keep` keeps, by SCN; none where the ledger cannot be read."""
     try:
-        with open_context(pipeline) as context:
+        with open_to_read(pipeline) as context:
             return dropped_tables(context)
     except RedolakeError:
         return {}  # validate reports it
@@ -116,7 +117,7 @@ def findings_of_folders(pipeline: Pipeline, of_places: Sequence[Finding]) -> lis
     """Return the tables that have no folder of their own in the lake; of those with contents, each batch looks at it too."""
     if any(finding.severity == "error" for finding in of_places):
         return []
-    with open_context(pipeline) as context:
+    with suppress(LedgerOutdated), open_to_read(pipeline) as context:
         context = replace(context, pipeline=pipeline)  # with the tables that its patterns match now
         try:
             if context.ledger.position() is None:
@@ -127,6 +128,7 @@ def findings_of_folders(pipeline: Pipeline, of_places: Sequence[Finding]) -> lis
         crowded = folder_findings(pipeline, filled)
         empty = [table.id for table in pipeline.tables if table.id not in filled | set(crowded)]
         return [*crowded.values(), *taken_folders(context, empty).values()]
+    return []  # place_findings says that the ledger is to be migrated
 
 
 def dropped_note(dropped: tuple[TableId, int]) -> Finding:
@@ -183,7 +185,7 @@ def position_findings(pipeline: Pipeline, probed: ProbeResult) -> list[Finding]:
     if probed.redo is None:
         return []
     try:
-        with open_context(pipeline) as context:
+        with open_to_read(pipeline) as context:
             position = context.ledger.position()
             # A PDB that is closed shows no facts; another finding says so.
             was_read = pipeline.source.container is None or probed.container_facts is not None

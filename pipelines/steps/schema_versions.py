@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from pipelines.config import Pipeline
-from pipelines.context import PipelineContext, open_context
+from pipelines.context import PipelineContext, open_to_read
 from pipelines.errors import Terminal
 from pipelines.land.dictionary import Readings
 from pipelines.ledger.entries import VersionEntry
@@ -69,7 +69,7 @@ class SchemaDifference:
 
 def list_versions(pipeline: Pipeline, table: str) -> tuple[VersionReport, ...]:
     """Return the table's versions, oldest first, those before its last snapshot included."""
-    with open_context(pipeline) as context:
+    with open_to_read(pipeline) as context:
         entries = entries_of(context, TableId.parse(table))
         versions = [from_body(TableVersion, entry.body, f"a version of {entry.table}") for entry in entries]
         ends = [version.from_scn for version in versions[1:]]

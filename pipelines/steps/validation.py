@@ -21,7 +21,7 @@ from pipelines.host.filesystem import EXTRAS, protocol_of
 from pipelines.host.runtime import JARS_VARIABLE, find_java, s3_jars, spark_jars
 from pipelines.land import layout
 from pipelines.land.files import Files
-from pipelines.ledger import Ledger, open_ledger
+from pipelines.ledger import Ledger, ledger_version, open_ledger
 from pipelines.records.codec import decode, from_body
 from pipelines.records.lakes import LakeMark
 from pipelines.records.shown_facts import SettingsFact
@@ -60,16 +60,7 @@ def place_findings(pipeline: Pipeline) -> list[Finding]:
         findings += writable(what, place, pipeline.name)
     findings += [] if findings else mount_findings(pipeline)
     findings += open_landing(pipeline)
-    try:
-        ledger = open_ledger(ledger_url(pipeline), pipeline.name)
-        try:
-            findings += settings_findings(pipeline, ledger)
-        finally:
-            ledger.close()
-    except ConfigurationError as error:
-        findings += error.findings
-    except RedolakeError as error:
-        findings.append(Finding(f"{pipeline.name}.ledger", error.what, error.cure))
+    findings += ledger_findings(pipeline)
     try:
         connect_params(pipeline.source.connection, os.environ)
     except ConfigurationError as error:
@@ -77,6 +68,26 @@ def place_findings(pipeline: Pipeline) -> list[Finding]:
         severity = "error" if is_connection_set(pipeline.source.connection, os.environ) else "warning"
         findings += [replace(finding, severity=severity) for finding in error.findings]
     return findings
+
+
+def ledger_findings(pipeline: Pipeline) -> list[Finding]:
+    """Check that the ledger can be used; create it where there is none. One of an older Redolake is left as it is."""
+    subject = f"{pipeline.name}.ledger"
+    try:
+        version = ledger_version(ledger_url(pipeline))
+        if version.pending:
+            what = f"has version {version.found}, and this Redolake needs {version.known}"
+            cure = "run `redolake migrate` once nothing writes; the next run does it too"
+            return [Finding(subject, what, cure, "warning")]
+        ledger = open_ledger(ledger_url(pipeline), pipeline.name)
+        try:
+            return settings_findings(pipeline, ledger)
+        finally:
+            ledger.close()
+    except ConfigurationError as error:
+        return list(error.findings)
+    except RedolakeError as error:
+        return [Finding(subject, error.what, error.cure)]
 
 
 def crowded_findings(pipeline: Pipeline) -> list[Finding]:

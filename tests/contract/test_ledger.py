@@ -53,20 +53,21 @@ def test_entries_are_found_when_the_ledger_is_opened_again(url):
 
 
 def test_a_ledger_of_a_newer_redolake_is_refused(url, ledger):
-    engine = create_engine(url.replace("postgresql://", "postgresql+psycopg://"))
-    with engine.begin() as connection:
-        connection.execute(text("UPDATE redolake_format SET version = 99"))
-    engine.dispose()
+    run_in(url, "UPDATE redolake_version SET version_num = '9999'")
 
-    with pytest.raises(FormatTooNew, match="format 99"):
-        open_ledger(url, "shop")
+    for opening in (open_ledger, open_ledger_to_read):
+        with pytest.raises(FormatTooNew, match="version 9999"):
+            opening(url, "shop")
 
 
 LACKS = {
     "a table": ("DROP TABLE redolake_decisions", "no table redolake_decisions"),
     "a column": ("ALTER TABLE redolake_tables DROP COLUMN error", "redolake_tables has no column error"),
-    "the table of the format": ("DROP TABLE redolake_format", "has lost its format"),
-    "its format": ("DELETE FROM redolake_format", "has lost its format"),
+    "an index": ("DROP INDEX redolake_windows_place", "redolake_windows has no index redolake_windows_place"),
+    "the table of the version": ("DROP TABLE redolake_version", "has lost its version"),
+    "its version": ("DELETE FROM redolake_version", "has lost its version"),
+    "one version": ("INSERT INTO redolake_version VALUES ('0002')", "has lost its version"),
+    "a known version": ("UPDATE redolake_version SET version_num = '0000x'", "which no Redolake has written"),
 }
 
 
@@ -109,7 +110,7 @@ def test_a_file_that_was_refused_may_be_replaced_while_the_process_runs(tmp_path
     url = f"sqlite:///{tmp_path}/ledger.db"
     open_ledger(url, "shop").close()
     with closing(sqlite3.connect(tmp_path / "ledger.db")) as database, database:
-        database.execute("UPDATE redolake_format SET version = 99")
+        database.execute("UPDATE redolake_version SET version_num = '9999'")
     for opening in (open_ledger, open_ledger_to_read):
         with pytest.raises(FormatTooNew):
             opening(url, "shop")

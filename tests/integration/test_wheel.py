@@ -133,6 +133,14 @@ def test_the_wheel_brings_the_page_and_airflow_finds_its_plugin(wheel: Path) -> 
     assert "[airflow.plugins]\nredolake = pipelines.airflow.plugin:RedolakePlugin" in entry_points
 
 
+def test_the_wheel_brings_the_migrations_of_the_ledger(wheel: Path) -> None:
+    folder = ROOT / "pipelines/ledger/migrations"
+    needed = {str(path.relative_to(ROOT)) for path in folder.rglob("*.py")}
+
+    assert {"env.py", "0001_tables_of_release_0_1_0.py"} <= {name.rpartition("/")[2] for name in needed}
+    assert needed <= set(zipfile.ZipFile(wheel).namelist())
+
+
 @pytest.mark.airflow
 def test_the_installed_command_shows_help_and_validates(installed: Path, folder: Path) -> None:
     file = folder / "pipelines.yml"

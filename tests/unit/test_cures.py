@@ -30,6 +30,7 @@ CURED_IN = {
     "LandingUnwritable": "tests/integration/test_lake_trouble.py::"
     "test_a_landing_that_is_full_while_a_snapshot_is_read_holds_no_table",
     "LedgerDamaged": "tests/contract/test_ledger.py::test_a_file_that_was_refused_may_be_replaced_while_the_process_runs",
+    "LedgerOutdated": "tests/contract/test_migrations.py::test_who_only_reads_is_told_to_migrate_and_reads_afterwards",
     "LogMinerFailed": "tests/integration/test_source_errors.py::"
     "test_an_error_that_passes_is_transient_and_the_statement_succeeds_later",
     "LogOverdue": "tests/integration/test_follow.py::test_a_log_that_is_not_archived_yet_is_reported_as_overdue_and_waited_for",

@@ -74,7 +74,7 @@ class Ledgers:
 
     opened: dict[str, Ledger] = field(default_factory=dict)
 
-    def open(self, url: str, pipeline: str, now: Callable[[], datetime]) -> Ledger:
+    def open(self, url: str, pipeline: str, now: Callable[[], datetime], _: object) -> Ledger:
         if url not in self.opened:
             self.opened[url] = OPEN(url, pipeline, now)
         return self.opened[url]
