@@ -205,12 +205,11 @@ class InsertPlan:
         return row, complete
 
     def _complete(self, values: Sequence[Any], frame: Frame) -> Row:
-        coercers, nls = self.store.layout.coercers, frame.nls
-        complete: list[Any] = [None] * len(coercers)
+        layout, nls = self.store.layout, frame.nls
+        complete: list[Any] = [None] * len(layout.coercers)
         for position, default in enumerate(self.defaults):
             if default is not None and position not in self.positions:
-                value = default((), frame)
-                complete[position] = None if value is None else coercers[position](value, nls)
+                complete[position] = layout.stored(position, default((), frame), nls)
         for position, value in zip(self.positions, values, strict=True):
             default = self.defaults[position]
             if (
@@ -222,9 +221,7 @@ class InsertPlan:
                 )
             ):
                 value = default((), frame)
-            if value is not None and value != "":
-                complete[position] = coercers[position](value, nls)
-        layout = self.store.layout
+            complete[position] = layout.stored(position, value, nls)
         return with_virtual(self.store, layout.guarded(tuple(complete), layout.guard_bits), frame)
 
 
@@ -269,10 +266,12 @@ class UpdatePlan:
     settings: Settings
     row_address: bool
     returning: Returning
+    order: tuple[int, ...] = field(init=False)  # of the columns in SET
     changed: frozenset[int] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.changed = frozenset(position for positions, _ in self.settings for position in positions)
+        self.order = tuple(position for positions, _ in self.settings for position in positions)
+        self.changed = frozenset(self.order)
 
     def run(self, session: EngineSession, frame: Frame) -> Touched:
         store = self.target.store
@@ -292,10 +291,10 @@ class UpdatePlan:
         store = self.target.store
         if self.row_address:
             frame.row_id = store.rowid(row)
-        new, coercers = list(old), store.layout.coercers
+        new = list(old)
         for positions, values_of in self.settings:
             for position, value in zip(positions, values_of(old, frame), strict=True):
-                new[position] = None if value is None or value == "" else coercers[position](value, frame.nls)
+                new[position] = store.layout.stored(position, value, frame.nls)
         return with_virtual(store, store.layout.guarded(tuple(new), self.changed), frame)
 
     def write(self, session: EngineSession, frame: Frame, row: int, old: Row, values: Row) -> int:
@@ -310,7 +309,8 @@ class UpdatePlan:
         part = partition_of(session, store, values)
         if part is not store.part_of.get(row):
             return _move(session, store, row, stored, values, part)
-        database.rows.update(tx, store, row, stored, values, self.changed | _followers(store, old, values))
+        changed = self.changed | _followers(store, old, values)
+        database.rows.update(tx, store, row, stored, values, changed, order=self.order)
         return row
 
     def require_keys(self, session: EngineSession, written: Sequence[tuple[int, Row, Row]]) -> None:

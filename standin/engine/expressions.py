@@ -27,7 +27,7 @@ from standin.engine.functions import (
 )
 from standin.engine.instances import constructor
 from standin.engine.parse import identifier
-from standin.engine.values import coercer_of, to_number, to_text
+from standin.engine.values import EMPTY_CLOB, coercer_of, to_number, to_text
 from standin.interface import ColumnInfo, OraError
 from standin.intervals import DaySecond, YearMonth
 from standin.model import SqlType
@@ -464,7 +464,7 @@ _PSEUDO: dict[str, Compiled] = {
     "BINARY_DOUBLE_NAN": Compiled(lambda row, f: math.nan, datatypes.BINARY_DOUBLE, True),
     "BINARY_FLOAT_INFINITY": Compiled(lambda row, f: math.inf, datatypes.BINARY_DOUBLE, True),
     "BINARY_DOUBLE_INFINITY": Compiled(lambda row, f: math.inf, datatypes.BINARY_DOUBLE, True),
-    "EMPTY_CLOB": Compiled(lambda row, f: None, datatypes.text_info(), True),
+    "EMPTY_CLOB": Compiled(lambda row, f: EMPTY_CLOB, datatypes.text_info(), True),
 }
 
 

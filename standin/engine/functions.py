@@ -27,6 +27,7 @@ from standin.engine.frame import Frame
 from standin.engine.masks import date_text
 from standin.engine.metadata import get_ddl
 from standin.engine.values import (
+    EMPTY_CLOB,
     EXACT,
     Instance,
     coercer_of,
@@ -366,8 +367,8 @@ FUNCTIONS: dict[str, Function] = {
     "ORA_HASH": Function(_ora_hash, _NUMBER, nulls=False),
     "NUMTODSINTERVAL": Function(_interval, datatypes.DATE),
     "SYS_EXTRACT_UTC": Function(_utc, datatypes.TIMESTAMP),
-    "EMPTY_CLOB": Function(lambda frame: None, _CLOB),
-    "EMPTY_BLOB": Function(lambda frame: None, ColumnInfo("", "BLOB", 4000, 0, 0, 0)),
+    "EMPTY_CLOB": Function(lambda frame: EMPTY_CLOB, _CLOB),
+    "EMPTY_BLOB": Function(lambda frame: b"", ColumnInfo("", "BLOB", 4000, 0, 0, 0)),
     "SCN_TO_TIMESTAMP": Function(_scn_to_timestamp, datatypes.TIMESTAMP),
     "TIMESTAMP_TO_SCN": Function(_timestamp_to_scn, _NUMBER),
     "NLS_CHARSET_ID": Function(lambda frame, name: CHARACTER_SETS.get(str(name).upper()), _NUMBER),

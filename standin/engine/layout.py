@@ -5,10 +5,10 @@ It is derived from TableDef after each DDL. A value's position is that of its co
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Mapping, Set
 from typing import Any
 
-from standin.engine.values import coercer_of, encoder_of, is_lob, is_unlogged
+from standin.engine.values import EmptyText, coercer_of, encoder_of, is_lob, is_unlogged
 from standin.model import TableDef, is_extended
 
 Row = tuple[Any, ...]
@@ -78,6 +78,12 @@ class RowLayout:
             if not group.isdisjoint(changed):
                 found |= group
         return found
+
+    def stored(self, position: int, value: Any, nls: Mapping[str, str]) -> Any:
+        """Return a value as the column stores it: an empty text is NULL, an empty large object is not."""
+        if value is None or isinstance(value, EmptyText):
+            return value if position in self.lobs else None
+        return None if value == "" else self.coercers[position](value, nls)
 
     def guarded(self, values: Row, written: Iterable[int]) -> Row:
         """Return the row with the bits of the written columns set in its guard column: it stores them itself."""

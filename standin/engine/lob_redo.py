@@ -7,7 +7,7 @@ takes the whole statement back.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 
 from standin.engine.layout import Row, RowLayout
@@ -15,6 +15,7 @@ from standin.redo_file import Op
 
 INLINE = 3964  # bytes; a larger object is stored outside the row
 _PIECE = 2033  # characters, or four times as many bytes, of an object in one redo record
+_LONG_PIECE = 4066  # bytes of an extended string: one of 4000 was published in one piece
 
 Image = dict[int, bytes | None]
 
@@ -33,12 +34,13 @@ class LobRow:
 
 @dataclass(frozen=True, slots=True)
 class LobForm:
-    """The options lob_rows, lob_counts, null_lobs and lob_updates."""
+    """The options lob_rows, lob_counts, null_lobs, lob_updates and extended_rows."""
 
     by_statement: bool = False
     by_code_unit: bool = False
     empties_nulls: bool = False
     sets_columns_apart: bool = False
+    has_strings: bool = False  # extended strings have such rows, too
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,53 +64,120 @@ def as_text(units: str) -> str:
     return units.encode("utf-16-le", "surrogatepass").decode("utf-16-le")
 
 
-def is_outside(content: bytes | None) -> bool:
-    return content is not None and len(content) > INLINE
+def is_outside(content: bytes | None, charset: str | None) -> bool:
+    """Return whether an object is stored outside its row. A CLOB is stored as UTF-16 where characters have several bytes."""
+    if content is None:
+        return False
+    size = len(content.decode(charset, "surrogateescape").encode("utf-16-be", "surrogatepass")) if charset else len(content)
+    return size > INLINE
 
 
 def of_insert(layout: RowLayout, values: Row, form: LobForm, *, omitted: Set[int] = frozenset()) -> Iterator[LobRow]:
-    """Yield the redo rows of an INSERT, which lacks the positions `omitted`."""
+    """Yield the redo rows of an INSERT, which lacks the positions `omitted`: each has its ROWID."""
     after = layout.encode(values, tuple(i for i in range(len(values)) if i not in omitted))
-    logged = _logged(layout, values)
     contents = {layout.segment_ids[i]: after[layout.segment_ids[i]] for i in sorted(layout.lobs) if i < len(values)}
-    empty = {number: b"" for number, content in contents.items() if content is not None or form.empties_nulls}
-    yield LobRow(Op.INSERT, {}, {**after, **empty}, named=not form.by_statement)
-    if not form.by_statement:
-        for number in empty:
-            if contents[number] != b"":
-                yield from _of_object(layout, number, contents[number], logged, form, replaces=False)
-        return
-    for number, content in contents.items():
-        if is_outside(content):
-            yield from _pieces(layout, number, content or b"", logged, form, replaces=False, named=False)
-    yield _last({number: c for number, c in contents.items() if not is_outside(c) and c != b""}, logged)
+    empty = _emptied(contents, form)
+    yield LobRow(Op.INSERT, {}, {**after, **empty})
+    for number in empty:
+        if contents[number] != b"":
+            yield from _of_object(layout, number, contents[number], _logged(layout, values), replaces=False, form=form)
+
+
+def insert_statement(
+    layout: RowLayout, values: Row, form: LobForm, documents: Sequence[LobRow], *, omitted: Set[int] = frozenset()
+) -> Iterator[LobRow]:
+    """Yield the redo rows of an INSERT: only the last one, after objects outside the row and documents, has the ROWID."""
+    strings = _strings(layout, form)
+    after = layout.encode(values, tuple(i for i in range(len(values)) if i not in omitted and i not in strings))
+    contents = _contents(layout, values, (layout.lobs | strings) & set(range(len(values))))
+    logged, lobs = _logged(layout, values), {layout.segment_ids[i] for i in layout.lobs}
+    yield LobRow(Op.INSERT, {}, {**after, **_emptied({n: c for n, c in contents.items() if n in lobs}, form)}, named=False)
+    yield from _outside(layout, contents, logged, form, replaced=frozenset())
+    yield from documents
+    inside = {n: c for n, c in contents.items() if not _is_outside(layout, n, c) and c != b"" and (n in lobs or c is not None)}
+    yield _last(inside if form.empties_nulls else {n: c for n, c in inside.items() if c is not None}, logged)
 
 
 def of_update(layout: RowLayout, old: Row, new: Row, changed: Set[int], form: LobForm) -> Iterator[LobRow]:
-    plain = changed - layout.lobs
-    logged = _logged(layout, new)
-    before = layout.encode(old, tuple(sorted(layout.logged(changed))))
-    contents = {layout.segment_ids[i]: layout.encode(new, (i,))[layout.segment_ids[i]] for i in sorted(changed & layout.lobs)}
-    own = layout.encode(new, tuple(sorted(plain)))
-    if not form.by_statement:
-        if own:  # not virtual columns alone
-            yield LobRow(Op.UPDATE, before, own)
-        for number, content in contents.items():
-            yield from _of_object(layout, number, content, logged, form, replaces=True)
-        return
-    inside = {number: content for number, content in contents.items() if not is_outside(content)}
+    """Yield the redo rows of an UPDATE, each with its ROWID."""
+    own = layout.encode(new, tuple(sorted(changed - layout.lobs)))
+    if own:  # not virtual columns alone
+        yield LobRow(Op.UPDATE, layout.encode(old, tuple(sorted(layout.logged(changed)))), own)
+    for number, content in _contents(layout, new, changed & layout.lobs).items():
+        yield from _of_object(layout, number, content, _logged(layout, new), replaces=True, form=form)
+
+
+def update_statement(
+    layout: RowLayout,
+    old: Row,
+    new: Row,
+    changed: Set[int],
+    form: LobForm,
+    documents: Sequence[LobRow],
+    order: Sequence[int] = (),
+) -> Iterator[LobRow]:
+    """Yield the redo rows of an UPDATE, of which only the last one has the ROWID.
+
+    The first row has the columns without objects, and sets objects that are in the row and alone to empty ones. Objects outside
+    the row come in the `order` of SET.
+    """
+    objects = changed & (layout.lobs | _strings(layout, form))
+    own = layout.encode(new, tuple(sorted(changed - objects)))
+    contents = _contents(layout, new, objects)
+    inside = {number: content for number, content in contents.items() if not _is_outside(layout, number, content)}
     begun = {number: None if content is None else b"" for number, content in inside.items()}
-    if (form.sets_columns_apart and (own or set(begun.values()) == {None})) or not (own or len(inside) == len(contents)):
+    are_alone = len(inside) == len(contents) and not documents
+    if (form.sets_columns_apart and (own or set(begun.values()) == {None})) or not (own or are_alone):
         begun = {}
-    present = {layout.segment_ids[i] for i in changed & layout.lobs if i < len(old) and old[i] is not None}
+    present = {layout.segment_ids[i] for i in objects if i < len(old) and old[i] is not None}
     if form.empties_nulls:  # a NULL becomes an empty object, which the pieces only fill
-        begun |= {number: b"" for number in contents.keys() - inside.keys() - present}
+        lobs = {layout.segment_ids[i] for i in layout.lobs}
+        begun |= {number: b"" for number in contents.keys() - inside.keys() - present if number in lobs}
     if own or begun:
-        yield LobRow(Op.UPDATE, before, {**own, **begun}, named=False)
-    for number in contents.keys() - inside.keys():
-        replaces = number not in begun
-        yield from _pieces(layout, number, contents[number] or b"", logged, form, replaces=replaces, named=False)
+        yield LobRow(Op.UPDATE, layout.encode(old, tuple(sorted(layout.logged(changed)))), {**own, **begun}, named=False)
+    logged = _logged(layout, new)
+    in_order = {layout.segment_ids[i]: contents[layout.segment_ids[i]] for i in order if i in objects} or contents
+    yield from _outside(layout, in_order, logged, form, replaced=frozenset(contents.keys() - begun.keys()))
+    yield from documents
     yield _last({number: content for number, content in inside.items() if content != b"" or number not in begun}, logged)
+
+
+def _strings(layout: RowLayout, form: LobForm) -> frozenset[int]:
+    """Return the extended strings that have the redo of large objects."""
+    return layout.extended if form.has_strings else frozenset()
+
+
+def _contents(layout: RowLayout, values: Row, positions: Set[int]) -> Image:
+    return {layout.segment_ids[i]: layout.encode(values, (i,)).get(layout.segment_ids[i]) for i in sorted(positions)}
+
+
+def _emptied(contents: Image, form: LobForm) -> Image:
+    """Return how an INSERT shows large objects: as empty ones, which later rows fill."""
+    return {number: b"" for number, content in contents.items() if content is not None or form.empties_nulls}
+
+
+def _is_outside(layout: RowLayout, number: int, content: bytes | None) -> bool:
+    return is_outside(content, layout.charsets.get(number))
+
+
+def _outside(layout: RowLayout, contents: Image, logged: Image, form: LobForm, *, replaced: Set[int]) -> Iterator[LobRow]:
+    """Yield the rows of the objects outside the row, in the order of the columns."""
+    for number, content in contents.items():
+        if not _is_outside(layout, number, content):
+            continue
+        if number in layout.charsets:
+            replaces = number in replaced
+            yield from _pieces(layout, number, content or b"", logged, form, replaces=replaces, named=False)
+        else:
+            yield from long_value(number, content or b"", logged, named=False)
+
+
+def long_value(number: int, content: bytes, logged: Image, *, named: bool) -> Iterator[LobRow]:
+    """Yield the 32K rows of an extended string."""
+    yield LobRow(Op.LONG_BEGIN, logged, {number: b""}, named=named)
+    for start in range(0, len(content), _LONG_PIECE):
+        yield LobRow(Op.LONG_WRITE, logged, {number: content[start : start + _LONG_PIECE]}, named=named)
+    yield LobRow(Op.LONG_END, {}, {}, named=named)
 
 
 def of_call(layout: RowLayout, new: Row, position: int, call: LobCall, form: LobForm) -> Iterator[LobRow]:
@@ -149,9 +218,9 @@ def _logged(layout: RowLayout, values: Row) -> Image:
 
 
 def _of_object(
-    layout: RowLayout, number: int, content: bytes | None, logged: Image, form: LobForm, *, replaces: bool
+    layout: RowLayout, number: int, content: bytes | None, logged: Image, *, replaces: bool, form: LobForm
 ) -> Iterator[LobRow]:
-    if is_outside(content):
+    if _is_outside(layout, number, content):
         yield from _pieces(layout, number, content or b"", logged, form, replaces=replaces, named=True)
     else:
         yield LobRow(Op.UPDATE, logged, {number: content})

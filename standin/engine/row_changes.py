@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import chain
 
 from standin.engine.layout import Row, RowLayout
-from standin.engine.lob_redo import LobForm, LobRow, is_outside, of_call, of_insert, of_update
+from standin.engine.lob_redo import (
+    LobForm,
+    LobRow,
+    insert_statement,
+    is_outside,
+    of_call,
+    of_insert,
+    of_update,
+    update_statement,
+)
 from standin.engine.options import DatabaseOptions
 from standin.engine.redo_writer import RedoWriter
 from standin.engine.rowids import rowid_text
@@ -26,7 +36,7 @@ class RowChanges:
     def __init__(self, options: DatabaseOptions, state: DatabaseState, redo: RedoWriter, transactions: Transactions) -> None:
         self._options, self._state, self._redo, self._transactions = options, state, redo, transactions
         self._change: Undo | None = None  # the change in progress
-        self._xml = XmlForm(options.xml_rows, options.xml_nulls, options.extended_rows)
+        self._xml = XmlForm(options.xml_rows, options.xml_nulls, options.extended_rows, options.lob_rows == "statement")
 
     def insert(self, tx: Transaction, store: TableStore, values: Row, part: Partition | None = None) -> int:
         """Insert the row, into the partition `part` of a partitioned table."""
@@ -42,18 +52,20 @@ class RowChanges:
             return row
         documents = self._xml.documents(layout, values, frozenset(range(len(values))))
         omitted = self._xml.omitted(layout, values, documents)
-        rows = [*of_insert(layout, values, self._lob_form, omitted=omitted)]
-        self._write_rows(tx, store, row, self._with_documents(layout, values, rows, documents))
+        own = self._of_documents(layout, values, documents)
+        if self._by_statement:
+            rows = insert_statement(layout, values, self._lob_form, own, omitted=omitted)
+        else:
+            rows = chain(of_insert(layout, values, self._lob_form, omitted=omitted), own)
+        self._write_rows(tx, store, row, rows)
         return row
 
     def _objects(self, layout: RowLayout) -> frozenset[int]:
         """Return the positions whose changes have redo rows of their own."""
         return layout.lobs | self._xml.objects(layout)
 
-    def _with_documents(self, layout: RowLayout, values: Row, rows: list[LobRow], documents: frozenset[int]) -> list[LobRow]:
-        """Add the rows of documents to those of a statement: before its last one, if only that has the ROWID."""
-        own = [*of_documents(layout, values, documents, self._xml, named=not self._by_statement)]
-        return [*rows[:-1], *own, *rows[-1:]] if self._by_statement else [*rows, *own]
+    def _of_documents(self, layout: RowLayout, values: Row, documents: frozenset[int]) -> list[LobRow]:
+        return [*of_documents(layout, values, documents, self._xml, named=not self._by_statement)]
 
     def _write_rows(self, tx: Transaction, store: TableStore, row: int, rows: Iterable[LobRow]) -> None:
         for one in rows:
@@ -71,6 +83,7 @@ class RowChanges:
             options.lob_counts == "code units",
             options.null_lobs == "empty",
             options.lob_updates == "apart",
+            options.extended_rows == "pieces",
         )
 
     def _new_row(self, tx: Transaction, store: TableStore, values: Row) -> tuple[int, Version, bool]:
@@ -84,8 +97,17 @@ class RowChanges:
         tx.versions.append(version)
         return row, version, True
 
-    def update(self, tx: Transaction, store: TableStore, row: int, old: Row, new: Row, changed: frozenset[int]) -> None:
-        """Update the row. `old` is the row as stored, `new` is complete; `changed` are the positions that SET names.
+    def update(
+        self,
+        tx: Transaction,
+        store: TableStore,
+        row: int,
+        old: Row,
+        new: Row,
+        changed: frozenset[int],
+        order: Sequence[int] = (),
+    ) -> None:
+        """Update the row. `old` is the row as stored, `new` is complete; `changed` are the positions of SET, which has `order`.
 
         As in Oracle, columns that were added later and are not set stay out of the row.
         """
@@ -96,8 +118,9 @@ class RowChanges:
                 index.add(new, row)
         layout = store.layout
         documents = self._xml.documents(layout, new, changed)
-        if documents or not changed.isdisjoint(layout.lobs):
-            self._write_rows(tx, store, row, self._of_update(tx, store, old, new, changed, documents))
+        strings = layout.extended if self._by_statement and self._lob_form.has_strings else frozenset[int]()
+        if documents or not changed.isdisjoint(layout.lobs | strings):
+            self._write_rows(tx, store, row, self._of_update(tx, store, old, new, changed, documents, order))
             return
         logged = self._logged_row(store, old)
         before = layout.encode(logged, tuple(sorted(layout.logged(changed))))
@@ -111,19 +134,23 @@ class RowChanges:
         return (*old, *(None for _ in store.pad[len(old) :])) if self._options.young_columns == "null" else old
 
     def _of_update(
-        self, tx: Transaction, store: TableStore, old: Row, new: Row, changed: frozenset[int], documents: frozenset[int]
+        self,
+        tx: Transaction,
+        store: TableStore,
+        old: Row,
+        new: Row,
+        changed: frozenset[int],
+        documents: frozenset[int],
+        order: Sequence[int],
     ) -> list[LobRow]:
         layout = store.layout
         if tx.lob_call is not None:
             (position,) = changed
             return [*of_call(layout, new, position, tx.lob_call, self._lob_form)]
-        rest = changed - documents
-        rows = [*of_update(layout, self._logged_row(store, old), new, rest, self._lob_form)] if rest else []
-        if documents and rest.isdisjoint(layout.lobs) and self._by_statement:
-            before, after = layout.encode(old, tuple(sorted(layout.logged(rest)))), layout.encode(new, tuple(sorted(rest)))
-            plain = [LobRow(Op.UPDATE, before, after, named=False)] if rest else []
-            rows = [*plain, LobRow(Op.INTERNAL, {}, {})]
-        return self._with_documents(layout, new, rows, documents)
+        rest, own = changed - documents, self._of_documents(layout, new, documents)
+        if self._by_statement:
+            return [*update_statement(layout, self._logged_row(store, old), new, rest, self._lob_form, own, order)]
+        return [*(of_update(layout, self._logged_row(store, old), new, rest, self._lob_form) if rest else ()), *own]
 
     def delete(self, tx: Transaction, store: TableStore, row: int, old: Row) -> None:
         version, is_new = self._set_version(tx, store, row, None)
@@ -191,7 +218,7 @@ class RowChanges:
         self, tx: Transaction, store: TableStore, row: int, segment_id: int, present: bytes | None, old: bytes | None
     ) -> None:
         """Write the undo row of a LOB's update. The pieces of a value outside the row have none that LogMiner shows."""
-        if not is_outside(present):
+        if not is_outside(present, store.layout.charsets.get(segment_id)):
             self._write(tx, store, row, Op.UPDATE, after={segment_id: old}, rollback=True)
 
     def _take_back_insert(self, undo: Undo, present: Row | None) -> None:

@@ -50,6 +50,13 @@ class Instance(str):
         return made
 
 
+class EmptyText(str):
+    """The value of EMPTY_CLOB(): a large object of length 0, which is not NULL."""
+
+
+EMPTY_CLOB = EmptyText()
+
+
 def is_lob(type_: SqlType) -> bool:
     return type_.name in _LOB
 

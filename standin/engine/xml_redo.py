@@ -6,7 +6,7 @@ from collections.abc import Iterator, Set
 from dataclasses import dataclass
 
 from standin.engine.layout import Row, RowLayout
-from standin.engine.lob_redo import INLINE, LobRow
+from standin.engine.lob_redo import INLINE, LobRow, long_value
 from standin.redo_file import Op
 
 _PIECE = 2033  # bytes of a document outside the row, or characters of one stored as text, in one redo record
@@ -15,11 +15,12 @@ AS_TEXT, AS_LITERAL, AS_BYTES, AS_NULL = "text", "literal", "bytes", "null"  # h
 
 @dataclass(frozen=True, slots=True)
 class XmlForm:
-    """The options xml_rows, xml_nulls and extended_rows."""
+    """The options xml_rows, xml_nulls, extended_rows and lob_rows."""
 
     rows: str = "values"
     nulls: str = "statement"
     extended: str = "unsupported"
+    by_statement: bool = False  # extended strings are among the large objects of a statement
 
     def objects(self, layout: RowLayout) -> frozenset[int]:
         """Return the positions whose values may be in rows of their own, beside those of large objects."""
@@ -28,7 +29,7 @@ class XmlForm:
 
     def documents(self, layout: RowLayout, values: Row, positions: Set[int]) -> frozenset[int]:
         """Return the positions whose values are in rows of their own."""
-        own = self.objects(layout) & positions
+        own = (self.objects(layout) - (layout.extended if self.by_statement else frozenset())) & positions
         nulls = layout.documents if self.nulls == "document" else frozenset[int]()
         return frozenset(i for i in own if i < len(values) and (values[i] is not None or i in nulls))
 
@@ -44,10 +45,7 @@ def of_documents(layout: RowLayout, values: Row, documents: Set[int], form: XmlF
     for i in sorted(documents):
         number, content = layout.segment_ids[i], layout.encode(values, (i,))[layout.segment_ids[i]]
         if i in layout.extended:
-            yield LobRow(Op.LONG_BEGIN, logged, {number: b""}, named=named)
-            for start in range(0, len(content or b""), _PIECE):
-                yield LobRow(Op.LONG_WRITE, logged, {number: (content or b"")[start : start + _PIECE]}, named=named)
-            yield LobRow(Op.LONG_END, {}, {}, named=named)
+            yield from long_value(number, content or b"", logged, named=named)
             continue
         kind = AS_TEXT if form.rows == "texts" else AS_LITERAL
         yield LobRow(Op.XML_BEGIN, logged, {number: b""}, kind, named)
