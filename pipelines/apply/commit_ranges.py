@@ -8,19 +8,32 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import assert_never
 
 from pipelines.errors import InvariantBroken, SchemaConflict
 from pipelines.records.batches.spec import ColumnChange, TableTask, WholeFile
+from pipelines.values.delivery import (
+    PLAIN,
+    Appended,
+    Assembled,
+    Delivery,
+    NullableKey,
+    Plain,
+    RereadRows,
+    RereadValues,
+    WholeTable,
+)
 from pipelines.values.scn import Scn, ScnRange
 from pipelines.values.table import TableVersion
 
+Known = tuple[TableVersion, Delivery]  # a version of the table, and the delivery of changes under it
 NEED_ROWS = frozenset({"remove_rows", "fill_column"})
 
 
 @dataclass(frozen=True, slots=True)
 class CommitRange:
     """Oracle commits in [start, end), applied as one Delta commit under `version`, after the DDL `steps`. `whole` is what was
-    read of the table AS OF its end, if a DDL in it changed rows without redo."""
+    read of the table AS OF its end, if a DDL in it changed rows without redo; `changes` is the delivery under `version`."""
 
     number: int
     start: int
@@ -28,6 +41,20 @@ class CommitRange:
     version: TableVersion
     steps: tuple[ColumnChange, ...] = ()
     whole: WholeFile | None = None
+    changes: Delivery = PLAIN
+
+    @property
+    def delivery(self) -> Delivery | WholeTable:
+        """How its changes are applied, with what was read of the whole table."""
+        match self.changes:
+            case NullableKey():  # the file has the keys of rows, and a row without one is in no file
+                return self.changes if self.whole is None else WholeTable(PLAIN)
+            case Plain() | RereadValues() | Assembled():
+                return self.changes if self.whole is None else WholeTable(self.changes)
+            case RereadRows() | Appended():  # neither has DDL that changes rows without redo
+                return self.changes
+            case _:
+                assert_never(self.changes)
 
     @property
     def last_scn(self) -> Scn:
@@ -37,6 +64,11 @@ class CommitRange:
     def removes(self) -> bool:
         """Return whether a DDL has removed rows."""
         return any(step.kind in ("remove_rows", "truncate") for step in self.steps)
+
+    @property
+    def rows_vanish(self) -> bool:
+        """Return whether rows may go without redo: `whole` shows which are left."""
+        return self.whole is not None and self.removes
 
     @property
     def filled(self) -> frozenset[int]:
@@ -85,19 +117,13 @@ def plan_commit_ranges(task: TableTask, scns: ScnRange, position: int) -> tuple[
     ends = [*begins[1:], stop]
     read = dict(_read_again(task, start, stop))
     _require_ends(task, read, stop)
-    return tuple(
-        CommitRange(
-            number=first + number,
-            start=begin,
-            end=end,
-            version=_version_at(task, end - 1 if begin in read else begin, end),
-            steps=tuple(s for s in task.ddl if begin <= s.scn < end and (s.scn == begin or begin in read))
-            if begin in edges
-            else (),
-            whole=read.get(begin),
-        )
-        for number, (begin, end) in enumerate(zip(begins, ends, strict=True))
-    )
+    ranges = []
+    for number, (begin, end) in enumerate(zip(begins, ends, strict=True), start=first):
+        version = _version_at(task, end - 1 if begin in read else begin, end)
+        steps = [s for s in task.ddl if begin <= s.scn < end and (s.scn == begin or begin in read)] if begin in edges else []
+        changes = task.deliveries[task.versions.index(version)]
+        ranges.append(CommitRange(number, begin, end, version, tuple(steps), read.get(begin), changes))
+    return tuple(ranges)
 
 
 def _require_ends(task: TableTask, read: Mapping[int, WholeFile], stop: int) -> None:
@@ -125,3 +151,16 @@ def _version_at(task: TableTask, scn: int, end: int) -> TableVersion:
                 scn=later.from_scn,
             )
     return version
+
+
+def known_versions(task: TableTask, commit_range: CommitRange, scns: tuple[int, int] | None) -> tuple[Known, ...]:
+    """Return the versions of the range's changes, which have SCNs in `scns` (both inclusive; None is not known). Each one is a
+    part of the plan, with a decoder of its own, so those that none of the changes has are left out: else a range would cost
+    more with each DDL that the table ever had."""
+    every = tuple(zip(task.versions, task.deliveries, strict=True))
+    known = tuple(one for one in every if one[0].from_scn < commit_range.end) or every[:1]
+    if scns is None:
+        return known
+    low, high = scns
+    first = max((number for number, (version, _) in enumerate(known) if version.from_scn <= low), default=0)
+    return tuple(one for n, one in enumerate(known) if n == first or (n > first and one[0].from_scn <= high))

@@ -5,7 +5,7 @@ A change that is not understood gets a `finding`; the caller holds the table whe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
@@ -14,12 +14,14 @@ from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from pipelines.apply.commit_ranges import Known
 from pipelines.apply.delta.schema import TargetColumn
 from pipelines.apply.findings import finding
 from pipelines.apply.keys import has_null, key_text
 from pipelines.apply.shallow import any_of, united
 from pipelines.apply.translation import Translation
 from pipelines.records.batches.spec import MinedNames
+from pipelines.values.delivery import Delivery, RereadValues, documents_of
 from pipelines.values.redo import CHANGE_ORDER, IN_OTHER_ROWS, Operation
 from pipelines.values.table import ROWID_COLUMN, Rules, TableVersion
 
@@ -46,7 +48,7 @@ class Target:
 
 def decode(
     changes: DataFrame,
-    versions: Sequence[TableVersion],
+    versions: Sequence[Known],
     rules: Rules,
     target: Target,
     translation: Translation,
@@ -69,28 +71,26 @@ def decode(
     def before(column_id: int, version: TableVersion) -> Expression:
         return typed(F.col(f"o{column_id}"), column_id, version)
 
-    def after(column: TargetColumn, version: TableVersion, side: str = "n") -> Expression:
+    def after(column: TargetColumn, version: TableVersion, documents: Collection[int], side: str = "n") -> Expression:
         value = typed(_value(column, version, translation, side), column.id, version)
-        return (
-            F.when(_lacks_document(column.id), F.lit(IN_OTHER_ROWS)).otherwise(value)
-            if column.id in version.documents
-            else value
-        )
+        return F.when(_lacks_document(column.id), F.lit(IN_OTHER_ROWS)).otherwise(value) if column.id in documents else value
 
     parts = []
-    for version, names, mine in by_names(versions, mined_names):
+    for version, delivery, names, mine in by_names(versions, mined_names):
+        documents = documents_of(delivery)
+        before_of = partial(after, version=version, documents=documents, side="o")
         in_index = ("partly_undone",) if version.organization == "index" else ()
         rows = changes.filter(mine).select(*CHANGE_ORDER, *dict.fromkeys((*REDO, *in_index, *target.also)))
         wanted = {*key, *version.key, *target.defaulted, *(types if target.has_null_keys else ())}
         decode_rows = translation.decode_pieces if target.has_pieces else translation.decode
-        decoded = with_rowid(decode_rows(rows, version, rules, names, wanted))
+        decoded = with_rowid(decode_rows(rows, version, delivery, rules, names, wanted))
         parts.append(
             decoded.select(
                 *CHANGE_ORDER,
                 "scn",
                 _row_id(version, key).alias("row_id"),
                 "operation_code",
-                *([_touches_objects(version).alias("touched")] if target.has_objects else []),
+                *([_touches_objects(delivery).alias("touched")] if target.has_objects else []),
                 *target.also,
                 *(PIECE if target.has_pieces else ()),
                 F.coalesce(
@@ -98,20 +98,18 @@ def decode(
                     _of_unfilled(version, target),
                 ).alias("finding"),
                 *(before(column_id, version).alias(f"b{column_id}") for column_id in key),
-                *(after(column, version).alias(f"a{column.id}") for column in columns),
+                *(after(column, version, documents).alias(f"a{column.id}") for column in columns),
                 _absent([c.id for c in columns if c.id not in key], version, target).alias("absent"),
-                *whole_row(columns, key, partial(after, version=version, side="o") if target.has_null_keys else None),
+                *(whole_row(columns, key, before_of) if target.has_null_keys else ()),
             )
         )
     return united(parts)
 
 
 def whole_row(
-    columns: Sequence[TargetColumn], key: Sequence[int], before: Callable[[TargetColumn], Expression] | None
+    columns: Sequence[TargetColumn], key: Sequence[int], before: Callable[[TargetColumn], Expression]
 ) -> list[Expression]:
     """Return w<id> and `null_key`."""
-    if before is None:
-        return []
     code = F.col("operation_code")
     had, has = code.isin(Operation.DELETE, Operation.UPDATE), code.isin(Operation.INSERT, Operation.UPDATE)
     is_null = had & has_null(key, "o") | has & has_null(key, "n")
@@ -147,37 +145,40 @@ def _row_id(version: TableVersion, key: Sequence[int]) -> Expression:
     return key_text(side.otherwise(F.struct(*(F.col(f"o{i}").alias(f"k{i}") for i in key))))
 
 
-def by_version(versions: Sequence[TableVersion]) -> list[tuple[TableVersion, Expression]]:
+def by_version(versions: Sequence[Known]) -> list[tuple[Known, Expression]]:
     """Return each different layout of columns with the condition that a row's SCN is in its range."""
-    distinct = [
-        next(same) for _, same in groupby(versions, key=lambda version: (version.columns, version.ignored, version.key))
-    ]
+    distinct = [next(same) for _, same in groupby(versions, key=layout)]
     found = []
-    for number, version in enumerate(distinct):
+    for number, known in enumerate(distinct):
         mine = F.lit(True)
         if number:  # the first holds for older rows too: their transaction was open when the table was captured
-            mine = F.col("scn") >= version.from_scn
+            mine = F.col("scn") >= known[0].from_scn
         if number + 1 < len(distinct):
-            mine = mine & (F.col("scn") < distinct[number + 1].from_scn)
-        found.append((version, mine))
+            mine = mine & (F.col("scn") < distinct[number + 1][0].from_scn)
+        found.append((known, mine))
     return found
 
 
+def layout(known: Known) -> tuple[object, ...]:
+    """Return what the decoding of a change depends on."""
+    version, delivery = known
+    return version.columns, version.ignored, version.key, delivery
+
+
 def by_names(
-    versions: Sequence[TableVersion], mined_names: Sequence[MinedNames]
-) -> Iterator[tuple[TableVersion, Mapping[str, int] | None, Expression]]:
+    versions: Sequence[Known], mined_names: Sequence[MinedNames]
+) -> Iterator[tuple[TableVersion, Delivery, Mapping[str, int] | None, Expression]]:
     """Yield each layout of columns with the names that its redo has, and the condition for these rows."""
-    for version, mine in by_version(versions):
-        alike = {
-            v.from_scn for v in versions if (v.columns, v.ignored, v.key) == (version.columns, version.ignored, version.key)
-        }
+    for known, mine in by_version(versions):
+        version, delivery = known
+        alike = {one[0].from_scn for one in versions if layout(one) == layout(known)}
         named, others = list[Expression](), [entry for entry in mined_names if entry.version in alike]
         slice_of = F.concat_ws(" ", F.col("window_start").cast("string"), F.col("slice").cast("string"))
         for names in [dict(distinct) for distinct in dict.fromkeys(tuple(sorted(entry.names.items())) for entry in others)]:
             is_among = slice_of.isin(sorted({f"{entry.window} {entry.slice}" for entry in others if entry.names == names}))
-            yield version, names, mine & is_among
+            yield version, delivery, names, mine & is_among
             named.append(is_among)
-        yield version, None, mine & ~any_of(named) if named else mine
+        yield version, delivery, None, mine & ~any_of(named) if named else mine
 
 
 def _lacks_document(column_id: int) -> Expression:
@@ -186,11 +187,11 @@ def _lacks_document(column_id: int) -> Expression:
     return (F.col("operation_code") == Operation.INSERT) & absent
 
 
-def _touches_objects(version: TableVersion) -> Expression:
-    """Return whether a large object may have another value after the change."""
-    if not version.reread:
+def _touches_objects(delivery: Delivery) -> Expression:
+    """Return whether a large object that is read again may have another value after the change."""
+    if not isinstance(delivery, RereadValues):
         return F.lit(False)
-    ids = F.array(*(F.lit(column.id) for column in version.reread))
+    ids = F.array(*map(F.lit, delivery.columns))
     is_set = F.coalesce(F.arrays_overlap("assigned", ids), F.lit(False))
     return (F.col("operation_code") == Operation.INSERT) | is_set
 

@@ -89,12 +89,17 @@ def files_of(windows: Sequence[LandedWindow], task: TableTask, position: int) ->
 
 
 def read_again(
-    spark: SparkSession, files: Sequence[RereadFile], version: TableVersion, task: TableTask, translation: Translation
+    spark: SparkSession,
+    files: Sequence[RereadFile],
+    version: TableVersion,
+    large: Sequence[Column],
+    task: TableTask,
+    translation: Translation,
 ) -> DataFrame | None:
-    """Return the newest row per key: k<id>, a<id> of each large object, found_at (its ROWID); None without files."""
+    """Return the newest row per key: k<id>, a<id> of each of the `large` columns, found_at (its ROWID); None without files."""
     if not files:
         return None
-    columns = tuple(column for column in version.columns if column.id in version.key or column in version.reread)
+    columns = tuple(column for column in version.columns if column.id in version.key or column in large)
     narrow = replace(version, columns=(*columns, ROWID), key_kind="columns")
     parts = []
     for file in files:
@@ -102,7 +107,7 @@ def read_again(
         parts.append(
             frame.select(
                 *(F.col(f"`{_name(narrow, i)}`").alias(f"k{i}") for i in version.key),
-                *(F.col(f"`{c.name}`").alias(f"a{c.id}") for c in version.reread),
+                *(F.col(f"`{c.name}`").alias(f"a{c.id}") for c in large),
                 F.col(ROWID_NAME).alias("found_at"),
                 F.lit(file.scn).alias("as_of"),
             )
@@ -136,15 +141,17 @@ def unfound(objects: DataFrame, again: DataFrame | None, decoded: DataFrame, key
     return int(rest.count()) + int(stayed.count())
 
 
-def with_values(net: DataFrame, objects: DataFrame, again: DataFrame | None, version: TableVersion, *, late: bool) -> DataFrame:
+def with_values(
+    net: DataFrame, objects: DataFrame, again: DataFrame | None, key: Sequence[int], large: Sequence[Column], *, late: bool
+) -> DataFrame:
     """Return the net changes with a<id> of each large object and `is_read`: whether these are its values. Adds a row with `op`
     O for each key whose objects alone changed. A value that was not read is a finding, unless undo no longer reached the
     window's end: then the row was deleted or moved since, as a later window says."""
-    keys = [f"k{i}" for i in version.key]
-    values = [f"a{c.id}" for c in version.reread]
+    keys = [f"k{i}" for i in key]
+    values = [f"a{c.id}" for c in large]
     bare = net.drop(*values)
     if again is None:
-        empty = {f"a{c.id}": F.lit(None).cast("binary" if c.type.name == "BLOB" else "string") for c in version.reread}
+        empty = {f"a{c.id}": F.lit(None).cast("binary" if c.type.name == "BLOB" else "string") for c in large}
         joined = bare.withColumns({**empty, "is_read": F.lit(False)})
     else:
         by_rowid = objects.filter(F.col("row_id") != NO_ROWID).drop(*keys)
@@ -165,7 +172,7 @@ def with_values(net: DataFrame, objects: DataFrame, again: DataFrame | None, ver
         joined = merged.join(found, keys, "left").withColumn("is_read", F.coalesce("is_read", F.lit(False)))
     if late:
         return joined
-    names = ", ".join(column.name for column in version.reread)
+    names = ", ".join(column.name for column in large)
     what = F.lit(f"the value of {names} was not read again after the change")
     at = ("commit_scn", F.col("commit_scn").alias("scn"))
     missing = F.struct(*at, F.lit("RedoNotUnderstood").alias("code"), what.alias("what"))

@@ -20,16 +20,9 @@ from pipelines.apply.keys import is_moved
 from pipelines.apply.net import ENTERED, ORDER, REMOVE, UPSERT
 from pipelines.apply.shallow import any_of
 from pipelines.values.redo import CHANGE_ORDER
-from pipelines.values.table import ROWID_COLUMN, TableVersion
 from pipelines.values.target_options import TargetOptions
 
 NOTHING = "N"  # the op of changes that leave as many rows as there were
-
-
-def may_be_null(version: TableVersion) -> bool:
-    """Return whether a column of the key may be NULL, and rows with a NULL there are known by all their columns."""
-    whole = version.key_kind == "columns" and version.organization != "index" and version.changes_are_rows
-    return whole and any(version.column(i).nullable for i in version.key if i != ROWID_COLUMN)
 
 
 def lacks_key(names: Iterable[str]) -> Expression:

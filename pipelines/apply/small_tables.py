@@ -12,13 +12,15 @@ from dataclasses import dataclass
 
 from pipelines.apply.commit_ranges import CommitRange, plan_commit_ranges
 from pipelines.apply.context import ApplyContext
+from pipelines.apply.delivery import prepare_range
+from pipelines.apply.delivery.prepared import ChangesOf, PreparedRange, TableRange
 from pipelines.apply.delta.schema import TargetColumn
 from pipelines.apply.delta.table import DeltaTable
 from pipelines.apply.failures import check_session
 from pipelines.apply.looks import take_together
-from pipelines.apply.prepare import ChangesOf, PreparedRange, TableRange, prepare_range
 from pipelines.errors import RedolakeError
 from pipelines.records.batches.spec import TableTask
+from pipelines.values.delivery import is_in_redo
 
 log = logging.getLogger(__name__)
 
@@ -76,7 +78,7 @@ class SmallTables:
 
 def small_table(context: ApplyContext, table: DeltaTable, task: TableTask, changes_of: ChangesOf) -> TableRange | None:
     """Return the table if it has a single commit range of few changes, with no DDL and no large objects; else None."""
-    if table.log is None or not all(one.changes_are_rows for one in task.versions):
+    if table.log is None or not is_in_redo(task.deliveries):
         return None
     try:
         ranges = plan_commit_ranges(task, context.scns, -1 if table.position is None else table.position)

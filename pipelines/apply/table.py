@@ -10,16 +10,19 @@ import logging
 import time
 from collections import Counter
 from dataclasses import dataclass, field, replace
+from typing import assert_never
 
 from pyspark.sql import functions as F
 
 from pipelines.apply.check_changes import check_finding
 from pipelines.apply.commit_ranges import CommitRange, plan_commit_ranges
 from pipelines.apply.context import ApplyContext
+from pipelines.apply.delivery import prepare_range
+from pipelines.apply.delivery.prepared import ChangesOf, PreparedRange, TableRange, ToAppend, ToMerge
 from pipelines.apply.delta.commit import Tag
 from pipelines.apply.delta.evolve import evolve
 from pipelines.apply.delta.features import check_readers
-from pipelines.apply.delta.merge import Merged, NetColumns, append, merge
+from pipelines.apply.delta.merge import Merged, append, merge
 from pipelines.apply.delta.own_columns import live
 from pipelines.apply.delta.owner import Owner, check_owner
 from pipelines.apply.delta.plain_types import write_plain_types
@@ -28,7 +31,6 @@ from pipelines.apply.delta.table import DeltaTable
 from pipelines.apply.failures import check_session, held_error
 from pipelines.apply.looks import take_alone
 from pipelines.apply.missing_columns import not_in_target
-from pipelines.apply.prepare import ChangesOf, CommittedChanges, PreparedRange, TableRange, prepare_range
 from pipelines.apply.set_back import check_not_set_back
 from pipelines.apply.small_tables import Prepared
 from pipelines.errors import OF_ALL_TABLES, InvariantBroken, RedolakeError, SchemaConflict, Transient
@@ -133,7 +135,7 @@ def apply_ranges(
             else:
                 ready = take_alone(prepare_range(context, TableRange(table, task, commit_range, committed)))
             began = time.monotonic()
-            progress.merged += merge_range(context, table, task, ready, committed, standing)
+            progress.merged += merge_range(context, table, task, commit_range, ready, standing)
             standing = table.position
             progress.merge_seconds += time.monotonic() - began
             progress.applied += committed.count
@@ -149,14 +151,13 @@ def merge_range(
     context: ApplyContext,
     table: DeltaTable,
     task: TableTask,
+    commit_range: CommitRange,
     prepared: PreparedRange,
-    committed: CommittedChanges,
     standing: int | None,
 ) -> Merged:
     """`standing` is the position from which the range goes on. Raises Transient if the table has another one by now: a batch
     whose process was killed may still be committed by its Connect server, and Delta skips only a position that it has."""
-    version, last_scn = prepared.commit_range.version, prepared.commit_range.last_scn
-    scns = f"[{prepared.commit_range.start}, {prepared.commit_range.end})"
+    last_scn, scns = commit_range.last_scn, f"[{commit_range.start}, {commit_range.end})"
     tag = Tag(task.app_id, last_scn, {**context.metadata, "table": str(task.table), "scns": scns})
     context.may_commit()
     table.see_others()
@@ -165,11 +166,13 @@ def merge_range(
         settle(table, task.table, owner.marking(), context.metadata, context.may_commit)
     check_position(table, task, standing)
     before = table.version
-    if version.key_kind == "append":
-        inserts = prepared.changes.count() if version.hides_rowids else committed.count
-        merged = append(table, prepared.changes, tag, inserts, task.options)
-    else:
-        merged = merge_net_change(table, task, prepared, tag)
+    match prepared:
+        case ToAppend(changes, count):
+            merged = append(table, changes, tag, count, task.options)
+        case ToMerge():
+            merged = merge_net_change(table, task, prepared, tag)
+        case _:
+            assert_never(prepared)
     table.refresh()
     crash.point("merge")
     if merged != Merged() and table.position != last_scn:
@@ -194,19 +197,15 @@ def check_position(table: DeltaTable, task: TableTask, position: int | None) -> 
         raise Transient("another writer changed the table meanwhile", cure="none: the batch is tried again", table=task.table)
 
 
-def merge_net_change(table: DeltaTable, task: TableTask, prepared: PreparedRange, tag: Tag) -> Merged:
+def merge_net_change(table: DeltaTable, task: TableTask, prepared: ToMerge, tag: Tag) -> Merged:
     """Raise RedoNotUnderstood, with nothing merged, where a change keeps values of a row that the target does not have."""
-    version, missing = prepared.commit_range.version, prepared.missing
-    present = prepared.changes.columns
-    read = version.reread if "is_read" in present else ()
-    objects = tuple(column.id for column in (*read, *version.assembled))
-    has = NetColumns(version.key, objects, missing.ids, prepared.commit_range.filled, "is_whole" in present, prepared.keys)
+    missing = prepared.missing
     try:
-        return merge(table, prepared.changes, has, tag, task.options)
+        return merge(table, prepared.changes, prepared.has, tag, task.options)
     except Exception as failed:
         check_session(table.spark, failed)
         if missing.columns:
-            key = [table.columns[column_id] for column_id in version.key]
+            key = [table.columns[column_id] for column_id in prepared.has.key]
             lacking = not_in_target(prepared.changes, live(table.rows, task.options), missing, key)
             check_finding(task, lacking.agg(F.min("finding")).collect()[0][0])
         raise

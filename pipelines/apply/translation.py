@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame
 
+from pipelines.values.delivery import Delivery
 from pipelines.values.table import OracleType, Rules, TableVersion, TypeRule
 
 # Redo rows of one version -> the same columns but sql_redo, and error, error_sql (string), unknown (names), missing and
 # assigned (column ids), and the values before and after as o<id> and n<id>.
 # The last arguments give column ids by the names in the redo, where these are not the version's, and the columns whose o<id> is
 # wanted: each costs as much as an n<id>.
-Decode = Callable[[DataFrame, TableVersion, Rules, Mapping[str, int] | None, Collection[int]], DataFrame]
+Decode = Callable[[DataFrame, TableVersion, Delivery, Rules, Mapping[str, int] | None, Collection[int]], DataFrame]
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from pipelines.assemble.transactions import (
     stop_ends_without_container,
 )
 from pipelines.assemble.unknown_xid import resolve_unknown_xids
+from pipelines.assemble.valueless import valueless
 from pipelines.records.batches.manifest import DroppedRows
 from pipelines.records.batches.spec import DroppedXid, LandedWindow
 from pipelines.values.scn import ScnRange
@@ -77,7 +78,7 @@ def assemble_batch(
     matched = (
         cancel_undone(
             joined,
-            [t for t in captured if t.no_large_objects or t.rereads or t.rereads_rows],
+            [t for t in captured if t.no_large_objects or valueless(t.delivery) != "none"],
             in_indexes=any(not t.rows_have_rowids for t in captured),
         )
         if counts.undo_rows
@@ -89,7 +90,7 @@ def assemble_batch(
     marked = mark_dropped(matched, xid_uses)
     changes = dispose(marked, captured)
     is_cheap = not (counts.undo_rows or counts.parallel_rows or counts.unknown_xids or dropped)
-    if is_cheap and counts.changes >= MANY_CHANGES and not any(t.rereads or t.rereads_rows for t in captured):
+    if is_cheap and counts.changes >= MANY_CHANGES and all(valueless(t.delivery) == "none" for t in captured):
         accounting = account_rows(changes)
         changes = changes if accounting.readers == 1 else changes.localCheckpoint(eager=False)
     else:

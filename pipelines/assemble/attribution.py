@@ -9,7 +9,9 @@ from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from pipelines.assemble.valueless import valueless
 from pipelines.records.batches.spec import NameInRedo
+from pipelines.values.delivery import PLAIN, Delivery
 from pipelines.values.redo import CONTROL, LARGE_OBJECT_CHANGES
 from pipelines.values.table import TableId
 
@@ -27,9 +29,7 @@ class CapturedTable:
     position: int  # the target contains all commits up to this SCN; -1 for none
     stop_scn: int
     ddl_scns: tuple[int, ...] = ()
-    rereads: bool = False  # its large objects have values from elsewhere: capture reads them again, or apply assembles them
-    assembles: bool = False  # apply assembles its large objects from all their changes
-    rereads_rows: bool = False  # capture reads its changed rows again whole: a change only names its row
+    delivery: Delivery = PLAIN  # the widest under any of its versions
     no_large_objects: bool = False  # no version has a column that redo of a large object can concern
     plain_columns: tuple[str, ...] = ()  # columns that hold no large object in any version
     rows_have_rowids: bool = True
@@ -40,7 +40,7 @@ def add_table_numbers(rows: DataFrame, tables: Sequence[CapturedTable], containe
     """Add `table_number`, NULL for control rows and objects that are not captured, and `unknown_object`.
 
     `left_out` marks a change of a large object in a table all of whose large objects are left out, `is_reread` one in a table
-    whose large objects are read again or assembled, and each change of a table whose rows are read again.
+    whose large objects are read again or assembled, and each change of a table whose rows are read again (valueless.py).
 
     `unknown_object` marks a row that has the table's name and an OBJECT_ID that the table never had. The id decides: LogMiner
     takes names from the dictionary at mining time, so after a RENAME or a redefinition another object's redo can have them.
@@ -64,8 +64,11 @@ def add_table_numbers(rows: DataFrame, tables: Sequence[CapturedTable], containe
     was_renamed = named.isin([s.number for s in tables if s.names])
     unknown_object = own.isNull() & has_ids & ((object_id != 0) | was_renamed)
     number, codes = F.when(captured, F.coalesce(own, named)), F.col("operation_code").isin(*LARGE_OBJECT_CHANGES)
-    without, again = [s.number for s in tables if s.no_large_objects], [s.number for s in tables if s.rereads]
-    whole = [s.number for s in tables if s.rereads_rows]
+    without, again = (
+        [s.number for s in tables if s.no_large_objects],
+        [s.number for s in tables if valueless(s.delivery) == "objects"],
+    )
+    whole = [s.number for s in tables if valueless(s.delivery) == "all"]
     numbered = rows.withColumns(
         {
             "table_number": number,

@@ -19,6 +19,7 @@ from pipelines.assemble.cases import first_case
 from pipelines.assemble.parallel_dml import NO_XID, deciding_xid, join_own_ends
 from pipelines.assemble.undo import match_statements, match_undo, stop_taken_back
 from pipelines.assemble.unknown_xid import has_unknown_sequence
+from pipelines.assemble.valueless import counts_pieces
 from pipelines.values.redo import CHANGES, LARGE_OBJECT_CHANGES, TRANSACTION_ENDS, Operation
 
 TRANSACTION = ("con_id", "xid")
@@ -181,9 +182,10 @@ def cancel_undone(changes: DataFrame, objects: Sequence[CapturedTable] = (), *, 
         return clean.unionByName(match_undo(touched))
     apart = F.col("left_out") | F.col("is_reread")
     matched = match_statements(touched.withColumn("sets_plain", sets_plain(objects)), apart)
-    if any(table.assembles for table in objects):
+    assembling = [table.number for table in objects if counts_pieces(table.delivery)]
+    if assembling:
         is_piece = F.col("operation_code").isin(*LARGE_OBJECT_CHANGES)
-        is_assembled = F.col("table_number").isin([table.number for table in objects if table.assembles])
+        is_assembled = F.col("table_number").isin(assembling)
         matched = stop_taken_back(matched, F.coalesce(is_piece & is_assembled, F.lit(False)))
     return clean.unionByName(matched)
 

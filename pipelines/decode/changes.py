@@ -22,6 +22,7 @@ from pipelines.decode.redo_sql import Bools
 from pipelines.decode.resolve import ResolvedRedo, resolve
 from pipelines.decode.young_columns import keep_defaults
 from pipelines.values import frames
+from pipelines.values.delivery import PLAIN, Delivery, documents_of, ids_of_pieces
 from pipelines.values.redo import Encoding
 from pipelines.values.table import TableVersion, TypeRule
 from pipelines.values.valid_text import with_marks
@@ -75,6 +76,7 @@ def decode_changes(
     show_row_data: bool = False,
     single_quotes: bool = False,
     before: Collection[int] | None = None,
+    delivery: Delivery = PLAIN,
 ) -> pa.RecordBatch:
     """Return all columns of `batch` except sql_redo, and these (values/frames.py has the letters):
 
@@ -91,7 +93,8 @@ def decode_changes(
     their text must parse, but no values are read from it. Of a row about a large object only the row that it selects is read,
     as if it were deleted. `names` maps names to column ids where the dictionary at mining
     time has other names than the version. `encoding` is that of the PDB; only rows that LogMiner could not resolve need it.
-    `single_quotes` says that LogMiner of this database leaves quotes inside values single, at least some of them.
+    `single_quotes` says that LogMiner of this database leaves quotes inside values single, at least some of them. `version` is
+    as the redo of `delivery` shows it (as_shown).
     """
     batch = with_valid_text(batch)
     redo = resolve(read_as_deletes(batch), version, names)
@@ -99,10 +102,10 @@ def decode_changes(
     errors = dict(redo.errors)
     images = [
         image_of(redo, reading, bounds, errors)
-        for reading, bounds in zip(readings_of(version, types, encoding, before), slices, strict=True)
+        for reading, bounds in zip(readings_of(version, types, encoding, before, delivery), slices, strict=True)
     ]
     keep_defaults(redo, version, images, errors)
-    _refuse_missing_values(redo, version, images, errors)
+    _refuse_missing_values(redo, version, images, errors, documents_of(delivery))
     _refuse_doubtful_quotes(redo, version, single_quotes, errors)
     ids = np.array([column.id for column in version.columns], np.int32)
     columns = [
@@ -124,9 +127,11 @@ def with_valid_text(batch: pa.RecordBatch) -> pa.RecordBatch:
     return batch if valid is texts else batch.set_column(batch.schema.get_field_index("sql_redo"), "sql_redo", valid)
 
 
-def readings_of(version: TableVersion, types: Types, encoding: Encoding, before: Collection[int] | None) -> list[Reading]:
+def readings_of(
+    version: TableVersion, types: Types, encoding: Encoding, before: Collection[int] | None, delivery: Delivery
+) -> list[Reading]:
     """Return how the values of each column are read."""
-    targets = target_types(version, types)
+    targets, pieces = target_types(version, types), ids_of_pieces(delivery)
     return [
         Reading(
             column,
@@ -134,7 +139,7 @@ def readings_of(version: TableVersion, types: Types, encoding: Encoding, before:
             _rule(types, column.id),
             encoding,
             is_in(before, column.id),
-            column in version.assembled,
+            column.id in pieces,
         )
         for column in version.columns
     ]
@@ -144,11 +149,12 @@ def is_in(ids: Collection[int] | None, column_id: int) -> bool:
     return ids is None or column_id in ids
 
 
-def _refuse_missing_values(redo: ResolvedRedo, version: TableVersion, images: Sequence[Image], errors: dict[int, str]) -> None:
+def _refuse_missing_values(
+    redo: ResolvedRedo, version: TableVersion, images: Sequence[Image], errors: dict[int, str], documents: frozenset[int]
+) -> None:
     """Add an error for each INSERT that lacks a column before the last one it has. Oracle leaves out trailing NULLs only, and
     documents, which are in other rows."""
     inserts = np.flatnonzero(redo.kind == Verb.INSERT)
-    documents = version.documents
     shown = [pair for pair in zip(version.columns, images, strict=True) if pair[0].id not in documents]
     segment = sorted(shown, key=lambda pair: pair[0].segment_id)
     present = np.array([image.inserted[inserts] >= 0 for _, image in segment], np.bool_)

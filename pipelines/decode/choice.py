@@ -10,6 +10,7 @@ from importlib.util import find_spec
 import pyarrow as pa
 
 from pipelines.decode.changes import decode_changes
+from pipelines.values.delivery import Assembled, Delivery
 
 WORTH_LOADING = 32 << 20  # bytes of redo SQL that decode_changes reads while the kernels would be loaded
 WORTH_COMPILING = 1 << 30  # and while they would be compiled
@@ -20,9 +21,11 @@ _octets = 0
 _chosen: Callable[..., pa.RecordBatch] | None = None
 
 
-def decoder(octets: int) -> Callable[..., pa.RecordBatch]:
-    """Return decode_changes or its compiled twin for a batch with so many bytes of redo SQL."""
+def decoder(octets: int, delivery: Delivery) -> Callable[..., pa.RecordBatch]:
+    """Return decode_changes or its compiled twin, which reads no large objects, for a batch with so many bytes of redo SQL."""
     global _octets, _chosen
+    if isinstance(delivery, Assembled):
+        return decode_changes
     _octets += octets
     if _chosen is None and _octets >= WORTH_LOADING:
         _chosen = _loaded()

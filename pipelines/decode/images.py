@@ -58,7 +58,7 @@ class Reading:
     rule: TypeRule
     encoding: Encoding
     is_before_wanted: bool = True
-    is_assembled: bool = False  # a large object, whose values in INSERT and UPDATE count
+    is_assembled: bool = False  # a large object whose values are assembled: those in INSERT and UPDATE count too
 
     @property
     def family(self) -> Family:

@@ -159,7 +159,7 @@ def columns_of(shown: Sequence[str], version: TableVersion, names: Mapping[str, 
     by_id = {column.id: index for index, column in enumerate(version.columns)}
     ids = ids_by_name(version, names)
     by_segment = {column.segment_id: index for index, column in enumerate(version.columns)}
-    by_segment |= {column.segment_id: IGNORED for column in version.unread if column.segment_id}
+    by_segment |= {column.segment_id: IGNORED for column in version.ignored if column.segment_id}
     numbers = [int(m[1]) if (m := _COL_N.fullmatch(name)) else None for name in shown]
     numbered = np.array([UNKNOWN if n is None else by_segment.get(n, UNKNOWN) for n in numbers], np.int32)
 

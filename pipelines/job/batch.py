@@ -15,10 +15,10 @@ from pyspark.sql import SparkSession
 
 from pipelines.apply.commit_ranges import ddl_scns, stop_scn
 from pipelines.apply.context import ApplyContext, MayCommit, Report, allow, silent
+from pipelines.apply.delivery.prepared import CommittedChanges
 from pipelines.apply.delta.create import create_shadow
 from pipelines.apply.delta.table import DeltaTable
 from pipelines.apply.kept import let_go
-from pipelines.apply.prepare import CommittedChanges
 from pipelines.apply.session import planned_for_few_rows
 from pipelines.apply.small_tables import Prepared, SmallTables, small_table
 from pipelines.apply.table import apply_table
@@ -40,6 +40,7 @@ from pipelines.records.batches.carry import ParkedRows, joined
 from pipelines.records.batches.manifest import BatchResult, RowAccount, TableResult
 from pipelines.records.batches.spec import BatchSpec, HoldAt, TableTask
 from pipelines.records.codec import decode, encode
+from pipelines.values.delivery import is_in_redo, widest
 
 log = logging.getLogger(__name__)
 
@@ -100,7 +101,7 @@ def apply_batch(spark: SparkSession, spec: BatchSpec, report: Report, may_commit
 def is_small(table: DeltaTable, task: TableTask, balance: RowAccount) -> bool:
     """Return whether few rows are read for the task. A table without changes and DDL counts as small; its size is not read.
     What was read again of a table may be much, however few its changes."""
-    if task.whole or not all(one.changes_are_rows for one in task.versions):
+    if task.whole or not is_in_redo(task.deliveries):
         return False
     happens = balance.applied or task.ddl or task.reshape
     return not happens or (balance.applied <= FEW_ROWS and table.bytes is not None and table.bytes <= SMALL_BYTES)
@@ -159,14 +160,8 @@ def captured_table(spec: BatchSpec, number: int, found: int | None) -> CapturedT
         ddl_scns=ddl_scns(task, spec.scns, position),
         no_large_objects=leaves_out_objects(task),
         plain_columns=plain_columns(task),
-        rereads=any(version.reread or version.assembled for version in task.versions),
-        assembles=any(version.assembled for version in task.versions),
-        rereads_rows=rereads_rows(task),
+        delivery=widest(task.deliveries),
     )
-
-
-def rereads_rows(task: TableTask) -> bool:
-    return any(version.rereads_rows for version in task.versions)
 
 
 def plain_columns(task: TableTask) -> tuple[str, ...]:

@@ -12,11 +12,12 @@ from pyspark.sql.functions import arrow_udf
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
 from pipelines.apply.translation import Translation
-from pipelines.decode.changes import changes_schema, decode_changes, decode_pieces, pieces_schema
+from pipelines.decode.changes import changes_schema, decode_pieces, pieces_schema
 from pipelines.decode.choice import decoder
 from pipelines.decode.datatypes import family_of, spark_ddl_type, target_type
 from pipelines.decode.datatypes.character import CODECS, decode_text
 from pipelines.host.arrow_check import check_arrow
+from pipelines.values.delivery import Delivery, as_shown
 from pipelines.values.redo import Encoding
 from pipelines.values.table import OracleType, Rules, TableVersion, TypeRule
 
@@ -42,6 +43,7 @@ def read_text(encoding: Encoding, octets: bytes) -> str:
 def decode_frame(
     frame: DataFrame,
     version: TableVersion,
+    delivery: Delivery,
     rules: Rules,
     names: Mapping[str, int] | None = None,
     before: Collection[int] | None = None,
@@ -51,16 +53,15 @@ def decode_frame(
     single_quotes: bool,
     pieces: bool = False,
 ) -> DataFrame:
+    version = as_shown(version, delivery)
     types = {column.id: rules.get(column.id) for column in version.columns}
     schema_of = pieces_schema if pieces else changes_schema
     arrow = schema_of(to_arrow_schema(frame.schema), version, types, before)
-    # The compiled loops read no large objects.
-    plain = decode_pieces if pieces else decode_changes if version.assembled else None
 
     def decode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         check_arrow()
         for batch in batches:
-            decode_batch = plain or decoder(batch.column("sql_redo").nbytes)
+            decode_batch = decode_pieces if pieces else decoder(batch.column("sql_redo").nbytes, delivery)
             yield decode_batch(
                 batch,
                 version,
@@ -70,6 +71,7 @@ def decode_frame(
                 show_row_data=show_row_data,
                 single_quotes=single_quotes,
                 before=before,
+                delivery=delivery,
             )
 
     return frame.mapInArrow(decode, from_arrow_schema(arrow, prefer_timestamp_ntz=True))

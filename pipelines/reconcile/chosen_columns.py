@@ -8,6 +8,7 @@ from pipelines.config import Pipeline
 from pipelines.decode.datatypes import why_refused
 from pipelines.errors import SchemaConflict
 from pipelines.schema.ddl_statement import Refused
+from pipelines.values.delivery import Assembled, RereadRows, RereadValues, delivery_of
 from pipelines.values.dictionary_table import DictionaryTable
 from pipelines.values.redo import Encoding
 from pipelines.values.table import LARGE_OBJECTS, UNSHOWN, OracleType, TableId, TableVersion, TypeRule, upper_name
@@ -68,16 +69,18 @@ def choice_conflict(pipeline: Pipeline, version: TableVersion) -> SchemaConflict
     missing = [name for name, kind in version.left_out.items() if kind == "excluded" and not choice.excludes(name)]
     if choice.large_objects not in ("reread", "redo"):
         out += [c.name for c in version.columns if c.type.name in LARGE_OBJECTS and c.name not in out]
-    if choice.unsupported != "reread" and version.rereads_rows:
+    delivery = delivery_of(version)
+    if choice.unsupported != "reread" and isinstance(delivery, RereadRows):
         out += [c.name for c in version.columns if c.type.name in UNSHOWN and c.name not in out]
-    how = {one.name: "redo" if one in version.assembled else "reread" for one in (*version.reread, *version.assembled)}
-    differs = [name for name, read in how.items() if name not in out and choice.large_objects != read]
+    how = {RereadValues: "reread", Assembled: "redo"}.get(type(delivery), "")
+    large = [version.column(i).name for i in delivery.columns] if isinstance(delivery, (RereadValues, Assembled)) else []
+    differs = choice.large_objects != how and any(name not in out for name in large)
     if not out and not missing and not differs:
         return None
     what = " and ".join(
         text
         for text in (
-            f"has `large_objects: {choice.large_objects}`, and the table was read with `{how[differs[0]]}`" if differs else "",
+            f"has `large_objects: {choice.large_objects}`, and the table was read with `{how}`" if differs else "",
             f"leaves out {', '.join(out)}, which the table was read with" if out else "",
             f"captures {', '.join(missing)}, which the table was read without" if missing else "",
         )

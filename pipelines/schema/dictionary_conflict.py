@@ -11,13 +11,14 @@ from pipelines.errors import SchemaConflict
 from pipelines.schema.ddl_statement import ReadingAfter
 from pipelines.schema.versions import key_indexes, require_known_storage, same_type
 from pipelines.values.ddl_policies import PolicyName
+from pipelines.values.delivery import RereadRows, delivery_of
 from pipelines.values.dictionary_table import DictionaryTable
 from pipelines.values.table import IgnoredColumn, TableVersion
 
 
 def conflict_with_dictionary(derived: TableVersion, dictionary: DictionaryTable) -> SchemaConflict | None:
     """Return the first difference as an error, or None. `derived` must be valid at the SCN of the dictionary reading."""
-    if derived.rereads_rows:
+    if isinstance(delivery_of(derived), RereadRows):
         dictionary = dictionary.with_stored_types()
     dictionary = dictionary.leaving_out(derived.left_out)
     try:

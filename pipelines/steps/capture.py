@@ -46,7 +46,7 @@ from pipelines.steps.comparison_rows import remove_left_rows
 from pipelines.steps.matched_tables import announced_tables, with_matched_tables
 from pipelines.steps.read_and_plan import PAUSE_SECONDS, read_and_plan
 from pipelines.steps.redo_dictionary import with_its_dictionary
-from pipelines.steps.reread import reread_large_objects
+from pipelines.steps.reread import reread
 from pipelines.steps.same_container import pdb_change, read_same_container, record_pdb_change
 from pipelines.steps.scn_times import end_time
 from pipelines.steps.shown_facts import (
@@ -369,4 +369,4 @@ def read_again(
 ) -> Reread:
     """Read again what the redo does not show: changed rows, and whole tables after some DDL."""
     whole = read_whole_tables(context, source, made, build_manifest(made.window, made.tables, records))
-    return replace(reread_large_objects(context, source, made, records), whole=whole)
+    return replace(reread(context, source, made, records), whole=whole)

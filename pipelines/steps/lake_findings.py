@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pipelines.decode.datatypes import spark_ddl_type, why_refused
 from pipelines.errors import Finding
 from pipelines.source import ConfiguredTable
+from pipelines.values.delivery import reread_kind
 from pipelines.values.dictionary_table import DictionaryTable
 from pipelines.values.lake_rules import LakeColumn, conflicts
 from pipelines.values.table import LARGE_TYPES, TypeRule
@@ -32,6 +33,6 @@ def lake_findings(
         LakeColumn(options.name(c.name), spark_ddl_type(c.type, rules.get(c.name)), c.type.name in LARGE_TYPES)
         for c in chosen.captured
     ]
-    is_reread = chosen.rereads_rows or (bool(chosen.large_objects) and not wanted.choice.assembles)
+    is_reread = reread_kind(chosen, wanted.choice) is not None
     for found in conflicts(own, options, has_rowid=wanted.key.kind == "rowid" or is_reread):
         yield Finding(name, found.what, found.cure)

@@ -291,51 +291,12 @@ class TableVersion:
 
     def ignores(self, name: str) -> bool:
         """Return whether a name in redo is that of a column whose values are dropped."""
-        return any(column.is_called(name) for column in self.unread)
-
-    @property
-    def unread(self) -> tuple[IgnoredColumn, ...]:
-        """The columns whose values are dropped. One that stores a document is none: its value says that LogMiner shows the
-        document in another way."""
-        documents = {self.column(i).name for i in self.documents}
-        return tuple(column for column in self.ignored if column.part_of not in documents) if documents else self.ignored
+        return any(column.is_called(name) for column in self.ignored)
 
     @property
     def left_out(self) -> dict[str, LeftOut]:
         """The columns that pipelines.yml leaves out, by name."""
         return {c.name: kind for c in self.ignored if not c.part_of for kind in LEFT_OUT if c.kind == kind}
-
-    @property
-    def reread(self) -> tuple[Column, ...]:
-        """The columns whose values are not decoded from the redo, but read again."""
-        return () if self.choice.assembles else self._large_objects
-
-    @property
-    def assembled(self) -> tuple[Column, ...]:
-        """The columns whose values are assembled from all their changes in the redo."""
-        if not self.choice.assembles or self.rereads_rows:
-            return ()
-        return tuple(c for c in self.columns if c.type.name in ASSEMBLED)
-
-    @property
-    def documents(self) -> frozenset[int]:
-        """The ids of the columns whose values are whole documents in rows of their own."""
-        return frozenset(column.id for column in self.assembled if column.type.name in DOCUMENTS)
-
-    @property
-    def _large_objects(self) -> tuple[Column, ...]:
-        return () if self.rereads_rows else tuple(c for c in self.columns if c.type.name in LARGE_OBJECTS)
-
-    @property
-    def rereads_rows(self) -> bool:
-        """Return whether its changed rows are read again whole: the redo only says which ones changed."""
-        types = (*(c.type.name for c in self.columns), *(c.type for c in self.ignored))
-        return self.choice.unsupported == "reread" and any(map(is_unshown, types))
-
-    @property
-    def changes_are_rows(self) -> bool:
-        """Return whether each change is one row of the redo: no rows or values are read again, and none are assembled."""
-        return not (self.reread or self.assembled or self.rereads_rows)
 
     @property
     def has_large_objects(self) -> bool:

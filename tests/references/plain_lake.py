@@ -32,6 +32,7 @@ from pipelines.records.batches.carry import OpenTransaction
 from pipelines.records.batches.manifest import BatchResult, DroppedRows, RowAccount, TableResult
 from pipelines.records.batches.spec import BatchSpec, DroppedXid, TableTask
 from pipelines.records.loads import SnapshotLoaded, SnapshotResult, SnapshotSpec
+from pipelines.values.delivery import RereadRows, RereadValues
 from pipelines.values.landed_schema import LANDED_SCHEMA
 from pipelines.values.redo import CHANGES, TRANSACTION_ENDS, Operation
 from pipelines.values.table import ROWID_COLUMN, ROWID_NAME, TableVersion, TypeRule
@@ -178,7 +179,7 @@ class PlainLake:
     ) -> TableResult:
         if self.replays or task.ddl or len(task.versions) > 1:
             return self.apply_with_ddl(spec, task, landed, carried_out)
-        if task.versions[-1].rereads_rows:
+        if isinstance(task.deliveries[-1], RereadRows):
             return self.apply_whole_rows(spec, task, landed, carried_out)
         version, table = task.versions[-1], self.tables.get(task.target, PlainTable({task.app_id: spec.end}, {}))
         carried = self.carried_in(spec, task)
@@ -435,8 +436,9 @@ def with_row_ids(images: Sequence[tuple[Row, Any, Any, Any]]) -> list[tuple[Row,
 
 def with_large_objects(spec: BatchSpec, task: TableTask, at: int, old: dict[Any, Any], net: dict[Any, Any]) -> dict[Any, Any]:
     """Return the rows by key, with the large objects that were read again, and else those that the table has."""
-    version = task.versions[-1]
-    places = [n for n, column in enumerate(version.columns) if column in version.reread]
+    version, delivery = task.versions[-1], task.deliveries[-1]
+    again_ids = delivery.columns if isinstance(delivery, RereadValues) else ()
+    places = [n for n, column in enumerate(version.columns) if column.id in again_ids]
     rows = {key: row for key, row in {**old, **net}.items() if row is not None}
     if not places:
         return rows

@@ -6,6 +6,7 @@ Tables with a key are compared by key and cell by cell, append-only tables by ho
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import assert_never
 
 from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame, SparkSession
@@ -17,11 +18,20 @@ from pipelines.apply.delta.own_columns import live
 from pipelines.apply.delta.owner import Owner, check_owner
 from pipelines.apply.delta.quoting import quoted
 from pipelines.apply.delta.schema import COMMIT_SCN, check_columns, columns_of, named, target_columns
-from pipelines.apply.null_keys import lacks_key, may_be_null
+from pipelines.apply.null_keys import lacks_key
 from pipelines.apply.shown import shown
 from pipelines.apply.source_rows import check_values, read_source
 from pipelines.apply.translation import Translation
 from pipelines.errors import InvariantBroken, SchemaConflict, TableSetBack
+from pipelines.values.delivery import (
+    Appended,
+    Assembled,
+    NullableKey,
+    Plain,
+    RereadRows,
+    RereadValues,
+    delivery_of,
+)
 from pipelines.values.table import Column, TableVersion
 from pipelines.values.target_options import TargetOptions
 
@@ -38,13 +48,17 @@ def compare(spark: SparkSession, task: CompareTask, translation: Translation) ->
     source = read_source(spark, task.files, task.version, task.rules, translation, task.options)
     check_values(source, task.version)
     delta = with_commit(live(delta, task.options), task.options)
-    if version.key_kind == "append":
-        return compare_counts(source.frame, delta, task, delta_version)
-    if not may_be_null(version):
-        return compare_keyed(source.frame, delta, task, delta_version)
-    null = lacks_key(version.column(i).name for i in version.key)
-    keyed = compare_keyed(source.frame.filter(~null), delta.filter(~null), task, delta_version)
-    return keyed.with_more(compare_counts(source.frame.filter(null), delta.filter(null), task, delta_version))
+    match delivery := delivery_of(task.version):
+        case Appended():
+            return compare_counts(source.frame, delta, task, delta_version)
+        case NullableKey():
+            null = lacks_key(version.column(i).name for i in version.key)
+            keyed = compare_keyed(source.frame.filter(~null), delta.filter(~null), task, delta_version)
+            return keyed.with_more(compare_counts(source.frame.filter(null), delta.filter(null), task, delta_version))
+        case Plain() | RereadValues() | Assembled() | RereadRows():
+            return compare_keyed(source.frame, delta, task, delta_version)
+        case _:
+            assert_never(delivery)
 
 
 def compare_keyed(source: DataFrame, delta: DataFrame, task: CompareTask, delta_version: int) -> Comparison:

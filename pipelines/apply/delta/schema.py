@@ -16,6 +16,7 @@ from pyspark.sql import types as T
 from pipelines.apply.delta.own_columns import own_fields
 from pipelines.apply.translation import Translation
 from pipelines.errors import SchemaConflict
+from pipelines.values.delivery import RereadRows, RereadValues, delivery_of
 from pipelines.values.lake_rules import Conflict, LakeColumn, conflicts
 from pipelines.values.table import LARGE_TYPES, ROWID_COLUMN, ROWID_NAME, Column, OracleType, Rules, TableId, TableVersion
 from pipelines.values.target_options import DEFAULT as DEFAULT_OPTIONS
@@ -95,7 +96,7 @@ def target_schema(
 
 def has_rowid(version: TableVersion) -> bool:
     """Return whether its rows are read with their ROWID, as key or to be read again."""
-    return version.key_kind == "rowid" or version.rereads_rows or bool(version.reread)
+    return version.key_kind == "rowid" or isinstance(delivery_of(version), (RereadRows, RereadValues))
 
 
 def refuse_conflict(found: Conflict | None, table: TableId, scn: int | None = None) -> None:

@@ -30,6 +30,7 @@ from pipelines.decode.forms import Verb
 from pipelines.decode.images import may_be_replaced
 from pipelines.decode.resolve import ints
 from pipelines.decode.young_columns import sets_all, young_columns
+from pipelines.values.delivery import PLAIN, Delivery
 from pipelines.values.redo import Encoding
 from pipelines.values.table import TableVersion
 from pipelines.values.valid_text import marked_rows, replaced_by_server
@@ -45,10 +46,11 @@ def decode_compiled(
     show_row_data: bool = False,
     single_quotes: bool = False,
     before: Collection[int] | None = None,
+    delivery: Delivery = PLAIN,
 ) -> pa.RecordBatch:
-    """Return what `decode_changes` returns."""
+    """Return what `decode_changes` returns. The loops read no large objects: `delivery` is none that assembles them."""
     batch = with_valid_text(batch)
-    readings = readings_of(version, types, encoding, before)
+    readings = readings_of(version, types, encoding, before, delivery)
     located = locate(batch, version, names, single_quotes=single_quotes, before=before)
     refused = (located.outcome != statements.DONE).astype(np.uint8) | _of_other_table(batch, located)
     if young_columns(version):
@@ -76,7 +78,7 @@ def decode_compiled(
         return decoded
     plain = decode_changes(
         batch.take(pa.array(others)), version, types, names=names, encoding=encoding, show_row_data=show_row_data,
-        single_quotes=single_quotes, before=before,
+        single_quotes=single_quotes, before=before, delivery=delivery,
     )  # fmt: skip
     order = np.arange(batch.num_rows)
     order[others] = batch.num_rows + np.arange(len(others))

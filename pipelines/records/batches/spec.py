@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal
 from pipelines.records.batches.carry import OpenTransaction, ParkedRows
 from pipelines.records.file_digest import FileDigest
 from pipelines.records.lakes import LakePlace
+from pipelines.values.delivery import Delivery, deliveries_of
 from pipelines.values.redo import Encoding
 from pipelines.values.scn import Scn, ScnRange
 from pipelines.values.table import Column, Rules, TableId, TableVersion
@@ -107,6 +108,11 @@ class TableTask:
     at_least: int | None = None  # the position that the last batch left in the Delta log; a lower one has older contents
     options: TargetOptions = DEFAULT
     whole: tuple[WholeFile, ...] = ()
+    deliveries: tuple[Delivery, ...] = ()  # under each of the versions; decided when the task is made, if none are given
+
+    def __post_init__(self) -> None:
+        if not self.deliveries:
+            object.__setattr__(self, "deliveries", deliveries_of(self.versions))
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +156,7 @@ class BatchSpec:
 
     It has no settings of Spark: their values may be keys of stores, and each job gets them when it is started."""
 
-    FORMAT: ClassVar[int] = 6
+    FORMAT: ClassVar[int] = 7
     GONE: ClassVar[tuple[str, ...]] = ("spark",)
 
     pipeline: str

@@ -4,17 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
+from typing import assert_never
 
 from pipelines.schema.ddl_statement import DdlStatement
+from pipelines.values.delivery import (
+    Appended,
+    Assembled,
+    NullableKey,
+    Plain,
+    RereadRows,
+    RereadValues,
+    delivery_of,
+)
 from pipelines.values.table import LARGE_OBJECTS, Column, IgnoredColumn, TableVersion
 
 
 def check_readable(statement: DdlStatement, version: TableVersion, what: str) -> None:
     """Raise SchemaConflict for a table whose rows cannot be found again by their key, to see what the statement did to them."""
-    if version.key_kind == "append":
-        raise statement.refuse(f"{what}: rows of a table that is declared append-only have no key to find them by")
-    if version.rereads_rows:
-        raise statement.refuse(f"{what}: the table has a column that LogMiner does not show, so its rows are read again anyway")
+    match delivery := delivery_of(version):
+        case Appended():
+            raise statement.refuse(f"{what}: rows of a table that is declared append-only have no key to find them by")
+        case RereadRows():
+            why = "the table has a column that LogMiner does not show, so its rows are read again anyway"
+            raise statement.refuse(f"{what}: {why}")
+        case Plain() | NullableKey() | RereadValues() | Assembled():
+            return
+        case _:
+            assert_never(delivery)
 
 
 def with_guard(statement: DdlStatement, version: TableVersion, new: str, *, optimized: bool) -> TableVersion:

@@ -16,6 +16,7 @@ from pipelines.assemble.carry import list_open, rows_to_carry
 from pipelines.errors import InvariantBroken, RedoNotUnderstood
 from pipelines.records.batches.carry import OpenTransaction
 from pipelines.records.batches.spec import LandedWindow, NameInRedo
+from pipelines.values.delivery import RereadRows, RereadValues
 from pipelines.values.redo import NO_ROWID
 from pipelines.values.scn import ScnRange
 from pipelines.values.table import TableId
@@ -262,7 +263,7 @@ def test_undo_rows_undo_whole_statements_that_write_large_objects(spark, tmp_pat
         "2.1.3": [update, (3, "R1", False), (3, "R1", True)],  # one statement, or two of which the second is undone
         "2.1.4": [(3, "R1", False), (10, "R1", False), (3, "R1", True)],  # DBMS_LOB.WRITE
     }
-    with_objects = replace(T, stop_scn=200, rereads=True, plain_columns=("ID", "NAME"))
+    with_objects = replace(T, stop_scn=200, delivery=RereadValues((3,)), plain_columns=("ID", "NAME"))
     numbered = enumerate({**cases, **stopped}.items(), 1)
     rows = [row for n, (xid, mine) in numbered for row in statement(20 * n, xid, *mine)]
     window = land(tmp_path / "w", 10, 200, rows)
@@ -284,7 +285,7 @@ def test_undone_changes_of_a_table_whose_rows_are_read_again_are_no_problem(spar
     rows = [of_t(0, 20, 3), of_t(1, 21, 255), of_t(2, 22, 3, rollback=True), a_row(3, 23, 7)]
     window = land(tmp_path / "w", 10, 100, rows)
 
-    found = assemble_batch(spark, ScnRange(10, 100), [window], [], [replace(T, rereads_rows=True)], "FREEPDB1")
+    found = assemble_batch(spark, ScnRange(10, 100), [window], [], [replace(T, delivery=RereadRows())], "FREEPDB1")
 
     assert found.accounting.problems == {}
     assert set(dispositions(found).values()) == {"applied"}

@@ -176,7 +176,7 @@ def test_a_text_that_no_path_of_a_partition_can_hold_is_refused_before_the_commi
 def test_a_batch_with_such_a_text_holds_the_table_until_the_text_is_changed_or_the_setting(spark: Any, tmp_path: Path) -> None:
     keyed = replace(task(tmp_path, TableId("SHOP", "T1"), 101), options=BY_V)
     appended = task(tmp_path, TableId("SHOP", "T2"), 102, options=BY_V)
-    appended = replace(appended, versions=(replace(appended.versions[0], key=(), key_kind="append"),))
+    appended = replace(appended, versions=(replace(appended.versions[0], key=(), key_kind="append"),), deliveries=())
     for mine in (keyed, appended):
         assert load(spark, tmp_path, mine, 5, [{"ID": 1, "V": "fits"}]) == {"error": None}
     words = [f"""insert into "SHOP"."T"("ID","V") values ('2','{WORD}');""", insert(3, "good")]

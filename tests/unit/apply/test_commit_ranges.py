@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.apply.commit_ranges import ddl_scns, plan_commit_ranges, stop_scn
+from pipelines.apply.commit_ranges import ddl_scns, known_versions, plan_commit_ranges, stop_scn
 from pipelines.apply.delta.key_range import KeyRange
 from pipelines.apply.delta.merge import NO_ROW, NetColumns, merge_sql
 from pipelines.apply.delta.schema import TargetColumn
-from pipelines.apply.prepare import known_versions
 from pipelines.errors import InvariantBroken, SchemaConflict
 from pipelines.records.batches.spec import ColumnChange, HoldAt, TableTask, WholeFile
 from pipelines.values.scn import Scn, ScnRange
@@ -198,7 +197,7 @@ def test_a_range_is_decoded_under_just_the_versions_between_those_of_its_oldest_
     made, scns = task(*ddl), (min(changed_at), max(changed_at))
     last_range = plan_commit_ranges(made, BATCH, -1)[-1]
 
-    found = known_versions(made, last_range, scns)
+    found = tuple(version for version, _ in known_versions(made, last_range, scns))
 
     def of(scn: int) -> TableVersion:
         return [version for version in made.versions if version.from_scn <= scn][-1]
@@ -209,9 +208,9 @@ def test_a_range_is_decoded_under_just_the_versions_between_those_of_its_oldest_
 
 
 def test_a_change_that_is_older_than_every_version_is_decoded_under_the_first() -> None:
-    made = replace(task(), versions=(version(120, ID), version(140, ID, A), version(160, ID)))
+    made = replace(task(), versions=(version(120, ID), version(140, ID, A), version(160, ID)), deliveries=())
     (whole,) = plan_commit_ranges(task(), BATCH, -1)
 
-    assert [v.from_scn for v in known_versions(made, whole, (105, 110))] == [120]
-    assert [v.from_scn for v in known_versions(made, whole, (105, 145))] == [120, 140]
-    assert [v.from_scn for v in known_versions(made, whole, None)] == [120, 140, 160]
+    assert [v.from_scn for v, _ in known_versions(made, whole, (105, 110))] == [120]
+    assert [v.from_scn for v, _ in known_versions(made, whole, (105, 145))] == [120, 140]
+    assert [v.from_scn for v, _ in known_versions(made, whole, None)] == [120, 140, 160]

@@ -12,6 +12,7 @@ from pipelines.decode.changes import decode_changes
 from pipelines.decode.compiled import jit
 from pipelines.decode.compiled.changes import decode_compiled
 from pipelines.steps.doctor import decoding_notes
+from pipelines.values.delivery import PLAIN, Assembled
 
 
 @pytest.fixture(autouse=True)
@@ -23,16 +24,22 @@ def new_process(monkeypatch):
 def test_the_kernels_are_loaded_once_a_process_has_decoded_much_text(monkeypatch):
     monkeypatch.setattr(jit, "is_kept", lambda: True)
 
-    used = [choice.decoder(choice.WORTH_LOADING // 2) for _ in range(3)]
+    used = [choice.decoder(choice.WORTH_LOADING // 2, PLAIN) for _ in range(3)]
 
     assert used == [decode_changes, decode_compiled, decode_compiled]
+
+
+def test_large_objects_are_assembled_from_what_the_plain_decoder_reads(monkeypatch):
+    monkeypatch.setattr(jit, "is_kept", lambda: True)
+
+    assert choice.decoder(choice.WORTH_LOADING, Assembled((3,))) is decode_changes
 
 
 def test_kernels_that_no_process_has_kept_are_compiled_for_very_much_text_only(monkeypatch):
     monkeypatch.setattr(jit, "is_kept", lambda: False)
 
-    assert choice.decoder(choice.WORTH_COMPILING - 1) is decode_changes
-    assert choice.decoder(1) is decode_compiled
+    assert choice.decoder(choice.WORTH_COMPILING - 1, PLAIN) is decode_changes
+    assert choice.decoder(1, PLAIN) is decode_compiled
 
 
 @pytest.mark.parametrize(
@@ -44,7 +51,7 @@ def test_decoding_without_the_kernels_is_reported_once(monkeypatch, caplog, vari
     monkeypatch.setenv("NUMBA_DISABLE_JIT", variable)
 
     with caplog.at_level(logging.WARNING):
-        used = [choice.decoder(choice.WORTH_LOADING) for _ in range(2)]
+        used = [choice.decoder(choice.WORTH_LOADING, PLAIN) for _ in range(2)]
 
     assert used == [decode_changes, decode_changes]
     assert [record.getMessage() for record in caplog.records] == [f"redo is decoded at a third of the speed: {reason}"]

@@ -9,6 +9,7 @@ import pytest
 
 from pipelines.decode.changes import decode_changes, decode_pieces
 from pipelines.decode.lob_pieces import LEFT_OUT, parse_piece
+from pipelines.values.delivery import as_shown, delivery_of
 from pipelines.values.redo import CHARACTERS, CODE_UNITS, Operation
 from pipelines.values.table import ColumnChoice, IgnoredColumn
 from tests.unit.decode.redo_text import redo_batch, table
@@ -22,7 +23,9 @@ SCAN = DECLARED + SELECT.format(column="SCAN", loc="loc_b")
 
 
 def piece(code: int, text: str | None, *, rollback: int = 0, version: Any = PAPERS) -> dict[str, Any]:
-    (row,) = decode_pieces(redo_batch((code, text, 2, rollback)), version, {}).to_pylist()
+    delivery = delivery_of(version)
+    batch = redo_batch((code, text, 2, rollback))
+    (row,) = decode_pieces(batch, as_shown(version, delivery), {}, delivery=delivery).to_pylist()
     return {name.removeprefix("piece_"): value for name, value in row.items() if value is not None}
 
 
@@ -182,7 +185,8 @@ def test_the_quotes_of_a_part_are_doubled_unless_the_database_is_known_to_leave_
 
 def changed(text: str, *, code: int = Operation.INSERT, ignored: tuple[IgnoredColumn, ...] = ()) -> dict[str, Any]:
     version = replace(LETTERS, ignored=ignored)
-    (row,) = decode_changes(redo_batch((code, text)), version, {}).to_pylist()
+    delivery = delivery_of(version)
+    (row,) = decode_changes(redo_batch((code, text)), as_shown(version, delivery), {}, delivery=delivery).to_pylist()
     return row
 
 

@@ -16,6 +16,7 @@ from pipelines.host import arrow_check
 from pipelines.host.arrow_check import arrow_findings, check_arrow
 from pipelines.job.translation import translation
 from pipelines.mine.mining import mine_slice
+from pipelines.values.delivery import PLAIN
 from pipelines.values.redo import Encoding
 
 
@@ -56,7 +57,7 @@ def test_nothing_is_decoded_with_it_and_no_table_is_held() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("pipelines.job.translation.to_arrow_schema", lambda _: pa.schema([]))
         patch.setattr("pipelines.job.translation.changes_schema", lambda *_: pa.schema([]))
-        translation(Encoding(), show_row_data=False).decode(frame, SimpleNamespace(columns=(), assembled=()), {})
+        translation(Encoding(), show_row_data=False).decode(frame, SimpleNamespace(columns=()), PLAIN, {})
     (work,) = given
     with pytest.raises(ConfigurationError, match="pyarrow") as refused:
         next(work(iter([pa.record_batch([], names=[])])))

@@ -18,7 +18,8 @@ PLAIN = replace(TASK, ddl=(), reshape=())
 DDL = replace(PLAIN, ddl=TASK.ddl)
 WHOLE = replace(PLAIN, whole=(WholeFile(50, "f", (40,)),))
 VERSION = replace(TASK.versions[0], choice=ColumnChoice(large_objects="reread"))
-OBJECTS = replace(PLAIN, versions=(replace(VERSION, columns=(*VERSION.columns, Column(3, "DOC", OracleType("CLOB"), 3))),))
+OF_OBJECTS = replace(VERSION, columns=(*VERSION.columns, Column(3, "DOC", OracleType("CLOB"), 3)))
+OBJECTS = replace(PLAIN, versions=(OF_OBJECTS,), deliveries=())
 
 
 @pytest.mark.parametrize(

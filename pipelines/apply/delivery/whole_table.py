@@ -15,25 +15,35 @@ from pyspark.sql import functions as F
 
 from pipelines.apply.commit_ranges import CommitRange
 from pipelines.apply.context import ApplyContext
+from pipelines.apply.delivery import keyed
+from pipelines.apply.delivery.prepared import PreparedRange, TableRange
 from pipelines.apply.delta.own_columns import live
 from pipelines.apply.delta.quoting import quoted
 from pipelines.apply.delta.schema import TargetColumn, target_columns
 from pipelines.apply.delta.table import DeltaTable
+from pipelines.apply.looks import Plan
 from pipelines.apply.net import OBJECTS, REMOVE, UPSERT
 from pipelines.apply.shallow import any_of
 from pipelines.apply.shown import as_text
 from pipelines.apply.source_rows import check_values, read_source
 from pipelines.errors import InvariantBroken
 from pipelines.records.batches.spec import TableTask, WholeFile
+from pipelines.values.delivery import WholeTable, ids_of_pieces
 from pipelines.values.redo import Operation
 from pipelines.values.table import TableVersion
 
 
-def with_whole_table(
-    context: ApplyContext, table: DeltaTable, task: TableTask, commit_range: CommitRange, net: DataFrame
-) -> DataFrame:
+def prepare(context: ApplyContext, part: TableRange, delivery: WholeTable) -> Plan[PreparedRange]:
+    net = yield from keyed.net_changes(context, part, delivery.changes)
+    frame, _ = yield from keyed.checked(context, part, net)
+    frame = context.kept.keep(part.task.table, with_whole_table(context, part, frame))
+    return keyed.to_merge(part, net, frame)
+
+
+def with_whole_table(context: ApplyContext, part: TableRange, net: DataFrame) -> DataFrame:
     """Return the net changes that lead to the rows of the range's file. Raises InvariantBroken if it has a row that neither the
     target nor the redo has, or lacks one that no DDL can have removed."""
+    table, task, commit_range = part.table, part.task, part.commit_range
     whole, version = commit_range.whole, commit_range.version
     assert whole is not None
     filled = [column for column in table.columns.values() if column.id in commit_range.filled]
@@ -112,7 +122,8 @@ def changes_of(compared: DataFrame, commit_range: CommitRange, net: DataFrame, f
     is_left, is_changed = F.coalesce("is_left", F.lit(False)), F.coalesce("changed", F.lit(False))
     differs = any_of(~F.col(f"t{c.id}").eqNullSafe(F.col(f"f{c.id}")) for c in filled) if filled else F.lit(False)
     needed = F.when(is_left, is_changed | differs & F.col("is_there")).otherwise(is_changed | F.col("is_there"))
-    stays = {f"u{column.id}" for column in commit_range.version.assembled}  # large objects, where the row did not change
+    assembled = ids_of_pieces(commit_range.changes)  # large objects stay where the row did not change
+    stays = {f"u{i}" for i in assembled}
     op = F.when(~is_left, F.lit(REMOVE)).when(is_changed, F.col("op")).otherwise(F.lit(OBJECTS))
     code = F.when(is_left, F.lit(int(Operation.UPDATE))).otherwise(F.lit(int(Operation.DELETE)))
     values = {

@@ -1,0 +1,45 @@
+"""How a commit range becomes one MERGE or append, one module for each delivery (pipelines/values/delivery.py).
+
+`prepare_range` decodes the changes, checks them, and computes what is to be written. Nothing is committed.
+"""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from pipelines.apply.context import ApplyContext
+from pipelines.apply.delivery import appended, keyed, reread_rows, whole_table
+from pipelines.apply.delivery.prepared import PreparedRange, TableRange
+from pipelines.apply.delta.schema import check_columns, named
+from pipelines.apply.looks import Plan
+from pipelines.values.delivery import (
+    Appended,
+    Assembled,
+    NullableKey,
+    Plain,
+    RereadRows,
+    RereadValues,
+    WholeTable,
+)
+
+
+def prepare_range(context: ApplyContext, part: TableRange) -> Plan[PreparedRange]:
+    """Raise the range's problem, or SchemaConflict for a target with other columns, before anything is decoded."""
+    if part.committed.problem is not None:
+        raise part.committed.problem
+    check_columns(named(part.version, part.task.options), part.task.rules, part.table.columns, context.translation)
+    return (yield from by_delivery(context, part))
+
+
+def by_delivery(context: ApplyContext, part: TableRange) -> Plan[PreparedRange]:
+    match part.commit_range.delivery:
+        case Plain() | NullableKey() | RereadValues() | Assembled() as delivery:
+            return keyed.prepare(context, part, delivery)
+        case WholeTable() as delivery:
+            return whole_table.prepare(context, part, delivery)
+        case RereadRows():
+            return reread_rows.prepare(context, part)
+        case Appended():
+            return appended.prepare(context, part)
+        case other:
+            assert_never(other)

@@ -1,0 +1,21 @@
+"""Delivery of a table without a key: its INSERTs are appended, and anything else is a finding."""
+
+from __future__ import annotations
+
+from pyspark.sql import functions as F
+
+from pipelines.apply.check_changes import check_all, look_at_changes
+from pipelines.apply.context import ApplyContext
+from pipelines.apply.delivery.changes import decode_range
+from pipelines.apply.delivery.prepared import PreparedRange, TableRange, ToAppend
+from pipelines.apply.delta.partitions import with_findings
+from pipelines.apply.looks import Plan
+from pipelines.values.redo import Operation
+
+
+def prepare(context: ApplyContext, part: TableRange) -> Plan[PreparedRange]:
+    decoded = with_findings(decode_range(context, part), part.table.columns, (), part.task.options)
+    check_all(part.task, (yield look_at_changes(decoded)), part.committed.count)
+    inserts = decoded.filter(F.col("operation_code") == Operation.INSERT)
+    # Of a statement that writes large objects, some rows set nothing, and are no INSERT.
+    return ToAppend(inserts, inserts.count() if part.version.hides_rowids else part.committed.count)

@@ -1,0 +1,47 @@
+"""Delivery with large objects that are assembled from all their changes in the redo."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+from pyspark.sql import DataFrame
+
+from pipelines.apply.assembled_objects import assembled, of_rows, with_assembled, with_pieces, without_pieces
+from pipelines.apply.check_changes import check_all, look_at_changes
+from pipelines.apply.context import ApplyContext
+from pipelines.apply.delivery.changes import decode_range, filled_events
+from pipelines.apply.delivery.objects import decode_objects
+from pipelines.apply.delivery.prepared import NetChanges, TableRange
+from pipelines.apply.delta.own_columns import live
+from pipelines.apply.delta.schema import TargetColumn
+from pipelines.apply.large_objects import of_objects, without_objects
+from pipelines.apply.looks import Plan
+from pipelines.apply.net import net_change
+from pipelines.values.delivery import Assembled
+
+
+def net_changes(context: ApplyContext, part: TableRange, delivery: Assembled) -> Plan[NetChanges]:
+    large = tuple(part.table.columns[i] for i in delivery.columns)
+    decoded = decode_range(context, part, without_objects(part.committed.frame))
+    decoded, objects, of_objects_alone = assemble_objects(context, part, delivery, large, decoded)
+    happened, missing = yield from filled_events(context, part, decoded, delivery.columns)
+    net = net_change(happened, part.key, rows_vanish=part.commit_range.rows_vanish)
+    net = with_assembled(net, objects, part.key, large, delivery.documents)
+    missing = replace(missing, columns=(*missing.columns, *large))
+    return NetChanges(net, part.committed.count - of_objects_alone, missing, delivery.columns)
+
+
+def assemble_objects(
+    context: ApplyContext, part: TableRange, delivery: Assembled, large: tuple[TargetColumn, ...], decoded: DataFrame
+) -> tuple[DataFrame, DataFrame, int]:
+    """Return the changes without large objects, the objects, and the number of changes of large objects."""
+    changed, keep = of_objects(part.committed.frame), partial(context.kept.keep, part.task.table)
+    count = changed.count()
+    pieces = keep(of_rows(decode_objects(context, part, changed, has_pieces=True), part.key))
+    check_all(part.task, look_at_changes(pieces).answer(), count)
+    both = keep(with_pieces(decoded, pieces, part.key))
+    key, rows = [part.table.columns[i] for i in part.key], live(part.table.rows, part.task.options)
+    read_text = context.translation.read_text
+    objects = assembled(both, rows, key, large, part.committed.count, delivery.documents, read_text, keep)
+    return without_pieces(both, large), objects, count

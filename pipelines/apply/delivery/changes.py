@@ -1,0 +1,97 @@
+"""What the deliveries by key have in common: decode a range's changes, and fill in what their redo does not contain."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from pyspark.sql import DataFrame
+
+from pipelines.apply.commit_ranges import known_versions
+from pipelines.apply.context import ApplyContext
+from pipelines.apply.decoded import Target, decode
+from pipelines.apply.delivery.prepared import TableRange
+from pipelines.apply.delta.own_columns import live, needed
+from pipelines.apply.index_rows import with_rows
+from pipelines.apply.looks import Plan
+from pipelines.apply.missing_columns import (
+    NOTHING_MISSING,
+    Missing,
+    fill_known,
+    fill_moved,
+    look_for_missing,
+    missing_of,
+    with_missing,
+)
+from pipelines.apply.net import by_key, events
+from pipelines.errors import RedoNotUnderstood
+
+
+def decode_range(
+    context: ApplyContext,
+    part: TableRange,
+    changes: DataFrame | None = None,
+    *,
+    shows_touched: bool = False,
+    keeps_before: bool = False,
+) -> DataFrame:
+    """Decode the range's changes, or these of them. `shows_touched` and `keeps_before` add columns (Target)."""
+    task, commit_range = part.task, part.commit_range
+    columns = tuple(part.table.columns.values())
+    target = Target(
+        columns,
+        part.key,
+        frozenset(c.id for c in columns if c.default is not None or c.id in task.defaulted),
+        shows_touched,
+        needed(task.options),
+        computed=frozenset(column.id for version in task.versions for column in version.columns if column.has_default),
+        filled=commit_range.filled,
+        has_null_keys=keeps_before,
+    )
+    rows = part.committed.frame if changes is None else changes
+    known = known_versions(task, commit_range, part.committed.scns)
+    decoded = decode(rows, known, task.rules, target, context.translation, task.mined_names, task.known_from)
+    return context.kept.keep(task.table, decoded)
+
+
+def filled_events(
+    context: ApplyContext,
+    part: TableRange,
+    decoded: DataFrame,
+    apart: Collection[int] = (),
+    *,
+    objects: bool = False,
+    nulls: bool = False,
+) -> Plan[tuple[DataFrame, Missing]]:
+    """Return the events (net.events) of the changes, by key, with the values that their redo lacks, and the columns that still
+    keep the target's. The values of the columns `apart` come from elsewhere."""
+    table, key = part.table, part.key
+    outside_key = [column for column in table.columns.values() if column.id not in {*key, *apart}]
+    in_index = part.version.organization == "index"
+    looked = (yield look_for_missing(decoded, key)) if outside_key or in_index else None
+    missing = missing_of(outside_key, looked) if outside_key and looked is not None else NOTHING_MISSING
+    if in_index and looked is not None and looked["moved"]:
+        decoded = follow_in_index(context, part, decoded)
+    happened = by_key(events(with_missing(decoded, missing), key, objects, nulls), key)
+    return (fill_missing(part, happened, missing) if missing.columns else happened), missing
+
+
+def follow_in_index(context: ApplyContext, part: TableRange, decoded: DataFrame) -> DataFrame:
+    """Return the changes of an index-organized table, in which UPDATEs change keys, each with the row that it is of."""
+    table, task = part.table, part.task
+    if task.shadow_from is not None:  # it begins without rows, so nothing says which keys are taken
+        raise RedoNotUnderstood(
+            "an UPDATE changed the key of a row in an index-organized table, and a shadow does not know which keys are taken",
+            cure=f"run `redolake snapshot {task.table} --replace`, or `redolake backfill` from an SCN after it",
+            table=task.table,
+            scn=part.commit_range.start,
+        )
+    key = [table.columns[i] for i in part.key]
+    return context.kept.keep(task.table, with_rows(decoded, live(table.rows, task.options), key))
+
+
+def fill_missing(part: TableRange, happened: DataFrame, missing: Missing) -> DataFrame:
+    filled = fill_known(happened, missing, part.key)
+    if not missing.keys_change:
+        return filled
+    key, rows = [part.table.columns[i] for i in part.key], live(part.table.rows, part.task.options)
+    return by_key(fill_moved(filled, rows, missing, key, part.committed.count), part.key)

@@ -1,0 +1,24 @@
+"""Decode a range's changes of large objects."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from pipelines.apply.commit_ranges import known_versions
+from pipelines.apply.context import ApplyContext
+from pipelines.apply.decoded import Target, decode
+from pipelines.apply.delivery.prepared import TableRange
+from pipelines.apply.large_objects import OF_OBJECT
+from pipelines.values.redo import NO_ROWID
+
+
+def decode_objects(context: ApplyContext, part: TableRange, changed: DataFrame, *, has_pieces: bool = False) -> DataFrame:
+    """Return the changes of large objects with the key that their text shows (b<id>). Without a ROWID they have the
+    placeholder. With `has_pieces`, what they do is wanted too."""
+    columns = tuple(part.table.columns[i] for i in part.key)
+    target = Target(columns, part.key, frozenset(), also=OF_OBJECT, has_pieces=has_pieces)
+    task = part.task
+    known = known_versions(task, part.commit_range, part.committed.scns)
+    decoded = decode(changed, known, task.rules, target, context.translation, task.mined_names)
+    return decoded if part.version.organization != "index" else decoded.withColumn("row_id", F.lit(NO_ROWID))

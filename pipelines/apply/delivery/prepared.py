@@ -1,0 +1,86 @@
+"""The values between the steps of a commit range: what is committed, its net change, and what is written to the target."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame
+
+from pipelines.apply.commit_ranges import CommitRange
+from pipelines.apply.context import ApplyContext
+from pipelines.apply.delta.merge import NetColumns
+from pipelines.apply.delta.table import DeltaTable
+from pipelines.apply.looks import Plan
+from pipelines.apply.missing_columns import NOTHING_MISSING, Missing
+from pipelines.errors import RedolakeError
+from pipelines.records.batches.spec import TableTask
+from pipelines.values.table import TableVersion
+
+
+@dataclass(frozen=True, slots=True)
+class CommittedChanges:
+    """The committed changes of one range: `count` of them, or the problem for which they cannot be applied. `scns` are the
+    lowest and the highest SCN of a change; None is not known."""
+
+    frame: DataFrame
+    count: int
+    problem: RedolakeError | None = None
+    scns: tuple[int, int] | None = None
+
+
+ChangesOf = Callable[[int], CommittedChanges]  # by the number of the range
+
+
+@dataclass(frozen=True, slots=True)
+class TableRange:
+    """A commit range of a table that is to be applied."""
+
+    table: DeltaTable
+    task: TableTask
+    commit_range: CommitRange
+    committed: CommittedChanges
+
+    @property
+    def version(self) -> TableVersion:
+        return self.commit_range.version
+
+    @property
+    def key(self) -> tuple[int, ...]:
+        return self.commit_range.version.key
+
+
+@dataclass(frozen=True, slots=True)
+class NetChanges:
+    """One change for each key, not checked yet. They stand for `expected` changes of the redo.
+
+    `missing` are the columns of which a change may keep the target's value. `objects` are columns that are set only where
+    `is_read`, or where a change gives them a value. With `has_whole`, some rows have no key (null_keys.py)."""
+
+    frame: DataFrame
+    expected: int
+    missing: Missing = NOTHING_MISSING
+    objects: tuple[int, ...] = ()
+    has_whole: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ToMerge:
+    """Checked net changes, and what MERGE has to know of their columns."""
+
+    changes: DataFrame
+    has: NetColumns
+    missing: Missing = NOTHING_MISSING
+
+
+@dataclass(frozen=True, slots=True)
+class ToAppend:
+    """Checked INSERTs, `count` of them."""
+
+    changes: DataFrame
+    count: int
+
+
+PreparedRange = ToMerge | ToAppend
+Prepare = Callable[[ApplyContext, TableRange], Plan[PreparedRange]]
+NetChange = Callable[[ApplyContext, TableRange], Plan[NetChanges]]
