@@ -115,7 +115,7 @@ def cpu_seconds() -> float:
 
 def session(connect: bool, settings: dict[str, str]) -> Any:
     from demo.walkthrough import listens
-    from pipelines.apply.session import open_session
+    from pipelines.apply.spark.session import open_session
 
     if not connect:
         return open_session("local", "local[2]", settings)

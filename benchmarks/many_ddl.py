@@ -31,7 +31,7 @@ FIGURES = ("small batch, s clock", "small batch, s CPU", "DDLs, s clock", "DDLs,
 def serve(folder: Path, ddls: int) -> None:
     """Measure a round on a table of its own for each line that is given."""
     from pipelines import steps
-    from pipelines.apply.session import open_session
+    from pipelines.apply.spark.session import open_session
     from tests.fixtures.shop import open_shop
 
     spark = open_session("local", "local[2]", SETTINGS)

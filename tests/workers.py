@@ -94,7 +94,7 @@ SLOW = (
     "tests/oracle/test_chain.py",
     "tests/oracle/test_outages.py",
     "tests/unit/cli/test_cli_everywhere.py",
-    "tests/unit/apply/test_start.py",
+    "tests/unit/apply/spark/test_start.py",
     "tests/unit/cockpit/test_browser.py",
     "tests/unit/steps/test_any_order.py",
     "tests/unit/window/test_window_property.py",

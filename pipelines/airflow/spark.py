@@ -33,7 +33,7 @@ class SubmitBatch(SparkSubmitOperator):
 
     def execute(self, context: Any) -> None:
         from pipelines import steps
-        from pipelines.apply.session import spark_conf
+        from pipelines.apply.spark.session import spark_conf
         from pipelines.host.runtime import find_java, spark_jars
 
         with airflow_failures():
@@ -71,7 +71,7 @@ def connect_url(conn_id: str) -> str:
 def run_through_connect(pipeline: Pipeline, batch: str) -> None:
     """Run the batch in its own session on the Connect server."""
     from pipelines import steps
-    from pipelines.apply.start import start_session
+    from pipelines.apply.spark.start import start_session
 
     with resolved_pipeline(pipeline) as resolved:
         spark = start_session("connect", connect_url(pipeline.spark.connection), pipeline.spark.conf)

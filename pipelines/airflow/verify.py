@@ -51,6 +51,6 @@ def log_line(line: str) -> None:
 
 
 def connect_session(pipeline: Pipeline) -> Any:
-    from pipelines.apply.start import start_session
+    from pipelines.apply.spark.start import start_session
 
     return start_session("connect", connect_url(pipeline.spark.connection), pipeline.spark.conf)

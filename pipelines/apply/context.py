@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from pyspark.sql import SparkSession
 
-from pipelines.apply.kept import KeptRows
+from pipelines.apply.spark.kept import KeptRows
 from pipelines.apply.translation import Translation
 from pipelines.records.batches.spec import LandedWindow
 from pipelines.values.scn import ScnRange

@@ -14,10 +14,10 @@ from pipelines.apply.commit_ranges import CommitRange, plan_commit_ranges
 from pipelines.apply.context import ApplyContext
 from pipelines.apply.delivery import prepare_range
 from pipelines.apply.delivery.prepared import ChangesOf, PreparedRange, TableRange
-from pipelines.apply.delta.schema import TargetColumn
 from pipelines.apply.delta.table import DeltaTable
-from pipelines.apply.failures import check_session
-from pipelines.apply.looks import take_together
+from pipelines.apply.spark.failures import check_session
+from pipelines.apply.spark.looks import take_together
+from pipelines.apply.target import TargetColumn
 from pipelines.errors import RedolakeError
 from pipelines.records.batches.spec import TableTask
 from pipelines.values.delivery import is_in_redo

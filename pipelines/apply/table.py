@@ -14,7 +14,6 @@ from typing import assert_never
 
 from pyspark.sql import functions as F
 
-from pipelines.apply.check_changes import check_finding
 from pipelines.apply.commit_ranges import CommitRange, plan_commit_ranges
 from pipelines.apply.context import ApplyContext
 from pipelines.apply.delivery import prepare_range
@@ -26,13 +25,14 @@ from pipelines.apply.delta.merge import Merged, append, merge
 from pipelines.apply.delta.own_columns import live
 from pipelines.apply.delta.owner import Owner, check_owner
 from pipelines.apply.delta.plain_types import write_plain_types
+from pipelines.apply.delta.set_back import check_not_set_back
 from pipelines.apply.delta.settings import check_layout, check_writable, settle
 from pipelines.apply.delta.table import DeltaTable
-from pipelines.apply.failures import check_session, held_error
-from pipelines.apply.looks import take_alone
-from pipelines.apply.missing_columns import not_in_target
-from pipelines.apply.set_back import check_not_set_back
+from pipelines.apply.landed.check_changes import check_finding
+from pipelines.apply.net.missing_columns import not_in_target
 from pipelines.apply.small_tables import Prepared
+from pipelines.apply.spark.failures import check_session, held_error
+from pipelines.apply.spark.looks import take_alone
 from pipelines.errors import OF_ALL_TABLES, InvariantBroken, RedolakeError, SchemaConflict, Transient
 from pipelines.host import crash
 from pipelines.records.batches.manifest import RowAccount, TableResult

@@ -37,7 +37,7 @@ from pipelines.cli.output import (
 from pipelines.values.utc import utc_text
 
 if TYPE_CHECKING:
-    from pipelines.apply.comparison import Difference
+    from pipelines.apply.verify.comparison import Difference
     from pipelines.steps.remine import RemineReport
     from pipelines.steps.verify import Verification
 

@@ -1,7 +1,8 @@
 """What Spark needs of the machine: a Java runtime, Delta's two jars, and those for S3 if the extra `s3` is installed; found or
 set up inside this Python environment.
 
-`python -m pipelines.host.runtime` is the set-up command. Spark's own settings are the business of `pipelines.apply.session`.
+`python -m pipelines.host.runtime` is the set-up command. Spark's own settings are the business of
+`pipelines.apply.spark.session`.
 """
 
 from __future__ import annotations

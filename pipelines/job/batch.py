@@ -18,9 +18,9 @@ from pipelines.apply.context import ApplyContext, MayCommit, Report, allow, sile
 from pipelines.apply.delivery.prepared import CommittedChanges
 from pipelines.apply.delta.create import create_shadow
 from pipelines.apply.delta.table import DeltaTable
-from pipelines.apply.kept import let_go
-from pipelines.apply.session import planned_for_few_rows
 from pipelines.apply.small_tables import Prepared, SmallTables, small_table
+from pipelines.apply.spark.kept import let_go
+from pipelines.apply.spark.session import planned_for_few_rows
 from pipelines.apply.table import apply_table
 from pipelines.assemble.assembled import AssembledBatch, assemble_batch
 from pipelines.assemble.attribution import CapturedTable

@@ -19,8 +19,8 @@ from typing import Any
 
 from rich.console import Console
 
-from pipelines.apply.delta.quoting import table_at
-from pipelines.apply.session import JAVA_OPTIONS, end_connect, open_session
+from pipelines.apply.spark.quoting import table_at
+from pipelines.apply.spark.session import JAVA_OPTIONS, end_connect, open_session
 from pipelines.host.runtime import class_archive, environment
 from pipelines.job.connect_server import server_command
 

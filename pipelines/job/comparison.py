@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from pyspark.sql import SparkSession
 
-from pipelines.apply.comparison import CompareTask, Comparison
-from pipelines.apply.delta.compare import compare
-from pipelines.apply.failures import check_session, check_version, said
-from pipelines.apply.session import read_as_written
+from pipelines.apply.spark.failures import check_session, check_version, said
+from pipelines.apply.spark.session import read_as_written
+from pipelines.apply.verify.compare import compare
+from pipelines.apply.verify.comparison import CompareTask, Comparison
 from pipelines.errors import InvariantBroken, RedolakeError
 from pipelines.job.damaged_files import check_files
 from pipelines.job.lake import check_lake

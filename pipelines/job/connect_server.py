@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from pipelines.apply.session import spark_conf
+from pipelines.apply.spark.session import spark_conf
 from pipelines.host.runtime import environment, spark_jars
 
 SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
-from pipelines.apply.lake_damage import damaged_file
+from pipelines.apply.spark.lake_damage import damaged_file
 from pipelines.errors import LandingDamaged
 from pipelines.land.cures import mine_again, run_again, snapshot_again
 from pipelines.land.files import check_file

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from pyspark.sql import SparkSession
 
 from pipelines.apply.context import MayCommit, Report, allow, silent
-from pipelines.apply.failures import check_session, said
-from pipelines.apply.session import read_as_written
-from pipelines.apply.start import start_session
+from pipelines.apply.spark.failures import check_session, said
+from pipelines.apply.spark.session import read_as_written
+from pipelines.apply.spark.start import start_session
 from pipelines.errors import LandingConflict, RedolakeError, Terminal
 from pipelines.host import crash
 from pipelines.job.batch import run_batch

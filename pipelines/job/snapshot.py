@@ -7,8 +7,8 @@ import logging
 from pyspark.sql import SparkSession
 
 from pipelines.apply.context import MayCommit, Report, allow, silent
-from pipelines.apply.delta.snapshot import load_snapshot
-from pipelines.apply.failures import check_session, held_error
+from pipelines.apply.snapshot import load_snapshot
+from pipelines.apply.spark.failures import check_session, held_error
 from pipelines.errors import OF_ALL_TABLES, RedolakeError
 from pipelines.host import crash
 from pipelines.host.progress import Progress

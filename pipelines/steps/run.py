@@ -91,7 +91,7 @@ class Spark:
 
     def replace(self) -> None:
         """Give up a session that has ended; the next call of `session` opens another."""
-        from pipelines.apply.session import give_up
+        from pipelines.apply.spark.session import give_up
 
         ended, self._given, self._own = self._own or self._given, None, None
         if ended is not None:

@@ -25,7 +25,7 @@ CONNECT_PORT = 15002
 
 def open_spark(pipeline: Pipeline, app: str = "redolake") -> Any:
     """Return a session for this process by the pipeline's Spark settings."""
-    from pipelines.apply.start import start_session
+    from pipelines.apply.spark.start import start_session
 
     if pipeline.spark.mode == "connect":
         return start_session("connect", remote_of(pipeline), dict(pipeline.spark.conf))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pipelines.apply.comparison import CompareTask, Comparison, Difference
+from pipelines.apply.verify.comparison import CompareTask, Comparison, Difference
 from pipelines.config import Pipeline
 from pipelines.context import PipelineContext, Report, open_context, open_pipeline_source, silent
 from pipelines.errors import (

@@ -8,7 +8,7 @@ batch's spec carries it. Each stage that treats the kinds differently has one ta
     decode    pipelines/decode/images.py            which values are pieces, in rows of their own
     assemble  pipelines/assemble/valueless.py       which changes are not applied with their own values
     apply     pipelines/apply/delivery/__init__.py  how a commit range becomes one MERGE or append
-    verify    pipelines/apply/delta/compare.py      what is compared
+    verify    pipelines/apply/verify/compare.py      what is compared
 
 A new kind is a class here, a member of `Delivery`, and an entry in each of these tables: `tests/unit/values/test_delivery.py`
 and mypy (`assert_never`) name those that lack it.

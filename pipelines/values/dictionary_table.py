@@ -199,7 +199,7 @@ class DictionaryTable:
     def key_candidates(self) -> tuple[UniqueIndex, ...]:
         """The unique indexes that can be a key, those whose columns are all NOT NULL first.
 
-        Oracle allows any number of rows whose columns are all NULL: see apply/null_keys.py.
+        Oracle allows any number of rows whose columns are all NULL: see apply/delivery/null_keys.py.
         """
         stored = {c.name for c in self.columns if c.stored and not c.system}
         possible = (index for index in self.unique if stored.issuperset(index.columns))

@@ -17,7 +17,7 @@ import psutil
 import pytest
 
 from pipelines import steps
-from pipelines.apply.session import spark_conf
+from pipelines.apply.spark.session import spark_conf
 from pipelines.host.runtime import delta_jars, environment
 from tests.e2e.kill_workflows import (
     CATCH_UP,

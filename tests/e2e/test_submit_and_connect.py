@@ -12,8 +12,8 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from pipelines.apply.session import open_session
-from pipelines.apply.whole_rows import check_read
+from pipelines.apply.delivery.reread_rows import check_read
+from pipelines.apply.spark.session import open_session
 from pipelines.assemble.landed import read_rows
 from pipelines.errors import RedoNotUnderstood
 from pipelines.job.job import read_spec, run

@@ -19,7 +19,7 @@ from unittest import mock
 
 from hypothesis import given, seed
 
-from pipelines.apply.session import open_session
+from pipelines.apply.spark.session import open_session
 from pipelines.assemble import undo
 from pipelines.errors import RedolakeError
 from tests.fixtures.spark import QUIET

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipelines import steps
-from pipelines.apply.source_rows import READ_AS_REDO
+from pipelines.apply.landed.source_rows import READ_AS_REDO
 from pipelines.context import open_context
 from pipelines.decode.changes import decode_changes
 from pipelines.decode.compiled.changes import decode_compiled

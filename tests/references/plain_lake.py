@@ -19,8 +19,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from pipelines.apply.comparison import CompareTask, Comparison
-from pipelines.apply.source_rows import READ_AS_REDO
+from pipelines.apply.landed.source_rows import READ_AS_REDO
+from pipelines.apply.verify.comparison import CompareTask, Comparison
 from pipelines.assemble.dropped import TransactionEnd, XidUse, xid_uses
 from pipelines.decode.changes import decode_changes
 from pipelines.decode.datatypes import family_of, target_type
@@ -118,7 +118,7 @@ class PlainLake:
     @contextmanager
     def in_place_of_spark(self) -> Iterator[None]:
         run = mock.patch("pipelines.job.job.run", self.run)
-        session = mock.patch("pipelines.apply.session.open_session", return_value=mock.Mock())
+        session = mock.patch("pipelines.apply.spark.session.open_session", return_value=mock.Mock())
         with (
             run,
             session,

@@ -18,8 +18,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pipelines import steps
-from pipelines.apply.comparison import CompareTask, Comparison
 from pipelines.apply.delta.log import read_log
+from pipelines.apply.verify.comparison import CompareTask, Comparison
 from pipelines.steps.verify import Verification
 from pipelines.values.table import ROWID_COLUMN, ROWID_NAME
 from pipelines.values.target_options import DELETED

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from typing import Any
 
 from pipelines import steps
-from pipelines.apply.session import open_session
+from pipelines.apply.spark.session import open_session
 from pipelines.config import Pipeline
 from pipelines.job import comparison
 from pipelines.source import ConnectParams

@@ -11,7 +11,7 @@ from pipelines.apply.context import ApplyContext
 from pipelines.apply.delivery import appended, keyed, reread_rows, whole_table
 from pipelines.apply.delivery.prepared import PreparedRange, TableRange
 from pipelines.apply.delta.schema import check_columns, named
-from pipelines.apply.looks import Plan
+from pipelines.apply.spark.looks import Plan
 from pipelines.values.delivery import (
     Appended,
     Assembled,

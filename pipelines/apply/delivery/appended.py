@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pyspark.sql import functions as F
 
-from pipelines.apply.check_changes import check_all, look_at_changes
 from pipelines.apply.context import ApplyContext
 from pipelines.apply.delivery.changes import decode_range
 from pipelines.apply.delivery.prepared import PreparedRange, TableRange, ToAppend
 from pipelines.apply.delta.partitions import with_findings
-from pipelines.apply.looks import Plan
+from pipelines.apply.landed.check_changes import check_all, look_at_changes
+from pipelines.apply.spark.looks import Plan
 from pipelines.values.redo import Operation
 
 

@@ -7,17 +7,17 @@ from functools import partial
 
 from pyspark.sql import DataFrame
 
-from pipelines.apply.assembled_objects import assembled, of_rows, with_assembled, with_pieces, without_pieces
-from pipelines.apply.check_changes import check_all, look_at_changes
 from pipelines.apply.context import ApplyContext
 from pipelines.apply.delivery.changes import decode_range, filled_events
 from pipelines.apply.delivery.objects import decode_objects
 from pipelines.apply.delivery.prepared import NetChanges, TableRange
 from pipelines.apply.delta.own_columns import live
-from pipelines.apply.delta.schema import TargetColumn
-from pipelines.apply.large_objects import of_objects, without_objects
-from pipelines.apply.looks import Plan
-from pipelines.apply.net import net_change
+from pipelines.apply.landed.check_changes import check_all, look_at_changes
+from pipelines.apply.net.net_change import net_change
+from pipelines.apply.objects.assembling import assembled, of_rows, with_assembled, with_pieces, without_pieces
+from pipelines.apply.objects.large_objects import of_objects, without_objects
+from pipelines.apply.spark.looks import Plan
+from pipelines.apply.target import TargetColumn
 from pipelines.values.delivery import Assembled
 
 

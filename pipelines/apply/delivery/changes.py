@@ -8,12 +8,11 @@ from pyspark.sql import DataFrame
 
 from pipelines.apply.commit_ranges import known_versions
 from pipelines.apply.context import ApplyContext
-from pipelines.apply.decoded import Target, decode
 from pipelines.apply.delivery.prepared import TableRange
 from pipelines.apply.delta.own_columns import live, needed
-from pipelines.apply.index_rows import with_rows
-from pipelines.apply.looks import Plan
-from pipelines.apply.missing_columns import (
+from pipelines.apply.landed.decoded import Target, decode
+from pipelines.apply.net.index_rows import with_rows
+from pipelines.apply.net.missing_columns import (
     NOTHING_MISSING,
     Missing,
     fill_known,
@@ -22,7 +21,8 @@ from pipelines.apply.missing_columns import (
     missing_of,
     with_missing,
 )
-from pipelines.apply.net import by_key, events
+from pipelines.apply.net.net_change import by_key, events
+from pipelines.apply.spark.looks import Plan
 from pipelines.errors import RedoNotUnderstood
 
 

@@ -6,15 +6,15 @@ from typing import assert_never
 
 from pyspark.sql import DataFrame
 
-from pipelines.apply.check_changes import check_all, look_at_net_changes
 from pipelines.apply.context import ApplyContext
 from pipelines.apply.delivery import assembled, nullable_key, plain, reread_values
 from pipelines.apply.delivery.prepared import NetChanges, PreparedRange, TableRange, ToMerge
 from pipelines.apply.delta.key_range import KeyRange, key_range, ranged_column
 from pipelines.apply.delta.merge import NetColumns
 from pipelines.apply.delta.partitions import with_findings
-from pipelines.apply.delta.schema import TargetColumn
-from pipelines.apply.looks import Plan
+from pipelines.apply.landed.check_changes import check_all, look_at_net_changes
+from pipelines.apply.spark.looks import Plan
+from pipelines.apply.target import TargetColumn
 from pipelines.values.delivery import Assembled, Keyed, NullableKey, Plain, RereadValues
 
 

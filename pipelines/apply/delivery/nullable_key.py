@@ -1,9 +1,17 @@
-"""Delivery under a key that may be NULL: as the plain one, but a row with a NULL in its key is known by all its columns."""
+"""Delivery under a key that may be NULL: as the plain one, but a row with a NULL in its key, of which a unique index allows any
+number, is known by all its columns.
+
+Nothing distinguishes equal rows, so only their number counts. Each change removes the row as it was and adds
+the row as it is, in any order. The sum over a batch says how many equal rows come or go. Where rows go, MERGE removes all
+equal ones, and inserts those that stay.
+"""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping, Sequence
 
+from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
@@ -11,12 +19,17 @@ from pipelines.apply.context import ApplyContext
 from pipelines.apply.delivery import plain
 from pipelines.apply.delivery.changes import decode_range, filled_events
 from pipelines.apply.delivery.prepared import NetChanges, TableRange
-from pipelines.apply.delta.own_columns import live
-from pipelines.apply.keys import has_null
-from pipelines.apply.large_objects import with_row_ids
-from pipelines.apply.looks import Plan
-from pipelines.apply.net import net_change
-from pipelines.apply.null_keys import of_whole_rows
+from pipelines.apply.delta.own_columns import live, needed
+from pipelines.apply.landed.keys import has_null, is_moved, lacks_key
+from pipelines.apply.net.net_change import ENTERED, ORDER, net_change
+from pipelines.apply.objects.large_objects import with_row_ids
+from pipelines.apply.spark.looks import Plan
+from pipelines.apply.spark.quoting import quoted
+from pipelines.apply.target import REMOVE, UPSERT, TargetColumn
+from pipelines.values.redo import CHANGE_ORDER
+from pipelines.values.target_options import TargetOptions
+
+NOTHING = "N"  # the op of changes that leave as many rows as there were
 
 log = logging.getLogger(__name__)
 
@@ -42,3 +55,75 @@ def has_null_keys(part: TableRange, decoded: DataFrame) -> bool:
         what = "%s: %s change(s) of rows with a NULL in their key; these rows are known by all their columns"
         log.info(what, part.task.table, count)
     return count > 0
+
+
+def of_whole_rows(
+    happened: DataFrame, target: DataFrame, columns: Mapping[int, TargetColumn], key: Sequence[int], options: TargetOptions
+) -> DataFrame:
+    """Return net changes of the events with a NULL in their key. `target` are the rows that the table has."""
+    entered = F.col("event") == ENTERED
+    before = {i: F.col(f"k{i}" if i in key else f"w{i}") for i in columns}
+    values = {f"a{i}": F.when(entered, F.col(f"a{i}")).otherwise(before[i]) for i in columns}
+    change = [*CHANGE_ORDER, "scn", "operation_code", *needed(options)]
+    equal = (
+        happened.select(
+            *(value.alias(name) for name, value in values.items()),
+            F.when(entered, 1).otherwise(-1).alias("sign"),
+            "weight",
+            "finding",
+            F.struct(*ORDER).alias("order"),
+            F.struct(*change).alias("last"),
+        )
+        .groupBy(*values)
+        .agg(
+            F.sum("sign").alias("more"),
+            F.sum("weight").alias("changes"),
+            F.min("finding").alias("finding"),
+            F.max_by("last", "order").alias("last"),
+        )
+    )
+    found = equal.join(counted(target, columns, key), all_equal(columns), "left").drop(*(f"t{i}" for i in columns))
+    stay = F.coalesce("there", F.lit(0)) + F.col("more")
+    rows = found.withColumns(
+        {
+            "finding": F.coalesce("finding", _finding(stay, options)),
+            "copies": F.when(F.col("more") > 0, F.col("more")).otherwise(F.when(F.col("more") < 0, stay).otherwise(0)),
+            "op": F.when(F.col("more") < 0, REMOVE).otherwise(NOTHING),
+        }
+    )
+    new = rows.filter("copies > 0").withColumns(
+        {"op": F.lit(UPSERT), "changes": F.lit(0).cast("bigint"), "copy": F.explode(F.sequence(F.lit(1), "copies"))}
+    )
+    both = rows.unionByName(new.drop("copy"))
+    keys = {f"k{i}": F.col(f"a{i}") for i in key}
+    return both.withColumns({**keys, "is_whole": F.lit(True)}).select(
+        *keys, *values, "op", "changes", "finding", "is_whole", "last.*"
+    )
+
+
+def counted(target: DataFrame, columns: Mapping[int, TargetColumn], key: Sequence[int]) -> DataFrame:
+    """Return each different row of the target that has a NULL in its key, as t<id>, and how often it is `there`."""
+    lacking = target.filter(lacks_key(columns[i].name for i in key))
+    named = lacking.select(*(F.col(quoted(column.name)).alias(f"t{i}") for i, column in columns.items()))
+    return named.groupBy(*named.columns).agg(F.count("*").alias("there"))
+
+
+def all_equal(columns: Mapping[int, TargetColumn]) -> Expression:
+    return ~is_moved(columns, "a", "t")
+
+
+def _finding(stay: Expression, options: TargetOptions) -> Expression:
+    """Return the finding of rows that go and that the target lacks, or whose equals cannot be marked one by one."""
+    lacks = "a row with a NULL in its key was changed or deleted, and the target has no row that equals it in all columns"
+    marked = (
+        "a row with a NULL in its key was deleted, and the target has several equal ones, of which `deletes: mark` marks all"
+    )
+    goes = F.col("more") < 0
+    what = F.when(goes & (stay < 0), F.lit(lacks)).when(goes & (stay > 0) & F.lit(options.deletes == "mark"), F.lit(marked))
+    found = F.struct(
+        F.col("last.commit_scn").alias("commit_scn"),
+        F.col("last.scn").alias("scn"),
+        F.lit("RedoNotUnderstood").alias("code"),
+        what.alias("what"),
+    )
+    return F.when(what.isNotNull(), found)

@@ -7,9 +7,9 @@ from pyspark.sql import functions as F
 
 from pipelines.apply.commit_ranges import known_versions
 from pipelines.apply.context import ApplyContext
-from pipelines.apply.decoded import Target, decode
 from pipelines.apply.delivery.prepared import TableRange
-from pipelines.apply.large_objects import OF_OBJECT
+from pipelines.apply.landed.decoded import Target, decode
+from pipelines.apply.objects.large_objects import OF_OBJECT
 from pipelines.values.redo import NO_ROWID
 
 

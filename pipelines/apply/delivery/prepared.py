@@ -11,8 +11,8 @@ from pipelines.apply.commit_ranges import CommitRange
 from pipelines.apply.context import ApplyContext
 from pipelines.apply.delta.merge import NetColumns
 from pipelines.apply.delta.table import DeltaTable
-from pipelines.apply.looks import Plan
-from pipelines.apply.missing_columns import NOTHING_MISSING, Missing
+from pipelines.apply.net.missing_columns import NOTHING_MISSING, Missing
+from pipelines.apply.spark.looks import Plan
 from pipelines.errors import RedolakeError
 from pipelines.records.batches.spec import TableTask
 from pipelines.values.table import TableVersion

@@ -18,14 +18,14 @@ from pipelines.apply.context import ApplyContext
 from pipelines.apply.delivery import keyed
 from pipelines.apply.delivery.prepared import PreparedRange, TableRange
 from pipelines.apply.delta.own_columns import live
-from pipelines.apply.delta.quoting import quoted
-from pipelines.apply.delta.schema import TargetColumn, target_columns
+from pipelines.apply.delta.schema import target_columns
 from pipelines.apply.delta.table import DeltaTable
-from pipelines.apply.looks import Plan
-from pipelines.apply.net import OBJECTS, REMOVE, UPSERT
-from pipelines.apply.shallow import any_of
-from pipelines.apply.shown import as_text
-from pipelines.apply.source_rows import check_values, read_source
+from pipelines.apply.landed.source_rows import check_values, read_source
+from pipelines.apply.spark.looks import Plan
+from pipelines.apply.spark.quoting import quoted
+from pipelines.apply.spark.shallow import any_of
+from pipelines.apply.spark.shown import as_text
+from pipelines.apply.target import OBJECTS, REMOVE, UPSERT, TargetColumn
 from pipelines.errors import InvariantBroken
 from pipelines.records.batches.spec import TableTask, WholeFile
 from pipelines.values.delivery import WholeTable, ids_of_pieces

@@ -20,11 +20,12 @@ from pipelines.apply.commit_ranges import CommitRange
 from pipelines.apply.context import ApplyContext
 from pipelines.apply.delta.commit import Tag, described, tagged
 from pipelines.apply.delta.features import Feature, enabling, feature_of_name, feature_of_type, has_feature
-from pipelines.apply.delta.quoting import quoted, table_at, text_literal, typed_literal
 from pipelines.apply.delta.rewrite import rewrite, widens
-from pipelines.apply.delta.schema import TargetColumn, check_columns, field_of, has_rowid, named, refuse_conflict
+from pipelines.apply.delta.schema import check_columns, field_of, has_rowid, named, refuse_conflict
 from pipelines.apply.delta.table import DeltaTable
-from pipelines.apply.session import run_sql
+from pipelines.apply.spark.quoting import quoted, table_at, text_literal, typed_literal
+from pipelines.apply.spark.session import run_sql
+from pipelines.apply.target import TargetColumn
 from pipelines.errors import SchemaConflict
 from pipelines.host import crash
 from pipelines.records.batches.spec import ColumnChange, TableTask

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from pyspark.sql import Row
 
-from pipelines.apply.delta.quoting import quoted
-from pipelines.apply.delta.schema import TargetColumn
 from pipelines.apply.delta.table import DeltaTable
+from pipelines.apply.spark.quoting import quoted
+from pipelines.apply.target import TargetColumn
 from pipelines.values.table import TableVersion
 
 # All files of a smaller table are read sooner than Delta compares a range with them.

@@ -13,12 +13,11 @@ from pipelines.apply.delta.commit import Tag, described, tagged
 from pipelines.apply.delta.features import enabling, has_feature
 from pipelines.apply.delta.key_range import KeyRange
 from pipelines.apply.delta.own_columns import of_change
-from pipelines.apply.delta.quoting import quoted, table_at
-from pipelines.apply.delta.schema import TargetColumn
 from pipelines.apply.delta.table import DeltaTable
-from pipelines.apply.net import OBJECTS, REMOVE, UPSERT
-from pipelines.apply.session import run_sql
-from pipelines.apply.shallow import any_of
+from pipelines.apply.spark.quoting import quoted, table_at
+from pipelines.apply.spark.session import run_sql
+from pipelines.apply.spark.shallow import any_of
+from pipelines.apply.target import OBJECTS, REMOVE, UPSERT, TargetColumn
 from pipelines.host import crash
 from pipelines.values.target_options import DEFAULT, DELETED, Readers, TargetOptions
 

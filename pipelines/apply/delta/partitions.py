@@ -11,10 +11,9 @@ from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from pipelines.apply.delta.schema import TargetColumn
-from pipelines.apply.net import UPSERT
-from pipelines.apply.shallow import any_of
-from pipelines.apply.shown import as_text
+from pipelines.apply.spark.shallow import any_of
+from pipelines.apply.spark.shown import as_text
+from pipelines.apply.target import UPSERT, TargetColumn
 from pipelines.errors import ValueDoesNotFit
 from pipelines.values.table import TableId
 from pipelines.values.target_options import TargetOptions

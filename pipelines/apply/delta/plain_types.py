@@ -11,9 +11,9 @@ from collections.abc import Mapping
 
 from pipelines.apply.context import MayCommit
 from pipelines.apply.delta.commit import described
-from pipelines.apply.delta.quoting import quoted, table_at
 from pipelines.apply.delta.table import DeltaTable
-from pipelines.apply.session import run_sql
+from pipelines.apply.spark.quoting import quoted, table_at
+from pipelines.apply.spark.session import run_sql
 from pipelines.host import crash
 
 COLLATED = "string collate UTF8_BINARY"

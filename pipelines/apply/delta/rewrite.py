@@ -11,10 +11,11 @@ from pyspark.sql import Column as Expression
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from pipelines.apply.delta.quoting import quoted
-from pipelines.apply.delta.schema import COLUMN_ID, TargetColumn
+from pipelines.apply.delta.schema import COLUMN_ID
 from pipelines.apply.delta.table import DeltaTable
-from pipelines.apply.source_rows import one_spelling
+from pipelines.apply.spark.quoting import quoted
+from pipelines.apply.spark.spelling import one_spelling
+from pipelines.apply.target import TargetColumn
 from pipelines.errors import ValueDoesNotFit
 from pipelines.values.table import TableId
 

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from pyspark.sql import SparkSession
 from pyspark.sql import types as T
 
 from pipelines.apply.delta.own_columns import own_fields
+from pipelines.apply.target import TargetColumn
 from pipelines.apply.translation import Translation
 from pipelines.errors import SchemaConflict
 from pipelines.values.delivery import RereadRows, RereadValues, delivery_of
@@ -38,14 +39,6 @@ _SIMPLE: dict[str, T.DataType] = {
     "float": T.FloatType(),
     "boolean": T.BooleanType(),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class TargetColumn:
-    id: int
-    name: str
-    type: str
-    default: str | None = None
 
 
 def parse_type(text: str) -> T.DataType:

@@ -8,9 +8,9 @@ from pipelines.apply.context import MayCommit, allow
 from pipelines.apply.delta.commit import described
 from pipelines.apply.delta.log import DeltaLog
 from pipelines.apply.delta.own_columns import OWN_COLUMNS
-from pipelines.apply.delta.quoting import quoted, table_at, text_literal
 from pipelines.apply.delta.table import DeltaTable
-from pipelines.apply.session import run_sql
+from pipelines.apply.spark.quoting import quoted, table_at, text_literal
+from pipelines.apply.spark.session import run_sql
 from pipelines.errors import SchemaConflict, TargetRefused
 from pipelines.host import crash
 from pipelines.values.table import TableId

@@ -10,7 +10,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from pipelines.apply.delta.log import DeltaLog, read_log
-from pipelines.apply.delta.schema import TargetColumn, columns_of
+from pipelines.apply.delta.schema import columns_of
+from pipelines.apply.target import TargetColumn
 from pipelines.errors import LakeDamaged
 
 

@@ -13,8 +13,8 @@ from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import functions as F
 
-from pipelines.apply.check_changes import look_at_net_changes
-from pipelines.apply.net import events, net_change
+from pipelines.apply.landed.check_changes import look_at_net_changes
+from pipelines.apply.net.net_change import events, net_change
 from pipelines.assemble.assembled import assemble_batch
 from pipelines.assemble.attribution import CapturedTable
 from pipelines.assemble.carry import list_open

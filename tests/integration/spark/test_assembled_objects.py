@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pipelines.apply.assembled_objects import assembled
-from pipelines.apply.delta.schema import TargetColumn
+from pipelines.apply.objects.assembling import assembled
+from pipelines.apply.target import TargetColumn
 from pipelines.values.redo import NO_ROWID
 
 pytestmark = pytest.mark.spark

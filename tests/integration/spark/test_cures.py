@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipelines.apply.delta.log import read_log
-from pipelines.apply.session import fix, session_like
+from pipelines.apply.spark.session import fix, session_like
 from pipelines.host.spark_settings import DEFAULT_PROPERTIES, EXACT
 from pipelines.job.batch import run_batch
 from pipelines.job.snapshot import run_snapshot

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pipelines.apply import table as apply_table
-from pipelines.apply.session import FOR_FEW_ROWS, ONE_TASK, session_like
+from pipelines.apply.spark.session import FOR_FEW_ROWS, ONE_TASK, session_like
 from pipelines.job import batch as job
 from pipelines.job.batch import MOST_ROWS
 from tests.integration.spark.landing import land

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from pipelines.apply.delta.commit import Tag, tagged
 from pipelines.apply.delta.log import read_log
-from pipelines.apply.delta.quoting import quoted, text_literal, typed_literal
-from pipelines.apply.session import AS_WRITTEN, read_as_written, run_sql, session_like
+from pipelines.apply.spark.quoting import quoted, text_literal, typed_literal
+from pipelines.apply.spark.session import AS_WRITTEN, read_as_written, run_sql, session_like
 from pipelines.errors import ConfigurationError
 from pipelines.job.batch import run_batch
 from pipelines.job.job import run

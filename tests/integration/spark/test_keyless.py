@@ -14,10 +14,10 @@ import pytest
 from pyspark.sql import functions as F
 
 from pipelines.apply import table as apply_table
-from pipelines.apply.comparison import CompareTask, Comparison
 from pipelines.apply.delta.commit import Tag
 from pipelines.apply.delta.log import last_txn
 from pipelines.apply.delta.table import DeltaTable
+from pipelines.apply.verify.comparison import CompareTask, Comparison
 from pipelines.errors import Transient
 from pipelines.job.batch import run_batch
 from pipelines.job.comparison import compare_tables

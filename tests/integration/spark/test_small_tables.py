@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.apply import looks
+from pipelines.apply.spark import looks
 from pipelines.job.batch import run_batch
 from pipelines.records.batches.manifest import BatchResult
 from pipelines.values.table import TableId

@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipelines.apply.comparison import CompareTask, Difference
 from pipelines.apply.delta.commit import Tag, tagged
 from pipelines.apply.delta.log import last_txn, read_log
 from pipelines.apply.delta.schema import read_columns
+from pipelines.apply.verify.comparison import CompareTask, Difference
 from pipelines.errors import InvariantBroken, TableSetBack, VersionRemoved
 from pipelines.job.comparison import compare_tables
 from pipelines.job.snapshot import run_snapshot

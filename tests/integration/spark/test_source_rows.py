@@ -9,7 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipelines.apply.source_rows import check_values, one_spelling, read_source
+from pipelines.apply.landed.source_rows import check_values, read_source
+from pipelines.apply.spark.spelling import one_spelling
 from pipelines.errors import ValueDoesNotFit
 from pipelines.job.translation import TRANSLATION
 from pipelines.values.scn import Scn

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipelines.apply.comparison import CompareTask
 from pipelines.apply.delta.log import read_log
+from pipelines.apply.verify.comparison import CompareTask
 from pipelines.job.batch import run_batch
 from pipelines.job.comparison import compare_tables
 from pipelines.job.snapshot import run_snapshot

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.apply.session import LOGGING
+from pipelines.apply.spark.session import LOGGING
 
 pytestmark = pytest.mark.spark
 

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipelines.apply.comparison import CompareTask, Difference
-from pipelines.apply.delta.compare import compare
+from pipelines.apply.verify.compare import compare
+from pipelines.apply.verify.comparison import CompareTask, Difference
 from pipelines.job.snapshot import run_snapshot
 from pipelines.job.translation import TRANSLATION
 from pipelines.records.loads import SnapshotSpec, SnapshotTask

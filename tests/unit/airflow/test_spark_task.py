@@ -39,9 +39,9 @@ def submit(spec, monkeypatch, tmp_path):
     import pipelines.host.runtime
     from pipelines.airflow import spark
 
-    session = type(sys)("pipelines.apply.session")
+    session = type(sys)("pipelines.apply.spark.session")
     session.spark_conf = lambda extra: {"spark.sql.extensions": "delta", **extra}
-    monkeypatch.setitem(sys.modules, "pipelines.apply.session", session)
+    monkeypatch.setitem(sys.modules, "pipelines.apply.spark.session", session)
     monkeypatch.setattr(pipelines.host.runtime, "delta_jars", lambda *_: ["/jars/a.jar", "/jars/b.jar"])
     monkeypatch.setattr(pipelines.host.runtime, "find_java", lambda: "/java/home")
     monkeypatch.setattr(sys, "prefix", str(tmp_path))  # whose bin/ comes first on the task's PATH

@@ -13,7 +13,7 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from pipelines.apply.comparison import Difference
+from pipelines.apply.verify.comparison import Difference
 from pipelines.cli import app, output
 from pipelines.host.progress import Progress, counting
 from pipelines.reconcile.dropped_transactions import DropReport

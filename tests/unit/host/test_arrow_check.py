@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from pipelines.apply.failures import check_session
+from pipelines.apply.spark.failures import check_session
 from pipelines.errors import ConfigurationError
 from pipelines.host import arrow_check
 from pipelines.host.arrow_check import arrow_findings, check_arrow

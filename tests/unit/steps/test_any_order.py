@@ -21,7 +21,7 @@ import pytest
 
 from pipelines import context as contexts
 from pipelines.apply.commit_ranges import plan_commit_ranges
-from pipelines.apply.set_back import check_not_set_back
+from pipelines.apply.delta.set_back import check_not_set_back
 from pipelines.config import Pipeline
 from pipelines.context import open_context, read_spec
 from pipelines.errors import RedolakeError, RedoNotUnderstood, Terminal, Transient

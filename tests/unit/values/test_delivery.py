@@ -43,7 +43,7 @@ MATCHES = {
     "apply/delivery/keyed.py": set(get_args(Keyed)),
     "apply/delivery/__init__.py": set(get_args(Delivery)),
     "apply/commit_ranges.py": set(get_args(Delivery)),
-    "apply/delta/compare.py": set(get_args(Delivery)),
+    "apply/verify/compare.py": set(get_args(Delivery)),
     "schema/ddl/segment.py": set(get_args(Delivery)),
 }
 

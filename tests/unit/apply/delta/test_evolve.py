@@ -9,8 +9,8 @@ import pytest
 from pipelines.apply.commit_ranges import CommitRange
 from pipelines.apply.context import ApplyContext
 from pipelines.apply.delta.evolve import evolve
-from pipelines.apply.delta.schema import TargetColumn
 from pipelines.apply.delta.table import DeltaTable
+from pipelines.apply.target import TargetColumn
 from pipelines.errors import SchemaConflict
 from pipelines.job.translation import TRANSLATION
 from pipelines.records.batches.spec import ColumnChange, TableTask

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from pipelines.apply.delta.schema import TargetColumn, check_columns, target_schema
-from pipelines.apply.findings import segment_text
+from pipelines.apply.delta.schema import check_columns, target_schema
+from pipelines.apply.landed.findings import segment_text
+from pipelines.apply.target import TargetColumn
 from pipelines.errors import SchemaConflict
 from pipelines.job.translation import TRANSLATION
 from pipelines.values.scn import Scn

@@ -1,0 +1,84 @@
+"""Merge nothing unless every change is understood and none is missing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyspark.sql import DataFrame, Row
+from pyspark.sql import functions as F
+
+from pipelines.apply.delta.partitions import cure_of as cure_of_partition
+from pipelines.apply.landed.findings import FINDINGS
+from pipelines.apply.spark.looks import Look
+from pipelines.apply.target import TargetColumn
+from pipelines.errors import InvariantBroken, KeyNeeded, NotLogged, RedolakeError, TextNotValid, ValueDoesNotFit
+from pipelines.records.batches.spec import TableTask
+from pipelines.values.valid_text import BY_SERVER
+from pipelines.values.valid_text import cure_of as cure_of_text
+
+VALUE_NOT_SHOWN = "written as UNSUPPORTED"  # decode's words for `Unsupported Type` in place of a value
+
+
+def look_at_changes(changes: DataFrame) -> Look:
+    """Return the look that counts changes, and finds the first finding."""
+    return Look(changes.select("finding"), ("count(*) AS changes", "min(finding) AS finding"))
+
+
+def look_at_net_changes(net: DataFrame, ranged: TargetColumn | None = None) -> Look:
+    """Return the look that counts the changes that the net changes stand for, and finds the first finding and, of the key's
+    column `ranged`, the least and the greatest value."""
+    counted = "coalesce(sum(changes), 0L) AS changes", "min(finding) AS finding"
+    if ranged is None:
+        return Look(net.select("changes", "finding"), counted)
+    key = F.col(f"k{ranged.id}").cast("decimal(38,0)").alias("key")
+    return Look(net.select("changes", "finding", key), (*counted, "min(key) AS low", "max(key) AS high"))
+
+
+def check_all(task: TableTask, seen: Row, expected: int) -> None:
+    """Raise the first finding that a look saw, or InvariantBroken when the number of changes differs."""
+    check_finding(task, seen["finding"])
+    if seen["changes"] != expected:
+        raise InvariantBroken(
+            f"{expected} changes were to be applied, {seen['changes']} came out of decoding",
+            cure="nothing was merged; report it with the batch file and the landed windows",
+            table=task.table,
+        )
+
+
+def check_finding(task: TableTask, found: Any) -> None:
+    """Raise the finding, if there is one."""
+    if found is not None:
+        kind = FINDINGS[found["code"]]
+        raise kind(
+            found["what"],
+            cure=cure_of(kind, task, found["what"]),
+            table=task.table,
+            scn=found["scn"],
+            commit_scn=found["commit_scn"],
+        )
+
+
+def cure_of(kind: type[RedolakeError], task: TableTask, what: str) -> str:
+    table = task.table
+    rebuild = f"run `redolake snapshot {table} --replace` to rebuild the table"
+    if kind is KeyNeeded:
+        return (
+            f"declare `key: rowid`, or the columns of a unique index, for {table} in pipelines.yml, and then {rebuild}; "
+            "the rebuild alone is enough where this was the only such change"
+        )
+    if kind is ValueDoesNotFit:
+        return cure_of_partition(table)
+    if kind is TextNotValid:
+        return cure_of_text("..", table, by_server=BY_SERVER in what)
+    if kind is NotLogged:
+        columns = "PRIMARY KEY" if task.versions[-1].key_kind == "primary" else "ALL"
+        return (
+            f"run ALTER DATABASE ADD SUPPLEMENTAL LOG DATA and ALTER TABLE {table} ADD SUPPLEMENTAL LOG DATA ({columns}) "
+            f"COLUMNS, unless they are on again; then {rebuild}"
+        )
+    if VALUE_NOT_SHOWN in what:
+        reread = "" if task.versions[-1].organization == "index" else f"set `unsupported_columns: reread` for {table}, or "
+        return f"{reread}leave the column out (`exclude_columns` of {table} in pipelines.yml), and then {rebuild}"
+    later = f"or report it (the landed redo is kept) and run `redolake resume {table}` with a Redolake that understands it"
+    fit = f"where a value does not fit, first give its column another scale, or `string`, under `columns` of {table}"
+    return f"{rebuild} ({fit}); {later}"

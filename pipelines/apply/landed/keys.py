@@ -1,0 +1,37 @@
+"""Conditions on the key of a change: k<id>, or b<id> before and a<id> after it (o<id> and n<id> while it is decoded)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pyspark.sql import Column as Expression
+from pyspark.sql import functions as F
+
+from pipelines.apply.spark.quoting import quoted
+from pipelines.apply.spark.shallow import any_of
+
+# Spark writes milliseconds if nobody says otherwise.
+_IN_FULL = {
+    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
+    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
+}
+
+
+def is_moved(key: Iterable[int], before: str = "b", after: str = "a") -> Expression:
+    """Return whether the row has another key after the change. Never NULL."""
+    return any_of(~F.col(f"{before}{i}").eqNullSafe(F.col(f"{after}{i}")) for i in key)
+
+
+def has_null(key: Iterable[int], side: str = "k") -> Expression:
+    """Return whether a column of the key is NULL."""
+    return any_of(F.col(f"{side}{i}").isNull() for i in key)
+
+
+def key_text(key: Expression) -> Expression:
+    """Return a struct with the columns of a key as text, which is another one for each key."""
+    return F.to_json(key, _IN_FULL)
+
+
+def lacks_key(names: Iterable[str]) -> Expression:
+    """Return whether one of these columns of a table is NULL."""
+    return any_of(F.col(quoted(name)).isNull() for name in names)

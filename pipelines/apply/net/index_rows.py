@@ -1,0 +1,114 @@
+"""Rows of an index-organized table through UPDATEs of their key: which changes belong to one row. No ROWID says it.
+
+A row is found by the key that it has at each change. Within one statement a row may enter a key before another has left it
+(`id = id + 1`). A statement changes a row once, so of two rows at a key the one that has been there longer leaves. Where a row
+enters a key that no change of the batch has left before, the target says whether another is there.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import Column as Expression
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from pipelines.apply.landed.keys import is_moved, key_text
+from pipelines.apply.spark.quoting import quoted
+from pipelines.apply.target import TargetColumn
+from pipelines.values.redo import CHANGE_ORDER, Operation
+
+MOST_STEPS = 1_000_000  # of one table in a batch: they are read by one Python process, which remembers every key
+STEP = ("window_start", "slice", "ordinal", "code", "before", "after")  # of a change; of a key of the target `after` alone
+NAMED = "window_start bigint, slice int, ordinal bigint, row string, why string"
+
+
+def with_rows(decoded: DataFrame, target: DataFrame, key: Sequence[TargetColumn]) -> DataFrame:
+    """Return the changes with the same `row_id` for all changes of a row, and a finding where a change contradicts those before
+    it. Changes of rows at other keys are not read."""
+    ids = [column.id for column in key]
+    code = F.col("operation_code")
+    placed = decoded.select(
+        *CHANGE_ORDER, code.alias("code"), _text(ids, "b").alias("before"), _text(ids, "a").alias("after"),
+        ((code == Operation.UPDATE) & is_moved(ids)).alias("moved"),
+    )  # fmt: skip
+    moves = placed.filter("moved")
+    touched = moves.select(F.col("before").alias("at")).union(moves.select("after")).distinct()
+    at = F.when(F.col("code") == Operation.INSERT, F.col("after")).otherwise(F.col("before"))
+    steps = placed.withColumn("at", at).join(touched, "at", "left_semi").withColumn("rank", F.lit(1))
+    keys = target.select(_text_of(key).alias("after")).join(F.broadcast(moves.select("after").distinct()), "after", "left_semi")
+    there = keys.withColumn("rank", F.lit(0))
+    ordered = steps.unionByName(there, allowMissingColumns=True).repartition(1).sortWithinPartitions("rank", *CHANGE_ORDER)
+    named = ordered.select(*STEP).mapInArrow(name_rows, NAMED)
+    why = F.struct("commit_scn", "scn", F.lit("RedoNotUnderstood").alias("code"), F.col("why").alias("what"))
+    return (
+        decoded.join(named, ["window_start", "slice", "ordinal"], "left")
+        .withColumn("row_id", F.coalesce("row", "row_id"))
+        .withColumn("finding", F.coalesce("finding", F.when(F.col("why").isNotNull(), why)))
+        .select(*decoded.columns)
+    )
+
+
+def name_rows(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield the row of each change, or why it is of none. The keys of the target come first."""
+    rows = Rows()
+    for batch in batches:
+        named = [{**step, **rows.take(step)} for step in batch.to_pylist() if step["code"] is not None or rows.expect(step)]
+        schema = pa.schema([(name, batch.schema.field(name).type) for name in STEP[:3]])
+        yield pa.RecordBatch.from_pylist(
+            named, schema.append(pa.field("row", pa.string())).append(pa.field("why", pa.string()))
+        )
+
+
+class Rows:
+    """Who is at each key, the row that has been there longest first. A row is named by the key that it had before the batch, or
+    by its key and number if it came later."""
+
+    def __init__(self) -> None:
+        self._in_target: set[str] = set()
+        self._at: dict[str, deque[str]] = {}
+        self._born: defaultdict[str, int] = defaultdict(int)
+        self._steps = 0
+
+    def expect(self, step: Mapping[str, Any]) -> bool:
+        """Record that the target has a row with a key."""
+        self._in_target.add(step["after"])
+        return False
+
+    def take(self, step: Mapping[str, Any]) -> dict[str, str | None]:
+        """Return the row that changes, and why if there is none."""
+        before, after = step["before"], step["after"]
+        self._steps += 1
+        if self._steps > MOST_STEPS:
+            return {"row": None, "why": f"more than {MOST_STEPS} changes of rows whose keys UPDATEs have changed"}
+        if step["code"] == Operation.INSERT:
+            self._born[after] += 1
+            row = f"{after} {self._born[after]}"
+            self._enter(after, row, is_there=False)
+            return {"row": row, "why": None}
+        rows = self._at.setdefault(before, deque([before]))  # the first change at a key says that a row was there
+        if not rows:
+            return {"row": before, "why": f"a change of the row with key {before}, which no row has by then"}
+        is_moved = step["code"] == Operation.UPDATE and before != after
+        if len(rows) > 1 and not is_moved:
+            return {"row": rows[0], "why": f"a change of one of two rows with key {before}"}
+        if step["code"] == Operation.UPDATE and not is_moved:
+            return {"row": rows[0], "why": None}
+        row = rows.popleft()
+        if is_moved:
+            self._enter(after, row, is_there=after in self._in_target)
+        return {"row": row, "why": None}
+
+    def _enter(self, key: str, row: str, *, is_there: bool) -> None:
+        self._at.setdefault(key, deque([key] if is_there else [])).append(row)
+
+
+def _text(ids: Sequence[int], side: str) -> Expression:
+    return key_text(F.struct(*(F.col(f"{side}{i}").alias(f"k{i}") for i in ids)))
+
+
+def _text_of(key: Sequence[TargetColumn]) -> Expression:
+    return key_text(F.struct(*(F.col(quoted(column.name)).alias(f"k{column.id}") for column in key)))

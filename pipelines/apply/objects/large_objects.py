@@ -1,0 +1,54 @@
+"""Changes of large objects, and the ROWIDs that changes of their rows may lack."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from pipelines.apply.landed.keys import is_moved
+from pipelines.values.redo import CHANGE_ORDER, LARGE_OBJECT_CHANGES, NO_ROWID, Operation
+from pipelines.values.table import ROWID_COLUMN, ROWID_NAME, Column, OracleType
+
+OF_COMMIT = ("commit_scn", "commit_thread", "commit_at", "xid")
+ROWID = Column(ROWID_COLUMN, ROWID_NAME, OracleType("VARCHAR2", length=18), 0)
+OF_OBJECT = ("con_id", "commit_at", "xid")  # what else is decoded of a change of a large object
+
+
+def of_objects(changes: DataFrame) -> DataFrame:
+    return changes.filter(F.col("operation_code").isin(*LARGE_OBJECT_CHANGES))
+
+
+def without_objects(changes: DataFrame) -> DataFrame:
+    return changes.filter(~F.col("operation_code").isin(*LARGE_OBJECT_CHANGES))
+
+
+def with_row_ids(decoded: DataFrame, key: Sequence[int]) -> DataFrame:
+    """Give an INSERT or UPDATE without a ROWID that of another change which finds the same row by its key: of the next one,
+    else of the last. No other row has the key until a change with a ROWID deletes the row or gives it another key."""
+    code, has_rowid, is_copy = F.col("operation_code"), F.col("row_id") != NO_ROWID, F.col("is_copy")
+    is_insert, is_update = code == Operation.INSERT, code == Operation.UPDATE
+    moved = is_update & is_moved(key)
+    found = {f"found{i}": F.when(is_insert | is_copy, F.col(f"a{i}")).otherwise(F.col(f"b{i}")) for i in key}
+    # A row that gets another key is seen at both keys.
+    copies = F.when(moved & has_rowid, F.array(F.lit(False), F.lit(True))).otherwise(F.array(F.lit(False)))
+    seen = decoded.withColumn("is_copy", F.explode(copies)).withColumns(found)
+    order = (*CHANGE_ORDER, "is_copy")
+    so_far = Window.partitionBy(*found).orderBy(*order).rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    of_row = Window.partitionBy(*found, "inserts").orderBy(*order)
+    # In reverse order: Spark computes a window that reaches to the end again for each row.
+    back = Window.partitionBy(*found, "inserts").orderBy(*(F.col(name).desc() for name in order))
+    following = F.last(F.when(has_rowid & ~is_copy, F.col("row_id")), ignorenulls=True)
+    last = F.last(F.when(has_rowid & (is_copy | (is_update & ~moved)), F.col("row_id")), ignorenulls=True)
+    row_id = F.coalesce(
+        following.over(back.rowsBetween(Window.unboundedPreceding, -1)),
+        last.over(of_row.rowsBetween(Window.unboundedPreceding, -1)),
+        F.col("row_id"),
+    )
+    return (
+        seen.withColumn("inserts", F.count_if(is_insert).over(so_far))
+        .withColumn("row_id", F.when(has_rowid, F.col("row_id")).otherwise(row_id))
+        .filter(~is_copy)
+        .drop(*found, "is_copy", "inserts")
+    )

@@ -1,0 +1,230 @@
+"""Compare a Delta table with its rows in Oracle AS OF the SCN it is complete to.
+
+Tables with a key are compared by key and cell by cell, append-only tables by how often each row occurs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import assert_never
+
+from pyspark.sql import Column as Expression
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from pipelines.apply.delta.log import DeltaLog, read_log
+from pipelines.apply.delta.own_columns import live
+from pipelines.apply.delta.owner import Owner, check_owner
+from pipelines.apply.delta.schema import COMMIT_SCN, check_columns, columns_of, named, target_columns
+from pipelines.apply.landed.keys import lacks_key
+from pipelines.apply.landed.source_rows import check_values, read_source
+from pipelines.apply.spark.quoting import quoted
+from pipelines.apply.spark.shown import shown
+from pipelines.apply.translation import Translation
+from pipelines.apply.verify.comparison import CompareTask, Comparison, Difference
+from pipelines.errors import InvariantBroken, SchemaConflict, TableSetBack
+from pipelines.values.delivery import (
+    Appended,
+    Assembled,
+    NullableKey,
+    Plain,
+    RereadRows,
+    RereadValues,
+    delivery_of,
+)
+from pipelines.values.table import Column, TableVersion
+from pipelines.values.target_options import TargetOptions
+
+MOST_SAMPLES = 10
+OWN_SCN = "redolake: commit SCN"  # as no column of a sane table is called
+
+
+def compare(spark: SparkSession, task: CompareTask, translation: Translation) -> Comparison:
+    """Compare with the Delta version of `complete_to`; batches that are applied meanwhile do not matter."""
+    version = named(task.version, task.options)
+    delta_version = version_to_compare(task)
+    delta = spark.read.format("delta").option("versionAsOf", delta_version).load(task.target)
+    check_columns(version, task.rules, columns_of(delta.schema), translation)
+    source = read_source(spark, task.files, task.version, task.rules, translation, task.options)
+    check_values(source, task.version)
+    delta = with_commit(live(delta, task.options), task.options)
+    match delivery := delivery_of(task.version):
+        case Appended():
+            return compare_counts(source.frame, delta, task, delta_version)
+        case NullableKey():
+            null = lacks_key(version.column(i).name for i in version.key)
+            keyed = compare_keyed(source.frame.filter(~null), delta.filter(~null), task, delta_version)
+            return keyed.with_more(compare_counts(source.frame.filter(null), delta.filter(null), task, delta_version))
+        case Plain() | RereadValues() | Assembled() | RereadRows():
+            return compare_keyed(source.frame, delta, task, delta_version)
+        case _:
+            assert_never(delivery)
+
+
+def compare_keyed(source: DataFrame, delta: DataFrame, task: CompareTask, delta_version: int) -> Comparison:
+    """Compare row by row and cell by cell."""
+    version, complete_to = named(task.version, task.options), task.complete_to
+    columns = target_columns(version)
+    both = side_by_side(source, delta, columns, version.key)
+    missing, extra = F.col("in_delta").isNull(), F.col("in_source").isNull()
+    counts = both.agg(
+        F.count_if(~extra).alias("source_rows"),
+        F.count_if(~missing).alias("delta_rows"),
+        F.count_if(missing).alias("missing_rows"),
+        F.count_if(extra).alias("extra_rows"),
+        F.coalesce(F.sum(F.when(~missing & ~extra, differing_cells(columns))), F.lit(0)).alias("differing_cells"),
+        F.max("commit_scn").alias("last_commit"),
+    ).collect()[0].asDict()  # fmt: skip
+    check_not_beyond(counts.pop("last_commit"), task, delta_version)
+    samples: tuple[Difference, ...] = ()
+    if counts["missing_rows"] or counts["extra_rows"] or counts["differing_cells"]:
+        samples = sample(both, columns, version.key, missing, extra)
+    return Comparison(version.table, complete_to, delta_version, **counts, samples=samples)
+
+
+def differs(column: Column) -> Expression:
+    return ~F.col(f"s{column.id}").eqNullSafe(F.col(f"d{column.id}"))
+
+
+def differing_cells(columns: Sequence[Column]) -> Expression:
+    """Return how many cells differ, as one aggregate for all columns: Oracle allows 1,000, and Java's stack does not hold a
+    sum of so many terms."""
+    return F.size(F.filter(F.array(*map(differs, columns)), lambda is_other: is_other))
+
+
+def with_commit(delta: DataFrame, options: TargetOptions) -> DataFrame:
+    """Add OWN_SCN: the commit SCN of each row, NULL where the table has none. A column of Oracle may have its name."""
+    own = F.col(COMMIT_SCN) if COMMIT_SCN in options.own_columns else F.lit(None)
+    return delta.withColumn(OWN_SCN, own.cast("bigint"))
+
+
+def version_to_compare(task: CompareTask) -> int:
+    """Return the Delta version that has the contents of `complete_to`. Raise an error when the table has no such version."""
+    log = read_log(task.target)
+    if log is None:
+        raise SchemaConflict(
+            "the Delta table is missing",
+            cure=f"if a snapshot of it is being loaded, wait and verify again; else run `redolake snapshot {task.table} "
+            "--replace`",
+            table=task.table,
+            path=task.target,
+        )
+    if log.version < task.delta_version:
+        raise TableSetBack(
+            f"the Delta table is at version {log.version}, and was at version {task.delta_version} when it was complete to SCN "
+            f"{task.complete_to}: an older copy was put back",
+            cure=f"run `redolake snapshot {task.table} --replace` to rebuild the table",
+            table=task.table,
+            path=task.target,
+        )
+    check_owner(log, Owner.of(task.app_id, task.origin), task.table, task.target)
+    own = f"{task.app_id.rpartition('/')[0]}/"
+    found = log.last_version_with(task.delta_version, own)
+    check_seen_by_readers(log, own, found, task)
+    return found
+
+
+def check_seen_by_readers(log: DeltaLog, own: str, compared: int, task: CompareTask) -> None:
+    """Raise TableSetBack where another writer has changed rows after the version to compare, so that readers see other rows."""
+    written = log.foreign_write(own) if task.app_id else None
+    if written is not None and written[0] > compared:
+        version, operation = written
+        raise TableSetBack(
+            f"readers see rows that another writer changed in version {version} of the Delta table ({operation}), after "
+            f"version {compared}, which is complete to SCN {task.complete_to}",
+            cure=f"run `redolake snapshot {task.table} --replace` to rebuild the table",
+            table=task.table,
+            path=task.target,
+        )
+
+
+def check_not_beyond(last_commit: int | None, task: CompareTask, delta_version: int) -> None:
+    if last_commit is not None and last_commit > task.complete_to:
+        raise InvariantBroken(
+            f"the table contains a commit of SCN {last_commit}",
+            cure="report it: that version was recorded as complete to a lower SCN",
+            table=task.table,
+            complete_to=task.complete_to,
+            delta_version=delta_version,
+        )
+
+
+def compare_counts(source: DataFrame, delta: DataFrame, task: CompareTask, delta_version: int) -> Comparison:
+    """Compare both sides as multisets: a row that differs in one cell is missing once and extra once."""
+    version = named(task.version, task.options)
+    both = count_rows(source, delta, version)
+    in_source, in_delta, none = F.col("source"), F.col("delta"), F.lit(0)
+    counts = both.agg(
+        *(F.coalesce(F.sum(rows), none).alias(name) for name, rows in (
+            ("source_rows", in_source),
+            ("delta_rows", in_delta),
+            ("missing_rows", F.greatest(in_source - in_delta, none)),
+            ("extra_rows", F.greatest(in_delta - in_source, none)),
+        )),
+        F.max("commit_scn").alias("last_commit"),
+    ).collect()[0].asDict()  # fmt: skip
+    check_not_beyond(counts.pop("last_commit"), task, delta_version)
+    samples: tuple[Difference, ...] = ()
+    if counts["missing_rows"] or counts["extra_rows"]:
+        samples = sample_counts(both, version)
+    return Comparison(version.table, task.complete_to, delta_version, **counts, differing_cells=0, samples=samples)
+
+
+def count_rows(source: DataFrame, delta: DataFrame, version: TableVersion) -> DataFrame:
+    """Return each different row as c<id>, how often it is in `source` and in `delta`, and its newest commit in Delta."""
+    values = [F.col(quoted(c.name)).alias(f"c{c.id}") for c in version.columns]
+    no_scn = F.lit(None).cast("bigint").alias("commit_scn")
+    ours = source.select(*values, F.lit(1).alias("source"), F.lit(0).alias("delta"), no_scn)
+    theirs = delta.select(*values, F.lit(0).alias("source"), F.lit(1).alias("delta"), F.col(OWN_SCN).alias("commit_scn"))
+    rows = ours.unionByName(theirs).groupBy(*(f"c{c.id}" for c in version.columns))
+    return rows.agg(F.sum("source").alias("source"), F.sum("delta").alias("delta"), F.max("commit_scn").alias("commit_scn"))
+
+
+def sample_counts(both: DataFrame, version: TableVersion) -> tuple[Difference, ...]:
+    row = F.concat_ws(", ", *(F.coalesce(shown(F.col(f"c{c.id}"), c), F.lit("NULL")) for c in version.columns))
+    counts = [F.concat(F.col(side).cast("string"), F.lit(" rows")).alias(side) for side in ("source", "delta")]
+    differing = both.filter("source != delta").select(row.alias("key"), F.lit("*").alias("column"), *counts)
+    return tuple(Difference(**row.asDict()) for row in differing.orderBy("key").limit(MOST_SAMPLES).collect())
+
+
+def side_by_side(source: DataFrame, delta: DataFrame, columns: Sequence[Column], key: Sequence[int]) -> DataFrame:
+    ours = source.select(*(F.col(quoted(c.name)).alias(f"s{c.id}") for c in columns), F.lit(1).alias("in_source"))
+    theirs = delta.select(
+        *(F.col(quoted(c.name)).alias(f"d{c.id}") for c in columns),
+        F.col(OWN_SCN).alias("commit_scn"),
+        F.lit(1).alias("in_delta"),
+    )
+    same_key = F.lit(True)
+    for column_id in key:
+        same_key = same_key & (F.col(f"s{column_id}") == F.col(f"d{column_id}"))
+    return ours.join(theirs, same_key, "full_outer")
+
+
+def sample(
+    both: DataFrame,
+    columns: Sequence[Column],
+    key_ids: Sequence[int],
+    missing: Expression,
+    extra: Expression,
+) -> tuple[Difference, ...]:
+    by_id = {column.id: column for column in columns}
+    key = F.concat_ws(", ", *(shown(F.coalesce(F.col(f"s{i}"), F.col(f"d{i}")), by_id[i]) for i in key_ids))
+    nothing = F.lit(None).cast("string")
+    found = [
+        F.when(missing, F.struct(F.lit("*").alias("column"), F.lit("row").alias("source"), nothing.alias("delta"))),
+        F.when(extra, F.struct(F.lit("*").alias("column"), nothing.alias("source"), F.lit("row").alias("delta"))),
+        *(
+            F.when(
+                ~missing & ~extra & differs(c),
+                F.struct(
+                    F.lit(c.name).alias("column"),
+                    shown(F.col(f"s{c.id}"), c).alias("source"),
+                    shown(F.col(f"d{c.id}"), c).alias("delta"),
+                ),
+            )
+            for c in columns
+        ),
+    ]
+    cells = both.select(key.alias("key"), F.explode(F.array_compact(F.array(*found))).alias("cell"))
+    rows = cells.select("key", "cell.column", "cell.source", "cell.delta").orderBy("key", "column").limit(MOST_SAMPLES)
+    return tuple(Difference(**row.asDict()) for row in rows.collect())

@@ -1,0 +1,40 @@
+"""The error of a change that is not understood, and its cure."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from pipelines.apply.landed.check_changes import check_finding
+from pipelines.decode.changes import decode_changes
+from pipelines.errors import RedoNotUnderstood
+from pipelines.records.batches.spec import TableTask
+from pipelines.values.scn import Scn
+from pipelines.values.table import Column, OracleType, TableId, TableVersion
+from tests.unit.decode.redo_text import insert, redo_batch
+
+VERSION = TableVersion(TableId("S", "T"), Scn(1), 7, 7, (Column(1, "U", OracleType("UROWID"), 1),), (1,), 2)
+
+
+@pytest.mark.parametrize("organization", ["heap", "index"])
+def test_a_value_that_logminer_does_not_show_is_read_again_or_left_out(organization: str) -> None:
+    version = replace(VERSION, organization=organization)
+    (row,) = decode_changes(redo_batch((1, insert(["U"], ["Unsupported Type"]))), version, {}).to_pylist()
+    found = {"code": "RedoNotUnderstood", "what": row["error"], "scn": 5, "commit_scn": 6}
+
+    with pytest.raises(RedoNotUnderstood) as caught:
+        check_finding(TableTask(version.table, "/lake/t", "p/S.T/1", (version,)), found)
+
+    assert ("`unsupported_columns: reread`" in (caught.value.cure or "")) == (organization == "heap")
+    assert "`exclude_columns` of S.T" in (caught.value.cure or "")
+    assert "redolake snapshot S.T --replace" in (caught.value.cure or "")
+
+
+def test_another_error_of_a_row_is_cured_by_a_new_snapshot() -> None:
+    found = {"code": "RedoNotUnderstood", "what": "the redo cannot be decoded: not understood", "scn": 5, "commit_scn": 6}
+
+    with pytest.raises(RedoNotUnderstood) as caught:
+        check_finding(TableTask(VERSION.table, "/lake/t", "p/S.T/1", (VERSION,)), found)
+
+    assert "unsupported_columns" not in (caught.value.cure or "")

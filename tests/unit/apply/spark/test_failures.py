@@ -1,0 +1,303 @@
+"""What is not about one table ends the job and holds no table: a full lake, missing rights, a lost session, a killed worker."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.errors.exceptions import connect
+
+from pipelines.apply.delta.schema import parse_type
+from pipelines.apply.spark.failures import check_session, said, unexpected, without_row
+from pipelines.errors import (
+    OF_ALL_TABLES,
+    ConfigurationError,
+    LakeFull,
+    LakeRefused,
+    LakeUnavailable,
+    RedolakeError,
+    SparkExhausted,
+    SparkLost,
+    Transient,
+)
+from pipelines.job.job import run
+from pipelines.records.batches.spec import BatchSpec
+from pipelines.values.table import TableId
+
+SPARK = "org.apache.spark.SparkException"
+TASK = (
+    f"{SPARK}: Job aborted due to stage failure: Task 1 in stage 27.0 failed 1 times, most recent failure: Lost task 1.0 in "
+    "stage 27.0 (TID 34) (192.0.2.2 executor driver): "
+)
+STACK = "\n\tat org.apache.spark.sql.execution.datasources.FileFormatDataWriter.commit(FileFormatDataWriter.scala:123)\n"
+WRITING = f"{SPARK}: [TASK_WRITE_FAILED] Task failed while writing rows to file:/lake/t. SQLSTATE: 58030{STACK}Caused by: "
+PYTHON = (
+    "org.apache.spark.api.python.PythonException: [PYTHON_EXCEPTION] An exception was thrown from the Python worker: Traceback "
+    '(most recent call last):\n  File "/x.py", line 59, in work\n    raise\n'
+)
+
+
+class Failed(PySparkException):
+    """An error as pyspark raises it, with Java's trace."""
+
+    def __init__(self, trace: str) -> None:
+        super().__init__(trace)
+        self._stackTrace = trace
+
+
+Failed.__module__ = PySparkException.__module__
+
+
+class Living:
+    """A session that answers."""
+
+    def sql(self, _: str) -> Living:
+        return self
+
+    def collect(self) -> list[Any]:
+        return [1]
+
+
+def raised_for(surprise: Exception) -> RedolakeError | None:
+    """Return what the failure ends a job with; None if it is one table's."""
+    session: Any = Living()
+    try:
+        check_session(session, surprise)
+    except RedolakeError as error:
+        return error
+    return None
+
+
+# As Spark 4.2, Delta 4.4, Hadoop 3.5 and fsspec's packages have written them.
+TROUBLES: dict[str, tuple[Exception, type[RedolakeError]]] = {
+    "no space for a file": (
+        Failed(f"{WRITING}org.apache.hadoop.fs.FSError: java.io.IOException: No space left on device"),
+        LakeFull,
+    ),
+    "a quota": (Failed(f"{WRITING}java.io.IOException: Disk quota exceeded"), LakeFull),
+    "a limit of a file's size": (Failed(f"{TASK}java.io.IOException: File too large{STACK}"), LakeFull),
+    "no space for a commit": (Failed("org.apache.hadoop.fs.FSError: java.io.IOException: No space left on device"), LakeFull),
+    "no space for a worker": (Failed(f"{PYTHON}OSError: [Errno 28] No space left on device\n SQLSTATE: 38000"), LakeFull),
+    "no space, in this process": (OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), LakeFull),
+    "HDFS's quota": (
+        Failed(f"{WRITING}org.apache.hadoop.hdfs.protocol.DSQuotaExceededException: The DiskSpace quota .."),
+        LakeFull,
+    ),
+    "a read-only lake": (
+        Failed(f"{TASK}java.io.FileNotFoundException: /lake/t/x.parquet (Read-only file system){STACK}"),
+        LakeRefused,
+    ),
+    "no right": (Failed("java.io.FileNotFoundException: /lake/t/_delta_log/.0.json.tmp (Permission denied)"), LakeRefused),
+    "no right, in this process": (PermissionError(errno.EACCES, os.strerror(errno.EACCES)), LakeRefused),
+    "a store's refusal": (Failed(f"{WRITING}java.nio.file.AccessDeniedException: s3a://lake/t: PutObject: 403"), LakeRefused),
+    "no credentials": (
+        Failed("org.apache.hadoop.fs.s3a.auth.NoAuthWithAWSException: No AWS Credentials provided"),
+        LakeRefused,
+    ),
+    "no bucket": (Failed("org.apache.hadoop.fs.s3a.UnknownStoreException: `s3a://lake/': Bucket does not exist"), LakeRefused),
+    "no network": (Failed(f"{WRITING}java.net.UnknownHostException: lake.s3.amazonaws.com"), LakeUnavailable),
+    "a silent store": (Failed(f"{TASK}java.net.SocketTimeoutException: connect timed out{STACK}"), LakeUnavailable),
+    "a busy store": (Failed(f"{WRITING}org.apache.hadoop.fs.s3a.AWSServiceThrottledException: SlowDown"), LakeUnavailable),
+    "a stale mount": (Failed(f"{TASK}java.io.IOException: Stale file handle{STACK}"), LakeUnavailable),
+    "a mount without a server": (OSError(errno.ENOTCONN, os.strerror(errno.ENOTCONN)), LakeUnavailable),
+    "a faulty disk": (Failed(f"{TASK}java.io.IOException: Input/output error{STACK}"), LakeUnavailable),
+    "Java's memory": (Failed(f"{TASK}java.lang.OutOfMemoryError: Java heap space{STACK}"), SparkExhausted),
+    "no more threads": (
+        Failed("java.lang.OutOfMemoryError: unable to create native thread: possibly out of memory"),
+        SparkExhausted,
+    ),
+    "Spark's memory": (
+        Failed(f"{TASK}org.apache.spark.memory.SparkOutOfMemoryError: [UNABLE_TO_ACQUIRE_MEMORY] x"),
+        SparkExhausted,
+    ),
+    "a worker's memory": (Failed(f"{PYTHON}MemoryError\n SQLSTATE: 38000"), SparkExhausted),
+    "open files": (
+        Failed(f"{WRITING}java.io.FileNotFoundException: /scratch/shuffle.index (Too many open files)"),
+        SparkExhausted,
+    ),
+    "open files, in this process": (OSError(errno.EMFILE, os.strerror(errno.EMFILE)), SparkExhausted),
+    "a killed worker": (
+        Failed(f"{TASK}{SPARK}: Python worker exited unexpectedly (crashed). Consider setting 'x'{STACK}"),
+        SparkLost,
+    ),
+    "a lost executor": (Failed(f"{TASK}ExecutorLostFailure (executor 1 exited caused by one of the running tasks)"), SparkLost),
+    "a worker without our package": (Failed(f"{PYTHON}ModuleNotFoundError: No module named 'pipelines'"), ConfigurationError),
+    "another writer": (
+        Failed("io.delta.exceptions.ConcurrentAppendException: [DELTA_CONCURRENT_APPEND] Files were added"),
+        Transient,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TROUBLES)
+def test_what_is_not_about_one_table_ends_the_job(name: str) -> None:
+    surprise, expected = TROUBLES[name]
+    error = raised_for(surprise)
+
+    assert type(error) is expected
+    assert isinstance(error, OF_ALL_TABLES)
+    assert error.cure
+
+
+AT = "\tat org.apache.hadoop.fs.RawLocalFileSystem.create(RawLocalFileSystem.java:549)"
+TROUBLES_OVER_CONNECT: dict[str, tuple[Exception, type[RedolakeError]]] = {
+    "without a cause": (
+        connect.UnknownException(
+            "java.io.IOException: No space left on device",
+            reason="org.apache.hadoop.fs.FSError",
+            server_stacktrace=f"org.apache.hadoop.fs.FSError\n{AT}",
+        ),
+        LakeFull,
+    ),
+    "with a cause": (
+        connect.SparkException(
+            "[TASK_WRITE_FAILED] Task failed while writing rows to file:/lake/t. SQLSTATE: 58030",
+            errorClass="TASK_WRITE_FAILED",
+            server_stacktrace=f"{SPARK}\n{AT}\nCaused by: java.io.FileNotFoundException: /lake/t (Read-only file system)\n{AT}",
+        ),
+        LakeRefused,
+    ),
+    "without a trace": (
+        connect.UnknownException("unable to create native thread", reason="java.lang.OutOfMemoryError"),
+        SparkExhausted,
+    ),
+    "in a worker": (
+        connect.PythonException(
+            message="\n  An exception was thrown from the Python worker. Please see the stack trace below.\nTraceback (most "
+            'recent call last):\n  File "/x.py", line 5, in work\nOSError: [Errno 28] No space left on device\n'
+        ),
+        LakeFull,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TROUBLES_OVER_CONNECT)
+def test_it_ends_the_job_on_a_connect_server_too(name: str) -> None:
+    surprise, expected = TROUBLES_OVER_CONNECT[name]
+
+    assert type(raised_for(surprise)) is expected
+
+
+@pytest.mark.parametrize("words", ["No space left on device", "Disk quota exceeded", "File too large"])
+def test_a_full_lake_says_what_to_do(words: str) -> None:
+    error = raised_for(Failed(f"{TASK}java.io.IOException: {words}{STACK}"))
+
+    assert isinstance(error, LakeFull)
+    assert words in error.what
+    assert "free space" in error.cure
+
+
+TRACE_IN_A_VALUE = "x\nCaused by: java.io.IOException: No space left on device\njava.lang.OutOfMemoryError: Java heap space"
+OF_ONE_TABLE: dict[str, Exception] = {
+    "a value that looks like trouble": Failed(
+        f"{TASK}org.apache.spark.SparkNumberFormatException: [CAST_INVALID_INPUT] The value '{TRACE_IN_A_VALUE}' cannot be cast"
+    ),
+    "a row that looks like trouble": Failed(
+        "org.apache.spark.sql.delta.schema.DeltaInvariantViolationException: [DELTA_VIOLATE_CONSTRAINT_WITH_VALUES] CHECK "
+        f"constraint x violated by row with values:\n - v : {TRACE_IN_A_VALUE}"
+    ),
+    "a text that we raise": Failed(
+        f"org.apache.spark.SparkRuntimeException: [USER_RAISED_EXCEPTION] {TRACE_IN_A_VALUE} SQLSTATE: P0001"
+    ),
+    "a file that is gone": Failed(f"{TASK}java.io.FileNotFoundException: File file:/lake/t/x.parquet does not exist{STACK}"),
+    "a damaged file": Failed(f"{WRITING}java.lang.RuntimeException: x.parquet is not a Parquet file{STACK}"),
+    "a deep expression": Failed(f"java.lang.StackOverflowError{STACK}"),
+    "a value beyond any memory": Failed(f"{TASK}java.lang.OutOfMemoryError: Requested array size exceeds VM limit{STACK}"),
+    "an error of ours": ValueError("No space left on device"),
+    "a value, over Connect": connect.NumberFormatException(
+        f"[CAST_INVALID_INPUT] The value '{TRACE_IN_A_VALUE}' of the type \"STRING\" cannot be cast",
+        errorClass="CAST_INVALID_INPUT",
+        server_stacktrace=f"org.apache.spark.SparkNumberFormatException\n{AT}",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OF_ONE_TABLE)
+def test_what_one_tables_rows_say_holds_that_table(name: str) -> None:
+    assert raised_for(OF_ONE_TABLE[name]) is None
+
+
+class LostSession:
+    """A Connect session that its server has closed."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise RuntimeError("[INVALID_HANDLE.SESSION_CLOSED] Session was closed.\nmore")
+
+
+def test_a_lost_session_is_to_be_tried_again() -> None:
+    with pytest.raises(SparkLost) as lost:
+        check_session(LostSession(), RuntimeError("[INVALID_HANDLE.SESSION_CLOSED] Session was closed.\nmore"))  # type: ignore[arg-type]
+
+    assert lost.value.what == "Spark does not answer any more: [INVALID_HANDLE.SESSION_CLOSED] Session was closed."
+
+
+def test_a_session_that_has_ended_is_no_trouble_of_the_network() -> None:
+    with pytest.raises(SparkLost):
+        check_session(LostSession(), ConnectionRefusedError(errno.ECONNREFUSED, "Connection refused"))  # type: ignore[arg-type]
+
+
+def test_a_session_that_is_lost_outside_of_a_table_ends_the_job_in_the_same_way(tmp_path: Path) -> None:
+    spec = BatchSpec("shop", 1, 100, 200, "t", (), (), f"{tmp_path}/carry", f"{tmp_path}/manifest.json")
+
+    with pytest.raises(SparkLost):
+        run(LostSession(), spec)  # type: ignore[arg-type]
+
+
+SAID = {
+    "a cast": (
+        f"{TASK}org.apache.spark.SparkNumberFormatException: [CAST_INVALID_INPUT] The value 'HUNTER2' of the type",
+        "SparkNumberFormatException CAST_INVALID_INPUT",
+    ),
+    "a constraint": (
+        "org.apache.spark.sql.delta.schema.DeltaInvariantViolationException: [DELTA_VIOLATE_CONSTRAINT_WITH_VALUES] CHECK "
+        "constraint whole (a > 0) violated by row with values:\n - a : HUNTER2",
+        "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES",
+    ),
+    "a worker": (
+        f"{PYTHON}pyarrow.lib.ArrowInvalid: Decimal value HUNTER2 does not fit in precision 5",
+        "PythonException PYTHON_EXCEPTION",
+    ),
+    "a number of Java": ('java.lang.NumberFormatException: For input string: "HUNTER2"', "NumberFormatException"),
+    "a path of a partition": (
+        "java.io.IOException: Mkdirs failed to create file:/lake/t/NAME=HUNTER2/part-0.parquet",
+        "Mkdirs failed to create file:/lake/t/NAME=../part-0.parquet",
+    ),
+    "a name": ("org.apache.spark.sql.AnalysisException: [UNRESOLVED_COLUMN] no column V", "[UNRESOLVED_COLUMN] no column V"),
+}
+
+
+@pytest.mark.parametrize(("trace", "shown"), SAID.values(), ids=SAID)
+def test_an_unforeseen_failure_is_named_without_the_values_of_rows(trace: str, shown: str) -> None:
+    text = str(unexpected(TableId("SHOP", "T"), Failed(trace)))
+
+    assert shown in text
+    assert "HUNTER2" not in text
+
+
+def test_an_error_of_our_own_is_named_with_its_place_in_the_code() -> None:
+    try:
+        parse_type("HUNTER2")
+    except KeyError as error:
+        text = said(error)
+
+    assert text.startswith("KeyError; at pipelines/apply/delta/schema.py, line ")
+
+
+@pytest.mark.parametrize(
+    ("message", "text"),
+    [
+        ('[DELTA_EXCEED_CHAR_VARCHAR_LIMIT] Value "HUNTER2" exceeds char/varchar. Failed check: (len <= 3).', "(len <= 3)"),
+        ('[DELTA_EXCEED_CHAR_VARCHAR_LIMIT] Value "HUNTER2', "a value is too long"),
+        (
+            "[DELTA_VIOLATE_CONSTRAINT_WITH_VALUES] CHECK constraint c (a > 0) violated by row with values: - a : HUNTER2",
+            "c (a > 0)",
+        ),
+    ],
+)
+def test_a_table_that_refuses_a_row_is_named_without_its_values(message: str, text: str) -> None:
+    assert text in without_row(message)
+    assert "HUNTER2" not in without_row(message)

@@ -1,0 +1,106 @@
+"""The settings that Spark is started with."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from unittest import mock
+
+import pytest
+
+from pipelines.apply.spark import session
+from pipelines.apply.spark.session import (
+    COMPILES_ALL,
+    EXECUTOR_JAVA_OPTIONS,
+    JAVA_OPTIONS,
+    planned_for_few_rows,
+    spark_conf,
+)
+from pipelines.host.spark_settings import AS_WRITTEN, FIXED
+from pipelines.steps.spark_jobs import open_spark
+
+QUIET = "-Xlog:cds=error -Xlog:cds+dynamic=error"
+
+
+@pytest.fixture
+def archive(tmp_path, monkeypatch):
+    file = tmp_path / "spark-classes.jsa"
+    monkeypatch.setattr(session, "class_archive", lambda: file)
+    return file
+
+
+def test_java_takes_sparks_classes_from_the_archive_where_one_was_written(archive):
+    assert spark_conf({})[JAVA_OPTIONS] == spark_conf({})[EXECUTOR_JAVA_OPTIONS] == COMPILES_ALL
+    assert spark_conf({JAVA_OPTIONS: "-Xss4m"})[JAVA_OPTIONS] == f"-Xss4m {COMPILES_ALL}"
+
+    archive.write_bytes(b"classes")
+
+    assert spark_conf({})[JAVA_OPTIONS] == f"{COMPILES_ALL} -XX:SharedArchiveFile={archive} {QUIET}"
+    assert (
+        spark_conf({JAVA_OPTIONS: "-Xss4m"})[JAVA_OPTIONS] == f"-Xss4m {COMPILES_ALL} -XX:SharedArchiveFile={archive} {QUIET}"
+    )
+
+
+@pytest.mark.parametrize("own", ["-XX:SharedArchiveFile=/own.jsa", "-XX:ArchiveClassesAtExit=/own.jsa"])
+def test_an_archive_in_the_settings_wins(archive, own):
+    archive.write_bytes(b"classes")
+
+    assert spark_conf({JAVA_OPTIONS: own})[JAVA_OPTIONS] == f"{own} {COMPILES_ALL}"
+
+
+def test_a_spark_of_the_process_itself_gets_the_jars_for_the_places_of_its_pipeline(monkeypatch):
+    builder = mock.Mock()
+    for name in ("appName", "master", "config"):
+        getattr(builder, name).return_value = builder
+    builder.getOrCreate.return_value.conf = SimpleNamespace(get=FIXED.get, set=mock.Mock(), getAll={}, unset=mock.Mock())
+    monkeypatch.setattr(session, "SparkSession", SimpleNamespace(builder=builder))
+    monkeypatch.setattr(session, "spark_jars", lambda *places: [f"jar of {place}" for place in places])
+    monkeypatch.setattr(session, "prepare_this_process", lambda: None)
+    spark = SimpleNamespace(mode="submit", master="local[1]", conf={"spark.log.level": "ERROR"})
+
+    open_spark(SimpleNamespace(spark=spark, landing="/landing", lake="s3://lake"))
+
+    settings = dict(call.args for call in builder.config.call_args_list)
+    assert settings["spark.jars"] == "jar of /landing,jar of s3://lake"
+    assert (settings["spark.log.level"], settings["spark.hadoop.fs.s3.impl"]) == (
+        "ERROR",
+        session.S3["spark.hadoop.fs.s3.impl"],
+    )
+    builder.master.assert_called_once_with("local[1]")
+
+
+class EndedSession:
+    """A session that accepts settings until its server has ended."""
+
+    def __init__(self) -> None:
+        self.conf, self.is_over = self, False
+
+    def get(self, name: str, default: str | None) -> str | None:
+        return default
+
+    def set(self, name: str, value: str | None = None) -> None:
+        if self.is_over:
+            raise ConnectionError("no server answers")
+
+    unset = set
+
+
+def test_the_error_that_ended_a_session_is_not_lost_when_its_settings_cannot_be_restored() -> None:
+    ended = EndedSession()
+
+    def run() -> None:
+        with planned_for_few_rows(ended):
+            ended.is_over = True
+            raise ArithmeticError("the first error")
+
+    with pytest.raises(ArithmeticError, match="the first error") as caught:
+        run()
+
+    assert isinstance(caught.value.__cause__, ConnectionError)
+
+
+def test_no_setting_lets_spark_replace_variables_in_our_statements() -> None:
+    assert spark_conf(dict.fromkeys(AS_WRITTEN, "true")).items() >= AS_WRITTEN.items()
+
+
+def test_no_setting_changes_what_spark_reads_and_writes() -> None:
+    assert spark_conf(dict.fromkeys(FIXED, "LEGACY")).items() >= FIXED.items()
