@@ -171,7 +171,7 @@ def test_a_recorded_batch_may_be_recorded_again_whoever_has_the_lease(pipeline, 
     record_batch(pipeline, prepared[1])
     take_over(pipeline)
 
-    assert record_batch(pipeline, prepared[1]).end == 200
+    assert record_batch(pipeline, prepared[1]).end_scn == 200
 
 
 def test_a_batch_that_has_its_manifest_needs_no_lease_to_be_run_again(pipeline, prepared):
