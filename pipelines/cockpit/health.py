@@ -17,10 +17,10 @@ SILENT_SECONDS = 900.0
 
 
 def health_of(
-    pipeline: str, reading: LedgerReading | None, tables: Sequence[TableLine], latency: Latency, *, paused: bool = False
+    pipeline: str, reading: LedgerReading, tables: Sequence[TableLine], latency: Latency, *, paused: bool = False
 ) -> Health:
     """`paused`: Airflow's capture DAG is paused; the ledger does not know that."""
-    if reading is None or reading.position is None:
+    if reading.position is None:
         return plain(
             "not started", "No table has contents yet.", cure=f"Start {pipeline}_snapshot, or run `redolake snapshot`."
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 
@@ -26,11 +27,12 @@ from pipelines.cockpit.values import (
 from pipelines.config import Pipeline
 from pipelines.config.tables import default_path
 from pipelines.land import layout
+from pipelines.ledger import open_ledger_to_read
 from pipelines.ledger.entries import Decision, Json, TableEntry
-from pipelines.ledger.reading import LedgerReading, WindowRow, read_ledger
+from pipelines.ledger.reading import LedgerReading, WindowRow
 from pipelines.records.codec import from_body
 from pipelines.records.gaps import DeclaredGap
-from pipelines.records.shown_facts import ChoicesFact, LogFact, ProofFact, RedoFact, RunwayFact, SnapshotFact, SourceFact
+from pipelines.records.shown_facts import ChoicesFact, LogFact, ProofFact, RedoFact, RunwayFact, SourceFact
 from pipelines.values.redo import Position
 from pipelines.values.scn import ChainPosition
 
@@ -61,13 +63,14 @@ def read_overview(
 
     `before` is the `next_windows` of an overview: older windows are listed. `search` is a part of tables' names."""
     start = None if before is None else ChainPosition.parse(before)
-    reading = read_ledger(url, pipeline.name, now, windows=windows, before=start)
+    with closing(open_ledger_to_read(url, pipeline.name, lambda: now)) as ledger:
+        reading = ledger.reading(windows=windows, before=start)
     return overview_of(pipeline, reading, now, paused=paused, tables=tables, search=search, is_latest=start is None)
 
 
 def overview_of(
     pipeline: Pipeline,
-    reading: LedgerReading | None,
+    reading: LedgerReading,
     now: datetime,
     *,
     paused: bool = False,
@@ -76,8 +79,6 @@ def overview_of(
     is_latest: bool = True,
 ) -> Overview:
     """`is_latest`: the windows of the reading are the newest ones, so that they show the latency."""
-    if reading is None:
-        return Overview(pipeline.name, now, health_of(pipeline.name, None, (), latency_of((), {})), pipeline.schedule)
     lines = table_lines(pipeline, reading)
     latency = latency_of(reading.windows if is_latest else (), reading.batch_starts)
     chosen = [line for line in lines if search.upper() in line.name.upper()]
@@ -167,14 +168,12 @@ def table_lines(pipeline: Pipeline, reading: LedgerReading) -> list[TableLine]:
     furthest = max((entry.position for entry in reading.tables if entry.state == "live"), default=None)
     lake = pipeline.lake.rstrip("/")
     targets = {table.id: f"{lake}/{table.path}" for table in pipeline.tables}
-    ends = {ChainPosition(w.resetlogs_id, w.end_scn - 1): w.ends_at for w in reversed(reading.windows)}
     lines = [
         table_line(
             entry,
             reading,
             targets.get(entry.table) or f"{lake}/{default_path(entry.table)}",  # of a pattern
             furthest is not None and entry.position < furthest,
-            ends.get(entry.position) or snapshot_time(reading, entry),
         )
         for entry in reading.tables
     ]
@@ -182,11 +181,8 @@ def table_lines(pipeline: Pipeline, reading: LedgerReading) -> list[TableLine]:
     return sorted(lines, key=lambda line: (rank.get(line.state, 4), not line.behind, line.name))
 
 
-def table_line(
-    entry: TableEntry, reading: LedgerReading, target: str, is_behind: bool, complete_to_at: datetime | None
-) -> TableLine:
-    changes, error = reading.changes.get(entry.table), entry.error or {}
-    where = error.get("where") or {}
+def table_line(entry: TableEntry, reading: LedgerReading, target: str, is_behind: bool) -> TableLine:
+    changes, hold = reading.changes.get(entry.table), entry.hold
     return TableLine(
         name=str(entry.table),
         target=target,
@@ -200,12 +196,12 @@ def table_line(
         changed_at=reading.changed_at.get(entry.table),
         proofs=proofs_of(reading, str(entry.table)),
         snapshot=snapshot_text(reading, entry),
-        code=error.get("code"),
-        error=error.get("what"),
-        where=", ".join(f"{name} {value}" for name, value in where.items() if name != "table"),
-        cure=error.get("cure") or "",
+        code=hold.code,
+        error=hold.what,
+        where=", ".join(f"{name} {value}" for name, value in (hold.where or {}).items() if name != "table"),
+        cure=hold.cure or "",
         held_at=entry.held_at,
-        complete_to_at=complete_to_at,
+        complete_to_at=reading.contents_at.get(entry.table),
     )
 
 
@@ -223,22 +219,9 @@ def proofs_of(reading: LedgerReading, table: str) -> tuple[Proof, ...]:
     )
 
 
-def snapshot_time(reading: LedgerReading, entry: TableEntry) -> datetime | None:
-    """Return when the SCN of the table's snapshot was the source's current one; None once it is complete to another SCN."""
-    found = snapshot_of(reading, entry)
-    if found is None or found.scn_at is None or found.scn != entry.complete_to_scn:
-        return None
-    return datetime.fromisoformat(found.scn_at)
-
-
-def snapshot_of(reading: LedgerReading, entry: TableEntry) -> SnapshotFact | None:
-    fact = one(reading, "snapshot", str(entry.table))
-    return None if fact is None else from_body(SnapshotFact, fact.body, f"the snapshot of {entry.table}")
-
-
 def snapshot_text(reading: LedgerReading, entry: TableEntry) -> str:
     """Say how far a snapshot in progress is; nothing once the table is live."""
-    fact, found = one(reading, "snapshot", str(entry.table)), snapshot_of(reading, entry)
+    fact, found = one(reading, "snapshot", str(entry.table)), reading.snapshot_of(entry.table)
     if fact is None or found is None:
         return ""
     if found.state == "loaded" or (entry.state == "live" and entry.snapshot_scn == found.scn):
@@ -335,12 +318,12 @@ def runway_of(reading: LedgerReading) -> Mapping[str, object] | None:
 
 def decision_lines(reading: LedgerReading) -> list[DecisionLine]:
     """Return the declared gaps and the other decisions, newest first."""
-    gaps = [gap_line(from_body(DeclaredGap, body, name), reading) for name, body in reading.gaps.items()]
+    gaps = [gap_line(gap, reading) for gap in reading.gaps]
     return sorted([*gaps, *map(decision_line, reading.decisions)], key=lambda line: line.at, reverse=True)
 
 
 def gap_line(gap: DeclaredGap, reading: LedgerReading) -> DecisionLine:
-    lacking = [str(entry.table) for entry in reading.tables if gap.concerns(entry.table, entry.snapshot_scn)]
+    lacking = reading.lacking(gap)
     what = f"SCN {count(int(gap.start.scn))} to {count(int(gap.end.scn))} was never read"
     if gap.dropped:
         what += f"; {len(gap.dropped)} open transactions with {count(gap.dropped_rows)} rows were dropped"

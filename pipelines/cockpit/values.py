@@ -157,7 +157,7 @@ class TableLine:
     where: str = ""
     cure: str = ""
     held_at: datetime | None = None
-    complete_to_at: datetime | None = None  # None where that SCN is neither a newer window's end nor a snapshot's
+    complete_to_at: datetime | None = None  # when the source wrote that SCN; None where no step recorded it
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,6 +46,16 @@ class WindowEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class Hold:
+    """The error that holds a table, as RedolakeError.as_dict() wrote it; without any, for a table that is not held."""
+
+    code: str | None = None
+    what: str | None = None
+    where: Json | None = None
+    cure: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class TableEntry:
     """`complete_to_scn` is the applied SCN: every transaction that committed up to it, and with it, is in the target.
     `delta_version` is the version of the target that the batch or load left that brought it there."""
@@ -67,6 +77,11 @@ class TableEntry:
         return self.state == "held" and self.complete_to_scn is None
 
     @property
+    def hold(self) -> Hold:
+        error = self.error or {}
+        return Hold(error.get("code"), error.get("what"), error.get("where"), error.get("cure"))
+
+    @property
     def stopped_at(self) -> int | None:
         """Return the first SCN that is not applied; None for a table without contents."""
         return None if self.complete_to_scn is None else self.complete_to_scn + 1
@@ -75,6 +90,11 @@ class TableEntry:
     def position(self) -> ChainPosition:
         """Return the applied SCN with its incarnation; for a table without contents a position below all others."""
         return ChainPosition(self.resetlogs_id or 0, -1 if self.complete_to_scn is None else self.complete_to_scn)
+
+    @property
+    def contents_end(self) -> ChainPosition | None:
+        """Return the position after the applied SCN; None without contents."""
+        return None if self.complete_to_scn is None or self.resetlogs_id is None else self.position.plus(1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,11 @@
-"""Read what people are shown, from the ledger alone: it is never created, corrected or written, and Oracle is not asked.
+"""Read what people are shown, on the page, in `status` and as metrics, from the ledger alone: Oracle is not asked.
 
 Each query has a limit or an index, so that a page needs milliseconds with 100,000 windows and 1,000 tables.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -14,13 +14,17 @@ from typing import Any
 from sqlalchemy import Connection, Engine, Row, func, select, text
 
 from pipelines.ledger import tables as t
-from pipelines.ledger.base import database_errors
+from pipelines.ledger.base import LedgerBase, database_errors
 from pipelines.ledger.batches import batch_entry
 from pipelines.ledger.entries import BatchEntry, Decision, Json, Loss, TableEntry, lease_name
 from pipelines.ledger.shown_facts import Changes
-from pipelines.ledger.store import engine_to_read
+from pipelines.ledger.states import WindowState
 from pipelines.ledger.table_entries import table_entry
+from pipelines.ledger.windows import read_end_times
 from pipelines.records.batches.carry import OpenTransaction
+from pipelines.records.codec import from_body
+from pipelines.records.gaps import DeclaredGap
+from pipelines.records.shown_facts import SnapshotFact
 from pipelines.values.redo import Position
 from pipelines.values.scn import ChainPosition, Scn
 from pipelines.values.table import TableId
@@ -39,7 +43,7 @@ class WindowRow:
     resetlogs_id: int
     start_scn: int
     end_scn: int
-    state: str
+    state: WindowState
     planned_at: datetime
     ends_at: datetime | None
     landed_at: datetime | None
@@ -60,15 +64,18 @@ class FactRow:
 
 @dataclass(frozen=True, slots=True)
 class LedgerReading:
-    """One consistent reading of a pipeline. `windows` are the newest, newest first; `open_count` and `open_rows` are of all
-    open transactions, of which the oldest are listed. `changes` and `ddl`, by kind, are those of the last 24 hours."""
+    """One consistent reading of a pipeline. `windows` are the newest, newest first, without abandoned ones; `open_count` and
+    `open_rows` are of all open transactions, of which the oldest are listed. `changes` and `ddl`, by kind, are those of the
+    last 24 hours. `position_at` is when the source wrote the position, `contents_at` what each table is complete to."""
 
     read_at: datetime
     position: Position | None
+    position_at: datetime | None
     windows: tuple[WindowRow, ...]
     older_windows: bool
     window_counts: Mapping[str, int]
     tables: tuple[TableEntry, ...]
+    contents_at: Mapping[TableId, datetime]
     changes: Mapping[TableId, Changes]
     changed_at: Mapping[TableId, datetime]
     ddl: Mapping[str, int]
@@ -81,24 +88,28 @@ class LedgerReading:
     open_count: int
     open_rows: int
     loss: Loss | None
-    gaps: Mapping[str, Json]
+    gaps: tuple[DeclaredGap, ...]
     decisions: tuple[Decision, ...]
     facts: Mapping[str, Mapping[str, FactRow]]  # by kind, then name
 
+    def lacking(self, gap: DeclaredGap) -> list[str]:
+        """Return the tables that still lack the redo of a declared gap."""
+        return [str(entry.table) for entry in self.tables if gap.concerns(entry.table, entry.snapshot_scn)]
 
-def read_ledger(
-    url: str, pipeline: str, now: datetime, *, windows: int = 50, before: ChainPosition | None = None
-) -> LedgerReading | None:
-    """Return what the ledger knows of the pipeline; None where there is no ledger yet. `before` is the start of a
-    window: only older ones are listed. Raises LedgerUnavailable and FormatTooNew."""
-    engine = engine_to_read(url)
-    if engine is None:
-        return None
-    try:
-        with _snapshot(engine) as connection:
-            return _reading(connection, pipeline, now, windows, before)
-    finally:
-        engine.dispose()
+    def snapshot_of(self, table: TableId) -> SnapshotFact | None:
+        return last_snapshot(table, self.facts.get("snapshot", {}).get(str(table)))
+
+
+class Readings(LedgerBase):
+    def reading(self, *, windows: int = 50, before: ChainPosition | None = None) -> LedgerReading:
+        """Return what people are shown. `before` is the start of a window: only older ones are listed."""
+        with _snapshot(self._engine) as connection:
+            return _reading(connection, self._pipeline, self._now(), windows, before)
+
+    def contents_times(self, entries: Sequence[TableEntry]) -> dict[TableId, datetime]:
+        """Return when the source wrote the SCN that each table is complete to, as far as the ledger knows."""
+        with self._read() as connection:
+            return _contents_at(connection, self._pipeline, entries, _facts(connection, self._pipeline).get("snapshot", {}))
 
 
 @contextmanager
@@ -125,15 +136,18 @@ def _reading(connection: Connection, pipeline: str, now: datetime, windows: int,
         select(func.count(), func.coalesce(func.sum(opened.row_count), 0)).where(opened.pipeline == pipeline)
     ).one()
     loss = connection.execute(rows(t.losses)).first()
+    position = None if place is None else Position(place.dbid, place.resetlogs_id, Scn(place.scn))
+    tables = [table_entry(row) for row in connection.execute(rows(t.tables).order_by(t.tables.c.owner, t.tables.c.table_name))]
+    facts = _facts(connection, pipeline)
     return LedgerReading(
         read_at=now,
-        position=None if place is None else Position(place.dbid, place.resetlogs_id, Scn(place.scn)),
+        position=position,
+        position_at=None if position is None else _end_time(connection, pipeline, position.chain_position),
         windows=tuple(found[:windows]),
         older_windows=len(found) > windows,
         window_counts=_window_counts(connection, pipeline),
-        tables=tuple(
-            table_entry(row) for row in connection.execute(rows(t.tables).order_by(t.tables.c.owner, t.tables.c.table_name))
-        ),
+        tables=tuple(tables),
+        contents_at=_contents_at(connection, pipeline, tables, facts.get("snapshot", {})),
         changes=changes,
         changed_at=changed_at,
         ddl=_ddl(connection, pipeline, now),
@@ -146,13 +160,37 @@ def _reading(connection: Connection, pipeline: str, now: datetime, windows: int,
         open_count=int(count),
         open_rows=int(open_rows),
         loss=None if loss is None else Loss(**loss.body, since=loss.since),
-        gaps={row.name: row.body for row in connection.execute(rows(t.gaps).order_by(t.gaps.c.name))},
+        gaps=tuple(
+            from_body(DeclaredGap, row.body, row.name) for row in connection.execute(rows(t.gaps).order_by(t.gaps.c.name))
+        ),
         decisions=tuple(
             Decision(row.number, row.kind, row.body, row.who, row.at)
             for row in connection.execute(rows(t.decisions).order_by(t.decisions.c.number.desc()).limit(DECISIONS_SHOWN))
         ),
-        facts=_facts(connection, pipeline),
+        facts=facts,
     )
+
+
+def _end_time(connection: Connection, pipeline: str, end: ChainPosition) -> datetime | None:
+    return read_end_times(connection, pipeline, [end]).get(end)
+
+
+def _contents_at(
+    connection: Connection, pipeline: str, entries: Sequence[TableEntry], snapshots: Mapping[str, FactRow]
+) -> dict[TableId, datetime]:
+    """Return the end of the window that each table is complete to, else the time of its snapshot's SCN."""
+    known = {entry.table: end for entry in entries if (end := entry.contents_end) is not None}
+    ends = read_end_times(connection, pipeline, known.values())
+    found = {table: ends[end] for table, end in known.items() if end in ends}
+    for table in known.keys() - found.keys():
+        snapshot = last_snapshot(table, snapshots.get(str(table)))
+        if snapshot is not None and snapshot.scn == known[table].scn - 1 and snapshot.scn_at is not None:
+            found[table] = datetime.fromisoformat(snapshot.scn_at)
+    return found
+
+
+def last_snapshot(table: TableId, fact: FactRow | None) -> SnapshotFact | None:
+    return None if fact is None else from_body(SnapshotFact, fact.body, f"the snapshot of {table}")
 
 
 def _windows(connection: Connection, pipeline: str, limit: int, before: ChainPosition | None) -> list[WindowRow]:

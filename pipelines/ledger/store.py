@@ -29,6 +29,7 @@ from pipelines.ledger.leases import Leases
 from pipelines.ledger.losses import Losses
 from pipelines.ledger.migrate import Migration, check_known, migrate, migrations_after, parts_at
 from pipelines.ledger.positions import Positions
+from pipelines.ledger.reading import Readings
 from pipelines.ledger.shown_facts import Facts
 from pipelines.ledger.table_entries import TableEntries
 from pipelines.ledger.versions import TableVersions
@@ -43,7 +44,7 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-class Ledger(Positions, WindowEntries, TableEntries, TableVersions, Batches, Leases, Decisions, Losses, Facts):
+class Ledger(Positions, WindowEntries, TableEntries, TableVersions, Batches, Leases, Decisions, Losses, Facts, Readings):
     """Serves plans and status. Manifests beside the data prove what has landed and what is applied: see `record_landed`."""
 
     def close(self) -> None:

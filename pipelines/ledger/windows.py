@@ -135,15 +135,8 @@ class WindowEntries(LedgerBase):
 
     def end_times(self, ends: Iterable[ChainPosition]) -> dict[ChainPosition, datetime]:
         """Return when the source wrote the ends of windows, as far as the ledger knows."""
-        wanted = sorted({end.scn for end in ends})
-        found: dict[ChainPosition, datetime] = {}
-        for start in range(0, len(wanted), ENDS_AT_ONCE):
-            query = select(W.resetlogs_id, W.end_scn, W.ends_at).where(
-                W.pipeline == self._pipeline, W.end_scn.in_(wanted[start : start + ENDS_AT_ONCE]), W.ends_at.is_not(None)
-            )
-            with self._read() as connection:
-                found |= {ChainPosition(row.resetlogs_id, int(row.end_scn)): row.ends_at for row in connection.execute(query)}
-        return found
+        with self._read() as connection:
+            return read_end_times(connection, self._pipeline, ends)
 
     def written_by(self, scn: int) -> datetime | None:
         """Return the end of the window that contains an SCN, of the newest incarnation that has one."""
@@ -157,6 +150,17 @@ class WindowEntries(LedgerBase):
         with self._read() as connection:
             found = select(W.name).where(W.pipeline == self._pipeline, W.state.in_(LANDED))
             return set(connection.execute(found).scalars())
+
+
+def read_end_times(connection: Connection, pipeline: str, ends: Iterable[ChainPosition]) -> dict[ChainPosition, datetime]:
+    wanted = sorted({end.scn for end in ends})
+    found: dict[ChainPosition, datetime] = {}
+    for start in range(0, len(wanted), ENDS_AT_ONCE):
+        query = select(W.resetlogs_id, W.end_scn, W.ends_at).where(
+            W.pipeline == pipeline, W.end_scn.in_(wanted[start : start + ENDS_AT_ONCE]), W.ends_at.is_not(None)
+        )
+        found |= {ChainPosition(row.resetlogs_id, int(row.end_scn)): row.ends_at for row in connection.execute(query)}
+    return found
 
 
 def _named(pipeline: str, name: str) -> ColumnElement[bool]:

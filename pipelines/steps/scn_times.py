@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from pipelines.context import PipelineContext
@@ -36,24 +35,7 @@ def last_snapshot(context: PipelineContext, table: TableId) -> SnapshotFact | No
 
 def contents_time(context: PipelineContext, entry: TableEntry) -> str | None:
     """Return when the source wrote the SCN that a table is complete to."""
-    return iso(contents_times(context, [entry]).get(entry.table))
-
-
-def contents_times(context: PipelineContext, entries: Iterable[TableEntry]) -> Mapping[TableId, datetime]:
-    """Return when the source wrote the SCN that each table is complete to: the end of a window, or that of its snapshot."""
-    known = {entry.table: end for entry in entries if (end := end_of(entry)) is not None}
-    ends = context.ledger.end_times(known.values())
-    found = {table: ends[end] for table, end in known.items() if end in ends}
-    for table in known.keys() - found.keys():
-        at = snapshot_time(context, table, known[table].scn - 1)
-        if at is not None:
-            found[table] = datetime.fromisoformat(at)
-    return found
-
-
-def end_of(entry: TableEntry) -> ChainPosition | None:
-    """Return the position after the SCN that a table is complete to; None without contents."""
-    return None if entry.complete_to_scn is None or entry.resetlogs_id is None else entry.position.plus(1)
+    return iso(context.ledger.contents_times([entry]).get(entry.table))
 
 
 def iso(at: datetime | None) -> str | None:

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from pipelines.config import Pipeline
 from pipelines.context import PipelineContext, open_context, open_to_read
 from pipelines.ledger import Loss, TableEntry
+from pipelines.ledger.reading import LedgerReading, WindowRow
 from pipelines.ledger.states import TableState, WindowState
 from pipelines.reconcile.batches import is_in_chain
 from pipelines.reconcile.dropped_transactions import DropReport, read_open_drops
 from pipelines.reconcile.ledger import proven_position, reconcile_ledger
 from pipelines.reconcile.table_versions import dropped_tables
-from pipelines.records.codec import from_body
 from pipelines.records.gaps import DeclaredGap, GapKind
 from pipelines.records.split import SplitTransaction
 from pipelines.records.windows import RereadRows, single_quote_rows
 from pipelines.steps.matched_tables import JOIN
-from pipelines.steps.scn_times import contents_times, end_time
+from pipelines.steps.scn_times import end_time, iso
 
 LATEST_WINDOWS = 10
 
@@ -160,25 +160,18 @@ def read_complete_to(pipeline: Pipeline) -> dict[str, int]:
 
 def read_status(pipeline: Pipeline) -> Status:
     with open_to_read(pipeline) as context:
-        position, tables, gone_at = context.ledger.position(), context.ledger.tables(), dropped_tables(context)
-        times = contents_times(context, tables)
+        reading, gone_at = context.ledger.reading(windows=LATEST_WINDOWS), dropped_tables(context)
+        position = reading.position
         return Status(
             pipeline=pipeline.name,
             landed_to_scn=None if position is None else int(position.scn),
-            landed_to_at=None if position is None else end_time(context, position.chain_position),
-            windows=latest_windows(context),
-            tables=tuple(
-                replace(
-                    table_status(entry, times.get(entry.table)),
-                    dropped_at=gone_at.get(entry.table),
-                    listed=entry.table in context.pipeline.by_id,
-                )
-                for entry in tables
-            ),
-            lost=loss_status(context.ledger.loss()),
-            declared_gaps=open_gaps(context),
+            landed_to_at=iso(reading.position_at),
+            windows=tuple(window_status(context, row) for row in reversed(reading.windows)),
+            tables=tuple(table_status(context, reading, entry, gone_at.get(entry.table)) for entry in reading.tables),
+            lost=loss_status(reading.loss),
+            declared_gaps=open_gaps(context, reading),
             dropped=read_open_drops(context),
-            open_transactions=len(context.ledger.open_transactions()),
+            open_transactions=reading.open_count,
             announced=announced(context),
             gone=gone(context),
             lacks_ledger=position is None and proven_position(context) is not None,
@@ -196,31 +189,26 @@ def gone(context: PipelineContext) -> tuple[GoneTable, ...]:
     return () if recorded is None else tuple(GoneTable(table, scn) for table, scn in recorded.gone.items())
 
 
-def latest_windows(context: PipelineContext) -> tuple[WindowStatus, ...]:
-    """Return the latest windows, planned ones included, oldest first."""
-    found, entries = [], context.ledger.windows(limit=LATEST_WINDOWS)
-    times = context.ledger.end_times(entry.end_position for entry in entries)
-    for entry in reversed(entries):
-        ends_at = times.get(entry.end_position)
-        manifest = context.landing.windows.manifest(entry.name)
-        logs, rows = (None, None) if manifest is None else (len(manifest.logs), manifest.change_rows)
-        quotes = 0 if manifest is None else single_quote_rows(manifest)
-        reread = () if manifest is None else tuple(one for one in manifest.reread if one.late or one.error)
-        found.append(WindowStatus(entry.name, entry.state, logs, rows, quotes, reread, ends_at))
-    return tuple(found)
+def window_status(context: PipelineContext, row: WindowRow) -> WindowStatus:
+    manifest = context.landing.windows.manifest(row.name)
+    quotes = 0 if manifest is None else single_quote_rows(manifest)
+    reread = () if manifest is None else tuple(one for one in manifest.reread if one.late or one.error)
+    return WindowStatus(row.name, row.state, row.log_count, row.row_count, quotes, reread, row.ends_at)
 
 
-def table_status(entry: TableEntry, complete_to_at: datetime | None) -> TableStatus:
-    error = entry.error or {}
+def table_status(context: PipelineContext, reading: LedgerReading, entry: TableEntry, dropped_at: int | None) -> TableStatus:
+    hold = entry.hold
     return TableStatus(
         table=str(entry.table),
         state=entry.state,
         complete_to_scn=entry.complete_to_scn,
-        error=error.get("what"),
-        code=error.get("code"),
-        where=error.get("where"),
-        cure=error.get("cure"),
-        complete_to_at=complete_to_at,
+        error=hold.what,
+        code=hold.code,
+        where=hold.where,
+        cure=hold.cure,
+        complete_to_at=reading.contents_at.get(entry.table),
+        dropped_at=dropped_at,
+        listed=entry.table in context.pipeline.by_id,
     )
 
 
@@ -259,16 +247,13 @@ def accounts_by_window(context: PipelineContext) -> dict[str, Mapping[str, int]]
     return {name: account for entry in chain for name, account in ((entry.result or {}).get("accounts") or {}).items()}
 
 
-def open_gaps(context: PipelineContext) -> tuple[DeclaredGapReport, ...]:
+def open_gaps(context: PipelineContext, reading: LedgerReading) -> tuple[DeclaredGapReport, ...]:
     """Return the declared gaps that some table still lacks, with those tables."""
-    entries = {str(entry.table): entry for entry in context.ledger.tables()}
-    found = []
-    for name, body in context.ledger.gaps().items():
-        gap = from_body(DeclaredGap, body, name)
-        tables = [table for table, entry in entries.items() if gap.concerns(table, entry.snapshot_scn)]
-        if tables:
-            found.append(gap_report(context, gap, tables, context.landing.gaps.split_by(gap)))
-    return tuple(found)
+    return tuple(
+        gap_report(context, gap, tables, context.landing.gaps.split_by(gap))
+        for gap in reading.gaps
+        if (tables := reading.lacking(gap))
+    )
 
 
 def gap_report(

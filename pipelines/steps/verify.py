@@ -131,7 +131,7 @@ def verify_tables(
         return Verification(
             equal=all(isinstance(one, TableComparison) and one.equal for one in found),
             tables=tuple(one for one in found if isinstance(one, TableComparison)),
-            declared_gaps=tuple(gap for gap in open_gaps(context) if names & set(gap.tables)),
+            declared_gaps=tuple(gap for gap in open_gaps(context, context.ledger.reading()) if names & set(gap.tables)),
             dropped=tuple(drop for drop in read_open_drops(context) if names & set(drop.lacking)),
             not_compared=tuple(one for one in found if isinstance(one, NotCompared)),
         )

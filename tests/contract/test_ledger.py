@@ -20,7 +20,6 @@ from pipelines.errors import (
 )
 from pipelines.ledger import Ledger, open_ledger, open_ledger_to_read, store
 from pipelines.ledger.batches import AppliedBatch
-from pipelines.ledger.reading import read_ledger
 from pipelines.ledger.shown_facts import Changes
 from pipelines.records.batches.carry import OpenTransaction
 from pipelines.values.redo import Position
@@ -235,8 +234,8 @@ def test_of_several_that_record_a_window_as_applied_at_once_the_first_counts(led
 
     def apply(batch: str) -> str | None:
         ledger.record_windows_applied([(name(100, 200), batch, None)])
-        found = read_ledger(url, "shop", NOW)
-        return None if found is None else found.windows[0].batch
+        with closing(open_ledger_to_read(url, "shop", lambda: NOW)) as read:
+            return read.reading().windows[0].batch
 
     seen = set(at_once(*[lambda batch=batch: apply(batch) for batch in ("b1", "b2", "b3")]))
 
@@ -427,7 +426,8 @@ def test_a_lost_ledger_gets_all_of_its_batches_at_once(ledger, other, clock):
 
 def test_rows_and_ddl_of_batches_are_counted_by_kind_for_a_day(ledger, url, clock):
     def counted(now):
-        found = read_ledger(url, "shop", now)
+        with closing(open_ledger_to_read(url, "shop", lambda: now)) as read:
+            found = read.reading()
         return found.changes.get(ORDERS), found.ddl
 
     for n, ddl in enumerate([{"add_column": 2}, {"add_column": 1, "truncate": 1}, {}]):

@@ -15,6 +15,7 @@ from pipelines.cockpit.render import Pages
 from pipelines.ledger.store import checked_url
 from pipelines.records.codec import to_body
 from pipelines.records.shown_facts import PlanFact, ProofFact, RedoFact, SnapshotFact
+from pipelines.steps.status import read_status
 from pipelines.values.redo import Position
 from pipelines.values.scn import Scn
 from tests.states.cockpit_ledger import FIRST_SCN, INCARNATION, SCNS, CockpitLedger
@@ -236,3 +237,19 @@ def test_text_from_the_database_is_escaped(shop: CockpitLedger) -> None:
 
     assert "<script>alert" not in text
     assert "<code>&lt;b&gt;</code>" in text
+
+
+def test_the_page_and_status_say_the_same_of_a_table_and_of_the_newest_windows(shop: CockpitLedger) -> None:
+    """Whatever the page lists: a table may be complete to a window that is older."""
+    shop.run(13)
+    shop.window(13, NOW - timedelta(minutes=6), applied=False)
+    shop.ledger.record_complete_to(shop.tables[0], Scn(FIRST_SCN + 3 * SCNS - 1), INCARNATION, 3)
+
+    found, status = seen(shop, windows=2), read_status(shop.pipeline)
+
+    by_page = {t.name: (t.state, t.complete_to_scn, t.complete_to_at, t.error, t.cure or None) for t in found.tables}
+    assert by_page == {t.table: (t.state, t.complete_to_scn, t.complete_to_at, t.error, t.cure) for t in status.tables}
+    assert None not in {t.complete_to_at for t in status.tables}
+    newest = [(w.name, w.state, w.rows, w.logs, w.ends_at) for w in found.windows]
+    assert newest == [(w.name, w.state, w.rows, w.logs, w.ends_at) for w in status.windows[:-3:-1]]
+    assert found.transaction_count == status.open_transactions
