@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import signal
 import sys
 import threading
 import time
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
+from demo.own_database import own_database
 from demo.processes import STOP_SECONDS, ChildDied, DemoProcesses, stop_leftovers
 from demo.scenario_command import SCENARIO_LIST, ScenarioOption, run_scenario
-from demo.services import LOGIN, Services, new_services, process_record_file
+from demo.services import LOGIN, PASSWORD, SCHEMA, Services, new_services, process_record_file
 from pipelines.errors import RedolakeError
 
 EXIT_CODES = "Exit codes: 0 source and Delta are equal · 1 an error stopped the demo · 3 they differ · 130 interrupted."
@@ -36,6 +39,10 @@ def run(
     keep: Annotated[bool, typer.Option("--keep", help="Keep all processes running at the end, until Ctrl-C.")] = False,
     seconds: Annotated[int, typer.Option(help="How long the workload runs after the snapshot.", min=5)] = 10,
     rate: Annotated[float, typer.Option(help="Transactions per second of the workload.", min=1)] = 20.0,
+    oracle: Annotated[
+        bool,
+        typer.Option("--oracle", help="Use the database that REDOLAKE_ORACLE_DSN names; the schema SHOP is made and dropped."),
+    ] = False,
     scenario: ScenarioOption = None,
     folder: FolderOption = Path(".demo"),
 ) -> None:
@@ -50,20 +57,15 @@ def run(
         console.print(f"stopped {name}, left running by an earlier demo", highlight=False)
     if scenario is not None:
         raise typer.Exit(scenario_exit_code(scenario, folder))
-    services = new_services(folder)
-    services.folder.mkdir(parents=True)
-    processes = DemoProcesses(services.process_record, services.folder / "logs")
     code = STOPPED
     try:
-        code = run_walkthrough(services, processes, seconds, rate, keep)
+        services = new_services(folder, own_database(os.environ) if oracle else None)
+        with schema_of_its_own(services):
+            code = run_processes(services, seconds, rate, keep)
     except RedolakeError as error:
         console.print(f"The demo stopped. {error}", style="red", markup=False, highlight=False)
     except KeyboardInterrupt:
         code = INTERRUPTED
-        console.print("Interrupted: stopping all processes of the demo.")
-    finally:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        processes.stop()
     raise typer.Exit(code)
 
 
@@ -91,6 +93,25 @@ def remove_earlier_run(folder: Path) -> list[str]:
     if folder.exists():
         shutil.rmtree(folder)
     return stopped
+
+
+def schema_of_its_own(services: Services) -> AbstractContextManager[None]:
+    """Create and drop the schema in a database of the user's own; the stand-in has it."""
+    return services.database.schema(SCHEMA, PASSWORD) if services.database else nullcontext()
+
+
+def run_processes(services: Services, seconds: int, rate: float, keep: bool) -> int:
+    """Run the walkthrough, stop every process that it started, and return the exit code."""
+    services.folder.mkdir(parents=True)
+    processes = DemoProcesses(services.process_record, services.folder / "logs")
+    try:
+        return run_walkthrough(services, processes, seconds, rate, keep)
+    except KeyboardInterrupt:
+        console.print("Interrupted: stopping all processes of the demo.")
+        raise
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        processes.stop()
 
 
 def run_walkthrough(services: Services, processes: DemoProcesses, seconds: int, rate: float, keep: bool) -> int:

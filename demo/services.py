@@ -14,10 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
+from demo.own_database import OwnDatabase
 from pipelines.config import CONFIG_VARIABLE
 from pipelines.host.runtime import environment as spark_environment
 
 PIPELINE = "shop"
+SCHEMA, CONTAINER = "SHOP", "FREEPDB1"
 PASSWORD = "only-for-the-demo"  # Airflow masks it in every log, so it is no word that logs contain
 LOGIN = "admin"
 INSTANCES = 2
@@ -31,7 +33,7 @@ PIPELINE_FILE = """\
 # Written by `make demo`.
 pipelines:
   {pipeline}:
-    source: {{connection: demo_oracle, container: FREEPDB1}}
+    source: {{connection: demo_oracle, container: {container}}}
     landing: {folder}/landing
     lake: {folder}/lake
     schedule: every 10s
@@ -49,12 +51,16 @@ pipelines:
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """Oracle stand-in, Spark Connect and Airflow, each on a port of 127.0.0.1, with all files in `folder`."""
+    """Oracle stand-in, Spark Connect and Airflow, each on a port of 127.0.0.1, with all files in `folder`.
+
+    With a database of one's own there is no stand-in.
+    """
 
     folder: Path
     oracle_port: int
     spark_port: int
     airflow_port: int
+    database: OwnDatabase | None = None
 
     @property
     def pipeline_file(self) -> Path:
@@ -70,7 +76,14 @@ class Services:
 
     @property
     def pdb_dsn(self) -> str:
-        return f"127.0.0.1:{self.oracle_port}/FREEPDB1"
+        return self.database.pdb_dsn if self.database else f"127.0.0.1:{self.oracle_port}/{CONTAINER}"
+
+    @property
+    def oracle_connection(self) -> str:
+        """Return the connection of Redolake's user as Airflow writes it."""
+        if (own := self.database) is None:
+            return f"oracle://{quote('C##REDOLAKE')}:{PASSWORD}@127.0.0.1:{self.oracle_port}/FREE"
+        return f"oracle://{quote(own.user, safe='')}:{quote(own.user_password, safe='')}@{own.root_dsn}"
 
     @property
     def airflow_url(self) -> str:
@@ -82,11 +95,13 @@ class Services:
 
     def write_files(self) -> None:
         """Write the pipeline file, Airflow's passwords, and `env`, which a shell can source."""
-        self.pipeline_file.write_text(PIPELINE_FILE.format(pipeline=PIPELINE, folder=self.folder))
+        container = self.database.container if self.database else CONTAINER
+        self.pipeline_file.write_text(PIPELINE_FILE.format(pipeline=PIPELINE, folder=self.folder, container=container))
         home = self.folder / "airflow"
         home.mkdir(parents=True, exist_ok=True)
         (home / "passwords.json").write_text(json.dumps({LOGIN: LOGIN}))
         exports = "".join(f"export {name}={shlex.quote(value)}\n" for name, value in self.connection_variables().items())
+        (self.folder / "env").touch(mode=0o600)  # it has a password
         (self.folder / "env").write_text(
             f"# `. {self.folder / 'env'}` lets redolake connect to this demo while it runs.\n{exports}"
         )
@@ -95,7 +110,7 @@ class Services:
         """Return the variables through which redolake finds the pipeline file, Oracle and Spark."""
         return {
             CONFIG_VARIABLE: str(self.pipeline_file),
-            "AIRFLOW_CONN_DEMO_ORACLE": f"oracle://{quote('C##REDOLAKE')}:{PASSWORD}@127.0.0.1:{self.oracle_port}/FREE",
+            "AIRFLOW_CONN_DEMO_ORACLE": self.oracle_connection,
             # URL schemes allow no underscore; Airflow reads the hyphen as one.
             "AIRFLOW_CONN_DEMO_SPARK": f"spark-connect://127.0.0.1:{self.spark_port}",
             "REDOLAKE_SPARK_REMOTE": self.spark_remote,
@@ -173,7 +188,7 @@ def process_record_file(folder: Path) -> Path:
     return folder / "processes.json"
 
 
-def new_services(folder: Path) -> Services:
+def new_services(folder: Path, database: OwnDatabase | None = None) -> Services:
     """Choose three free ports. Each stays bound until all are found, so that they differ."""
     probes = [socket.socket() for _ in range(3)]
     try:
@@ -183,4 +198,5 @@ def new_services(folder: Path) -> Services:
     finally:
         for probe in probes:
             probe.close()
-    return Services(folder.resolve(), *ports)
+    oracle, spark, airflow = ports
+    return Services(folder.resolve(), oracle, spark, airflow, database)
