@@ -93,6 +93,7 @@ SLOW = (
     "tests/integration/test_redo_dictionary.py",
     "tests/oracle/test_chain.py",
     "tests/oracle/test_outages.py",
+    "tests/oracle/test_pull_request.py",
     "tests/unit/cli/test_cli_everywhere.py",
     "tests/unit/apply/spark/test_start.py",
     "tests/unit/cockpit/test_browser.py",

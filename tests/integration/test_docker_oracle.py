@@ -18,6 +18,7 @@ from pipelines.source import ConnectParams
 from pipelines.source.setup_sql import Flavour
 from standin.serve import StandIn, standin
 from standin.sqlplus import run_script
+from tests.oracle.container import abort, set_up, setup_script
 
 ROOT = Path(__file__).parents[2]
 SCRIPTS = ROOT / "docker" / "oracle"
@@ -32,6 +33,27 @@ if "log_mode" in script:
     print((folder / "log_mode").read_text())
 if (folder / "fails").exists():
     sys.exit(1)
+"""
+
+# Its containers are the folder `root`; a command in one is run here.
+DOCKER = """#!{python}
+import os, shutil, subprocess, sys
+from pathlib import Path
+folder = Path({folder!r})
+root = folder / "root"
+inside = lambda path: str(root) + path
+with (folder / "docker").open("a") as called:
+    called.write(" ".join(sys.argv[1:]) + chr(10))
+what, *rest = [word for word in sys.argv[1:] if word not in ("--user", "root")]
+if what == "cp":
+    shutil.copy2(rest[0], inside(rest[1].removeprefix("database:")))
+elif what == "exec" and rest[1] == "mkdir":
+    [os.makedirs(inside(path), exist_ok=True) for path in rest[3:]]
+elif what == "exec":
+    env = dict(os.environ, REDOLAKE_SQL=inside("/opt/redolake/redolake.sql"))
+    sys.exit(subprocess.run([inside(rest[1])], env=env).returncode)
+elif what == "inspect":
+    print("starting" if (folder / "docker").read_text().count("inspect") < 3 else "healthy")
 """
 
 
@@ -124,6 +146,46 @@ def test_the_script_asks_nothing_and_may_run_at_every_start(container: Path, emp
     reader = ConnectParams("C##REDOLAKE", "redolake", empty_database.root_dsn)
     errors = [f for f in steps.run_doctor(pipeline, reader) if f.severity == "error"]
     assert [error.subject for error in errors] == ["SHOP.NOT_YET"]
+
+
+@pytest.fixture
+def docker(container: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A `docker` on PATH; the value is the file with the calls."""
+    program = container / "bin" / "docker"
+    program.parent.mkdir()
+    program.write_text(DOCKER.format(python=sys.executable, folder=str(container)))
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("PATH", f"{program.parent}:{container}:{os.environ['PATH']}")
+    monkeypatch.setenv("ORACLE_PASSWORD", "redolake")
+    monkeypatch.setenv("TMPDIR", str(container))
+    return container / "docker"
+
+
+def test_a_container_that_runs_already_gets_the_same_scripts_for_its_own_pdb(container: Path, docker: Path) -> None:
+    set_up("database", "XEPDB1")
+
+    asked = (container / "asked").read_text()
+    starts = container / "root" / "container-entrypoint-startdb.d"
+    assert {file.name for file in starts.iterdir() if os.access(file, os.X_OK)} == {f.name for f in SCRIPTS.glob("*.sh")}
+    assert asked.count("ALTER DATABASE ARCHIVELOG") == asked.count("CREATE USER C##REDOLAKE") == 2
+    assert "ALTER SESSION SET CONTAINER = XEPDB1;" in asked
+    assert "FREEPDB1" not in asked
+    assert setup_script("FREEPDB1") == (SCRIPTS / "redolake.sql").read_text()
+
+
+def test_a_set_up_that_fails_in_the_container_says_so(container: Path, docker: Path) -> None:
+    (container / "fails").touch()
+
+    with pytest.raises(subprocess.CalledProcessError):
+        set_up("database", "XEPDB1")
+
+
+def test_an_abort_returns_once_the_database_is_open_again(docker: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.oracle.container.POLL_SECONDS", 0)
+
+    abort("database")
+
+    assert [call.split()[0] for call in docker.read_text().splitlines()] == ["kill", "start", "inspect", "inspect", "inspect"]
 
 
 def test_the_compose_file_mounts_every_script() -> None:

@@ -1,12 +1,6 @@
 """The database that `pytest -m oracle` tries: a real one where REDOLAKE_ORACLE_DSN names it, else the stand-in.
 
-    REDOLAKE_ORACLE_DSN         the root's service, e.g. localhost:1521/FREE
-    REDOLAKE_ORACLE_PDB_DSN     the service of the PDB, e.g. localhost:1521/FREEPDB1
-    REDOLAKE_ORACLE_CONTAINER   the name of the PDB; default FREEPDB1
-    REDOLAKE_ORACLE_PASSWORD    of SYSTEM, who creates and drops the scratch schema and archives logs
-    REDOLAKE_ORACLE_USER, REDOLAKE_ORACLE_USER_PASSWORD    Redolake's own user; default C##REDOLAKE with SYSTEM's password
-
-The user must exist, with the grants that `redolake setup-sql` prints. Tests that disturb the whole database (`breakable`)
+demo/own_database.py has the variables that name a database. Tests that disturb the whole database (`breakable`)
 run on a real one only with:
 
     REDOLAKE_ORACLE_MAY_BREAK    1: close and flash back the PDB, take archived logs away, revoke grants
@@ -28,6 +22,7 @@ from typing import Any, Protocol
 import oracledb
 import pytest
 
+from demo.own_database import own_database
 from pipelines.config import Pipeline
 from pipelines.source import ConnectParams
 from standin.serve import StandIn, standin
@@ -141,6 +136,11 @@ class Database:
     def __post_init__(self) -> None:
         object.__setattr__(self, "scratch", ConnectParams(SCRATCH, SCRATCH_PASSWORD, self.pdb_dsn))
 
+    @property
+    def version(self) -> str:
+        with oracledb.connect(user=self.dba.user, password=self.dba.password, dsn=self.dba.dsn) as connection:
+            return str(connection.version)
+
     def run(self, who: ConnectParams, statements: Sequence[str], dsn: str | None = None) -> None:
         with oracledb.connect(user=who.user, password=who.password, dsn=dsn or who.dsn) as connection:
             for statement in statements:
@@ -189,17 +189,15 @@ def standin_database() -> Iterator[Database]:
 
 
 def real_database() -> Database:
-    settings = {name.removeprefix("REDOLAKE_ORACLE_"): value for name, value in os.environ.items()}
-    password = settings["PASSWORD"]
-    user, own = settings.get("USER", "C##REDOLAKE"), settings.get("USER_PASSWORD", password)
-    reader, dba = ConnectParams(user, own, settings["DSN"]), ConnectParams("SYSTEM", password, settings["DSN"])
-    sys = ConnectParams("SYS", settings.get("SYS_PASSWORD", password), settings["DSN"])
-    container = settings.get("CONTAINER", "FREEPDB1")
-    return Database(reader, dba, settings["PDB_DSN"], container, is_real=True, sys=sys, outages=RealOutages())
+    own = own_database(os.environ)
+    reader = ConnectParams(own.user, own.user_password, own.root_dsn)
+    dba = ConnectParams("SYSTEM", own.dba_password, own.root_dsn)
+    sys = ConnectParams("SYS", os.environ.get("REDOLAKE_ORACLE_SYS_PASSWORD") or own.dba_password, own.root_dsn)
+    return Database(reader, dba, own.pdb_dsn, own.container, is_real=True, sys=sys, outages=RealOutages())
 
 
-@pytest.fixture(scope="module")
-def database() -> Iterator[Database]:
+@contextmanager
+def open_database() -> Iterator[Database]:
     if os.environ.get("REDOLAKE_ORACLE_DSN"):
         found = real_database()
         with found.empty_scratch_schema():
@@ -207,6 +205,14 @@ def database() -> Iterator[Database]:
     else:
         with standin_database() as found, found.empty_scratch_schema():
             yield found
+
+
+@pytest.fixture(scope="module")
+def database(record_testsuite_property: Callable[[str, object], None]) -> Iterator[Database]:
+    with open_database() as found:
+        record_testsuite_property("database", found.version)
+        record_testsuite_property("is_real", found.is_real)
+        yield found
 
 
 @pytest.fixture

@@ -5,11 +5,8 @@ On a real database with Spark and Delta. On the stand-in with a plain fold: test
 
 from __future__ import annotations
 
-import json
-import os
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -17,11 +14,11 @@ from typing import Any
 
 import oracledb
 import pytest
-import yaml
 
 from pipelines import steps
 from pipelines.config import Pipeline
 from pipelines.source import open_source
+from tests.oracle.command import REDOLAKE, environment
 from tests.oracle.conftest import Database
 from tests.oracle.parts import LOGGED, Parts
 from tests.references.plain_lake import PlainLake
@@ -110,13 +107,9 @@ def test_a_killed_run_is_continued_without_a_loss_or_a_second_copy(parts: Parts)
 
 def kill_after(parts: Parts, progress: str) -> None:
     """Start `redolake run`, and kill -9 it once it prints that."""
-    file = parts.folder / "pipelines.yml"
-    body = json.loads(parts.pipeline.model_dump_json(exclude={"name"}, exclude_none=True))
-    file.write_text(yaml.safe_dump({"pipelines": {parts.pipeline.name: body}}))
-    reader = parts.database.reader
-    connection = {"conn_type": "oracle", "login": reader.user, "password": reader.password, "extra": {"dsn": reader.dsn}}
-    env = dict(os.environ, AIRFLOW_CONN_REDOLAKE_TEST_ORACLE=json.dumps(connection), REDOLAKE_CONFIG=str(file))
-    command = [sys.executable, "-c", "from pipelines.cli import main; main()", "run", "--wait"]
+    people = {parts.pipeline.source.connection: parts.database.reader}
+    env = environment(parts.pipeline, parts.folder / "pipelines.yml", people)
+    command = [*REDOLAKE, "run", "--wait"]
     with subprocess.Popen(command, env=env, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         printed = []
