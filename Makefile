@@ -12,11 +12,12 @@ unexport PYTHONDONTWRITEBYTECODE
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo stop test test-fast test-oldest witness soak bench bench-full check clean
+.PHONY: help setup demo stop test test-fast test-oldest witness oracle-set-up oracle-abort test-oracle selftest verified-on soak bench bench-full \
+	ci workflows release check clean
 
 help: ## List these commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -e 's/:.*## /\t/' | while IFS="$$(printf '\t')" read -r name text; do \
-		printf '  make %-11s %s\n' "$$name" "$$text"; done
+		printf '  make %-13s %s\n' "$$name" "$$text"; done
 
 setup: $(STAMP) ## Build .venv with everything in it, Java and Delta for Spark included
 
@@ -52,8 +53,8 @@ $(STAMP): pyproject.toml constraints.txt
 	touch $(STAMP); \
 	echo "set up. Next: make demo"
 
-demo: $(STAMP) ## Run everything here: Oracle stand-in, workload, Airflow, Spark, Delta, comparison (KEEP=1 leaves it running)
-	@$(BIN)/python -m demo $(if $(KEEP),--keep)
+demo: $(STAMP) ## Run everything here: Oracle stand-in, workload, Airflow, Spark, Delta, comparison (KEEP=1 leaves it running, ORACLE=1 takes your Oracle)
+	@$(BIN)/python -m demo $(if $(KEEP),--keep) $(if $(ORACLE),--oracle)
 
 stop: $(STAMP) ## Stop a demo that was kept running
 	@$(BIN)/python -m demo stop
@@ -73,6 +74,22 @@ test-oldest: ## Run that check with the oldest packages that pyproject.toml allo
 
 witness: $(STAMP) ## Run an unmodified Debezium on the stand-in, and compare it with the source and with Redolake (needs Maven; 5 minutes)
 	@$(BIN)/python -m pytest -n 0 -m "witness or not witness" tests/witness $(ARGS)
+
+# On the database that REDOLAKE_ORACLE_DSN names, else on the stand-in: docs/how-to/try-a-real-oracle.md. The reports are in .oracle/.
+oracle-set-up: $(STAMP) ## Prepare the database of the container REDOLAKE_ORACLE_DOCKER: ARCHIVELOG mode, user, grants
+	@$(BIN)/python -m tests.oracle.container set-up
+
+oracle-abort: $(STAMP) ## Kill the container REDOLAKE_ORACLE_DOCKER, and start it again: a test of an outage
+	@$(BIN)/python -m tests.oracle.container abort
+
+test-oracle: $(STAMP) ## Run the tests that a real Oracle answers, on REDOLAKE_ORACLE_DSN (else on the stand-in)
+	@$(BIN)/python -m pytest -n 0 -m oracle tests/oracle --junitxml=.oracle/tests.xml $(ARGS)
+
+selftest: $(STAMP) ## Run `redolake selftest` on REDOLAKE_ORACLE_DSN (else on the stand-in)
+	@$(BIN)/python -m tests.oracle.selftest_command .oracle/selftest.json
+
+verified-on: $(STAMP) ## Print a pull request for docs/verified-on.md, made of what test-oracle, selftest and demo ORACLE=1 have left
+	@$(BIN)/python -m tests.oracle.pull_request .oracle/tests.xml .oracle/selftest.json .demo/report.json | tee .oracle/verified-on.md
 
 HUNTS = tests/e2e/test_kills_everywhere.py tests/e2e/test_compose_services.py tests/integration/test_histories.py tests/integration/test_table_lives.py \
 	tests/integration/test_objects_from_redo.py tests/integration/test_pipeline.py tests/integration/spark/test_assembled_histories.py \
@@ -108,6 +125,16 @@ bench-full: $(STAMP) ## Measure all in full size, Debezium's parser and a bare M
 	@$(BIN)/python benchmarks/latency.py --ways follow connect --schedule "every 3s" --warm-up 6 --rounds 4 --json bench-warm.json
 	@$(BIN)/python benchmarks/latency.py --ways submit --warm-up 1 --rounds 3 --json bench-submit.json
 
+ci: ## Run what continuous integration runs: all checks and all tests (PYTHON=python3.12 for another Python)
+	@PYTHON="$(PYTHON)" .ci/run
+
+ACTIONLINT = github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
+workflows: ## Lint .github/workflows with actionlint: the one on PATH, else built by Go
+	@if command -v actionlint >/dev/null; then actionlint; else go run $(ACTIONLINT); fi
+
+release: $(STAMP) ## Build the tag of this version into dist/, check it, and run the demo with it in an empty environment (10 minutes)
+	@BIN="$(BIN)" TAG="$(TAG)" .ci/release
+
 check: $(STAMP) ## Format, lint, types, layers
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -115,5 +142,5 @@ check: $(STAMP) ## Format, lint, types, layers
 	$(BIN)/lint-imports
 
 clean: ## Remove what runs leave behind; .venv stays (rm -rf .venv for a fresh start)
-	rm -rf .demo $(OLDEST) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis spark-warehouse metastore_db derby.log
+	rm -rf .demo .release .oracle dist $(OLDEST) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis spark-warehouse metastore_db derby.log
 	find pipelines standin demo tests dags -name __pycache__ -type d -prune -exec rm -rf {} +
