@@ -6,7 +6,7 @@ RUN apt-get update \
     && rm -rf /var/lib/apt/lists/*
 
 WORKDIR /src
-COPY pyproject.toml constraints.txt README.md LICENSE ./
+COPY pyproject.toml hatch_build.py constraints.txt README.md LICENSE ./
 COPY sql sql
 COPY pipelines pipelines
 RUN pip install --no-cache-dir -c constraints.txt '.[airflow,compiled,postgres,s3]' \

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
-from importlib.metadata import version
 from typing import Annotated
 
 import typer
 
+from pipelines import __version__
 from pipelines.cli import checks, cockpit, init, monitoring, recovery, replication, schema, setup, transactions
 from pipelines.cli.options import EXIT_CODES
 
@@ -24,7 +24,7 @@ app = typer.Typer(
 
 def print_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"redolake {version('redolake')}")
+        typer.echo(f"redolake {__version__}")
         raise typer.Exit
 
 

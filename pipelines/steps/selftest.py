@@ -9,10 +9,10 @@ import tempfile
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
 
+from pipelines import __version__
 from pipelines.config import LedgerSettings, Pipeline, Table
 from pipelines.context import Report, open_pipeline_source, silent
 from pipelines.errors import LogOverdue, RedolakeError, Terminal
@@ -121,7 +121,7 @@ class Trial:
         windows = self.catch_up(pipeline, wanted, wait_minutes)
         self.compare(pipeline, changed)
         return SelftestReport(
-            redolake=version("redolake"),
+            redolake=__version__,
             oracle=database.version,
             is_cdb=database.is_cdb,
             role=database.role,

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shutil
 import subprocess
 import sys
+import tomllib
 import zipfile
 from collections.abc import Iterator
+from email import message_from_bytes
+from email.message import Message
 from importlib.metadata import Distribution, PathDistribution, distribution
 from importlib.util import cache_from_source
 from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
+from pipelines import __version__
 from pipelines.host.runtime import JARS_VARIABLE, delta_jars
 
 ROOT = Path(__file__).parents[2]
+REPOSITORY = "https://git.example.com/somebody/redolake"
+INFO = f"redolake-{__version__}.dist-info"
 SETTINGS = """
 pipelines:
   shop:
@@ -50,7 +59,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def wheel(folder: Path) -> Path:
     """Build the wheel with hatchling, which the development environment has."""
-    run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder / "dist"), folder=ROOT)
+    build = (sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder / "dist"))
+    run(*build, folder=ROOT, REDOLAKE_REPOSITORY=REPOSITORY)
     (built,) = (folder / "dist").glob("*.whl")
     return built
 
@@ -117,14 +127,14 @@ def link_or_copy(file: os.PathLike[str], target: Path) -> None:
 def test_the_wheel_holds_the_product_alone(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
 
-    assert {name.split("/")[0] for name in names} == {"pipelines", "redolake-0.1.0.dist-info"}
+    assert {name.split("/")[0] for name in names} == {"pipelines", INFO}
     assert any(name.endswith("licenses/LICENSE") for name in names)
 
 
 def test_the_wheel_brings_the_page_and_airflow_finds_its_plugin(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as opened:
         names = set(opened.namelist())
-        entry_points = opened.read("redolake-0.1.0.dist-info/entry_points.txt").decode()
+        entry_points = opened.read(f"{INFO}/entry_points.txt").decode()
 
     page = ROOT / "pipelines/cockpit/page"
     shipped = {str(path.relative_to(page)) for path in page.rglob("*") if path.is_file()}
@@ -139,6 +149,65 @@ def test_the_wheel_brings_the_migrations_of_the_ledger(wheel: Path) -> None:
 
     assert {"env.py", "0001_tables_of_release_0_1_0.py"} <= {name.rpartition("/")[2] for name in needed}
     assert needed <= set(zipfile.ZipFile(wheel).namelist())
+
+
+@pytest.fixture(scope="module")
+def metadata(wheel: Path) -> Message:
+    with zipfile.ZipFile(wheel) as opened:
+        return message_from_bytes(opened.read(f"{INFO}/METADATA"))
+
+
+def test_the_version_is_written_in_one_place(metadata: Message) -> None:
+    assert metadata["Version"] == __version__
+    assert "version" in tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dynamic"]
+
+
+def test_an_index_shows_what_it_is_for_whom_and_where_to_read_on(metadata: Message) -> None:
+    links = dict(entry.split(", ", 1) for entry in metadata.get_all("Project-URL", []))
+    classifiers = metadata.get_all("Classifier", [])
+    pythons = [entry.rpartition(" ")[2] for entry in classifiers if re.search(r":: 3\.\d+$", entry)]
+
+    assert links["Documentation"] == f"{REPOSITORY}/blob/v{__version__}/docs/README.md"
+    assert {"Documentation", "Source", "Changelog", "Issues"} == set(links)
+    assert metadata["License-Expression"] == "Apache-2.0"
+    assert all(python in SpecifierSet(metadata["Requires-Python"]) for python in pythons)
+    assert [python for python in ("3.10", "3.14") if python in SpecifierSet(metadata["Requires-Python"])] == []
+    assert {"Typing :: Typed", "Framework :: Apache Airflow :: Provider"} <= set(classifiers)
+
+
+def test_the_readme_of_the_index_has_no_link_into_a_folder_that_it_has_not(metadata: Message) -> None:
+    text = str(metadata.get_payload())
+    targets = re.findall(r"\]\(([^)\s]+)\)", text)
+
+    assert metadata["Description-Content-Type"] == "text/markdown"
+    assert len(targets) > 10
+    assert [target for target in targets if not target.startswith("https://")] == []
+    assert (
+        f"![The page Redolake: health, redo threads, latency, tables]({REPOSITORY}/raw/v{__version__}/docs/images/page.png)"
+        in text
+    )
+
+
+def test_a_build_without_the_repositorys_address_invents_none(folder: Path) -> None:
+    printed = run(sys.executable, "-m", "hatchling", "metadata", folder=ROOT, REDOLAKE_REPOSITORY="")
+
+    assert json.loads(printed).get("urls", {}) == {}
+    assert "](docs/README.md)" in printed
+
+
+def test_importers_see_the_types(wheel: Path) -> None:
+    assert "pipelines/py.typed" in zipfile.ZipFile(wheel).namelist()
+
+
+@pytest.mark.airflow
+def test_airflow_lists_it_among_its_providers(installed: Path, folder: Path) -> None:
+    home = {"AIRFLOW_HOME": str(folder / "airflow")}
+
+    listed = run(str(installed / "python"), "-m", "airflow", "providers", "list", "--output", "json", folder=folder, **home)
+
+    (ours,) = (row for row in json.loads(listed[listed.index("[") :]) if row["package_name"] == "redolake")
+    assert ours["version"] == __version__
+    assert "Replicate Oracle tables to Delta Lake" in ours["description"]
 
 
 @pytest.mark.airflow

@@ -6,13 +6,13 @@ import json
 import logging
 from dataclasses import replace
 from datetime import datetime
-from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
+from pipelines import __version__
 from pipelines.apply.verify.comparison import Difference
 from pipelines.cli import app, output
 from pipelines.host.progress import Progress, counting
@@ -245,7 +245,7 @@ def test_help_starts_with_what_redolake_does(option: str) -> None:
 
 
 def test_the_version_is_that_of_the_distribution() -> None:
-    assert run("--version") == (0, f"redolake {version('redolake')}\n")
+    assert run("--version") == (0, f"redolake {__version__}\n")  # test_wheel.py: the distribution's is the same
 
 
 @pytest.mark.parametrize(("options", "level"), [([], "WARNING"), (["-v"], "INFO"), (["-vv"], "DEBUG"), (["-vvv"], "DEBUG")])
