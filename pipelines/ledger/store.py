@@ -27,7 +27,7 @@ from pipelines.ledger.checks import Parts, check_version, check_whole, own_parts
 from pipelines.ledger.decisions import Decisions
 from pipelines.ledger.leases import Leases
 from pipelines.ledger.losses import Losses
-from pipelines.ledger.migrate import Migration, check_known, migrate, migrations_after, parts_at
+from pipelines.ledger.migrate import Migration, check_known, create, migrate, migrations_after, parts_at
 from pipelines.ledger.positions import Positions
 from pipelines.ledger.reading import Readings
 from pipelines.ledger.shown_facts import Facts
@@ -152,7 +152,8 @@ def ledger_version(url: str) -> LedgerVersion:
 def _empty() -> Engine:
     """Return an engine over a ledger in memory, without rows."""
     engine = create_engine("sqlite://", poolclass=StaticPool)
-    t.metadata.create_all(engine)
+    with engine.begin() as connection:
+        create(connection)
     with engine.connect() as connection:
         connection.exec_driver_sql("PRAGMA query_only = ON")
     return engine
