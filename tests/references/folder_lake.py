@@ -58,7 +58,6 @@ class Pickles(MutableMapping[str, Any]):
 @dataclass(slots=True)
 class FolderLake(PlainLake):
     tables: MutableMapping[str, PlainTable] = field(default_factory=lambda: Pickles("merge"))
-    carried: MutableMapping[str, dict[str, Rows]] = field(default_factory=Pickles)
 
     def apply_one(
         self,

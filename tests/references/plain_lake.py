@@ -6,6 +6,7 @@ table with DDL is replayed change by change (tests/references/plain_ddl.py).
 
 from __future__ import annotations
 
+import pickle
 import re
 import uuid
 from collections import Counter, defaultdict
@@ -28,9 +29,11 @@ from pipelines.errors import RedoNotUnderstood
 from pipelines.host import crash
 from pipelines.job.batch import publish_batch, published
 from pipelines.job.snapshot import write_snapshot_result
+from pipelines.land.files import Files
 from pipelines.records.batches.carry import OpenTransaction
 from pipelines.records.batches.manifest import BatchResult, DroppedRows, RowAccount, TableResult
 from pipelines.records.batches.spec import BatchSpec, DroppedXid, TableTask
+from pipelines.records.file_digest import FileDigest
 from pipelines.records.loads import SnapshotLoaded, SnapshotResult, SnapshotSpec
 from pipelines.values.delivery import RereadRows, RereadValues
 from pipelines.values.landed_schema import LANDED_SCHEMA
@@ -106,13 +109,12 @@ def contains(use: XidUse, row: Row) -> bool:
 
 @dataclass(slots=True)
 class PlainLake:
-    """Tables by the path that Delta would have, and the rows of open transactions by carry-over file.
+    """Tables by the path that Delta would have; the rows of open transactions are in files.
 
     With `replays`, tables without a DDL are replayed change by change too.
     """
 
     tables: dict[str, PlainTable] = field(default_factory=dict)
-    carried: dict[str, dict[str, Rows]] = field(default_factory=dict)
     replays: bool = False
 
     @contextmanager
@@ -151,7 +153,7 @@ class PlainLake:
         carry_file = f"{spec.carry_out}/{uuid.uuid4().hex}"
         carried: dict[str, Rows] = {}
         tables = tuple(self.apply_one(spec, task, landed, carried, drops) for task in spec.tables)
-        self.carried[carry_file] = carried
+        digest = write_carried(carry_file, carried)
         crash.point("carry-over")
         open_rows = [row for rows in carried.values() for row in rows]
         result = BatchResult(
@@ -164,6 +166,7 @@ class PlainLake:
             tables=tables,
             open_transactions=tuple(open_transactions(open_rows)),
             carry_files=(carry_file,) if open_rows else (),
+            digests={carry_file: digest} if open_rows else {},
             dropped=drops.found(),
         )
         crash.point("before manifest")
@@ -218,7 +221,7 @@ class PlainLake:
     def carried_in(self, spec: BatchSpec, task: TableTask) -> Rows:
         """Return the table's rows of open transactions; a shadow table has those of its live table."""
         live = re.sub("/_shadow/[^/]+", "", task.target)
-        return [row for file in spec.carry_in for row in self.carried[file].get(live, [])]
+        return [row for file in spec.carry_in for row in read_carried(file).get(live, [])]
 
     def apply_whole_rows(
         self, spec: BatchSpec, task: TableTask, landed: Sequence[tuple[int, pa.Table]], carried_out: dict[str, Rows]
@@ -288,6 +291,23 @@ class PlainLake:
             )
             for task in tasks
         )
+
+
+def write_carried(path: str, rows: Mapping[str, Rows]) -> FileDigest:
+    """Write the rows of open transactions by table, as one file; it has no kill point of its own."""
+    folder, _, name = path.rpartition("/")
+    files = Files(folder)
+    files.make_folder("")
+    files._fs.pipe_file(files.path(name), pickle.dumps(rows))
+    return files.digest(name)
+
+
+def read_carried(path: str) -> Mapping[str, Rows]:
+    folder, _, name = path.rpartition("/")
+    body = Files(folder).read(name)
+    assert body is not None, path
+    rows: Mapping[str, Rows] = pickle.loads(body)
+    return rows
 
 
 def ids_of(version: TableVersion) -> list[int]:
