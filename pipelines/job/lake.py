@@ -12,24 +12,36 @@ from pipelines.apply.delta.log import read_log
 from pipelines.apply.spark.failures import storage_error
 from pipelines.errors import LakeDamaged, LakeMissing, LakeRefused, LakeUnavailable, RedolakeError
 from pipelines.host import crash
+from pipelines.host.filesystem import code_of, storage_errors
+from pipelines.land.cures import found_again
 from pipelines.land.files import Files
 from pipelines.records.lakes import LakeMark, LakePlace
 
+NO_CONDITIONS = "NotImplemented"  # S3: the store refuses If-None-Match
 PROBE, PROBE_BYTES = "_redolake/write-test-", 16 << 10
 
 
 class LakeFiles(Files):
-    """Files of the lake, which its readers may read: what its file system raises is the lake's trouble. Of two writers of one
-    file the last one counts, which any store can do."""
+    """Files of the lake, which its readers may read: what its file system raises is the lake's trouble. A store need not keep
+    two writers of one file apart: of these the last one counts."""
 
     def __init__(self, url: str) -> None:
         super().__init__(url, public=True)
+
+    @property
+    def keeps_writers_apart(self) -> bool:
+        return self._is_local
 
     def _require_single_creation(self) -> None:
         """Require nothing of the store."""
 
     def _create_object(self, path: str, body: bytes) -> None:
-        self._fs.pipe_file(path, body)
+        try:
+            super()._create_object(path, body)
+        except storage_errors() as error:
+            if code_of(error) != NO_CONDITIONS:
+                raise
+            self._fs.pipe_file(path, body)
 
     def _explained(self, error: BaseException, relative: str) -> RedolakeError:
         path = self.shown(relative)
@@ -48,9 +60,9 @@ def check_lake(place: LakePlace | None) -> None:
     if place is None:
         return
     lake, landing = LakeFiles(place.lake), Files(place.landing)
-    recorded = landing.read_record(LakeMark, place.record)
+    recorded = landing.read_record(LakeMark, place.record, found_again(landing.shown(place.record)))
     body = lake.read(place.mark)
-    found = None if body is None or not body.strip() else lake.read_record(LakeMark, place.mark)
+    found = None if body is None or not body.strip() else lake.read_record(LakeMark, place.mark, empty_mark(place))
     if found is not None:
         check_same(place, found, recorded)
     elif body is None and (recorded is not None or is_empty(place)):
@@ -89,9 +101,17 @@ def mark_lake(files: Files, place: LakePlace, mark: LakeMark, *, replaces: bool)
 
 
 @crash.writer
-def record_mark(landing: Files, place: LakePlace, lake: Files) -> None:
-    """Record the mark that is in the lake: another job may have been the first to write one."""
-    landing.write_record_once(place.record, lake.read_record(LakeMark, place.mark))
+def record_mark(landing: Files, place: LakePlace, lake: LakeFiles) -> None:
+    """Record the mark that is in the lake: another job may have been the first to write one. Where a store has let two jobs
+    write one, the landing says which counts."""
+    mark = lake.read_record(LakeMark, place.mark)
+    if landing.create_record(place.record, mark):
+        return
+    first = landing.read_record(LakeMark, place.record)
+    if first != mark:
+        if lake.keeps_writers_apart:
+            raise missing(place, "is another one than a job has just marked")
+        lake.replace_record(place.mark, first)
 
 
 def is_empty(place: LakePlace) -> bool:
@@ -105,6 +125,10 @@ def has_log(target: str) -> bool:
         return read_log(target) is not None
     except LakeDamaged:
         return True
+
+
+def empty_mark(place: LakePlace) -> str:
+    return f"empty the file {place.lake}/{place.mark}, if this is the lake, and run again: it is written again"
 
 
 def missing(place: LakePlace, what: str) -> LakeMissing:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
+from pipelines.land import layout
 from pipelines.values.table import TableId
 
 
@@ -31,6 +32,52 @@ def apply_again(manifest: str) -> str:
 def apply_all_again(manifests: Sequence[str]) -> str:
     """Return the cure of rows that several batches have carried, newest first."""
     return apply_again(", then ".join(manifests))
+
+
+def copy_of_handover() -> str:
+    return f"remove {layout.HANDOVER} and run again: its copy, {layout.HANDOVER_COPY}, takes its place"
+
+
+def begin_again(mark: str = "its file in _redolake/") -> str:
+    """Return the cure of a landing that is lost for good."""
+    return (
+        f"name another database for `ledger`, move what is left of the landing away, remove {mark} and the folders of its "
+        "tables from the lake, and run `redolake snapshot`, which reads all tables again"
+    )
+
+
+def load_again(manifest: str, tables: Iterable[TableId]) -> str:
+    """Return the cure of a load; `tables` is empty where no file says which it loaded."""
+    names = " ".join(map(str, tables)) or "TABLES, those that it loaded,"
+    return f"restore the file, or remove {manifest} and run `redolake snapshot {names} --replace`"
+
+
+def drop_again(file: str, *, is_known: bool) -> str:
+    """Return the cure of a dropped transaction's file; the ledger may know the drop."""
+    again = "it is written again from the ledger" if is_known else "then drop the transaction again, if it is still open"
+    return f"restore the file from a copy of the landing, or remove {file} and run again: {again}"
+
+
+def approve_again(file: str) -> str:
+    return (
+        f"restore the file from a copy of the landing, or remove {file} and run again: a table that needs the approval is held "
+        "once more, and is approved again"
+    )
+
+
+def match_again(file: str) -> str:
+    return f"remove {file} and run again: the patterns are matched again, from the list before it"
+
+
+def found_again(file: str) -> str:
+    return f"remove {file} and run again, which finds the same once more"
+
+
+def read_dictionary_again(file: str) -> str:
+    return (
+        f"remove {file}: the plan of the next window writes it again, where the tables are as they were. If it stays missing, "
+        f"{restore()}"
+    )
 
 
 def restore() -> str:

@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 
-from pipelines.errors import LakeMissing, LakeRefused
+from pipelines.errors import LakeMissing, LakeRefused, LandingUnavailable
+from pipelines.job import lake as lake_module
 from pipelines.job.lake import LakeFiles, check_lake, check_usable
 from pipelines.land.files import Files
 from pipelines.records.lakes import LakePlace
+from tests.fixtures.s3 import S3
 
 
 def place(tmp_path: Path, *holds: str, lake: str = "lake", landing: str = "landing") -> LakePlace:
@@ -39,6 +43,52 @@ def test_a_new_lake_is_marked_once(tmp_path: Path) -> None:
 
     assert mark_of(where) == first
     assert first == json.loads(Path(where.landing, where.record).read_text())
+
+
+def plain_put(files: LakeFiles, path: str, body: bytes) -> None:
+    """Write as a store does that ignores the condition of an exclusive request."""
+    files._fs.pipe_file(path, body)
+
+
+def refused_put(files: LakeFiles, path: str, body: bytes) -> None:
+    raise ClientError({"Error": {"Code": "NotImplemented"}}, "PutObject")
+
+
+STORES = {"keeps writers apart": None, "ignores the condition": plain_put}
+
+
+@pytest.mark.parametrize("store", STORES)
+@pytest.mark.parametrize("moment", ["mark_lake", "record_mark"])
+def test_two_first_jobs_that_mark_a_lake_at_once_agree(
+    s3: S3, bucket: str, monkeypatch: pytest.MonkeyPatch, moment: str, store: str
+) -> None:
+    """The other job does all of its marking after this one has looked, and before the given step of this one."""
+    where = LakePlace("shop", f"s3://{bucket}/lake", "_redolake/shop.json", f"s3://{bucket}/landing", "lakes/l.json")
+    if (put := STORES[store]) is not None:
+        monkeypatch.setattr(LakeFiles, "_create_object", put)
+    step = getattr(lake_module, moment)
+
+    def after_the_other_job(*args: Any, **more: Any) -> None:
+        monkeypatch.setattr(lake_module, moment, step)
+        if moment == "record_mark":
+            Files(where.lake).remove(where.mark)  # the other one has found none either
+        check_lake(where)
+        step(*args, **more)
+
+    monkeypatch.setattr(lake_module, moment, after_the_other_job)
+    check_lake(where)
+
+    check_lake(where)
+    assert Files(where.lake).read(where.mark) == Files(where.landing).read(where.record)
+
+
+def test_a_store_that_refuses_conditions_is_marked_all_the_same(s3: S3, bucket: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    where = LakePlace("shop", f"s3://{bucket}/lake", "_redolake/shop.json", f"s3://{bucket}/landing", "lakes/l.json")
+    Files(where.landing).create("first", b"")  # the landing's own test of the store
+    monkeypatch.setattr(LakeFiles.__base__, "_create_object", refused_put)
+    with pytest.raises(LandingUnavailable):
+        check_lake(where)
+    assert Files(where.lake).read(where.mark) is not None
 
 
 def test_a_lake_that_has_lost_its_mark_is_not_mounted(tmp_path: Path) -> None:
