@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pipelines.host import crash
 from pipelines.land import layout
+from pipelines.land.cures import match_again, restore
 from pipelines.land.files import Files
 from pipelines.records.captured import CapturedTables
 
@@ -15,8 +16,11 @@ class CapturedLists:
     def newest(self) -> tuple[int, CapturedTables | None]:
         """Return the newest list with its number; 0 and None before the first."""
         names = self._files.names(layout.CAPTURED)
-        number = int(names[-1].removesuffix(".json")) if names else 0
-        return number, self._files.read_record(CapturedTables, layout.captured_file(number)) if names else None
+        if not names:
+            return 0, None
+        number = int(names[-1].removesuffix(".json"))
+        file = layout.captured_file(number)
+        return number, self._files.read_record(CapturedTables, file, match_again(file) if len(names) > 1 else restore())
 
     @crash.writer
     def write_captured(self, number: int, made: CapturedTables) -> bool:

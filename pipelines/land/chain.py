@@ -127,10 +127,13 @@ class Chain:
         self._manifests[manifest.name] = manifest
 
     def remove_last(self, window: str) -> None:
-        """Give up the last window of the chain: first its link, from which a manifest would be written again."""
+        """Give up the last window of the chain. Its link says whether it has landed: as long as that is there, the next reader
+        writes the manifest again, and after that nobody does."""
+        manifest = layout.window_manifest(window)
+        self.files.remove(manifest)
         if link := self._link_file(window):
             self.files.remove(link)
-        self.files.remove(layout.window_manifest(window))
+        self.files.remove(manifest)  # a reader may have written it again in between
         self._manifests.pop(window, None)
         self._newest = self._names = None
 

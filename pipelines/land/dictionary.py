@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pipelines.errors import LandingDamaged
 from pipelines.host import crash
 from pipelines.land import layout
+from pipelines.land.cures import read_dictionary_again
 from pipelines.land.files import Files
 from pipelines.records.codec import DAMAGED, decode, encode
 from pipelines.records.dictionary import DictionaryContent, DictionaryReading
@@ -95,7 +96,7 @@ class Dictionary:
             if text is None or name_of(text) != name:
                 raise LandingDamaged(
                     "a dictionary reading refers to the file, and it is gone or was changed: its name is its hash",
-                    cure=DAMAGED,
+                    cure=read_dictionary_again(file),
                     path=self._files.shown(file),
                 )
             content = decode(DictionaryContent, text, self._files.shown(file))

@@ -9,7 +9,7 @@ from pipelines.host import crash
 from pipelines.land import layout
 from pipelines.land.chain import Chain
 from pipelines.land.chain_rules import check_gap
-from pipelines.land.cures import mine_again
+from pipelines.land.cures import found_again, mine_again
 from pipelines.land.parquet import read_columns
 from pipelines.land.split import COLUMNS, after_next_window
 from pipelines.records.gaps import DeclaredGap
@@ -52,7 +52,8 @@ class Gaps:
         state, newest = SplitTransactions(), ""
         for name in self._files.names(layout.split_folder(gap.name))[-1:]:
             newest = name.removesuffix(".json")
-            state = self._files.read_record(SplitTransactions, layout.split_file(gap.name, newest)) or state
+            file = layout.split_file(gap.name, newest)
+            state = self._files.read_record(SplitTransactions, file, found_again(file)) or state
         windows = self._windows_after(gap, newest)
         for window in windows:
             paths = [layout.in_window(window.name, name) for name in window.files]

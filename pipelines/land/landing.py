@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from pipelines.land import layout
 from pipelines.land.captured import CapturedLists
 from pipelines.land.chain import Chain
 from pipelines.land.dictionary import Dictionary
 from pipelines.land.files import Files
 from pipelines.land.gaps import Gaps
+from pipelines.land.handover import HandoverFiles
 from pipelines.land.quotes import Quotes
 from pipelines.land.snapshots import Snapshots
 from pipelines.land.windows import Windows
-from pipelines.records.handover import FirstPosition
 from pipelines.values.redo import Encoding, Position
 
 
@@ -21,7 +20,8 @@ class Landing:
     def __init__(self, url: str, pipeline: str) -> None:
         self.files = Files(f"{url.rstrip('/')}/{pipeline}")
         self._chain = Chain(self.files)
-        self.quotes = Quotes(self.files)
+        self.handover = HandoverFiles(self.files)
+        self.quotes = Quotes(self._chain)
         self.windows = Windows(self._chain, self.quotes)
         self.gaps = Gaps(self._chain)
         self.snapshots = Snapshots(self.files)
@@ -37,5 +37,5 @@ class Landing:
         for gap in self.gaps.all()[-1:]:
             if gap.encoding is not None:
                 return gap.encoding
-        start = self.files.read_record(FirstPosition, layout.HANDOVER)
+        start = self.handover.start()
         return Encoding() if start is None else start.encoding

@@ -37,7 +37,7 @@ from pipelines.host.paths import hashed, segment, shortened
 from pipelines.values.scn import ChainPosition
 from pipelines.values.table import TableId
 
-HANDOVER = "handover.json"
+HANDOVER, HANDOVER_COPY = "handover.json", "handover-copy.json"
 SINGLE_QUOTES = "single-quotes.json"
 WINDOWS, CHAIN, GAPS, SPLIT, DICTIONARY, CAPTURED = "windows", "chain", "gaps", "split", "dictionary", "captured"
 SNAPSHOTS, LOADS, BATCHES, BACKFILLS, DROPS, VERIFY = "snapshots", "loads", "batches", "backfills", "drops", "verify"

@@ -1,23 +1,58 @@
-"""Whether LogMiner of the database doubles the quotes inside values: the first evidence that it does not is kept for good."""
+"""Whether LogMiner of the database doubles the quotes inside values: the first evidence that it does not is kept for good.
+
+Manifests of windows say it too, those of the later windows as well. So where the file is damaged or gone, it is made again.
+"""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Sequence
 
+from pipelines.errors import LandingDamaged
 from pipelines.host import crash
 from pipelines.land import layout
-from pipelines.land.files import Files
+from pipelines.land.chain import Chain
+from pipelines.land.cures import restore
 from pipelines.records.single_quotes import DoubtfulWindows, SingleQuotes
-from pipelines.records.windows import SINGLE_QUOTE_ROWS, SliceRecord, WindowManifest, doubtful_quote_rows
+from pipelines.records.windows import (
+    SINGLE_QUOTE_ROWS,
+    SliceRecord,
+    WindowManifest,
+    doubtful_quote_rows,
+    knows_of_single_quotes,
+    single_quote_rows,
+)
+
+log = logging.getLogger(__name__)
 
 
 class Quotes:
-    def __init__(self, files: Files) -> None:
-        self._files = files
+    def __init__(self, chain: Chain) -> None:
+        self._chain, self._files = chain, chain.files
 
     def evidence(self) -> SingleQuotes | None:
         """Return None while nothing shows that quotes are left single."""
-        return self._files.read_record(SingleQuotes, layout.SINGLE_QUOTES)
+        try:
+            found = self._files.read_record(SingleQuotes, layout.SINGLE_QUOTES)
+        except LandingDamaged as error:
+            return self._from_windows(error)
+        if found is None and any(map(knows_of_single_quotes, self._chain.last_windows(1))):
+            gone = LandingDamaged("the file is gone", cure=restore(), path=self._files.shown(layout.SINGLE_QUOTES))
+            return self._from_windows(gone)
+        return found
+
+    @crash.writer
+    def _from_windows(self, damage: LandingDamaged) -> SingleQuotes:
+        """Write the evidence again, and return it. Raises the damage if no window has it."""
+        before = list[WindowManifest]()
+        for manifest in filter(None, map(self._chain.manifest, self._chain.window_names())):
+            if single_quote_rows(manifest):
+                log.warning("%s is written again from the windows: %s", layout.SINGLE_QUOTES, damage.what)
+                found = SingleQuotes(manifest.name, doubtful_windows(before))
+                self._files.replace_record(layout.SINGLE_QUOTES, found)
+                return found
+            before.append(manifest)
+        raise damage
 
     @crash.writer
     def record_evidence(self, window: str, before: Iterable[WindowManifest]) -> None:

@@ -24,6 +24,7 @@ from pipelines.records.windows import (
     DOUBTFUL_QUOTE_ROWS,
     OTHER_NAMES,
     SINGLE_QUOTE_ROWS,
+    SINGLE_QUOTES_KNOWN,
     RereadRows,
     SliceRecord,
     WholeTable,
@@ -143,8 +144,11 @@ class Windows:
         published = self.manifest(window.name)
         if published is None:
             check_position(window, self._chain.end(), previous_end)
-            if has_single_quotes(slice_records) and self._quotes.evidence() is None:
+            known = self._quotes.evidence() is not None
+            if has_single_quotes(slice_records) and not known:
                 self._quotes.record_evidence(window.name, self.after())  # first: no batch reads the window without it
+            if has_single_quotes(slice_records) or known:
+                manifest = replace(manifest, circumstance={**manifest.circumstance, SINGLE_QUOTES_KNOWN: True})
             self._chain.continue_with(position, manifest)
             point("land.chain")
             self._chain.finish(position)
@@ -162,7 +166,7 @@ class Windows:
         again stay. The manifest and its copy in the chain are each replaced at once; a killed attempt is repeated."""
         check_same(landed, again)
         kept = {name: one for name, one in landed.digests.items() if name not in landed.files}
-        made = replace(landed, files=again.files, circumstance=again.circumstance)
+        made = replace(landed, files=again.files, circumstance={**landed.circumstance, **again.circumstance})
         made = replace(made, digests=digests_of(made, records, kept))
         self._chain.replace_manifest(made)
         for file in set(landed.files) - set(made.files):

@@ -9,6 +9,7 @@ from datetime import datetime
 from pipelines.context import PipelineContext, now
 from pipelines.host import crash
 from pipelines.land import layout
+from pipelines.land.cures import approve_again
 from pipelines.records.approvals import Approval, ApprovalKind
 from pipelines.records.codec import from_body, to_body
 from pipelines.schema.derive import Approved
@@ -46,7 +47,8 @@ def reconcile_approvals(context: PipelineContext) -> None:
     names = [file.removesuffix(".json") for file in context.landing.files.names(layout.APPROVALS)]
     known = {found.name for found in approvals(context)} if names else set()
     for name in names:
-        found = None if name in known else context.landing.files.read_record(Approval, layout.approval_file(name))
+        file = layout.approval_file(name)
+        found = None if name in known else context.landing.files.read_record(Approval, file, approve_again(file))
         if found is not None:
             context.ledger.record_decision(KINDS[found.kind], to_body(found), found.by, datetime.fromisoformat(found.at))
 

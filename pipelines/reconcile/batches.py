@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pipelines.context import PipelineContext
 from pipelines.errors import LandingDamaged, Terminal
 from pipelines.land import layout
-from pipelines.land.cures import apply_again
+from pipelines.land.cures import apply_again, load_again
 from pipelines.reconcile.table_versions import incarnation_of
 from pipelines.records.batches.manifest import BatchResult
 from pipelines.records.loads import SnapshotResult, SnapshotSpec, SnapshotTask
@@ -140,10 +140,27 @@ def batch_result(context: PipelineContext, name: str) -> BatchResult | None:
 def loaded_tasks(context: PipelineContext, name: str) -> list[tuple[SnapshotTask, int | None]] | None:
     """Return the tasks of the tables that a load filled, each with the Delta version it left; None for a load without a
     manifest."""
-    result = context.landing.files.read_record(SnapshotResult, layout.load_manifest(name))
+    manifest = layout.load_manifest(name)
+    try:
+        result = context.landing.files.read_record(SnapshotResult, manifest)
+    except LandingDamaged as error:
+        raise LandingDamaged(
+            error.what, cure=load_again(manifest, tables_of_load(context, name)), path=error.where.get("path")
+        ) from error
     if result is None:
         return None
     loaded = {done.table: done.delta_version for done in result.tables if done.state == "applied"}
-    spec = context.landing.files.read_record(SnapshotSpec, layout.load_spec(name))
-    assert spec is not None, "it is written before the load's manifest"
+    cure = load_again(manifest, loaded)
+    spec = context.landing.files.read_record(SnapshotSpec, layout.load_spec(name), cure)
+    if spec is None:
+        raise LandingDamaged("the file is gone", cure=cure, path=context.landing.files.shown(layout.load_spec(name)))
     return [(task, loaded[task.table]) for task in spec.tables if task.table in loaded]
+
+
+def tables_of_load(context: PipelineContext, name: str) -> list[TableId]:
+    """Return the tables that a load was to fill; none where its spec is damaged too."""
+    try:
+        spec = context.landing.files.read_record(SnapshotSpec, layout.load_spec(name))
+    except LandingDamaged:
+        return []
+    return [] if spec is None else [task.table for task in spec.tables]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pipelines.context import PipelineContext
 from pipelines.errors import LandingMissing
 from pipelines.land import layout
+from pipelines.land.cures import begin_again
 from pipelines.land.files import Files
 from pipelines.records.lakes import LakeMark, LakePlace
 
@@ -44,8 +45,7 @@ def missing_landing(context: PipelineContext) -> LandingMissing:
     return LandingMissing(
         f"the ledger knows this pipeline, and the landing has no {layout.HANDOVER}: it is not mounted, or another folder is "
         "there",
-        cure="mount it, or correct `landing` in pipelines.yml, and run again: no table is held. If it is lost for good: name "
-        "another database for `ledger`, remove the folders of its tables from the lake, and run `redolake snapshot`, which "
-        "reads all tables again",
+        cure="mount it, or correct `landing` in pipelines.yml, and run again: no table is held. If it is lost for good: "
+        f"{begin_again(layout.lake_mark(context.name))}",
         path=url,
     )

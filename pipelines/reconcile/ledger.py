@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime
 
@@ -11,6 +11,7 @@ from pipelines.context import PipelineContext, now
 from pipelines.errors import LandingDamaged, RedoLost
 from pipelines.host import crash
 from pipelines.land import layout
+from pipelines.land.cures import drop_again
 from pipelines.ledger import TableEntry
 from pipelines.ledger.batches import AppliedBatch
 from pipelines.ledger.shown_facts import Changes
@@ -20,10 +21,9 @@ from pipelines.reconcile.holds import NOT_LOADED
 from pipelines.reconcile.lake_place import missing_landing
 from pipelines.reconcile.tables import rebuild_tables, rebuild_versions
 from pipelines.records.batches.manifest import BatchResult, RowAccount, TableResult
-from pipelines.records.codec import DAMAGED, to_body
+from pipelines.records.codec import from_body, to_body
 from pipelines.records.drops import DroppedTransaction
 from pipelines.records.gaps import DeclaredGap
-from pipelines.records.handover import FirstPosition
 from pipelines.values.redo import Position
 from pipelines.values.scn import ChainPosition, Scn, ScnRange
 from pipelines.values.table import TableId
@@ -40,6 +40,7 @@ def reconcile_ledger(context: PipelineContext) -> None:
     if news := context.landing.windows.other_than(context.ledger.landed_names()):
         log.info("recording %s landed window(s) that the ledger does not know", len(news))
         context.ledger.record_all_landed(news)
+    context.landing.handover.copy_start()
     position = proven_position(context)
     if position is None and context.ledger.position() is not None:
         raise missing_landing(context)
@@ -57,7 +58,7 @@ def proven_position(context: PipelineContext) -> Position | None:
     end = context.landing.chain_end()
     if end is not None:
         return end
-    start = context.landing.files.read_record(FirstPosition, layout.HANDOVER)
+    start = context.landing.handover.start()
     return None if start is None else start.position
 
 
@@ -86,22 +87,43 @@ def lacks_gap(entry: TableEntry, found: DeclaredGap) -> bool:
 
 
 def reconcile_drops(context: PipelineContext) -> None:
-    known = {decision.body["name"] for decision in context.ledger.decisions(DROP)}
-    for found in drops(context):
+    known = recorded_drops(context)
+    there = drops(context)
+    for found in there:
         if found.name not in known:
             body = {"name": found.name, **to_body(found)}
             context.ledger.record_decision(DROP, body, found.by, datetime.fromisoformat(found.at))
+    restore_drops(context, [drop for name, drop in known.items() if name not in {found.name for found in there}])
+
+
+@crash.writer
+def restore_drops(context: PipelineContext, gone: Iterable[DroppedTransaction]) -> None:
+    """Write again what only the ledger still knows: without its file, the next batch would apply a dropped transaction."""
+    for drop in gone:
+        log.warning("the dropped transaction %s is written again from the ledger", drop.name)
+        context.landing.files.create_record(layout.drop_file(drop.name), drop)
+
+
+def recorded_drops(context: PipelineContext) -> dict[str, DroppedTransaction]:
+    """Return the dropped transactions that the ledger knows, by their names."""
+    bodies = [dict(decision.body) for decision in context.ledger.decisions(DROP)]
+    return {body.pop("name"): from_body(DroppedTransaction, body, "a drop in the ledger") for body in bodies}
 
 
 def drops(context: PipelineContext) -> list[DroppedTransaction]:
     """Return the dropped transactions. Raises LandingDamaged for a file that is another one's."""
     files = [f"{layout.DROPS}/{name}" for name in context.landing.files.names(layout.DROPS)]
-    found = {file: context.landing.files.read_record(DroppedTransaction, file) for file in files}
-    for file, drop in found.items():
-        if drop is not None and file != layout.drop_file(drop.name):
-            what = f"the file is about another transaction: {drop.name}"
-            raise LandingDamaged(what, cure=DAMAGED, path=context.landing.files.shown(file))
+    known = {layout.drop_file(name) for name in recorded_drops(context)} if files else set()
+    found = {file: read_drop(context, file, drop_again(file, is_known=file in known)) for file in files}
     return [drop for drop in found.values() if drop is not None]
+
+
+def read_drop(context: PipelineContext, file: str, cure: str) -> DroppedTransaction | None:
+    drop = context.landing.files.read_record(DroppedTransaction, file, cure)
+    if drop is not None and file != layout.drop_file(drop.name):
+        what = f"the file is about another transaction: {drop.name}"
+        raise LandingDamaged(what, cure=cure, path=context.landing.files.shown(file))
+    return drop
 
 
 def never_read(found: DeclaredGap, table: TableId) -> RedoLost:

@@ -33,7 +33,6 @@ from pipelines.records.batches.manifest import BatchResult
 from pipelines.records.batches.spec import BatchSpec, LandedWindow, TableTask
 from pipelines.records.file_digest import FileDigest
 from pipelines.records.gaps import DeclaredGap
-from pipelines.records.handover import FirstPosition
 from pipelines.records.windows import WindowManifest
 from pipelines.values.scn import BEFORE_ALL, ChainPosition
 from pipelines.values.table import TableId
@@ -275,7 +274,7 @@ def continues_at(context: PipelineContext, before: BatchResult | None) -> ChainP
     """Return the chain position at the end of `before`; without a batch, the first position of the chain."""
     if before is not None:
         return before.end_position
-    start = context.landing.files.read_record(FirstPosition, layout.HANDOVER)
+    start = context.landing.handover.start()
     assert start is not None, "the first snapshot has written it"
     return start.chain_position
 

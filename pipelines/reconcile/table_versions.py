@@ -9,7 +9,6 @@ from itertools import pairwise
 
 from pipelines.context import PipelineContext
 from pipelines.errors import SchemaConflict
-from pipelines.land import layout
 from pipelines.land.dictionary import Readings
 from pipelines.ledger.entries import VersionEntry
 from pipelines.reconcile.approvals import approved_ddl
@@ -26,7 +25,6 @@ from pipelines.reconcile.version_conflicts import (
 from pipelines.reconcile.whole_tables import files_of, first_unread
 from pipelines.records.batches.spec import ChangeKind, ColumnChange, HoldAt, MinedNames, NameInRedo, TableTask, WholeFile
 from pipelines.records.codec import from_body, to_body
-from pipelines.records.handover import FirstPosition
 from pipelines.records.windows import DdlRow, WindowManifest
 from pipelines.schema import (
     Derived,
@@ -312,7 +310,7 @@ def app_id(context: PipelineContext, table: TableId, resetlogs_id: int) -> str:
 
 def origin(context: PipelineContext) -> str:
     """Return where the landing began, which distinguishes pipelines of one name; empty before the first snapshot."""
-    start = context.landing.files.read_record(FirstPosition, layout.HANDOVER)
+    start = context.landing.handover.start()
     return "" if start is None else start.origin
 
 

@@ -16,7 +16,6 @@ from pipelines.reconcile.batches import REPLACES, Void, loaded_tasks, position_l
 from pipelines.reconcile.table_versions import derived_versions, known_versions
 from pipelines.records.codec import to_body
 from pipelines.records.gaps import DeclaredGap
-from pipelines.records.handover import FirstPosition
 from pipelines.records.windows import WindowManifest
 from pipelines.values.scn import BEFORE_ALL, ChainPosition, Scn
 from pipelines.values.table import TableId, TableVersion
@@ -27,7 +26,7 @@ LOAD = "load"  # the kind of decision recorded for a load that set tables back
 def rebuild_tables(context: PipelineContext) -> None:
     """Add captured tables and snapshot loads that the ledger does not know. The batches say how far each
     table is applied since."""
-    if context.landing.files.read_record(FirstPosition, layout.HANDOVER) is None:
+    if context.landing.handover.start() is None:
         return
     known = {entry.table for entry in context.ledger.tables()}
     missing = [table.id for table in context.pipeline.tables if table.id not in known]
@@ -59,7 +58,7 @@ def captured_from(context: PipelineContext, table: TableId, enough: ChainPositio
     if gaps and (not newest or newest[0].end_position <= after):
         return gaps[-1].end.scn
     if not newest:
-        start = context.landing.files.read_record(FirstPosition, layout.HANDOVER)
+        start = context.landing.handover.start()
         return None if start is None else Scn(start.scn)
     unbroken = takewhile(lambda window: window.start_position >= after, context.landing.windows.newest_first())
     since = captured_since(unbroken, table, enough)

@@ -82,6 +82,7 @@ class WholeTable:
 
 SINGLE_QUOTE_ROWS = "single_quote_rows"  # in the circumstance of a slice: its rows with quotes that LogMiner left single
 
+SINGLE_QUOTES_KNOWN = "single_quotes"  # in the circumstance of a window: this one, or one before it, has such rows
 DOUBTFUL_QUOTE_ROWS = "doubtful_quote_rows"  # rows with quotes side by side, by table: they are doubled, or single ones
 OTHER_NAMES = "other_names"  # by table: names that LogMiner gave to rows of its objects, other than its own
 
@@ -99,6 +100,11 @@ def single_quote_rows(manifest: WindowManifest) -> int:
     """Return the number of change rows in which LogMiner left the quotes inside a value single."""
     slices: Mapping[str, Mapping[str, int]] = manifest.circumstance.get("slices", {})
     return sum(facts.get(SINGLE_QUOTE_ROWS, 0) for facts in slices.values())
+
+
+def knows_of_single_quotes(manifest: WindowManifest) -> bool:
+    """Return whether it was known, when the window landed, that LogMiner leaves quotes single."""
+    return bool(manifest.circumstance.get(SINGLE_QUOTES_KNOWN)) or single_quote_rows(manifest) > 0
 
 
 def other_names(manifest: WindowManifest, table: TableId) -> set[TableId]:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from pipelines.context import PipelineContext
 from pipelines.errors import PdbChanged
-from pipelines.land import layout
 from pipelines.reconcile.redo_loss import lost_position, record_redo_loss
-from pipelines.records.handover import FirstPosition
 from pipelines.source import Source, read_container
 from pipelines.values.redo import ContainerFacts, ContainerIdentity, Position, RedoFacts
 from pipelines.window.container import container_change
@@ -16,13 +14,13 @@ def recorded_container(context: PipelineContext) -> ContainerIdentity | None:
     """Return the PDB of the last declared gap, else that of the first snapshot."""
     for gap in context.landing.gaps.all()[-1:]:
         return gap.container
-    start = context.landing.files.read_record(FirstPosition, layout.HANDOVER)
+    start = context.landing.handover.start()
     return None if start is None else start.container
 
 
 def is_recorded(context: PipelineContext) -> bool:
     """Return whether a snapshot has begun, so that the PDB, or that there is none, is recorded."""
-    return context.landing.files.read_record(FirstPosition, layout.HANDOVER) is not None
+    return context.landing.handover.start() is not None
 
 
 def read_same_container(context: PipelineContext, oracle: Source) -> ContainerIdentity | None:

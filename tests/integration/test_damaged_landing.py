@@ -5,9 +5,10 @@ A plain fold stands for Spark. Files that only its job reads: test_damaged_files
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -72,9 +73,26 @@ def test_windows_that_are_given_up_are_mined_again_where_their_logs_are_there(pa
         steps.discard_windows(parts.pipeline, applied.name)
 
 
-@pytest.mark.parametrize(
-    "point", ["ledger.forget_windows", "discard_from shop/chain/*.json", "discard_from windows/*/manifest.json"]
-)
+DISCARDING = ["ledger.forget_windows", "discard_from shop/chain/*.json", "discard_from windows/*/manifest.json"]
+
+
+@pytest.mark.parametrize("point", DISCARDING)
+def test_a_run_after_a_killed_discard_leaves_each_window_with_its_link(parts: Parts, point: str) -> None:
+    """A window without its link would have no copy of its manifest."""
+    parts.land("INSERT INTO parts VALUES (2, 'second')")
+    second = parts.land("INSERT INTO parts VALUES (3, 'third')")
+    with killed_at(point):
+        steps.discard_windows(parts.pipeline, second.name)
+
+    parts.run()
+
+    assert parts.is_equal()
+    links = {json.loads(file.read_bytes())["start"] for file in parts.landing.glob("chain/*.json")}
+    assert links == {json.loads(file.read_bytes())["start"] for file in parts.landing.glob("windows/*/manifest.json")}
+    assert len(links) >= 2
+
+
+@pytest.mark.parametrize("point", DISCARDING)
 def test_windows_are_given_up_once_more_after_a_kill(parts: Parts, point: str) -> None:
     folder = parts.land("INSERT INTO parts VALUES (2, 'second')")
     parts.land("INSERT INTO parts VALUES (3, 'third')")
@@ -146,6 +164,150 @@ def test_a_batch_without_its_manifest_is_applied_again_and_changes_nothing_twice
     parts.run()
 
     assert parts.is_equal()
+
+
+@pytest.mark.parametrize("damage", [cut, Path.unlink], ids=["cut short", "gone"])
+def test_the_start_of_the_first_window_comes_back_from_its_copy(parts: Parts, damage: Callable[[Path], None]) -> None:
+    parts.land("INSERT INTO parts VALUES (2, 'second')")
+    file = parts.landing / "handover.json"
+    damage(file)
+
+    if file.exists():
+        with pytest.raises(LandingDamaged) as caught:
+            parts.run()
+        assert caught.value.where["path"] == str(file)
+        assert "remove handover.json and run again" in caught.value.cure
+        file.unlink()
+    parts.run()
+
+    assert file.read_bytes() == (parts.landing / "handover-copy.json").read_bytes()
+    assert parts.is_equal()
+
+
+def test_a_start_without_a_copy_stops_everything_and_an_older_landing_gets_its_copy(parts: Parts) -> None:
+    """Without it, redo would be read in the encoding that most databases have."""
+    file, copy = parts.landing / "handover.json", parts.landing / "handover-copy.json"
+    copy.unlink()
+    parts.land("INSERT INTO parts VALUES (2, 'second')")
+    start = file.read_bytes()
+    assert copy.read_bytes() == start
+    copy.unlink()
+    file.unlink()
+
+    with pytest.raises(LandingDamaged, match="the file is gone") as caught:
+        parts.run()
+    assert "restore the file from a copy" in caught.value.cure
+    file.write_bytes(start)
+    parts.run()
+
+    assert parts.is_equal()
+
+
+@pytest.mark.parametrize("is_applied", [False, True], ids=["still waits", "is applied"])
+def test_a_damaged_approval_that_the_ledger_has_lost_is_given_again(parts: Parts, is_applied: bool) -> None:
+    """The table is held by its statement once more, unless that is applied."""
+    parts.land("ALTER TABLE parts NOLOGGING", "INSERT INTO parts VALUES (2, 'second')")
+    parts.run()
+    steps.approve_ddl(parts.pipeline, "SHOP.PARTS", "ignore", reason="no direct loads", by="test")
+    if is_applied:
+        parts.run()
+    (file,) = parts.landing.glob("approvals/*.json")
+    cut(file)
+    lose_ledger(parts.landing.parent)
+
+    with pytest.raises(LandingDamaged) as caught:
+        parts.run()
+    assert caught.value.where["path"] == str(file)
+    assert f"remove approvals/{file.name} and run again" in caught.value.cure
+    file.unlink()
+    parts.run()
+    if not is_applied:
+        steps.approve_ddl(parts.pipeline, "SHOP.PARTS", "ignore", reason="no direct loads", by="test")
+    parts.land("INSERT INTO parts VALUES (4, 'fourth')")
+    parts.run()
+
+    assert parts.is_equal()
+
+
+def test_a_damaged_load_is_taken_again(parts: Parts) -> None:
+    parts.land("INSERT INTO parts VALUES (2, 'second')")
+    parts.run()
+    (manifest,) = parts.landing.glob("loads/*/manifest.json")
+    cut(manifest)
+    lose_ledger(parts.landing.parent)
+
+    with pytest.raises(LandingDamaged) as caught:
+        parts.run()
+    assert caught.value.where["path"] == str(manifest)
+    assert f"remove loads/{manifest.parent.name}/manifest.json" in caught.value.cure
+    assert "`redolake snapshot SHOP.PARTS --replace`" in caught.value.cure
+    manifest.unlink()
+    steps.take_snapshot(parts.pipeline, ["SHOP.PARTS"], replace=True, source=parts.shop.params, spark=parts.spark)
+    parts.land("INSERT INTO parts VALUES (3, 'third')")
+    parts.run()
+
+    assert parts.is_equal()
+
+
+@pytest.mark.parametrize("damage", [cut, Path.unlink], ids=["cut short", "gone"])
+def test_a_damaged_spec_of_a_load_that_set_its_table_back_is_taken_again(parts: Parts, damage: Callable[[Path], None]) -> None:
+    """It names the batches that no longer count, which each batch asks for."""
+    steps.take_snapshot(parts.pipeline, ["SHOP.PARTS"], replace=True, source=parts.shop.params, spark=parts.spark)
+    manifest = max(parts.landing.glob("loads/*/manifest.json"))
+    damage(manifest.parent / "spec.json")
+    lose_ledger(parts.landing.parent)
+
+    with pytest.raises(LandingDamaged) as caught:
+        parts.run()
+    assert caught.value.where["path"] == str(manifest.parent / "spec.json")
+    assert f"remove loads/{manifest.parent.name}/manifest.json" in caught.value.cure
+    manifest.unlink()
+    steps.take_snapshot(parts.pipeline, ["SHOP.PARTS"], replace=True, source=parts.shop.params, spark=parts.spark)
+    parts.land("INSERT INTO parts VALUES (3, 'third')")
+    parts.run()
+
+    assert parts.is_equal()
+
+
+def test_a_damaged_content_of_the_dictionary_is_written_again_by_the_next_plan(parts: Parts) -> None:
+    parts.land("INSERT INTO parts VALUES (2, 'second')")
+    reading = json.loads(max(parts.landing.glob("dictionary/*.json")).read_text())
+    content = parts.landing / f"dictionary/contents/{reading['content']}.json"
+    cut(content)
+
+    with pytest.raises(LandingDamaged) as caught:
+        parts.run()
+    assert caught.value.where["path"] == str(content)
+    assert f"remove dictionary/contents/{content.name}: the plan of the next window" in caught.value.cure
+    content.unlink()
+    parts.land("INSERT INTO parts VALUES (3, 'third')")
+    parts.run()
+
+    assert parts.is_equal()
+
+
+def test_a_damaged_list_of_matched_tables_is_made_again(parts: Parts) -> None:
+    matching = parts.shop.pipeline(tables=["SHOP.PARTS", "SHOP.BIN_*"], new_tables="capture")
+    parts.shop.run_sql("CREATE TABLE bin_1 (id NUMBER(9) PRIMARY KEY)")
+    parts.pipeline = matching
+    parts.land("INSERT INTO parts VALUES (2, 'second')")
+    parts.shop.run_sql("CREATE TABLE bin_2 (id NUMBER(9) PRIMARY KEY)")
+    parts.land("INSERT INTO parts VALUES (3, 'third')")
+    first, newest = sorted(parts.landing.glob("captured/*.json"))
+    tables = newest.read_bytes()
+    cut(newest)
+
+    with pytest.raises(LandingDamaged) as caught:
+        parts.run()
+    assert caught.value.where["path"] == str(newest)
+    assert f"remove captured/{newest.name} and run again" in caught.value.cure
+    newest.unlink()
+    parts.run()
+
+    found = [json.loads(body)["tables"] for body in (tables, newest.read_bytes())]
+    assert found[0] == found[1]
+    cut(first)
+    parts.run()  # only the newest is read
 
 
 def test_a_held_table_whose_windows_were_removed_is_held_again_and_the_others_go_on(parts: Parts) -> None:

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipelines.errors import FormatTooNew, InvariantBroken, LandingConflict, LandingUnwritable
+from pipelines.land import layout
 from pipelines.land.chain_rules import captured_since
 from pipelines.land.files import Files
 from pipelines.land.landing import Landing
@@ -101,6 +102,19 @@ def test_the_first_evidence_of_single_quotes_names_the_older_windows_with_two_re
 
     assert evidence.window == second.name
     assert evidence.doubtful == {"SHOP.ORDERS": DoubtfulWindows(first.name, first.name, 1)}
+    landing.files.remove(layout.SINGLE_QUOTES)
+    assert landing.quotes.evidence() == evidence, "every later window knows it too"
+
+
+def test_a_window_after_the_evidence_brings_it_back(landing):
+    with_evidence = write(landing, window(), rows=([row(120, 3, sql_redo="values ('it's')")], []))
+    landing.windows.publish(window(), [ORDERS], with_evidence, None)
+    evidence = landing.quotes.evidence()
+    later = window(300, 400, [(THREE,)])
+    landing.windows.publish(later, [ORDERS], write(landing, later, rows=([row(360, 3, thread=2, sequence=7)],)), 300)
+    landing.files.remove(layout.SINGLE_QUOTES)
+
+    assert landing.quotes.evidence() == evidence
 
 
 def test_rows_come_back_as_they_were_landed(tmp_path):

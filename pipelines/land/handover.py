@@ -1,0 +1,44 @@
+"""The file with the start of the first window, and its copy: neither can be found again from anything else."""
+
+from __future__ import annotations
+
+from pipelines.errors import LandingDamaged
+from pipelines.host import crash
+from pipelines.land import layout
+from pipelines.land.cures import begin_again, copy_of_handover, restore
+from pipelines.land.files import Files
+from pipelines.records.handover import FirstPosition
+
+LOST = f"{restore()}; if there is none, {begin_again()}"
+
+
+class HandoverFiles:
+    def __init__(self, files: Files) -> None:
+        self._files = files
+
+    @crash.writer
+    def record_start(self, start: FirstPosition) -> None:
+        """Write the start once. Raises LandingConflict where another one is there."""
+        self._files.write_record_once(layout.HANDOVER, start)
+        self._files.create_record(layout.HANDOVER_COPY, start)
+
+    @crash.writer
+    def start(self) -> FirstPosition | None:
+        """Return the start of the first window; None before the first snapshot. A file that is gone comes back from its copy.
+        Raises LandingDamaged for a damaged one, and where both are gone and windows have landed."""
+        found = self._files.read_record(FirstPosition, layout.HANDOVER, copy_of_handover())
+        if found is not None:
+            return found
+        copy = self._files.read_record(FirstPosition, layout.HANDOVER_COPY, LOST)
+        if copy is not None:
+            self._files.create_record(layout.HANDOVER, copy)
+        elif self._files.names(layout.CHAIN) or self._files.names(layout.WINDOWS):
+            raise LandingDamaged("the file is gone", cure=LOST, path=self._files.shown(layout.HANDOVER))
+        return copy
+
+    @crash.writer
+    def copy_start(self) -> None:
+        """Write the copy that a landing of an older version lacks."""
+        start = self.start()
+        if start is not None and not self._files.exists(layout.HANDOVER_COPY):
+            self._files.create_record(layout.HANDOVER_COPY, start)
