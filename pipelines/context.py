@@ -181,5 +181,9 @@ def read_result(context: PipelineContext, spec: Spec) -> bytes:
     """Read the manifest that the job wrote at its end."""
     text = context.landing.files.read_at(spec.manifest)
     if text is None:
-        raise Terminal("the Spark job has left no manifest", cure="look into its log, and clear its task", file=spec.manifest)
+        raise Terminal(
+            "the Spark job has left no manifest",
+            cure="see its log, which says why, and clear its task or run again",
+            file=spec.manifest,
+        )
     return text

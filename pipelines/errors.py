@@ -41,6 +41,16 @@ class RedolakeError(Exception):
         return (_rebuild, (type(self), self.what, self.cure, self.ora_code, dict(self.where)))
 
 
+OF_BATCH = "the batch's spec and manifest (folder batches/ of the landing) and the manifests of its windows"
+OF_TABLE = "the newest files of the table's _delta_log"
+OF_SPARK = "this message and Spark's own log, which has the whole text"
+
+
+def report_with(evidence: str) -> str:
+    """Return the part of a cure that asks for a report of a fault: what to send, and where it is said how."""
+    return f"send {evidence} as docs/how-to/report-a-fault.md says"
+
+
 def _rebuild(kind: type[RedolakeError], what: str, cure: str, ora_code: int | None, where: dict[str, object]) -> RedolakeError:
     error = kind.__new__(kind)
     RedolakeError.__init__(error, what, cure=cure, ora_code=ora_code, **where)
@@ -79,8 +89,8 @@ class SourceBusy(Transient):
 class SparkLost(Transient):
     """The Spark session has ended: its server was restarted or has closed an idle session, or its Java was stopped or killed.
 
-    Nothing is half-committed, and the batch is tried again. If it comes again, see the log and the memory of Spark's
-    driver.
+    Wait: the batch is tried again, and nothing is half-committed. If it comes again, see the log and the memory of
+    Spark's driver.
     """
 
 
@@ -190,7 +200,7 @@ class RedoNotUnderstood(Terminal):
     """A redo row, a transaction or a state of LogMiner has no meaning known to Redolake. If one table is concerned, it is
     held at that commit.
 
-    Run `redolake snapshot OWNER.TABLE --replace`. Please report the row shown: the landed redo is kept, and a version that
+    Run `redolake snapshot OWNER.TABLE --replace`. The landed redo is kept: send the row shown, and a version that
     understands it can continue with `redolake resume OWNER.TABLE`. If a window is stopped, run `redolake recover`.
     """
 
@@ -214,7 +224,7 @@ class LandingConflict(Terminal):
     """A file of the landing is not the one that belongs at that path: another run wrote it, or the plan is outdated.
 
     Plan again with a new run. If the message names other rows for the same window, mine it again with `redolake remine`
-    and report the difference.
+    and send the difference.
     """
 
 
@@ -365,9 +375,9 @@ class SnapshotTooLarge(Terminal):
 
 
 class InvariantBroken(Terminal):
-    """Numbers that must be equal are not. Nothing was merged.
+    """Numbers that must be equal are not: a fault in Redolake, or a damaged file. Nothing was merged.
 
-    Keep the landing and report it with the batch's files: this is a fault in Redolake or a damaged file.
+    Keep the landing. The message says how to go on, and which files to send.
     """
 
 

@@ -18,6 +18,7 @@ for the case at hand. Follow that one first. A plain `Terminal` or `Transient` h
 Errors of Oracle itself become one of these by their number: see [Oracle's error numbers](ora-codes.md).
 
 If you start from what you see and not from a code, use [troubleshooting](../troubleshooting.md).
+Where a message asks you to send something, [report a fault](../how-to/report-a-fault.md) says how, and how to go on until then.
 """
 FAMILIES = {
     Transient: "The same step may succeed later. Airflow retries the task (`plan` waits *deferred* for Oracle), `redolake run` the step; `redolake` ends with exit code 75.",

@@ -100,7 +100,7 @@ def checked_place(before: str | None) -> str | None:
 def known(found: Readable, name: str) -> Pipeline:
     """Return the pipeline. A 404 does not tell whether the name exists for others."""
     if name not in found.pipelines:
-        raise HTTPException(404, "there is no such pipeline, or you may not read its DAGs")
+        raise HTTPException(404, "no pipeline has this name, or you may not read its DAGs")
     return found.pipelines[name]
 
 

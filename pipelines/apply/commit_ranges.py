@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import assert_never
 
-from pipelines.errors import InvariantBroken, SchemaConflict
+from pipelines.errors import OF_BATCH, InvariantBroken, SchemaConflict, report_with
 from pipelines.records.batches.spec import ColumnChange, TableTask, WholeFile
 from pipelines.values.delivery import (
     PLAIN,
@@ -132,7 +132,7 @@ def _require_ends(task: TableTask, read: Mapping[int, WholeFile], stop: int) -> 
         if whole.scn >= stop:
             raise InvariantBroken(
                 f"the table is to stop before SCN {stop}, after the DDL at SCN {begin} its rows are known AS OF {whole.scn}",
-                cure="nothing was merged; report it with the batch file",
+                cure=f"run `redolake snapshot {task.table} --replace` to go on; nothing was merged. {report_with(OF_BATCH)}",
                 table=task.table,
                 scn=begin,
             )

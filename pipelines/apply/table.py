@@ -33,7 +33,7 @@ from pipelines.apply.net.missing_columns import not_in_target
 from pipelines.apply.small_tables import Prepared
 from pipelines.apply.spark.failures import check_session, held_error
 from pipelines.apply.spark.looks import take_alone
-from pipelines.errors import OF_ALL_TABLES, InvariantBroken, RedolakeError, SchemaConflict, Transient
+from pipelines.errors import OF_ALL_TABLES, OF_TABLE, InvariantBroken, RedolakeError, SchemaConflict, Transient, report_with
 from pipelines.host import crash
 from pipelines.records.batches.manifest import RowAccount, TableResult
 from pipelines.records.batches.spec import TableTask
@@ -177,7 +177,10 @@ def merge_range(
     crash.point("merge")
     if merged != Merged() and table.position != last_scn:
         raise InvariantBroken(
-            "the commit left no position in the Delta log", cure="report it", table=task.table, scns=tag.metadata
+            "the commit left no position in the Delta log",
+            cure=f"run `redolake snapshot {task.table} --replace` to go on; and {report_with(OF_TABLE)}",
+            table=task.table,
+            scns=tag.metadata,
         )
     if table.log is not None and (others := table.log.txns_after(task.app_id, before) - {last_scn}):
         raise InvariantBroken(
@@ -194,7 +197,7 @@ def owner_of(context: ApplyContext, task: TableTask) -> Owner | None:
 
 def check_position(table: DeltaTable, task: TableTask, position: int | None) -> None:
     if table.position != position:
-        raise Transient("another writer changed the table meanwhile", cure="none: the batch is tried again", table=task.table)
+        raise Transient("another writer changed the table meanwhile", cure="wait: the batch is tried again", table=task.table)
 
 
 def merge_net_change(table: DeltaTable, task: TableTask, prepared: ToMerge, tag: Tag) -> Merged:

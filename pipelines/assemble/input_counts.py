@@ -12,9 +12,11 @@ from pyspark.sql import functions as F
 
 from pipelines.assemble.parallel_dml import is_parallel
 from pipelines.assemble.unknown_xid import has_unknown_sequence
-from pipelines.errors import InvariantBroken, RedoNotUnderstood
+from pipelines.errors import OF_BATCH, InvariantBroken, RedoNotUnderstood, report_with
 from pipelines.values.redo import CONTROL, TRANSACTION_ENDS
 from pipelines.values.scn import ScnRange
+
+AGAIN = f"run again, which prepares the batch again; nothing was merged. If it comes again, {report_with(OF_BATCH)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +72,11 @@ def count_input(rows: DataFrame, scns: ScnRange) -> InputCounts:
         return sum(int(group[name]) for group in groups)
 
     if total("outside"):
-        raise InvariantBroken(
-            f"{total('outside')} landed rows are outside every window of the batch", cure="please report it", scns=scns
-        )
+        raise InvariantBroken(f"{total('outside')} landed rows are outside every window of the batch", cure=AGAIN, scns=scns)
     if total("rows") != total("distinct_rows"):
         raise InvariantBroken(
             f"{total('rows') - total('distinct_rows')} of {total('rows')} redo rows occur twice",
-            cure="the batch spec names a window or a carry-over folder twice; please report it",
+            cure=f"{AGAIN}: it names a window or a carry-over folder twice",
             scns=scns,
         )
     if total("nameless"):

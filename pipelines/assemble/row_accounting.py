@@ -21,7 +21,7 @@ from pipelines.assemble.transactions import (
     ROLLED_BACK,
     UNDONE,
 )
-from pipelines.errors import InvariantBroken, RedoNotUnderstood
+from pipelines.errors import OF_BATCH, InvariantBroken, RedoNotUnderstood, report_with
 from pipelines.records.batches.manifest import CARRIED_IN, RowAccount
 from pipelines.records.batches.spec import LandedWindow
 from pipelines.values.table import TableId
@@ -38,7 +38,7 @@ class Problem:
         return RedoNotUnderstood(
             self.what,
             cure=f"run `redolake snapshot {table} --replace`; where such changes come again, remove the table from `tables`. "
-            "The landed redo is kept: please report the change, so that Redolake learns to read it",
+            f"The landed redo is kept: {report_with('the row shown')}, so that a later version reads it",
             table=table,
             commit_scn=self.scn,
         )
@@ -139,7 +139,7 @@ def check_balance(balance: RowAccount, *, table: TableId | None = None, window: 
         terms = ", ".join(f"{name} {getattr(balance, name)}" for name in RowAccount.__dataclass_fields__)
         raise InvariantBroken(
             f"change rows do not add up, {balance.difference:+d}: {terms}",
-            cure="nothing was merged; please report it with the batch spec and the landed windows",
+            cure=f"run again, which counts again; nothing was merged. If it comes again, {report_with(OF_BATCH)}",
             table=table,
             window=window,
         )

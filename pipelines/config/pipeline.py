@@ -194,7 +194,7 @@ class Pipeline(Settings):
     properties: Properties = Field(default_factory=dict, description="more table properties of Delta")
     new_tables: Literal["announce", "capture"] = Field(
         "announce",
-        description="a table that a pattern matches and that was created later: report it in `status` and in the log, or "
+        description="a table that a pattern matches and that was created later: name it in `status` and in the log, or "
         "capture it too, from its own snapshot on",
     )
     tables: list[Table] = Field(default_factory=list)

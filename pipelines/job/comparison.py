@@ -10,7 +10,7 @@ from pipelines.apply.spark.failures import check_session, check_version, said
 from pipelines.apply.spark.session import read_as_written
 from pipelines.apply.verify.compare import compare
 from pipelines.apply.verify.comparison import CompareTask, Comparison
-from pipelines.errors import InvariantBroken, RedolakeError
+from pipelines.errors import OF_SPARK, InvariantBroken, RedolakeError, report_with
 from pipelines.job.damaged_files import check_files
 from pipelines.job.lake import check_lake
 from pipelines.job.translation import TRANSLATION
@@ -35,6 +35,6 @@ def compare_one(spark: SparkSession, task: CompareTask) -> Comparison:
         check_version(surprise, task.table, task.delta_version)
         raise InvariantBroken(
             f"the comparison failed: {said(surprise)}",
-            cure="report it; nothing was changed",
+            cure=f"verify the table once more; nothing was changed. If it comes again, {report_with(OF_SPARK)}",
             table=task.table,
         ) from None  # its text may contain row data

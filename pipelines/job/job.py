@@ -15,7 +15,7 @@ from pipelines.apply.context import MayCommit, Report, allow, silent
 from pipelines.apply.spark.failures import check_session, said
 from pipelines.apply.spark.session import read_as_written
 from pipelines.apply.spark.start import start_session
-from pipelines.errors import LandingConflict, RedolakeError, Terminal
+from pipelines.errors import OF_SPARK, LandingConflict, RedolakeError, Terminal, report_with
 from pipelines.host import crash
 from pipelines.job.batch import run_batch
 from pipelines.job.damaged_files import check_landed_file
@@ -40,7 +40,7 @@ def run(spark: SparkSession, spec: Spec, report: Report = silent, may_commit: Ma
     except Exception as surprise:
         check_session(spark, surprise)
         check_landed_file(spec, surprise)
-        cure = "report it: nothing of the batch is recorded. Run again; if it comes again, Spark's own log has the whole text"
+        cure = f"run again: nothing of the batch is recorded. If it comes again, {report_with(OF_SPARK)}"
         raise Terminal(f"the job failed: {said(surprise)}", cure=cure) from None  # its text may contain row data
 
 

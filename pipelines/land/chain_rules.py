@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from pipelines.errors import InvariantBroken, LandingConflict
+from pipelines.errors import InvariantBroken, LandingConflict, report_with
 from pipelines.land.tally import log_identity
 from pipelines.records.gaps import DeclaredGap
 from pipelines.records.windows import SliceRecord, WindowManifest
@@ -14,7 +14,7 @@ from pipelines.values.redo import Position, Window
 from pipelines.values.scn import BEFORE_ALL, ChainPosition
 from pipelines.values.table import TableId
 
-TAKEN_CURE = "nothing: the range has landed already; plan again from the end of the chain"
+TAKEN_CURE = "plan again from the end of the chain, with a new run: the range has landed already"
 
 
 def build_manifest(window: Window, tables: Sequence[TableId], records: Sequence[SliceRecord]) -> WindowManifest:
@@ -107,7 +107,8 @@ def check_same(published: WindowManifest, mine: WindowManifest) -> None:
     theirs, ours = published.identity(), mine.identity()
     differing = sorted(name for name in theirs if theirs[name] != ours[name])
     if differing:
-        cure = "keep both attempts' files and report it; the published window stays as it is"
+        folder = f"the folder windows/{published.name}/ of the landing, with both attempts' files"
+        cure = f"go on with a new run: the published window stays as it is. {report_with(folder)}"
         raise LandingConflict(
             f"another run landed this window with other {', '.join(differing)}", cure=cure, window=published.name
         )

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from pipelines.errors import LandingConflict, LandingDamaged
+from pipelines.errors import LandingConflict, LandingDamaged, report_with
 from pipelines.host import crash
 from pipelines.land import layout
 from pipelines.land.cures import snapshot_again
@@ -90,7 +90,8 @@ class Snapshots:
         log.info("landed the snapshot of %s AS OF SCN %s: %s rows", table, scn, manifest.row_count)
         published = self.manifest(table, scn)
         if published is None or published.row_count != manifest.row_count:
-            cure = "keep both attempts' files and report it: AS OF the same SCN a table has the same rows"
+            folder = f"the folder snapshots/{table}/{scn}/ of the landing"
+            cure = f"run `redolake snapshot {table} --replace`, which reads AS OF a new SCN; and {report_with(folder)}"
             raise LandingConflict("another run landed this snapshot with other rows", cure=cure, table=table, scn=scn)
         return published
 

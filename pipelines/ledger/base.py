@@ -12,7 +12,16 @@ from sqlalchemy import Connection, Engine, Executable, Insert, Table, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 
-from pipelines.errors import FormatTooNew, LeaseHeld, LedgerDamaged, LedgerOutdated, LedgerUnavailable, RedolakeError, Terminal
+from pipelines.errors import (
+    FormatTooNew,
+    LeaseHeld,
+    LedgerDamaged,
+    LedgerOutdated,
+    LedgerUnavailable,
+    RedolakeError,
+    Terminal,
+    report_with,
+)
 from pipelines.host.crash import ledger_point
 from pipelines.ledger import tables as t
 from pipelines.ledger.checks import check_own_version, check_version, damaged, shown, version_of
@@ -85,7 +94,9 @@ def database_errors(engine: Engine) -> Iterator[None]:
             raise changed_or_damaged(engine, f"the ledger's database refuses: {error.orig}") from error
         if not isinstance(error, OperationalError | InterfaceError):
             raise Terminal(
-                f"the ledger's database refuses: {error.orig}", cure="report it with the message", ledger=where
+                f"the ledger's database refuses: {error.orig}",
+                cure=f"let this user create, read and write tables there; if it may, {report_with('this message')}",
+                ledger=where,
             ) from error
         if NO_SPACE.search(str(error.orig)):
             cure = "free space for the ledger's database, or give this user the right to write there; nothing is lost"
@@ -121,7 +132,7 @@ def check_lease(connection: Connection, lease: Lease) -> None:
         holder = None if row is None else row.owner
         raise LeaseHeld(
             f"the lease {lease.name} was taken over; this writer stops",
-            cure="nothing: the newer writer goes on",
+            cure="let the newer writer go on; what this one had committed stays",
             token=lease.token,
             newest=None if row is None else row.token,
             holder=holder,

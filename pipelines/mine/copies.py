@@ -71,7 +71,7 @@ class BadCopy(Transient):
 
     def __init__(self, why: RedolakeError, next_logs: LogSet) -> None:
         where: dict[str, Any] = dict(why.where)
-        super().__init__(f"a copy of an archived log is bad: {why.what}", cure="none needed: the next copy is read", **where)
+        super().__init__(f"a copy of an archived log is bad: {why.what}", cure="wait: the next copy is read", **where)
         self.next = next_logs
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipelines.errors import MiningIncomplete
+from pipelines.errors import MiningIncomplete, report_with
 from pipelines.mine.copies import EdgeCut
 
 # The pieces of a statement are one redo row, so these columns must be equal.
@@ -89,7 +89,7 @@ def _check_addresses(batch: pa.RecordBatch, owner: np.ndarray[tuple[int], np.dty
             row = batch.select(["rs_id", "scn"]).slice(pc.index(same, False).as_py(), 1).to_pylist()[0]
             raise MiningIncomplete(
                 f"the second piece of a statement differs from its first in {name}",
-                cure="run again; if it fails again, keep the archived log and report it",
+                cure=f"run again; if it fails again, keep the archived log and {report_with('this message')}",
                 rs_id=str(row["rs_id"]).strip(),
                 scn=row["scn"],
             )

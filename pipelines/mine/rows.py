@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipelines.errors import RedoNotUnderstood
+from pipelines.errors import RedoNotUnderstood, report_with
 from pipelines.mine.selection import ROOT, MinedContainer
 from pipelines.values.combinations import combinations
 from pipelines.values.landed_schema import LANDED_SCHEMA
@@ -16,7 +16,8 @@ from pipelines.values.redo import TRANSACTION_BOUNDS, Slice
 from pipelines.values.valid_text import with_marks
 
 INT64 = pa.int64()
-REPORT = "keep the archived log and report the row, or run `redolake recover`, which lists the other choices"
+REPORT = f"keep the archived log, and {report_with('the row shown')}; or run `redolake recover`, which lists the other choices"
+DRIVER = f"install the driver that constraints.txt names, and run again; if it comes again, {report_with('this message')}"
 # The statement redo_rows returns these for all larger numbers too.
 TOO_LARGE, SMALL_TOO_LARGE = 10**18 - 1, 10**9 - 1
 # The values that a number may not reach. Object ids may: such an id is one of no known object.
@@ -34,7 +35,7 @@ def as_integers(batch: pa.RecordBatch, name: str, kind: pa.DataType = INT64) -> 
     """Cast a NUMBER column, fetched as int64, decimal128 or null, to integers; raises if a value is not exact."""
     column = batch.column(name)
     if pa.types.is_floating(column.type):  # a double may already have lost digits of an SCN
-        raise RedoNotUnderstood(f"the driver returned {name} as a floating-point number", cure="report it")
+        raise RedoNotUnderstood(f"the driver returned {name} as a floating-point number", cure=DRIVER)
     return column if column.type == kind else column.cast(kind, safe=True)
 
 

@@ -59,7 +59,7 @@ def is_of_later_incarnation(table: BatchedTable) -> HoldAt | None:
     if (table.entry.resetlogs_id or 0) <= table.windows[0].resetlogs_id:
         return None
     what = "the table's contents are of a later incarnation"
-    return HoldAt(table.start, {**NOT_LOADED, "what": what, "cure": "nothing"})
+    return HoldAt(table.start, {**NOT_LOADED, "what": what, "cure": "let apply go on: it comes to that incarnation by itself"})
 
 
 def missing_from_window(table: BatchedTable) -> HoldAt | None:

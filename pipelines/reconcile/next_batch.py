@@ -12,7 +12,7 @@ from functools import partial
 from itertools import takewhile
 
 from pipelines.context import PipelineContext
-from pipelines.errors import InvariantBroken, LandingDamaged
+from pipelines.errors import InvariantBroken, LandingDamaged, report_with
 from pipelines.land import layout
 from pipelines.land.cures import mine_again, restore
 from pipelines.land.dictionary import Readings
@@ -255,7 +255,8 @@ def gaps_after(context: PipelineContext, before: BatchResult | None) -> list[Dec
         raise InvariantBroken(
             f"the change rows that were carried to the declared gap at SCN {found[0].start.scn} are not those that it names: "
             f"{differs}",
-            cure="nothing was merged; report it with the gap's file and the batch's manifest",
+            cure=f"{report_with('the folder gaps/ of the landing and the manifest of its last batch')}; nothing is merged "
+            "until then",
         )
     return found
 

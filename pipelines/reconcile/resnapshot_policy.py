@@ -81,11 +81,9 @@ def announced(pipeline: Pipeline, table: TableId, hold: HoldAt | None) -> HoldAt
     hours = pipeline.resnapshot_limits(table).hours_utc
     when = "after the next run of apply" if hours is None else f"in the hours {hours} UTC"
     if policy in ("drop_table", "recreate"):  # it may have been dropped or renamed for good
-        cure = (
-            f"nothing, if a table of this name is created again: it is snapshotted by itself {when}; else {hold.error['cure']}"
-        )
+        cure = f"wait, if a table of this name is created again: it is snapshotted by itself {when}; else {hold.error['cure']}"
     else:
-        cure = f"nothing: it is snapshotted again by itself {when}; to do it now, run `redolake snapshot {table} --replace`"
+        cure = f"wait: it is snapshotted again by itself {when}; to do it now, run `redolake snapshot {table} --replace`"
     return replace(hold, error={**hold.error, "cure": cure})
 
 

@@ -103,7 +103,7 @@ def choice_findings(table: DictionaryTable, wanted: ConfiguredTable) -> Iterator
     for pattern in (*choice.exclude, *choice.include):
         if not any(ColumnChoice((pattern,)).names(column.name) for column in table.columns if not column.system):
             what = f"no column has a name like {pattern}, which `exclude_columns` or `include_columns` contains"
-            yield Finding(name, what, "nothing, if a later column is meant; else correct the name", "warning")
+            yield Finding(name, what, "correct the name, unless a later column is meant", "warning")
     documents = [column.name for column in table.documents] if choice.assembles else []
     objects = [*(column.name for column in table.large_objects), *documents]
     if objects and choice.large_objects in ("reread", "redo"):
@@ -255,5 +255,5 @@ def unshown_values(column: DictionaryColumn, table: DictionaryTable, rule: str |
     if (is_moment or rule == "microseconds") and (type_.scale or 0) > MICROSECONDS:
         what = f"{type_}: the lake's type has microseconds, and a value with a fraction below one holds the table"
         other = ", or `truncate`" if is_moment else ""
-        cure = f"nothing, if no value has one; else declare the column under `columns` as `string`, which keeps it{other}"
+        cure = f"declare the column under `columns` as `string`, which keeps it{other}, unless no value has one"
         yield Finding(name, what, cure, "warning")

@@ -190,7 +190,7 @@ def table_findings(wanted: ConfiguredTable, probed: ProbeResult, supported: Supp
             yield _unknown(wanted.table, probed)
         return
     if table.in_oracle in probed.special:
-        cure = "nothing, if its rows are wanted: a refresh changes them like other statements, or truncates the table first"
+        cure = "keep it, if its rows are wanted: a refresh changes them like other statements, or truncates the table first"
         yield Finding(str(wanted.table), probed.special[table.in_oracle], cure, "warning")
     yield from capture_findings(table, wanted, supported)
     if probed.database is not None and not table.logging and not probed.database.forces_logging:

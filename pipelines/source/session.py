@@ -191,7 +191,7 @@ class OracleSession:
                 # The error's own text contains the value.
                 known = "such as a date whose year is not 1 to 9999"
                 what = f"the driver cannot convert a value of the rows, {known} ({type(error).__name__})"
-                cure = "declare the columns of dates and numbers one by one as `string` under `columns`, and report the one"
+                cure = "declare the columns of dates and numbers as `string` under `columns`, one by one until it succeeds"
                 raise ValueDoesNotFit(what, cure=cure, doing=name) from None
 
     def call(self, name: str, /, **binds: object) -> None:

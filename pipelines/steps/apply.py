@@ -8,7 +8,7 @@ from typing import Any
 
 from pipelines.config import Pipeline
 from pipelines.context import PipelineContext, open_context, open_to_read, owner, read_result, read_spec
-from pipelines.errors import Finding, InvariantBroken, TableHeld, Terminal
+from pipelines.errors import Finding, InvariantBroken, TableHeld, Terminal, report_with
 from pipelines.host import crash
 from pipelines.land import layout
 from pipelines.reconcile.approvals import record_approval
@@ -116,7 +116,8 @@ def check_goes_on(context: PipelineContext, result: BatchResult, name: str) -> N
     if lags or (is_in_chain(name) and (last is None or last.end_position < result.end_position)):
         raise InvariantBroken(
             f"the batch of SCN [{result.start}, {result.end}) is applied, and does not count",
-            cure="report it with the names in the landing's folder batches/; nothing is applied until then",
+            cure=f"{report_with('the names in the folder batches/ of the landing')}; nothing is applied until then, and landed "
+            "redo is kept",
             table=table,
         )
 
@@ -208,7 +209,12 @@ def approve_ddl(
         found = holding_statement(context, table, choice)
         if address not in (None, found.address):
             what = f"another statement holds the table than the one that was approved: {found.what}"
-            raise Terminal(what, cure="nothing was done; choose again", table=table, scn=found.scn)
+            raise Terminal(
+                what,
+                cure="see `redolake status`, and choose again for this statement; nothing was done",
+                table=table,
+                scn=found.scn,
+            )
         made = record_approval(
             context, "ddl", table, found.scn, by=by, policy=found.policy, choice=choice, reason=reason.strip(),
             rs_id=found.rs_id, thread=found.thread,

@@ -321,7 +321,7 @@ def record_backfill(pipeline: Pipeline, batch: str) -> RecordedBackfill:
                 error = done.error or {}
                 raise Terminal(
                     f"its shadow stopped at SCN {done.complete_to}: {error.get('code')}: {error.get('what')}",
-                    cure="remove the cause or report it, delete the shadow, and run the backfill again; other shadows stay. "
+                    cure="remove the cause, delete the shadow, and run the backfill again; other shadows stay. "
                     "An UPDATE of a row older than the range needs supplemental logging of ALL columns; with "
                     "`large_objects: redo` it is not possible: the redo has no value of an object that did not change",
                     table=done.table,

@@ -20,6 +20,7 @@ from pipelines.errors import (
     RedoNotUnderstood,
     SchemaConflict,
     Terminal,
+    report_with,
 )
 from pipelines.host import crash
 from pipelines.land import layout
@@ -359,7 +360,7 @@ def check_goes_on(context: PipelineContext, landed: WindowManifest) -> None:
     if end is None or end.chain_position < landed.end_position:
         raise InvariantBroken(
             f"the window has landed, and the chain ends before it: {'nowhere' if end is None else f'at SCN {end.scn}'}",
-            cure="report it with the names in the landing's folders chain/ and windows/; nothing is mined until then",
+            cure=f"{report_with('the names in the folders chain/ and windows/ of the landing')}; nothing is mined until then",
             window=landed.name,
         )
 

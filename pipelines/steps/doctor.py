@@ -165,14 +165,12 @@ def findings_of(pipeline: Pipeline, probed: ProbeResult, tables: Sequence[TableI
     sets = probed.encoding
     if probed.database is not None and sets is not None and sets.text == "US7ASCII":
         what = "character set US7ASCII: bytes above 127, which old clients store there, reach every client as U+FFFD or `?`"
-        cure = (
-            "nothing, if there are none; else migrate the database to AL32UTF8, or leave such columns out (`exclude_columns`)"
-        )
+        cure = "migrate the database to AL32UTF8, or leave such columns out (`exclude_columns`), unless there are none"
         found = (*found, Finding(f"database {probed.database.name}", what, cure, "warning"))
     if probed.database is None or sets is None or sets.text in CODECS:
         return found
     what = f"character set {sets.text} has no decoder: a table is held if redo from before a DDL of it is mined after that DDL"
-    cure = f"nothing, until a table is held: then take a new snapshot of it. These have a decoder: {', '.join(CODECS)}"
+    cure = f"take a new snapshot of a table once it is held. These have a decoder: {', '.join(CODECS)}"
     return (*found, Finding(f"database {probed.database.name}", what, cure, "warning"))
 
 

@@ -159,7 +159,10 @@ def cost_of(found: RecoveryReport, kind: GapKind) -> str:
         if choice.name == kind:
             return f"{choice.what}\ncosts: {choice.costs}"
     if not found.lost:
-        raise Terminal(f"nothing is lost: the redo from SCN {found.position.scn} on is there", cure="do nothing")
+        raise Terminal(
+            f"nothing is lost: the redo from SCN {found.position.scn} on is there",
+            cure="go on with `redolake run`, or let the DAGs go on",
+        )
     possible = ", ".join(choice.name for choice in found.choices) or "no choice"
     raise Terminal(f"{kind} is not possible here", cure=f"possible: {possible}; *show* lists what each costs")
 
@@ -168,7 +171,7 @@ def check_approved(found: RecoveryReport, kind: GapKind, approved: str | None) -
     """Raise Terminal if a person approved another cost than that of now: more redo may have been lost meanwhile."""
     if approved is not None and approved != (present := cost_of(found, kind)):
         what = f"the cost has changed since it was approved. It was: {approved}\nnow: {present}"
-        raise Terminal(what, cure="nothing was done; choose again")
+        raise Terminal(what, cure="read the cost as it is now, and choose again; nothing was done")
 
 
 def check_gap_reason(kind: GapKind, reason: str) -> None:
@@ -185,7 +188,9 @@ def inspected(
         reconcile_ledger(context)
         position = context.ledger.position()
         if position is None:
-            raise Terminal("no table has contents yet, so nothing can be lost", cure=f"redolake snapshot -p {pipeline.name}")
+            raise Terminal(
+                "no table has contents yet, so nothing can be lost", cure=f"run `redolake snapshot -p {pipeline.name}`"
+            )
         with open_pipeline_source(pipeline, source) as oracle:
             facts = read_redo_facts(oracle)
             container = read_container(oracle, pipeline.source.container)
@@ -246,7 +251,9 @@ def already_declared(context: PipelineContext, position: Position, kind: GapKind
     for gap in context.landing.gaps.all()[-1:]:
         if (gap.kind, gap.end) == (kind, position):
             return gap
-    raise Terminal(f"nothing is lost: the redo from SCN {position.scn} on is there", cure=f"redolake run -p {context.name}")
+    raise Terminal(
+        f"nothing is lost: the redo from SCN {position.scn} on is there", cure=f"go on with `redolake run -p {context.name}`"
+    )
 
 
 def end_of_gap(context: PipelineContext, oracle: Source, found: Inspection, kind: GapKind, scn: int | None) -> Position:
@@ -254,7 +261,7 @@ def end_of_gap(context: PipelineContext, oracle: Source, found: Inspection, kind
     if found.pdb_opened_scn is not None and kind != "snapshot":
         raise Terminal(
             "a gap would keep rows that the pluggable database no longer has",
-            cure=f"redolake recover -p {context.name} --snapshot",
+            cure=f"run `redolake recover -p {context.name} --snapshot`",
         )
     if kind == "snapshot":
         handover = read_handover(oracle)
@@ -264,7 +271,10 @@ def end_of_gap(context: PipelineContext, oracle: Source, found: Inspection, kind
             end = replace(end, scn=Scn(opened))  # no transaction of the PDB is older
         now_there = read_container(oracle, context.pipeline.source.container)
         if (None if now_there is None else now_there.identity) != found.container:
-            raise SnapshotTooEarly("the pluggable database was set back a moment ago", cure="choose it again")
+            raise SnapshotTooEarly(
+                "the pluggable database was set back a moment ago",
+                cure=f"run `redolake recover -p {context.name} --snapshot` again",
+            )
         if found.gap_end is not None and end.chain_position < found.gap_end.chain_position:
             raise SnapshotTooEarly(
                 f"a snapshot taken now needs redo from SCN {end.scn} on, and what cannot be read ends at SCN "

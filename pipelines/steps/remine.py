@@ -51,7 +51,11 @@ def remine_window(
     with open_context(pipeline) as context:
         manifest = context.landing.windows.manifest(window)
         if manifest is None:
-            raise Terminal("no such window has landed", cure="see `redolake windows --output json`", window=window)
+            raise Terminal(
+                "no window of this name has landed",
+                cure="take a name that `redolake windows --output json` lists",
+                window=window,
+            )
         return mined_again(context, source, manifest, report, in_place)
 
 
@@ -127,7 +131,11 @@ def discard_windows(pipeline: Pipeline, window: str) -> tuple[str, ...]:
         reconcile_ledger(context)
         first = context.landing.windows.manifest(window)
         if first is None:
-            raise Terminal("no such window has landed", cure="see `redolake windows --output json`", window=window)
+            raise Terminal(
+                "no window of this name has landed",
+                cure="take a name that `redolake windows --output json` lists",
+                window=window,
+            )
         last = last_batch(context)
         if last is not None and last.end_position > first.start_position:
             raise Terminal(

@@ -11,7 +11,7 @@ from itertools import islice
 from pipelines.apply.delta.log import last_txn
 from pipelines.config import Pipeline
 from pipelines.context import PipelineContext, now, open_context, open_to_read
-from pipelines.errors import InvariantBroken, Terminal
+from pipelines.errors import OF_BATCH, InvariantBroken, Terminal, report_with
 from pipelines.host import crash
 from pipelines.land import layout
 from pipelines.land.carried import CarriedRows, read_carried
@@ -104,7 +104,9 @@ def drop_transaction(
             transaction, carried = read_carried_transaction(context, xid, con_id)
             if start_scn not in (None, transaction.start_scn):
                 what = f"the transaction that began at SCN {start_scn} has ended; {xid} is now another one"
-                raise Terminal(what, cure="nothing was dropped; look at the other one first", xid=xid)
+                raise Terminal(
+                    what, cure="see both with `redolake tx list`, and drop the one that is meant; nothing was dropped", xid=xid
+                )
             last = last_batch(context)
             assert last is not None, "it carries the transaction"
             check_settled(context, last)
@@ -132,7 +134,7 @@ def read_carried_transaction(context: PipelineContext, xid: str, con_id: int | N
     if carried.rows.total() != transaction.rows:
         raise InvariantBroken(
             f"{carried.rows.total()} rows are carried for the transaction, the batch's manifest says {transaction.rows}",
-            cure="nothing was dropped; report it with the batch's manifest",
+            cure=f"{report_with(OF_BATCH)}; nothing was dropped",
             xid=xid,
             container=transaction.con_id,
         )

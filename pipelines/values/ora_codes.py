@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from pipelines.errors import LogMinerFailed, RedolakeError, SourceBusy, SourceRefused, SourceUnavailable, Terminal
+from pipelines.errors import LogMinerFailed, RedolakeError, SourceBusy, SourceRefused, SourceUnavailable, Terminal, report_with
 
 
 class Role(Enum):
@@ -124,8 +124,8 @@ TABLE: tuple[Row, ...] = (
     ),
     _row(
         (65108,), SourceRefused, "a cursor of another container",
-        cure="put the PDB's own service into the connection's extra as `pdb_service`, and report this: a statement was run in "
-        "another container than the one that parsed it",
+        cure="put the PDB's own service into the connection's extra as `pdb_service`, and "
+        f"{report_with('this message')}: a statement was run in another container than the one that parsed it",
     ),
     _row(
         range(20000, 21000), SourceRefused, "an error of a trigger or policy of the database's own", Role.SHOWS_VALUES,

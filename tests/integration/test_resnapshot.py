@@ -137,5 +137,5 @@ def test_a_dropped_table_is_read_again_once_it_is_created_again(shop: Shop, no_s
 
     assert not any(line.startswith("reading") for line in first)
     assert held.cure is not None
-    assert held.cure.startswith("nothing, if a table of this name is created again")
+    assert held.cure.startswith("wait, if a table of this name is created again")
     assert differences(shop, pipeline) == {}

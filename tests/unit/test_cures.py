@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import re
+from collections.abc import Iterator
 from pathlib import Path
 
 from pipelines import errors
@@ -77,6 +79,12 @@ NOT_TRIED = {
 }
 
 
+# What a user can't do, or can't do without more: what to send, and where, is said by `report_with`.
+NO_CURE = re.compile(
+    r"^(nothing|none|do nothing|report)\b|\breport (it|this|them|the)\b|please report|^look into|^choose (it )?again", re.I
+)
+
+
 def error_classes() -> set[str]:
     return {name for name, kind in vars(errors).items() if isinstance(kind, type) and issubclass(kind, RedolakeError)}
 
@@ -91,3 +99,35 @@ def test_each_of_these_tests_exists() -> None:
         file, _, function = test.partition("::")
         functions = {node.name for node in ast.walk(ast.parse((ROOT / file).read_text())) if isinstance(node, ast.FunctionDef)}
         assert function in functions, name
+
+
+def literal(node: ast.expr) -> str:
+    """Return the text of a literal, with `..` in place of values."""
+    if isinstance(node, ast.JoinedStr):
+        return "".join(part.value if isinstance(part, ast.Constant) else ".." for part in node.values)
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+
+
+def cures(tree: ast.AST) -> Iterator[ast.expr]:
+    """Yield what is given as a cure: by its keyword, as the third value of a Finding, or under a name that says so."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.keyword) and node.arg == "cure":
+            yield node.value
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("Finding", "Trouble"):
+            yield from node.args[2:3]
+        elif isinstance(node, ast.Assign) and any("cure" in getattr(to, "id", "").lower() for to in node.targets):
+            yield node.value
+        elif isinstance(node, ast.Dict):
+            yield from (value for key, value in zip(node.keys, node.values, strict=True) if key and literal(key) == "cure")
+
+
+def test_a_cure_is_something_to_do() -> None:
+    found = [
+        f"{file.relative_to(ROOT)}:{cure.lineno}: {text}"
+        for file in (ROOT / "pipelines").rglob("*.py")
+        for cure in cures(ast.parse(file.read_text()))
+        if NO_CURE.search(text := literal(cure))
+    ]
+    assert found == []
+    page = (ROOT / "docs/reference/errors.md").read_text()
+    assert [line for line in page.splitlines() if NO_CURE.search(line.removeprefix("**Do this:** "))] == []

@@ -26,7 +26,7 @@ from pipelines.apply.spark.quoting import quoted
 from pipelines.apply.spark.shallow import any_of
 from pipelines.apply.spark.shown import as_text
 from pipelines.apply.target import OBJECTS, REMOVE, UPSERT, TargetColumn
-from pipelines.errors import InvariantBroken
+from pipelines.errors import OF_BATCH, InvariantBroken, report_with
 from pipelines.records.batches.spec import TableTask, WholeFile
 from pipelines.values.delivery import WholeTable, ids_of_pieces
 from pipelines.values.redo import Operation
@@ -105,7 +105,7 @@ def check_rows(compared: DataFrame, task: TableTask, commit_range: CommitRange, 
 def contradiction(task: TableTask, commit_range: CommitRange, what: str, key: str) -> InvariantBroken:
     return InvariantBroken(
         f"{what}, such as the one with key {key}",
-        cure=f"nothing was merged; report it, and run `redolake snapshot {task.table} --replace`",
+        cure=f"run `redolake snapshot {task.table} --replace` to go on; nothing was merged. {report_with(OF_BATCH)}",
         table=task.table,
         scn=commit_range.start,
     )

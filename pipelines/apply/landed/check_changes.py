@@ -11,7 +11,16 @@ from pipelines.apply.delta.partitions import cure_of as cure_of_partition
 from pipelines.apply.landed.findings import FINDINGS
 from pipelines.apply.spark.looks import Look
 from pipelines.apply.target import TargetColumn
-from pipelines.errors import InvariantBroken, KeyNeeded, NotLogged, RedolakeError, TextNotValid, ValueDoesNotFit
+from pipelines.errors import (
+    OF_BATCH,
+    InvariantBroken,
+    KeyNeeded,
+    NotLogged,
+    RedolakeError,
+    TextNotValid,
+    ValueDoesNotFit,
+    report_with,
+)
 from pipelines.records.batches.spec import TableTask
 from pipelines.values.valid_text import BY_SERVER
 from pipelines.values.valid_text import cure_of as cure_of_text
@@ -40,7 +49,7 @@ def check_all(task: TableTask, seen: Row, expected: int) -> None:
     if seen["changes"] != expected:
         raise InvariantBroken(
             f"{expected} changes were to be applied, {seen['changes']} came out of decoding",
-            cure="nothing was merged; report it with the batch file and the landed windows",
+            cure=f"run `redolake snapshot {task.table} --replace` to go on; nothing was merged. {report_with(OF_BATCH)}",
             table=task.table,
         )
 
@@ -79,6 +88,9 @@ def cure_of(kind: type[RedolakeError], task: TableTask, what: str) -> str:
     if VALUE_NOT_SHOWN in what:
         reread = "" if task.versions[-1].organization == "index" else f"set `unsupported_columns: reread` for {table}, or "
         return f"{reread}leave the column out (`exclude_columns` of {table} in pipelines.yml), and then {rebuild}"
-    later = f"or report it (the landed redo is kept) and run `redolake resume {table}` with a Redolake that understands it"
+    later = (
+        f"or {report_with('the row shown')} (the landed redo is kept), and run `redolake resume {table}` with a version that "
+        "understands it"
+    )
     fit = f"where a value does not fit, first give its column another scale, or `string`, under `columns` of {table}"
     return f"{rebuild} ({fit}); {later}"

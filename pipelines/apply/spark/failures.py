@@ -18,6 +18,7 @@ from pyspark.sql import SparkSession
 
 from pipelines.apply.spark.lake_damage import table_damage
 from pipelines.errors import (
+    OF_SPARK,
     ConfigurationError,
     Finding,
     LakeFull,
@@ -29,6 +30,7 @@ from pipelines.errors import (
     TargetRefused,
     Transient,
     VersionRemoved,
+    report_with,
 )
 from pipelines.host.arrow_check import CURE, FAULT
 from pipelines.values.table import TableId
@@ -120,7 +122,7 @@ TROUBLES: tuple[Trouble, ...] = (
     Trouble(
         SparkExhausted,
         "Spark has no memory, threads or open files left",
-        "none: the batch is tried again. If it comes again, give Spark's driver and executors more memory "
+        "wait: the batch is tried again. If it comes again, give Spark's driver and executors more memory "
         "(`spark.driver.memory`), raise `ulimit -n` and `ulimit -u`, or lower `spark.parallel_tables`",
         numbers=(errno.EMFILE, errno.ENFILE, errno.ENOMEM),
         names=("OutOfMemoryError", "SparkOutOfMemoryError", "MemoryError", "ArrowMemoryError", "OutOfMemoryException"),
@@ -143,14 +145,14 @@ TROUBLES: tuple[Trouble, ...] = (
     Trouble(
         SparkLost,
         "a worker of Spark has ended",
-        "none: the batch is tried again; see the log of Spark's executors, and their memory, if it comes again",
+        "wait: the batch is tried again; see the log of Spark's executors, and their memory, if it comes again",
         names=("ExecutorLostFailure", "FetchFailedException", "MetadataFetchFailedException", "ExecutorDeadException"),
         beginnings=("Python worker exited", "Python worker failed to connect back", "EOF reached before Python server"),
     ),
     Trouble(
         LakeUnavailable,
         "the store or file system of the lake does not answer",
-        "none: the batch is tried again. If it stays so, try the lake from Spark's host with the store's own client",
+        "wait: the batch is tried again. If it stays so, try the lake from Spark's host with the store's own client",
         numbers=(
             errno.ESTALE, errno.ENOTCONN, errno.EIO, errno.EHOSTDOWN, errno.EHOSTUNREACH, errno.ENETUNREACH, errno.ENETDOWN,
             errno.ETIMEDOUT, errno.ECONNREFUSED, errno.ECONNRESET, errno.EREMOTEIO, errno.ENODEV, errno.ENXIO,
@@ -225,7 +227,7 @@ def check_session(spark: SparkSession, surprise: Exception) -> None:
     check_trouble(surprise, thrown, needs_session=False)
     check_workers(surprise, thrown)
     if is_conflict(surprise, thrown):
-        raise Transient("another writer changed the table meanwhile", cure="none: the batch is tried again") from surprise
+        raise Transient("another writer changed the table meanwhile", cure="wait: the batch is tried again") from surprise
     check_answers(spark, surprise)
     check_trouble(surprise, thrown, needs_session=True)
 
@@ -302,7 +304,7 @@ def check_answers(spark: SparkSession, surprise: Exception) -> None:
     try:
         spark.sql("SELECT 1").collect()
     except Exception as failed:
-        cure = "none: the batch is tried again in a new session; see the log and the memory of Spark's driver if it comes again"
+        cure = "wait: the batch is tried again in a new session; see the log and the memory of Spark's driver if it comes again"
         raise SparkLost(f"Spark does not answer any more: {said(surprise)[:300]}", cure=cure) from failed
 
 
@@ -406,5 +408,6 @@ def unexpected(table: TableId, surprise: Exception) -> dict[str, Any]:
         "code": type(surprise).__name__,
         "what": said(surprise),
         "where": {"table": str(table)},
-        "cure": f"report it; `redolake resume {table}` tries again, `redolake snapshot {table} --replace` rebuilds the table",
+        "cure": f"run `redolake resume {table}`, which tries again, or `redolake snapshot {table} --replace`, which rebuilds "
+        f"the table; if it comes again, {report_with(OF_SPARK)}",
     }

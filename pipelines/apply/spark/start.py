@@ -18,7 +18,7 @@ from pipelines.errors import ConfigurationError, Finding, RedolakeError, SparkLo
 ENDED_AT_ONCE = "JAVA_GATEWAY_EXITED"
 ENDS_WITHIN_SECONDS = 5
 REFUSED = ("UNAUTHENTICATED", "PERMISSION_DENIED", "UNIMPLEMENTED")
-AGAIN = "none: it is tried again; see the log and the memory of Spark's driver if it comes again"
+AGAIN = "wait: it is tried again; see the log and the memory of Spark's driver if it comes again"
 
 
 def start_session(

@@ -22,7 +22,7 @@ from pipelines.apply.spark.quoting import quoted
 from pipelines.apply.spark.shown import shown
 from pipelines.apply.translation import Translation
 from pipelines.apply.verify.comparison import CompareTask, Comparison, Difference
-from pipelines.errors import InvariantBroken, SchemaConflict, TableSetBack
+from pipelines.errors import OF_TABLE, InvariantBroken, SchemaConflict, TableSetBack, report_with
 from pipelines.values.delivery import (
     Appended,
     Assembled,
@@ -142,7 +142,8 @@ def check_not_beyond(last_commit: int | None, task: CompareTask, delta_version: 
     if last_commit is not None and last_commit > task.complete_to:
         raise InvariantBroken(
             f"the table contains a commit of SCN {last_commit}",
-            cure="report it: that version was recorded as complete to a lower SCN",
+            cure=f"run `redolake snapshot {task.table} --replace`; and {report_with(OF_TABLE)}: that version was recorded as "
+            "complete to a lower SCN",
             table=task.table,
             complete_to=task.complete_to,
             delta_version=delta_version,
