@@ -85,7 +85,7 @@ def test_the_note_of_a_run_and_the_event_of_the_landing_have_window_scns_and_tim
     _, ran = run(capture_dag)
 
     assert noted(ran) == "SCN 100 to 200, redo up to 2026-11-22 12:00:03 UTC, 7 rows"
-    facts = {"window": NAME, "start": 100, "end": 200, "ends_at": "2026-11-22T12:00:03+00:00"}
+    facts = {"window": NAME, "start_scn": 100, "end_scn": 200, "ends_at": "2026-11-22T12:00:03+00:00"}
     assert events(ran) == {"redolake://shop/landing": facts}
 
 
