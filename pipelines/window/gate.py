@@ -159,15 +159,14 @@ def beyond_end(known: ThreadLogs, first: int, branch: Branch) -> tuple[LogFile, 
 def end_of_thread(known: ThreadLogs, thread: RedoThread | None, branch: Branch) -> Scn | End:
     """Return the SCN up to which the thread can have redo in this incarnation.
 
-    Where V$THREAD has no SCN for that (no row of the thread, or it was never enabled), it is the end of the thread's last log.
+    The end is open for a thread without a row in V$THREAD: it was dropped, and the known logs are all it has. For one that was
+    never enabled, it is the end of its last log.
     """
     is_disabled = thread is not None and not thread.is_open and thread.enabled == "DISABLED"
     disabled_at = thread.disable_scn if thread is not None and is_disabled else None
     if branch.ends_at is not End.OPEN:
         return branch.ends_at if disabled_at is None else min(branch.ends_at, disabled_at)
-    if thread is None:
-        return End.OPEN if any(g.next_scn is None for g in known.online.values()) else known.last_end
-    if thread.is_open:
+    if thread is None or thread.is_open:
         return End.OPEN
     if thread.enabled == "DISABLED" and disabled_at is None and thread.enable_scn is None and not known.sequences:
         return known.last_end

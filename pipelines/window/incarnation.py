@@ -29,8 +29,7 @@ class Branch:
 
 def lineage(incarnations: tuple[Incarnation, ...]) -> list[Incarnation]:
     """Return the current incarnation and its ancestors, oldest first."""
-    current = [i for i in incarnations if i.status == "CURRENT"]
-    line = current[:1]
+    line = [i for i in incarnations if i.status == "CURRENT"]
     while line:
         child = line[0]
         parents = [

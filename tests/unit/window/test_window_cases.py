@@ -13,7 +13,17 @@ import pytest
 
 from pipelines.values.redo import Incarnation, Position, RedoThread
 from pipelines.values.scn import Scn, ScnRange
-from pipelines.window import Lost, NothingNew, Sealed, Wait, incarnation_at, missing_logs, next_complete_scn, plan_window
+from pipelines.window import (
+    Lost,
+    NothingNew,
+    Sealed,
+    Wait,
+    follow_resetlogs,
+    incarnation_at,
+    missing_logs,
+    next_complete_scn,
+    plan_window,
+)
 from tests.unit.window.drawn import (
     CURRENT,
     DBID,
@@ -89,6 +99,10 @@ REACHES = {
     # archived 2              |--9------|        disabled at 90, enabled at 250: what came before 9 does not matter
     "a thread disabled before the position and enabled again": (
         facts([*ONE, log(2, 9, 250, 400)], [ON_1, online(2, 10, 400)], [opened(1), reenabled(250, after=90)]),
+        400,
+    ),
+    "a thread disabled at the position and enabled again": (
+        facts([*ONE, log(2, 9, 250, 400)], [ON_1, online(2, 10, 400)], [opened(1), reenabled(250, after=100)]),
         400,
     ),
     # online   2  --7--|                         V$LOG shows all groups, and none after 7
@@ -206,6 +220,14 @@ def test_there_is_no_window(control_file, kind, why):
     assert why in (str(answer.error) if isinstance(answer, Lost) else answer.reason)
 
 
+def test_the_log_that_no_view_shows_is_the_one_after_the_newest():
+    # archived 2  --7--|                         closed, checkpoint 300
+    answer = plan(facts([*ONE, log(2, 7, 50, 150)], [ON_1], [opened(1), closed(2, 300)]), start=150)
+
+    assert isinstance(answer, Lost)
+    assert (answer.error.where["thread"], answer.error.where["sequence"]) == (2, 8)
+
+
 def test_nothing_new_names_the_threads_that_hold_the_window_back():
     answer = plan(facts(ONE, [ON_1, online(2, 9, 50), online(3, 4, 70)], [*BOTH, opened(3)]))
 
@@ -259,6 +281,8 @@ def test_a_position_ahead_of_the_database_is_lost():
 
     assert isinstance(answer, Lost)
     assert "ahead of all redo of the database, which ends at SCN 450" in answer.error.what
+    assert answer.error.where == {"scn": 451, "newest_scn": 450}
+    assert "run `redolake recover`" in answer.error.cure
 
 
 def test_logs_of_an_orphan_incarnation_do_not_extend_the_known_redo():
@@ -271,8 +295,11 @@ def test_logs_of_an_orphan_incarnation_do_not_extend_the_known_redo():
     assert next_complete_scn(Position(DBID, 13, Scn(500)), control_file) is None
 
 
-def test_a_position_above_a_lagging_current_scn_is_not_lost():
-    assert isinstance(plan(facts(ONE, [ON_1], current=390), start=400), NothingNew)
+@pytest.mark.parametrize("archived", [ONE, []], ids=["V$ARCHIVED_LOG", "V$LOG_HISTORY"])
+def test_a_position_above_a_lagging_current_scn_is_not_lost(archived):
+    shown = facts(archived, [online(1, 4, 401)], current=390, history=[trace(1, 3, 300, 401)])
+
+    assert isinstance(plan(shown, start=401), NothingNew)
 
 
 # -- incarnations: 11 until RESETLOGS, then 12
@@ -315,6 +342,21 @@ def test_a_window_before_a_resetlogs(control_file, kind):
     assert isinstance(answer, kind), answer
     if isinstance(answer, Sealed):
         assert answer.window.scns.end == 250
+
+
+def test_a_position_at_a_resetlogs_continues_in_the_incarnation_that_begins_there():
+    control_file = turned(250, ONE)
+
+    assert follow_resetlogs(Position(DBID, INC, Scn(250)), control_file) == Position(DBID, 12, Scn(250))
+    for scn in (100, 251):  # 251 is lost, which only the plan reports
+        assert follow_resetlogs(Position(DBID, INC, Scn(scn)), control_file) == Position(DBID, INC, Scn(scn))
+
+
+def test_no_incarnation_is_its_own_ancestor():
+    control_file = facts(ONE, incarnations=[Incarnation(INC, Scn(50), "CURRENT", Scn(50))])
+
+    assert incarnation_at(Scn(100), control_file) == control_file.incarnations[0]
+    assert incarnation_at(Scn(49), control_file) is None
 
 
 def test_an_orphan_that_began_at_the_same_scn_as_the_current_incarnation_is_ignored():

@@ -63,6 +63,7 @@ def test_an_old_incarnation_without_any_log_is_lost():
 
     assert isinstance(answer, Lost), answer
     assert "no view shows a log of the thread in incarnation 11" in str(answer.error)
+    assert (answer.error.where["thread"], answer.error.where["sequence"]) == (1, 1)
     assert missing_logs(Position(DBID, INC, Scn(100)), control_file)
     assert next_complete_scn(Position(DBID, INC, Scn(100)), control_file) == 250
 
@@ -78,7 +79,10 @@ def test_a_middle_incarnation_without_any_log_is_lost():
 
 
 def test_an_old_incarnation_is_lost_even_if_v_thread_is_empty():
-    assert isinstance(plan(turned(250, [NEW_LOG], [])), Lost)
+    answer = plan(turned(250, [NEW_LOG], []))
+
+    assert isinstance(answer, Lost)
+    assert answer.error.where["thread"] == 1
 
 
 TWO_RUN = [RUNS_SINCE_RESETLOGS, thread(2, is_open=True, enable=250)]
@@ -103,9 +107,52 @@ def test_a_thread_without_a_trace_in_the_old_incarnation_wrote_nothing_if_the_hi
 @pytest.mark.parametrize(
     "second",
     [
+        pytest.param(thread(2, is_open=True, enable=20), id="open, and enabled before the RESETLOGS"),
+        pytest.param(thread(2, is_open=True, enable=249), id="open, and enabled right before the RESETLOGS"),
+    ],
+)
+def test_a_thread_that_ran_in_the_old_incarnation_needs_its_logs_whatever_the_history_shows(second):
+    control_file = turned(250, [ONE[0], log(1, 2, 200, 250)], [RUNS_SINCE_RESETLOGS, second], [BEFORE])
+
+    answer = plan(control_file)
+
+    assert isinstance(answer, Lost), answer
+    assert answer.error.where["thread"] == 2
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        pytest.param(thread(2, enabled="DISABLED", enable=20, disable=101), id="disabled after the position"),
+        pytest.param(thread(2, enabled="DISABLED", enable=20), id="disabled, and V$THREAD does not show when"),
+    ],
+)
+def test_a_thread_that_may_have_written_in_the_old_incarnation_needs_its_logs_if_old_rows_are_gone(second):
+    logs = [ONE[0], log(1, 2, 200, 250)]
+
+    answer = plan(turned(250, logs, [RUNS_SINCE_RESETLOGS, second]))
+
+    assert isinstance(answer, Lost), answer
+    assert answer.error.where["thread"] == 2
+    assert isinstance(plan(turned(250, logs, [RUNS_SINCE_RESETLOGS, second], [BEFORE])), Sealed)
+
+
+def test_a_thread_that_was_disabled_in_the_old_incarnation_needs_no_log_after_that():
+    # archived 1  --1-----|--2---R
+    # archived 2  --7-|                         disabled at 180, and open at no time since
+    logs = [ONE[0], log(1, 2, 200, 250), log(2, 7, 50, 180)]
+    disabled = thread(2, enabled="DISABLED", checkpoint=250, enable=20, disable=180)
+
+    assert sequences(plan(turned(250, logs, [RUNS_SINCE_RESETLOGS, disabled]))) == [(1, 1), (1, 2), (2, 7)]
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
         pytest.param(thread(2, is_open=True, enable=300), id="enabled after the RESETLOGS"),
         pytest.param(thread(2, enabled="DISABLED", checkpoint=250), id="never enabled"),
         pytest.param(thread(2, enabled="DISABLED", checkpoint=250, enable=20, disable=90), id="disabled before the position"),
+        pytest.param(thread(2, enabled="DISABLED", checkpoint=250, enable=20, disable=100), id="disabled at the position"),
     ],
 )
 def test_a_thread_that_was_not_enabled_in_the_old_incarnation_needs_no_log_of_it(second):
@@ -129,6 +176,14 @@ def test_the_last_log_before_a_resetlogs_may_end_at_its_scn_or_one_before(end, i
     assert sequences(answer) == [(1, 1), (1, 2)]
     assert answer.window.scns == ScnRange(Scn(100), Scn(250))
     assert missing_logs(Position(DBID, INC, Scn(100)), control_file) == ()
+
+
+def test_a_last_log_that_ends_two_scns_before_a_resetlogs_is_not_the_last():
+    answer = plan(turned(250, [ONE[0], log(1, 2, 200, 248)], [RUNS_SINCE_RESETLOGS]), start=248)
+
+    assert isinstance(answer, Lost), answer
+    assert answer.error.where["sequence"] == 3
+    assert "the database was opened with RESETLOGS later, at SCN 250" in str(answer.error)
 
 
 @pytest.mark.parametrize(("end", "doubtful"), [(249, None), (250, None), (251, 249), (400, 249)])
@@ -250,6 +305,13 @@ def test_a_closed_thread_of_a_standby_may_have_redo_without_end():
     assert "redo thread 2: no view shows its next log yet" in stands.reason
 
 
+def test_a_disabled_thread_of_a_standby_has_no_redo():
+    disabled = thread(2, enabled="DISABLED", checkpoint=90, enable=20, disable=90)
+    control_file = facts(ONE, [], [closed(1, 240), disabled], current=390, is_standby=True)
+
+    assert sequences(plan(control_file)) == [(1, 1), (1, 2)]
+
+
 def test_a_gap_in_the_transport_to_a_standby_is_lost_with_the_standbys_cure():
     control_file = facts([ONE[0], ONE[2]], [], [closed(1, 240)], current=390, is_standby=True)
 
@@ -291,6 +353,52 @@ def test_a_disabled_thread_without_disable_scn_needs_its_logs_up_to_the_checkpoi
     assert sequences(plan(facts([*ONE, log(2, 7, 50, 180)], [ON_1], [opened(1), DISABLED])))[-1] == (2, 7)
 
 
+def test_a_thread_that_was_never_enabled_needs_no_log_whatever_its_checkpoint():
+    never_enabled = thread(2, enabled="DISABLED", checkpoint=250)
+
+    assert sequences(plan(facts(ONE, [ON_1], [opened(1), never_enabled]))) == [(1, 1), (1, 2), (1, 3)]
+
+
+def test_a_thread_without_enable_scn_that_has_logs_needs_them_up_to_its_checkpoint():
+    disabled = thread(2, enabled="DISABLED", checkpoint=250)
+
+    assert isinstance(plan(facts([*ONE, log(2, 7, 50, 150)], [ON_1], [opened(1), disabled]), start=150), Lost)
+
+
+def test_a_dropped_threads_log_without_an_end_is_needed():
+    # archived 2  ----3----|--4...               neither V$THREAD nor V$LOG shows it; a copy of log 4 was made while it was open
+    answer = plan(facts([*ONE, log(2, 3, 50, 220), log(2, 4, 220, None)], [ON_1]), start=220)
+
+    assert isinstance(answer, Lost), answer
+    assert (answer.error.where["thread"], answer.error.where["sequence"]) == (2, 4)
+
+
+def test_a_closed_thread_without_a_checkpoint_ends_with_its_last_log():
+    control_file = facts([*ONE, log(2, 7, 50, 150)], [ON_1], [opened(1), thread(2)])
+
+    assert sequences(plan(control_file)) == [(1, 1), (1, 2), (1, 3), (2, 7)]
+
+
+def test_a_closed_thread_that_was_disabled_once_and_enabled_again_needs_its_logs_up_to_the_checkpoint():
+    again = thread(2, checkpoint=350, enable=160, disable=150)
+
+    answer = plan(facts([*ONE, log(2, 7, 50, 200)], [ON_1], [opened(1), again]), start=200)
+
+    assert isinstance(answer, Lost), answer
+    assert (answer.error.where["thread"], answer.error.where["sequence"]) == (2, 8)
+
+
+def test_a_hole_ends_where_the_next_log_or_the_thread_does():
+    # archived 2  x7  |--8-----|                 closed, checkpoint 180: log 8 begins after it
+    logs = [*ONE, log(2, 7, 50, 150, GONE), log(2, 8, 190, 300)]
+    control_file = facts(logs, [ON_1], [opened(1), closed(2, 180)])
+
+    missing = missing_logs(Position(DBID, INC, Scn(100)), control_file)
+
+    assert [(one.thread, one.sequence, one.scns) for one in missing] == [(2, 7, ScnRange(Scn(50), Scn(150)))]
+    assert next_complete_scn(Position(DBID, INC, Scn(100)), control_file) == 150
+
+
 # -- a newly enabled thread whose first log is not 1
 
 
@@ -300,8 +408,11 @@ def test_a_newly_enabled_thread_may_begin_at_any_sequence_if_the_history_reaches
     logs, shown = [*ONE, log(2, 9, 250, 400)], [ON_1, online(2, 10, 400)]
     threads = [opened(1), opened(2, enable=250)]
 
-    assert sequences(plan(facts(logs, shown, threads, history=[BEFORE])))[-1] == (2, 9)
-    assert isinstance(plan(facts(logs, shown, threads, history=[trace(1, 1, 50, 200)])), Lost)
+    for reaching_back in (BEFORE, trace(1, 1, 20, 100)):
+        assert sequences(plan(facts(logs, shown, threads, history=[reaching_back])))[-1] == (2, 9)
+    lost = plan(facts(logs, shown, threads, history=[trace(1, 1, 50, 200)]))
+    assert isinstance(lost, Lost)
+    assert lost.error.where["why"] == "no view shows it or any older log of the thread"
     assert isinstance(plan(facts(logs, shown, threads, history=[LogTrace(1, 7, 0, Scn(20), Scn(45))])), Lost)
 
 
