@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 
 from pipelines.errors import SchemaConflict
 from pipelines.records.codec import decode, encode
+from pipelines.schema.ddl import DdlStep
 from pipelines.schema.derive import derive
 from pipelines.schema.dictionary_conflict import conflict_with_dictionary
 from pipelines.schema.versions import baseline, valid_at, versions_before
+from pipelines.values.ddl_policies import IGNORE
 from pipelines.values.dictionary_table import DictionaryColumn, DictionaryTable
 from pipelines.values.scn import Scn
 from pipelines.values.table import ColumnChoice, OracleType, TableId, TableVersion
@@ -107,6 +109,62 @@ def test_statements_that_change_nothing_make_no_version():
     rows = [row("comment on table orders is 'x'", 200), row("grant select on orders to someone", 300)]
 
     assert derive([ORDERS], rows).versions == (ORDERS,)
+    later = derive([ORDERS], [*rows, row("alter table orders add a number", 400)])
+    assert [v.from_scn for v in later.versions] == [100, 400]
+
+
+def test_ddl_is_the_tables_by_its_object_id_or_by_the_name_it_had_then():
+    foreign = replace(row("alter table other add a number", 200), table="OTHER", object_id=9000)
+    renamed = replace(row("alter table orders add b number", 300), table="OTHER", object_id=9001)
+    named = replace(row("alter table orders add c number", 400), object_id=9002)
+
+    assert [step.scn for step in derive([ORDERS], [foreign, renamed, named]).steps] == [400]
+    assert [step.scn for step in derive([ORDERS], [foreign, renamed, named], object_ids=[9001]).steps] == [300, 400]
+
+
+def test_what_people_chose_for_one_statement_does_not_count_for_another():
+    first, second = row("truncate table orders", 200), row("truncate table orders", 300)
+
+    derived = derive([ORDERS], [first, second], approved={first: ("unknown_ddl", IGNORE)}.get)
+
+    assert [(step.scn, step.kind) for step in derived.steps] == [(200, "renumber")]
+    assert derived.hold is not None
+    assert derived.hold.scn == 300
+
+
+def test_a_statement_that_a_person_ignores_may_have_moved_rows_which_a_rowid_key_does_not_survive():
+    moved = row("alter table orders do something", 200)
+
+    derived = derive([ORDERS], [moved], approved=lambda _: ("unknown_ddl", IGNORE))
+    held = derive([replace(ORDERS, key_kind="rowid")], [moved], approved=lambda _: ("unknown_ddl", IGNORE)).hold
+
+    assert derived.steps == (DdlStep(Scn(200), "renumber", ORDERS.columns[0]),)
+    assert derived.versions == (ORDERS,)
+    assert held is not None
+    assert (held.error.where["table"], held.error.where["scn"]) == (ORDERS.table, 200)
+    assert held.error.what == "it may have given rows new ROWIDs, and ROWID is the key: alter table orders do something"
+    assert "--ddl ignore" not in held.error.cure
+
+
+def test_each_new_version_has_the_statements_that_made_it():
+    rows = [
+        row("alter table orders add a number", 200),
+        row("alter table orders add b number", 200, ssn=1),
+        row("grant select on orders to someone", 250),
+        row("alter table orders add c number", 300),
+        row("alter table orders add d number", 300, ssn=1),
+        row("truncate table orders", 400),
+    ]
+    whole = {
+        200: "alter table orders add a number\nalter table orders add b number",
+        300: "alter table orders add c number\nalter table orders add d number",
+    }
+
+    held = derive([ORDERS], rows)
+
+    assert [(v.from_scn, names(v)[4:]) for v in held.versions] == [(100, []), (200, ["A", "B"]), (300, ["A", "B", "C", "D"])]
+    assert held.statements == derive([ORDERS], rows[:-1]).statements == whole
+    assert [step.column.name for step in held.steps] == ["A", "B", "C", "D"]
 
 
 GUARD = ("SYS_NC00003$", OracleType("RAW", length=126))

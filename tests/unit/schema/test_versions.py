@@ -12,7 +12,17 @@ from pipelines.schema.dictionary_conflict import conflict_with_dictionary
 from pipelines.schema.versions import baseline, same_type, valid_at, versions_before
 from pipelines.values.dictionary_table import DictionaryColumn, DictionaryTable
 from pipelines.values.scn import Scn
-from pipelines.values.table import ROWID_COLUMN, IgnoredColumn, KeyPolicy, OracleType, TableId, TableVersion, UniqueIndex
+from pipelines.values.table import (
+    ROWID_COLUMN,
+    ColumnChoice,
+    IgnoredColumn,
+    KeyPolicy,
+    OracleType,
+    Part,
+    TableId,
+    TableVersion,
+    UniqueIndex,
+)
 from tests.unit.schema.ddl_golden import ORDERS
 
 NUMBER, TEXT = OracleType("NUMBER"), OracleType("VARCHAR2", length=40)
@@ -44,6 +54,27 @@ def test_the_first_version_numbers_the_columns_in_segment_order():
 
     assert [(c.id, c.name, c.segment_id) for c in version.columns] == [(1, "ID", 1), (2, "B", 2), (3, "A", 3)]
     assert (version.key, version.next_column_id, version.from_scn) == ((3, 1), 4, 500)
+
+
+def test_the_first_version_has_what_the_dictionary_says_of_the_table_and_its_columns():
+    parts, renamed = (Part(1, 2), Part(3, 4)), TableId("SHOP", "ORDERS_OLD")
+    dictionary = table(
+        column("ID", 1, nullable=False, has_default=True),
+        column("NAME", 2, TEXT),
+        parts=parts,
+        iot=True,
+        key_constraint="ORDERS_PK",
+        renamed_to=renamed,
+        definitions=(("NAME", "a hash"), ("LEFT_OUT", "another")),
+    )
+    choice = ColumnChoice(("X*",))
+
+    version = baseline(dictionary, Scn(500), choice=choice)
+
+    assert [(c.nullable, c.has_default) for c in version.columns] == [(False, True), (True, False)]
+    assert (version.parts, version.organization, version.choice) == (parts, "index", choice)
+    assert version.definitions == ((2, "a hash"),)
+    assert (version.key_constraint, version.renamed_to) == ("ORDERS_PK", renamed)
 
 
 def test_virtual_columns_are_left_out_and_invisible_ones_are_kept():
@@ -101,8 +132,10 @@ def test_a_hidden_column_that_may_store_another_one_stops_the_table(hidden, type
 
 
 def test_a_key_of_a_virtual_column_is_refused():
-    with pytest.raises(SchemaConflict, match="not stored: V"):
-        baseline(table(column("ID", 1), column("V", None, virtual=True), key=("V",)), Scn(500))
+    with pytest.raises(SchemaConflict, match="not stored: V, W") as refused:
+        baseline(table(column("ID", 1), column("V", None, virtual=True), key=("V", "ID", "W")), Scn(500))
+    assert refused.value.where["table"] == TableId("SHOP", "ORDERS")
+    assert "a key of stored columns" in refused.value.cure
 
 
 def test_a_new_snapshot_keeps_the_ids_of_unchanged_columns():
