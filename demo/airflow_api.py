@@ -40,7 +40,9 @@ class AirflowApi:
             ) as answer:
                 text = answer.read()
         except urllib.error.HTTPError as refused:
-            raise AirflowUnavailable(f"Airflow refused with {refused.code}: {refused.read()[:500]!r}", path=path) from refused
+            with refused:
+                why = f"Airflow refused with {refused.code}: {refused.read()[:500]!r}"
+            raise AirflowUnavailable(why, path=path) from refused
         except (OSError, HTTPException) as error:
             raise AirflowUnavailable(f"Airflow does not answer: {error}", path=path) from error
         return json.loads(text) if text else None

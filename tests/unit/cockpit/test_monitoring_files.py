@@ -98,6 +98,7 @@ def test_prometheus_is_answered_over_http() -> None:
             for path, status in (("", 503), ("/else", 404)):
                 with pytest.raises(HTTPError) as refused:
                     urlopen(url.removesuffix("/metrics") + path if path else url, timeout=10)
-                assert refused.value.code == status
+                with refused.value as answer:
+                    assert answer.code == status
         finally:
             server.shutdown()
