@@ -12,7 +12,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo stop test test-fast test-oldest witness oracle-set-up oracle-abort test-oracle selftest verified-on soak bench bench-full \
+.PHONY: help setup demo stop test test-fast coverage test-oldest witness oracle-set-up oracle-abort test-oracle selftest verified-on soak mutants bench bench-full \
 	ci workflows release check clean
 
 help: ## List these commands
@@ -68,6 +68,9 @@ test: $(STAMP) ## Run all tests (ARGS="-n 0 -k name" for some of them in one pro
 test-fast: $(STAMP) ## Run the first check: no Spark, no Airflow, no whole pipelines (below 3 minutes)
 	@$(PYTEST) -m "not spark and not airflow and not slow and not witness" $(ARGS)
 
+coverage: $(STAMP) ## Run that check and print which lines and branches of pipelines/ it does not reach (ALL=1: of all tests)
+	@$(PYTEST) $(if $(ALL),,-m "not spark and not airflow and not slow and not witness") --cov --cov-report=term-missing $(ARGS)
+
 OLDEST = .venv-oldest
 test-oldest: ## Run that check with the oldest packages that pyproject.toml allows, in an environment of its own
 	@$(MAKE) test-fast VENV=$(OLDEST) VERSIONS="--resolution lowest-direct"
@@ -101,7 +104,10 @@ soak: $(STAMP) ## Hunt for hours: a kill after every write of every command, and
 	@set -e; export REDOLAKE_ALL_KILLS=1 REDOLAKE_PACKAGED_SCHEMAS=1 REDOLAKE_EXAMPLES=$(EXAMPLES) REDOLAKE_HISTORIES=$(EXAMPLES) REDOLAKE_SEED=$${REDOLAKE_SEED:-$$$$}; \
 	echo "REDOLAKE_SEED=$$REDOLAKE_SEED repeats this hunt"; \
 	$(PYTEST) --hypothesis-seed=$$REDOLAKE_SEED $(HUNTS) $(ARGS); \
-	$(BIN)/python -m tests.generated.mutants 40
+	$(MAKE) mutants
+
+mutants: $(STAMP) ## Change the deciders' code in thousands of ways, and see that a test turns red each time (an hour or two)
+	@$(BIN)/python -m tests.mutants
 
 bench: $(STAMP) ## Measure decode, small and large batches, many tables, capture; figures of each batch in bench-*.json (about 10 minutes)
 	@$(BIN)/python benchmarks/parse_redo_sql.py
@@ -142,5 +148,5 @@ check: $(STAMP) ## Format, lint, types, layers
 	$(BIN)/lint-imports
 
 clean: ## Remove what runs leave behind; .venv stays (rm -rf .venv for a fresh start)
-	rm -rf .demo .release .oracle dist $(OLDEST) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis spark-warehouse metastore_db derby.log
+	rm -rf .demo .release .oracle dist $(OLDEST) .coverage .coverage.* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis spark-warehouse metastore_db derby.log
 	find pipelines standin demo tests dags -name __pycache__ -type d -prune -exec rm -rf {} +

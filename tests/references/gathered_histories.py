@@ -16,6 +16,7 @@ from typing import Any
 
 from pipelines.assemble.assembled import assemble_batch
 from pipelines.assemble.attribution import CapturedTable
+from pipelines.records.batches.spec import LandedWindow
 from pipelines.values.scn import ScnRange
 from pipelines.values.table import TableId
 from tests.generated.histories import TABLES
@@ -91,16 +92,34 @@ def mixed(run: list[Row], chance: random.Random) -> list[Row]:
     ]
 
 
-def differing(spark: Any, folder: Path, histories: Sequence[Played]) -> list[int]:
-    """Return the numbers of the histories in which Spark and the reference differ."""
+@dataclass(frozen=True)
+class Gathered:
+    """Histories landed as one window, with what the reference makes of each table."""
+
+    window: LandedWindow
+    begun: tuple[int, ...]
+    expected: tuple[Dispositions, ...]
+
+    def differing(self, spark: Any) -> list[int]:
+        """Return the numbers of the histories in which Spark and the reference differ."""
+        found = by_spark(spark, self.window, self.begun)
+        return sorted({n // len(TABLES) for n, dispositions in enumerate(self.expected) if dispositions.differ(found[n])})
+
+
+def gather(folder: Path, histories: Sequence[Played]) -> Gathered:
     apart = [set_apart(history.rows, number) for number, history in enumerate(histories)]
-    expected = [
+    expected = tuple(
         defined(rows, f"{table}{number}", history.begun)
         for number, (history, rows) in enumerate(zip(histories, apart, strict=True))
         for table in TABLES
-    ]
-    found = by_spark(spark, folder, [row for rows in apart for row in rows], [history.begun for history in histories])
-    return sorted({n // len(TABLES) for n, dispositions in enumerate(expected) if dispositions.differ(found[n])})
+    )
+    window = land(folder, 0, END, [row for rows in apart for row in rows])
+    return Gathered(window, tuple(history.begun for history in histories), expected)
+
+
+def differing(spark: Any, folder: Path, histories: Sequence[Played]) -> list[int]:
+    """Return the numbers of the histories in which Spark and the reference differ."""
+    return gather(folder, histories).differing(spark)
 
 
 def set_apart(rows: Sequence[Row], number: int) -> list[Row]:
@@ -132,13 +151,13 @@ def defined(rows: Sequence[Row], table: str, begun: int) -> Dispositions:
     return Dispositions(any(change.problem for change in changes), by_row)
 
 
-def by_spark(spark: Any, folder: Path, rows: Sequence[Row], begun: Sequence[int]) -> list[Dispositions]:
+def by_spark(spark: Any, window: LandedWindow, begun: Sequence[int]) -> list[Dispositions]:
     captured = [
         CapturedTable(len(TABLES) * number + n, TableId("SHOP", f"{table}{number}"), (), position=scn, stop_scn=END)
         for number, scn in enumerate(begun)
         for n, table in enumerate(TABLES)
     ]
-    found = assemble_batch(spark, ScnRange(0, END), [land(folder, 0, END, rows)], [], captured, "FREEPDB1")
+    found = assemble_batch(spark, ScnRange(0, END), [window], [], captured, "FREEPDB1")
     by_row: list[dict[tuple[int, int], tuple[Any, ...]]] = [{} for _ in captured]
     for row in found.changes.drop("sql_redo").collect():
         commit = row["commit_scn"], row["commit_thread"], row["commit_rs_id"]

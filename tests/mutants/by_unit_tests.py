@@ -1,0 +1,92 @@
+"""Try mutants with unit tests: pytest collects the tests once, and each mutant is tried in a copy of the process (fork).
+
+Only the tests that call the mutant's function are run, the quick ones first, until one fails.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from _pytest.runner import runtestprotocol
+
+from tests.mutants.mutated import Mutant, Mutated, calls, choose, put_in_place, record_calls
+
+ARGUMENTS = ("-n", "0", "-q", "-p", "no:cacheprovider", "--hypothesis-seed=1", "--no-header", "--tb=short")
+
+
+class Trials:
+    """A plugin of pytest that runs the collected tests once as they are, and then for each mutant."""
+
+    def __init__(self, mutants: Sequence[Mutant], report: Callable[[Mutant, bool], None]) -> None:
+        self._mutants, self._report = mutants, report
+
+    def pytest_collection(self) -> None:
+        """Make failed examples no smaller: that a test fails is all that counts."""
+        from hypothesis import Phase, settings
+
+        settings.register_profile("mutants", deadline=None, database=None, phases=[Phase.explicit, Phase.generate])
+        settings.load_profile("mutants")
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        callers: defaultdict[str, dict[int, float]] = defaultdict(dict)
+        record_calls()
+        for number, item in enumerate(session.items):
+            begun = time.process_time()
+            if is_red(item):
+                pytest.exit(f"{item.nodeid} is red without any mutant", returncode=3)
+            for function in calls():
+                callers[function][number] = time.process_time() - begun
+        killed: Counter[int] = Counter()
+        for mutant in self._mutants:
+            seconds = callers[mutant.of_function]
+            order = sorted(seconds, key=lambda number: (-killed[number], seconds[number]))
+            red = red_test(mutant, [session.items[number] for number in order], int(10 * sum(seconds.values())) + 10)
+            if red is not None and red < len(order):
+                killed[order[red]] += 1
+            self._report(mutant, red is not None)
+        return True
+
+
+def is_red(item: pytest.Item) -> bool:
+    return any(report.failed for report in runtestprotocol(item, log=False, nextitem=None))
+
+
+def red_test(mutant: Mutant, tests: Sequence[pytest.Item], seconds: int) -> int | None:
+    """Return the place of the test that is red with this mutant, or None. A process that dies or exceeds its seconds is red."""
+    child = os.fork()
+    if child == 0:
+        red: int | None = len(tests)
+        with contextlib.suppress(BaseException):
+            red = run_until_red(mutant, tests, seconds)
+        os._exit(0 if red is None else min(red + 1, 255))
+    status = os.waitpid(child, 0)[1]
+    return None if status == 0 else os.WEXITSTATUS(status) - 1 if os.WIFEXITED(status) else len(tests)
+
+
+def run_until_red(mutant: Mutant, tests: Sequence[pytest.Item], seconds: int) -> int | None:
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+    silence = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(silence, 1)
+    os.dup2(silence, 2)
+    choose(mutant)
+    return next((number for number, test in enumerate(tests) if is_red(test)), None)
+
+
+def try_mutants(
+    modules: Sequence[Mutated], tests: Sequence[str], report: Callable[[Mutant, bool], None], only: str = ""
+) -> None:
+    """Try all mutants, or those whose name contains `only`. The product must not be imported yet."""
+    put_in_place(modules)
+    mutants = [mutant for module in modules for mutant in module.mutants if only in str(mutant)]
+    arguments: list[Any] = [*ARGUMENTS, *map(str, map(Path, tests))]
+    code = pytest.main(arguments, plugins=[Trials(mutants, report)])
+    assert code == 0, f"pytest ended with {code}"

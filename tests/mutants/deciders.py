@@ -1,0 +1,40 @@
+"""The modules that decide about rows, and the tests that must notice when one of them decides otherwise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Deciders:
+    """Some modules and their tests; without tests, the generated histories try the mutants (by_histories)."""
+
+    files: tuple[str, ...]
+    tests: tuple[str, ...] = ()
+
+
+def _of(room: str, *names: str) -> tuple[str, ...]:
+    return tuple(f"pipelines/{room}/{name}.py" for name in names)
+
+
+GROUPS = {
+    "window": Deciders(
+        _of(
+            "window",
+            "gate",
+            "log_state",
+            "thread_logs",
+            "incarnation",
+            "plan",
+            "missing",
+            "loss",
+            "container",
+            "dictionary",
+            "end",
+        ),
+        ("tests/unit/window",),
+    ),
+    "schema": Deciders(_of("schema", "derive", "versions", "type_change", "dictionary_conflict"), ("tests/unit/schema",)),
+    "row accounting": Deciders(_of("assemble", "row_accounting"), ("tests/unit/assemble/test_row_accounting.py",)),
+    "undo": Deciders(_of("assemble", "undo")),
+}
