@@ -14,10 +14,9 @@ from pipelines.apply.commit_ranges import CommitRange, plan_commit_ranges
 from pipelines.apply.context import ApplyContext
 from pipelines.apply.delivery import prepare_range
 from pipelines.apply.delivery.prepared import ChangesOf, PreparedRange, TableRange
-from pipelines.apply.delta.table import DeltaTable
 from pipelines.apply.spark.failures import check_session
 from pipelines.apply.spark.looks import take_together
-from pipelines.apply.target import TargetColumn
+from pipelines.apply.target import Target, TargetColumn
 from pipelines.errors import RedolakeError
 from pipelines.records.batches.spec import TableTask
 from pipelines.values.delivery import is_in_redo
@@ -39,7 +38,7 @@ class Prepared:
     outcome: Future[PreparedRange]
     seconds: float
 
-    def fits(self, commit_range: CommitRange, table: DeltaTable) -> bool:
+    def fits(self, commit_range: CommitRange, table: Target) -> bool:
         return self.commit_range == commit_range and self.columns == table.columns
 
 
@@ -76,9 +75,9 @@ class SmallTables:
         }
 
 
-def small_table(context: ApplyContext, table: DeltaTable, task: TableTask, changes_of: ChangesOf) -> TableRange | None:
+def small_table(context: ApplyContext, table: Target, task: TableTask, changes_of: ChangesOf) -> TableRange | None:
     """Return the table if it has a single commit range of few changes, with no DDL and no large objects; else None."""
-    if table.log is None or not is_in_redo(task.deliveries):
+    if not table.exists or not is_in_redo(task.deliveries):
         return None
     try:
         ranges = plan_commit_ranges(task, context.scns, -1 if table.position is None else table.position)

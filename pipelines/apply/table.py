@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
@@ -18,21 +19,12 @@ from pipelines.apply.commit_ranges import CommitRange, plan_commit_ranges
 from pipelines.apply.context import ApplyContext
 from pipelines.apply.delivery import prepare_range
 from pipelines.apply.delivery.prepared import ChangesOf, PreparedRange, TableRange, ToAppend, ToMerge
-from pipelines.apply.delta.commit import Tag
-from pipelines.apply.delta.evolve import evolve
-from pipelines.apply.delta.features import check_readers
-from pipelines.apply.delta.merge import Merged, append, merge
-from pipelines.apply.delta.own_columns import live
-from pipelines.apply.delta.owner import Owner, check_owner
-from pipelines.apply.delta.plain_types import write_plain_types
-from pipelines.apply.delta.set_back import check_not_set_back
-from pipelines.apply.delta.settings import check_layout, check_writable, settle
-from pipelines.apply.delta.table import DeltaTable
 from pipelines.apply.landed.check_changes import check_finding
 from pipelines.apply.net.missing_columns import not_in_target
 from pipelines.apply.small_tables import Prepared
 from pipelines.apply.spark.failures import check_session, held_error
 from pipelines.apply.spark.looks import take_alone
+from pipelines.apply.target import Merged, Target
 from pipelines.errors import OF_ALL_TABLES, OF_TABLE, InvariantBroken, RedolakeError, SchemaConflict, Transient, report_with
 from pipelines.host import crash
 from pipelines.records.batches.manifest import RowAccount, TableResult
@@ -55,7 +47,7 @@ class TableProgress:
 
 def apply_table(
     context: ApplyContext,
-    table: DeltaTable,
+    table: Target,
     task: TableTask,
     changes_of: ChangesOf,
     balance: RowAccount,
@@ -70,8 +62,8 @@ def apply_table(
     error = None if task.hold is None else dict(task.hold.error)
     try:
         if task.hold is None or task.hold.at_scn > context.scns.start:
-            check_owner(table.log, owner_of(context, task), task.table, task.target)
-        check_not_set_back(task, context.scns.start, table.position, table.log)
+            table.check_owner(context, task)
+        table.check_not_set_back(task, context.scns.start)
         apply_ranges(context, table, task, changes_of, progress, prepared)
     except OF_ALL_TABLES:
         raise
@@ -102,7 +94,7 @@ def apply_table(
 
 def apply_ranges(
     context: ApplyContext,
-    table: DeltaTable,
+    table: Target,
     task: TableTask,
     changes_of: ChangesOf,
     progress: TableProgress,
@@ -112,22 +104,18 @@ def apply_ranges(
     position = -1 if standing is None else standing
     ranges = plan_commit_ranges(task, context.scns, position)
     if ranges:
-        if table.log is None:
+        if not table.exists:
             raise SchemaConflict(
                 "the Delta table is missing",
                 cure=f"run `redolake snapshot {task.table} --replace`",
                 table=task.table,
                 path=task.target,
             )
-        check_readers(table.log, task.options.readers, task.table)
-        check_layout(table, task.table, task.options)
-        check_writable(table, task.table, task.versions[-1].key_kind)
-        write_plain_types(table, {**context.metadata, "table": str(task.table)}, context.may_commit)
-        settle(table, task.table, task.options, context.metadata, context.may_commit)
+        table.make_ready(context, task)
         progress.complete_to, progress.delta_version = max(context.scns.start - 1, position), table.version
     for commit_range in ranges:
         context.may_commit()
-        evolve(context, table, task, commit_range)
+        table.evolve(context, task, commit_range)
         committed = changes_of(commit_range.number)
         if committed.count or committed.problem or commit_range.whole is not None:
             if prepared is not None and prepared.fits(commit_range, table):
@@ -144,12 +132,12 @@ def apply_ranges(
     if task.reshape:
         context.may_commit()
         end = context.scns.end
-        evolve(context, table, task, CommitRange(len(ranges), end, end, task.reshaped or task.versions[-1], task.reshape))
+        table.evolve(context, task, CommitRange(len(ranges), end, end, task.reshaped or task.versions[-1], task.reshape))
 
 
 def merge_range(
     context: ApplyContext,
-    table: DeltaTable,
+    table: Target,
     task: TableTask,
     commit_range: CommitRange,
     prepared: PreparedRange,
@@ -158,19 +146,17 @@ def merge_range(
     """`standing` is the position from which the range goes on. Raises Transient if the table has another one by now: a batch
     whose process was killed may still be committed by its Connect server, and Delta skips only a position that it has."""
     last_scn, scns = commit_range.last_scn, f"[{commit_range.start}, {commit_range.end})"
-    tag = Tag(task.app_id, last_scn, {**context.metadata, "table": str(task.table), "scns": scns})
+    metadata = {**context.metadata, "table": str(task.table), "scns": scns}
     context.may_commit()
     table.see_others()
-    if (owner := owner_of(context, task)) is not None:
-        check_owner(table.log, owner, task.table, task.target)
-        settle(table, task.table, owner.marking(), context.metadata, context.may_commit)
+    table.claim(context, task)
     check_position(table, task, standing)
     before = table.version
     match prepared:
         case ToAppend(changes, count):
-            merged = append(table, changes, tag, count, task.options)
+            merged = table.append(changes, count, last_scn, metadata, task.options)
         case ToMerge():
-            merged = merge_net_change(table, task, prepared, tag)
+            merged = merge_net_change(context, table, task, prepared, last_scn, metadata)
         case _:
             assert_never(prepared)
     table.refresh()
@@ -180,9 +166,9 @@ def merge_range(
             "the commit left no position in the Delta log",
             cure=f"run `redolake snapshot {task.table} --replace` to go on; and {report_with(OF_TABLE)}",
             table=task.table,
-            scns=tag.metadata,
+            scns=metadata,
         )
-    if table.log is not None and (others := table.log.txns_after(task.app_id, before) - {last_scn}):
+    if others := table.positions_since(before) - {last_scn}:
         raise InvariantBroken(
             f"another writer committed changes up to SCN {max(others)} at the same moment, some of which may be there twice",
             cure=f"run `redolake snapshot {task.table} --replace`",
@@ -191,24 +177,22 @@ def merge_range(
     return merged
 
 
-def owner_of(context: ApplyContext, task: TableTask) -> Owner | None:
-    return Owner.of(task.app_id, context.origin, task.versions[-1].object_id)
-
-
-def check_position(table: DeltaTable, task: TableTask, position: int | None) -> None:
+def check_position(table: Target, task: TableTask, position: int | None) -> None:
     if table.position != position:
         raise Transient("another writer changed the table meanwhile", cure="wait: the batch is tried again", table=task.table)
 
 
-def merge_net_change(table: DeltaTable, task: TableTask, prepared: ToMerge, tag: Tag) -> Merged:
+def merge_net_change(
+    context: ApplyContext, table: Target, task: TableTask, prepared: ToMerge, last_scn: int, metadata: Mapping[str, object]
+) -> Merged:
     """Raise RedoNotUnderstood, with nothing merged, where a change keeps values of a row that the target does not have."""
     missing = prepared.missing
     try:
-        return merge(table, prepared.changes, prepared.has, tag, task.options)
+        return table.merge(prepared.changes, prepared.has, last_scn, metadata, task.options)
     except Exception as failed:
-        check_session(table.spark, failed)
+        check_session(context.spark, failed)
         if missing.columns:
             key = [table.columns[column_id] for column_id in prepared.has.key]
-            lacking = not_in_target(prepared.changes, live(table.rows, task.options), missing, key)
+            lacking = not_in_target(prepared.changes, table.live(task.options), missing, key)
             check_finding(task, lacking.agg(F.min("finding")).collect()[0][0])
         raise

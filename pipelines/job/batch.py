@@ -17,7 +17,7 @@ from pipelines.apply.commit_ranges import ddl_scns, stop_scn
 from pipelines.apply.context import ApplyContext, MayCommit, Report, allow, silent
 from pipelines.apply.delivery.prepared import CommittedChanges
 from pipelines.apply.delta.create import create_shadow
-from pipelines.apply.delta.table import DeltaTable
+from pipelines.apply.delta.target import DeltaTarget
 from pipelines.apply.small_tables import Prepared, SmallTables, small_table
 from pipelines.apply.spark.kept import let_go
 from pipelines.apply.spark.session import planned_for_few_rows
@@ -71,7 +71,7 @@ def apply_batch(spark: SparkSession, spec: BatchSpec, report: Report, may_commit
     context = ApplyContext(
         spark, spec.pipeline, spec.scns, spec.token, translated, may_commit, report, spec.windows, usable, spec.origin
     )
-    tables = [DeltaTable(spark, task.target, task.app_id) for task in spec.tables]
+    tables = [DeltaTarget(spark, task.target, task.app_id) for task in spec.tables]
     for table, task in zip(tables, spec.tables, strict=True):
         create_shadow(context, table, task)
     damage = {number: error for number, table in enumerate(tables) if (error := table.damage()) is not None}
@@ -98,7 +98,7 @@ def apply_batch(spark: SparkSession, spec: BatchSpec, report: Report, may_commit
     return replace(result, assemble_seconds=assemble_seconds, apply_seconds=apply_seconds)
 
 
-def is_small(table: DeltaTable, task: TableTask, balance: RowAccount) -> bool:
+def is_small(table: DeltaTarget, task: TableTask, balance: RowAccount) -> bool:
     """Return whether few rows are read for the task. A table without changes and DDL counts as small; its size is not read.
     What was read again of a table may be much, however few its changes."""
     if task.whole or not is_in_redo(task.deliveries):
@@ -187,7 +187,7 @@ def check_accounts(spec: BatchSpec, batch: AssembledBatch, captured: Sequence[Ca
 
 def apply_all(
     context: ApplyContext,
-    tables: Sequence[DeltaTable],
+    tables: Sequence[DeltaTarget],
     numbers: Sequence[int],
     spec: BatchSpec,
     assembly: Assembly,
@@ -214,7 +214,7 @@ def apply_all(
 
 
 def small_tables(
-    context: ApplyContext, tables: Sequence[DeltaTable], numbers: Sequence[int], spec: BatchSpec, batch: AssembledBatch
+    context: ApplyContext, tables: Sequence[DeltaTarget], numbers: Sequence[int], spec: BatchSpec, batch: AssembledBatch
 ) -> SmallTables:
     found = {
         number: small_table(context, tables[number], spec.tables[number], partial(changes_of, spec, batch, number))
@@ -235,7 +235,7 @@ def changes_of(spec: BatchSpec, batch: AssembledBatch, number: int, commit_range
 
 def apply_one(
     context: ApplyContext,
-    table: DeltaTable,
+    table: DeltaTarget,
     spec: BatchSpec,
     assembly: Assembly,
     number: int,

@@ -10,7 +10,6 @@ from typing import assert_never
 from pipelines.apply.context import ApplyContext
 from pipelines.apply.delivery import appended, keyed, reread_rows, whole_table
 from pipelines.apply.delivery.prepared import PreparedRange, TableRange
-from pipelines.apply.delta.schema import check_columns, named
 from pipelines.apply.spark.looks import Plan
 from pipelines.values.delivery import (
     Appended,
@@ -27,7 +26,7 @@ def prepare_range(context: ApplyContext, part: TableRange) -> Plan[PreparedRange
     """Raise the range's problem, or SchemaConflict for a target with other columns, before anything is decoded."""
     if part.committed.problem is not None:
         raise part.committed.problem
-    check_columns(named(part.version, part.task.options), part.task.rules, part.table.columns, context.translation)
+    part.table.check_columns(part.version, part.task, context.translation)
     return (yield from by_delivery(context, part))
 
 

@@ -11,7 +11,6 @@ from pipelines.apply.context import ApplyContext
 from pipelines.apply.delivery.changes import decode_range, filled_events
 from pipelines.apply.delivery.objects import decode_objects
 from pipelines.apply.delivery.prepared import NetChanges, TableRange
-from pipelines.apply.delta.own_columns import live
 from pipelines.apply.landed.check_changes import check_all, look_at_changes
 from pipelines.apply.net.net_change import net_change
 from pipelines.apply.objects.assembling import assembled, of_rows, with_assembled, with_pieces, without_pieces
@@ -41,7 +40,7 @@ def assemble_objects(
     pieces = keep(of_rows(decode_objects(context, part, changed, has_pieces=True), part.key))
     check_all(part.task, look_at_changes(pieces).answer(), count)
     both = keep(with_pieces(decoded, pieces, part.key))
-    key, rows = [part.table.columns[i] for i in part.key], live(part.table.rows, part.task.options)
+    key, rows = [part.table.columns[i] for i in part.key], part.table.live(part.task.options)
     read_text = context.translation.read_text
     objects = assembled(both, rows, key, large, part.committed.count, delivery.documents, read_text, keep)
     return without_pieces(both, large), objects, count

@@ -9,7 +9,6 @@ from pyspark.sql import DataFrame
 from pipelines.apply.commit_ranges import known_versions
 from pipelines.apply.context import ApplyContext
 from pipelines.apply.delivery.prepared import TableRange
-from pipelines.apply.delta.own_columns import live, needed
 from pipelines.apply.landed.decoded import Target, decode
 from pipelines.apply.net.index_rows import with_rows
 from pipelines.apply.net.missing_columns import (
@@ -42,7 +41,7 @@ def decode_range(
         part.key,
         frozenset(c.id for c in columns if c.default is not None or c.id in task.defaulted),
         shows_touched,
-        needed(task.options),
+        part.table.needs(task.options),
         computed=frozenset(column.id for version in task.versions for column in version.columns if column.has_default),
         filled=commit_range.filled,
         has_null_keys=keeps_before,
@@ -86,12 +85,12 @@ def follow_in_index(context: ApplyContext, part: TableRange, decoded: DataFrame)
             scn=part.commit_range.start,
         )
     key = [table.columns[i] for i in part.key]
-    return context.kept.keep(task.table, with_rows(decoded, live(table.rows, task.options), key))
+    return context.kept.keep(task.table, with_rows(decoded, table.live(task.options), key))
 
 
 def fill_missing(part: TableRange, happened: DataFrame, missing: Missing) -> DataFrame:
     filled = fill_known(happened, missing, part.key)
     if not missing.keys_change:
         return filled
-    key, rows = [part.table.columns[i] for i in part.key], live(part.table.rows, part.task.options)
+    key, rows = [part.table.columns[i] for i in part.key], part.table.live(part.task.options)
     return by_key(fill_moved(filled, rows, missing, key, part.committed.count), part.key)

@@ -9,12 +9,9 @@ from pyspark.sql import DataFrame
 from pipelines.apply.context import ApplyContext
 from pipelines.apply.delivery import assembled, nullable_key, plain, reread_values
 from pipelines.apply.delivery.prepared import NetChanges, PreparedRange, TableRange, ToMerge
-from pipelines.apply.delta.key_range import KeyRange, key_range, ranged_column
-from pipelines.apply.delta.merge import NetColumns
-from pipelines.apply.delta.partitions import with_findings
 from pipelines.apply.landed.check_changes import check_all, look_at_net_changes
 from pipelines.apply.spark.looks import Plan
-from pipelines.apply.target import TargetColumn
+from pipelines.apply.target import KeyRange, NetColumns, TargetColumn, key_range
 from pipelines.values.delivery import Assembled, Keyed, NullableKey, Plain, RereadValues
 
 
@@ -35,7 +32,7 @@ def net_changes(context: ApplyContext, part: TableRange, delivery: Keyed) -> Pla
 
 def prepare(context: ApplyContext, part: TableRange, delivery: Keyed) -> Plan[PreparedRange]:
     net = yield from net_changes(context, part, delivery)
-    ranged = None if net.has_whole else ranged_column(part.table, part.version)
+    ranged = None if net.has_whole else part.table.ranged_column(part.version)
     frame, keys = yield from checked(context, part, net, ranged)
     return to_merge(part, net, frame, keys)
 
@@ -44,7 +41,7 @@ def checked(
     context: ApplyContext, part: TableRange, net: NetChanges, ranged: TargetColumn | None = None
 ) -> Plan[tuple[DataFrame, KeyRange | None]]:
     """Return the net changes, none of which has a finding or is missing, and the range of their keys by the column `ranged`."""
-    frame = with_findings(net.frame, part.table.columns, part.key, part.task.options)
+    frame = part.table.with_findings(net.frame, part.key, part.task.options)
     frame = context.kept.keep(part.task.table, frame)
     seen = yield look_at_net_changes(frame, ranged)
     check_all(part.task, seen, net.expected)

@@ -19,7 +19,6 @@ from pipelines.apply.context import ApplyContext
 from pipelines.apply.delivery import plain
 from pipelines.apply.delivery.changes import decode_range, filled_events
 from pipelines.apply.delivery.prepared import NetChanges, TableRange
-from pipelines.apply.delta.own_columns import live, needed
 from pipelines.apply.landed.keys import has_null, is_moved, lacks_key
 from pipelines.apply.net.net_change import ENTERED, ORDER, net_change
 from pipelines.apply.objects.large_objects import with_row_ids
@@ -43,7 +42,9 @@ def net_changes(context: ApplyContext, part: TableRange) -> Plan[NetChanges]:
     happened, missing = yield from filled_events(context, part, decoded, nulls=True)
     is_null, options = has_null(part.key), part.task.options
     net = net_change(happened.filter(~is_null), part.key).withColumn("is_whole", F.lit(False))
-    rows = of_whole_rows(happened.filter(is_null), live(part.table.rows, options), part.table.columns, part.key, options)
+    rows = of_whole_rows(
+        happened.filter(is_null), part.table.live(options), part.table.columns, part.key, options, part.table.needs(options)
+    )
     net = net.unionByName(rows, allowMissingColumns=True)
     return NetChanges(net, part.committed.count, missing, has_whole=True)
 
@@ -58,13 +59,19 @@ def has_null_keys(part: TableRange, decoded: DataFrame) -> bool:
 
 
 def of_whole_rows(
-    happened: DataFrame, target: DataFrame, columns: Mapping[int, TargetColumn], key: Sequence[int], options: TargetOptions
+    happened: DataFrame,
+    target: DataFrame,
+    columns: Mapping[int, TargetColumn],
+    key: Sequence[int],
+    options: TargetOptions,
+    needs: Sequence[str],
 ) -> DataFrame:
-    """Return net changes of the events with a NULL in their key. `target` are the rows that the table has."""
+    """Return net changes of the events with a NULL in their key. `target` are the rows that the table has; `needs` are the
+    columns of changes that its own columns are made of."""
     entered = F.col("event") == ENTERED
     before = {i: F.col(f"k{i}" if i in key else f"w{i}") for i in columns}
     values = {f"a{i}": F.when(entered, F.col(f"a{i}")).otherwise(before[i]) for i in columns}
-    change = [*CHANGE_ORDER, "scn", "operation_code", *needed(options)]
+    change = [*CHANGE_ORDER, "scn", "operation_code", *needs]
     equal = (
         happened.select(
             *(value.alias(name) for name, value in values.items()),

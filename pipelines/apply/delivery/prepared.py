@@ -9,10 +9,9 @@ from pyspark.sql import DataFrame
 
 from pipelines.apply.commit_ranges import CommitRange
 from pipelines.apply.context import ApplyContext
-from pipelines.apply.delta.merge import NetColumns
-from pipelines.apply.delta.table import DeltaTable
 from pipelines.apply.net.missing_columns import NOTHING_MISSING, Missing
 from pipelines.apply.spark.looks import Plan
+from pipelines.apply.target import NetColumns, Target
 from pipelines.errors import RedolakeError
 from pipelines.records.batches.spec import TableTask
 from pipelines.values.table import TableVersion
@@ -36,7 +35,7 @@ ChangesOf = Callable[[int], CommittedChanges]  # by the number of the range
 class TableRange:
     """A commit range of a table that is to be applied."""
 
-    table: DeltaTable
+    table: Target
     task: TableTask
     commit_range: CommitRange
     committed: CommittedChanges

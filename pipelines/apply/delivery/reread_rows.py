@@ -15,14 +15,13 @@ from pyspark.sql import functions as F
 
 from pipelines.apply.context import ApplyContext
 from pipelines.apply.delivery.prepared import PreparedRange, TableRange, ToMerge
-from pipelines.apply.delta.merge import NetColumns
 from pipelines.apply.landed.keys import has_null
 from pipelines.apply.landed.source_rows import check_values, read_source
 from pipelines.apply.objects.large_objects import OF_COMMIT, ROWID
 from pipelines.apply.spark.looks import Plan
 from pipelines.apply.spark.quoting import quoted
 from pipelines.apply.spark.shallow import united
-from pipelines.apply.target import REMOVE, UPSERT
+from pipelines.apply.target import REMOVE, UPSERT, NetColumns
 from pipelines.apply.translation import Translation
 from pipelines.errors import RedoNotUnderstood
 from pipelines.records.batches.spec import LandedWindow, RereadFile, TableTask

@@ -17,15 +17,12 @@ from pipelines.apply.commit_ranges import CommitRange
 from pipelines.apply.context import ApplyContext
 from pipelines.apply.delivery import keyed
 from pipelines.apply.delivery.prepared import PreparedRange, TableRange
-from pipelines.apply.delta.own_columns import live
-from pipelines.apply.delta.schema import target_columns
-from pipelines.apply.delta.table import DeltaTable
 from pipelines.apply.landed.source_rows import check_values, read_source
 from pipelines.apply.spark.looks import Plan
 from pipelines.apply.spark.quoting import quoted
 from pipelines.apply.spark.shallow import any_of
 from pipelines.apply.spark.shown import as_text
-from pipelines.apply.target import OBJECTS, REMOVE, UPSERT, TargetColumn
+from pipelines.apply.target import OBJECTS, REMOVE, UPSERT, Target, TargetColumn, target_columns
 from pipelines.errors import OF_BATCH, InvariantBroken, report_with
 from pipelines.records.batches.spec import TableTask, WholeFile
 from pipelines.values.delivery import WholeTable, ids_of_pieces
@@ -72,10 +69,10 @@ def read_whole(
 
 
 def both_sides(
-    table: DeltaTable, task: TableTask, version: TableVersion, filled: Sequence[TargetColumn], read: DataFrame
+    table: Target, task: TableTask, version: TableVersion, filled: Sequence[TargetColumn], read: DataFrame
 ) -> DataFrame:
     """Return the keys of the target and of the file, with the filled columns of both: t<id> and f<id>."""
-    target = live(table.rows, task.options).select(
+    target = table.live(task.options).select(
         *(F.col(quoted(table.columns[i].name)).alias(f"k{i}") for i in version.key),
         *(F.col(quoted(column.name)).alias(f"t{column.id}") for column in filled),
         F.lit(True).alias("is_there"),

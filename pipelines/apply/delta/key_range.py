@@ -7,13 +7,10 @@ file.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-
-from pyspark.sql import Row
 
 from pipelines.apply.delta.table import DeltaTable
 from pipelines.apply.spark.quoting import quoted
-from pipelines.apply.target import TargetColumn
+from pipelines.apply.target import KeyRange, TargetColumn
 from pipelines.values.table import TableVersion
 
 # All files of a smaller table are read sooner than Delta compares a range with them.
@@ -22,15 +19,10 @@ LARGE_BYTES = 64 << 20
 WHOLE_NUMBER = re.compile(r"int|bigint|decimal\(\d+,0\)")
 
 
-@dataclass(frozen=True, slots=True)
-class KeyRange:
-    column: TargetColumn
-    low: int
-    high: int
-
-    def condition(self, target: str) -> str:
-        name, type_ = f"{target}.{quoted(self.column.name)}", self.column.type
-        return f"{name} >= CAST({self.low} AS {type_}) AND {name} <= CAST({self.high} AS {type_})"
+def condition(keys: KeyRange, target: str) -> str:
+    """Return as SQL whether a row of `target` may have one of the keys."""
+    name, type_ = f"{target}.{quoted(keys.column.name)}", keys.column.type
+    return f"{name} >= CAST({keys.low} AS {type_}) AND {name} <= CAST({keys.high} AS {type_})"
 
 
 def ranged_column(table: DeltaTable, version: TableVersion) -> TargetColumn | None:
@@ -39,8 +31,3 @@ def ranged_column(table: DeltaTable, version: TableVersion) -> TargetColumn | No
         return None
     column = table.columns[version.key[0]]
     return column if WHOLE_NUMBER.fullmatch(column.type) else None
-
-
-def key_range(column: TargetColumn | None, seen: Row) -> KeyRange | None:
-    """Return the range by the answer to the look at the net changes; None where they have no keys."""
-    return None if column is None or seen["low"] is None else KeyRange(column, int(seen["low"]), int(seen["high"]))

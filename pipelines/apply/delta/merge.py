@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from pipelines.apply.delta.commit import Tag, described, tagged
 from pipelines.apply.delta.features import enabling, has_feature
-from pipelines.apply.delta.key_range import KeyRange
+from pipelines.apply.delta.key_range import condition
 from pipelines.apply.delta.own_columns import of_change
 from pipelines.apply.delta.table import DeltaTable
 from pipelines.apply.spark.quoting import quoted, table_at
 from pipelines.apply.spark.session import run_sql
 from pipelines.apply.spark.shallow import any_of
-from pipelines.apply.target import OBJECTS, REMOVE, UPSERT, TargetColumn
+from pipelines.apply.target import OBJECTS, REMOVE, UPSERT, Merged, NetColumns, TargetColumn
 from pipelines.host import crash
 from pipelines.values.target_options import DEFAULT, DELETED, Readers, TargetOptions
 
@@ -26,34 +25,6 @@ DELETION_VECTORS = "spark.databricks.delta.merge.deletionVectors.persistent"
 # few files. The replaced files stay until VACUUM, which is why larger tables get deletion vectors.
 REWRITTEN_BYTES = 1 << 20
 NO_ROW = "raise_error('a change keeps values of a row that the target does not have')"
-
-
-@dataclass(frozen=True, slots=True)
-class Merged:
-    """The rows that one or more commits changed."""
-
-    inserted: int = 0
-    updated: int = 0
-    deleted: int = 0
-
-    def __add__(self, other: Merged) -> Merged:
-        return Merged(self.inserted + other.inserted, self.updated + other.updated, self.deleted + other.deleted)
-
-
-@dataclass(frozen=True, slots=True)
-class NetColumns:
-    """Which columns the net changes have, by column id. `objects` are columns with large objects: they are set where `is_read`.
-    Columns in `missing` keep the target's value where u<id> is true; MERGE fails, and commits nothing, where the target has no
-    such row. A row whose `op` is OBJECTS sets only `objects` and the columns in `filled`. With `has_whole`, a row with
-    `is_whole` finds the rows of the target that equal it in all columns, if they are to be removed; if it is to be inserted, it
-    finds none. `within` is the range of all keys."""
-
-    key: Sequence[int]
-    objects: Collection[int] = ()
-    missing: Collection[int] = ()
-    filled: Collection[int] = ()
-    has_whole: bool = False
-    within: KeyRange | None = None
 
 
 def marks_deleted(table: DeltaTable, readers: Readers) -> bool:
@@ -125,7 +96,7 @@ def same_row(columns: Sequence[TargetColumn], has: NetColumns, marks: bool) -> s
     names = {column.id: quoted(column.name) for column in columns}
     same_key = " AND ".join(f"t.{names[i]} {'<=>' if has.has_whole else '='} s.k{i}" for i in has.key)
     if not has.has_whole:
-        return same_key if has.within is None else f"{same_key} AND {has.within.condition('t')}"
+        return same_key if has.within is None else f"{same_key} AND {condition(has.within, 't')}"
     others = "".join(f" AND t.{names[c.id]} <=> s.a{c.id}" for c in columns if c.id not in has.key)
     alive = f" AND NOT t.{DELETED}" if marks else ""
     return f"{same_key} AND (NOT s.is_whole OR (s.op = '{REMOVE}'{alive}{others}))"

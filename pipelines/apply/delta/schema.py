@@ -14,12 +14,12 @@ from pyspark.sql import SparkSession
 from pyspark.sql import types as T
 
 from pipelines.apply.delta.own_columns import own_fields
-from pipelines.apply.target import TargetColumn
+from pipelines.apply.target import TargetColumn, target_columns
 from pipelines.apply.translation import Translation
 from pipelines.errors import SchemaConflict
 from pipelines.values.delivery import RereadRows, RereadValues, delivery_of
 from pipelines.values.lake_rules import Conflict, LakeColumn, conflicts
-from pipelines.values.table import LARGE_TYPES, ROWID_COLUMN, ROWID_NAME, Column, OracleType, Rules, TableId, TableVersion
+from pipelines.values.table import LARGE_TYPES, Column, Rules, TableId, TableVersion
 from pipelines.values.target_options import DEFAULT as DEFAULT_OPTIONS
 from pipelines.values.target_options import TargetOptions
 
@@ -44,15 +44,6 @@ _SIMPLE: dict[str, T.DataType] = {
 def parse_type(text: str) -> T.DataType:
     decimal = re.fullmatch(r"decimal\((\d+),(\d+)\)", text)
     return T.DecimalType(int(decimal[1]), int(decimal[2])) if decimal else _SIMPLE[text]
-
-
-# Kept as text, because its parts are internal to Oracle.
-ROWID = Column(ROWID_COLUMN, ROWID_NAME, OracleType("VARCHAR2", length=18), 0, nullable=False)
-
-
-def target_columns(version: TableVersion) -> tuple[Column, ...]:
-    """Return the version's columns, and ROWID where it is the key."""
-    return (*version.columns, ROWID) if version.key_kind == "rowid" else version.columns
 
 
 def field_of(column: Column, version: TableVersion, type_: str, default: str | None = None) -> T.StructField:

@@ -10,10 +10,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from pipelines.apply.delta.partitions import WHAT, cure_of, unfit
-from pipelines.apply.delta.schema import field_of, parse_type, target_columns
+from pipelines.apply.delta.schema import field_of, parse_type
 from pipelines.apply.spark.quoting import quoted
 from pipelines.apply.spark.shown import shown
 from pipelines.apply.spark.spelling import one_spelling
+from pipelines.apply.target import target_columns
 from pipelines.apply.translation import Translation
 from pipelines.errors import SchemaConflict, ValueDoesNotFit
 from pipelines.values.table import Column, Rules, TableId, TableVersion, TypeRule

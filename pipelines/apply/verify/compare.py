@@ -15,11 +15,12 @@ from pyspark.sql import functions as F
 from pipelines.apply.delta.log import DeltaLog, read_log
 from pipelines.apply.delta.own_columns import live
 from pipelines.apply.delta.owner import Owner, check_owner
-from pipelines.apply.delta.schema import COMMIT_SCN, check_columns, columns_of, named, target_columns
+from pipelines.apply.delta.schema import COMMIT_SCN, check_columns, columns_of, named
 from pipelines.apply.landed.keys import lacks_key
 from pipelines.apply.landed.source_rows import check_values, read_source
 from pipelines.apply.spark.quoting import quoted
 from pipelines.apply.spark.shown import shown
+from pipelines.apply.target import target_columns
 from pipelines.apply.translation import Translation
 from pipelines.apply.verify.comparison import CompareTask, Comparison, Difference
 from pipelines.errors import OF_TABLE, InvariantBroken, SchemaConflict, TableSetBack, report_with

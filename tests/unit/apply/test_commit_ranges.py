@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.apply.commit_ranges import ddl_scns, known_versions, plan_commit_ranges, stop_scn
-from pipelines.apply.delta.key_range import KeyRange
-from pipelines.apply.delta.merge import NO_ROW, NetColumns, merge_sql
-from pipelines.apply.target import TargetColumn
+from pipelines.apply.delta.merge import NO_ROW, merge_sql
+from pipelines.apply.target import KeyRange, NetColumns, TargetColumn
 from pipelines.errors import InvariantBroken, SchemaConflict
 from pipelines.records.batches.spec import ColumnChange, HoldAt, TableTask, WholeFile
 from pipelines.values.scn import Scn, ScnRange

@@ -1,0 +1,83 @@
+"""The Delta table of one captured table, as apply asks for it (apply/target.py)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from pyspark.sql import DataFrame
+
+from pipelines.apply.commit_ranges import CommitRange
+from pipelines.apply.context import ApplyContext
+from pipelines.apply.delta import evolve, key_range, merge, own_columns, partitions, set_back
+from pipelines.apply.delta.commit import Tag
+from pipelines.apply.delta.features import check_readers
+from pipelines.apply.delta.owner import Owner, check_owner
+from pipelines.apply.delta.plain_types import write_plain_types
+from pipelines.apply.delta.schema import check_columns, named
+from pipelines.apply.delta.settings import check_layout, check_writable, settle
+from pipelines.apply.delta.table import DeltaTable
+from pipelines.apply.target import Merged, NetColumns, TargetColumn
+from pipelines.apply.translation import Translation
+from pipelines.records.batches.spec import TableTask
+from pipelines.values.table import TableVersion
+from pipelines.values.target_options import TargetOptions
+
+
+class DeltaTarget(DeltaTable):
+    @property
+    def exists(self) -> bool:
+        return self.log is not None
+
+    def live(self, options: TargetOptions) -> DataFrame:
+        return own_columns.live(self.rows, options)
+
+    def check_owner(self, context: ApplyContext, task: TableTask) -> None:
+        check_owner(self.log, owner_of(context, task), task.table, task.target)
+
+    def check_not_set_back(self, task: TableTask, start: int) -> None:
+        set_back.check_not_set_back(task, start, self.position, self.log)
+
+    def check_columns(self, version: TableVersion, task: TableTask, translation: Translation) -> None:
+        check_columns(named(version, task.options), task.rules, self.columns, translation)
+
+    def make_ready(self, context: ApplyContext, task: TableTask) -> None:
+        assert self.log is not None
+        check_readers(self.log, task.options.readers, task.table)
+        check_layout(self, task.table, task.options)
+        check_writable(self, task.table, task.versions[-1].key_kind)
+        write_plain_types(self, {**context.metadata, "table": str(task.table)}, context.may_commit)
+        settle(self, task.table, task.options, context.metadata, context.may_commit)
+
+    def claim(self, context: ApplyContext, task: TableTask) -> None:
+        if (owner := owner_of(context, task)) is not None:
+            check_owner(self.log, owner, task.table, task.target)
+            settle(self, task.table, owner.marking(), context.metadata, context.may_commit)
+
+    def evolve(self, context: ApplyContext, task: TableTask, commit_range: CommitRange) -> None:
+        evolve.evolve(context, self, task, commit_range)
+
+    def needs(self, options: TargetOptions) -> tuple[str, ...]:
+        return own_columns.needed(options)
+
+    def with_findings(self, changes: DataFrame, key: Sequence[int], options: TargetOptions) -> DataFrame:
+        return partitions.with_findings(changes, self.columns, key, options)
+
+    def ranged_column(self, version: TableVersion) -> TargetColumn | None:
+        return key_range.ranged_column(self, version)
+
+    def merge(
+        self, net: DataFrame, has: NetColumns, last_scn: int, metadata: Mapping[str, object], options: TargetOptions
+    ) -> Merged:
+        return merge.merge(self, net, has, Tag(self.app_id, last_scn, metadata), options)
+
+    def append(
+        self, inserts: DataFrame, count: int, last_scn: int, metadata: Mapping[str, object], options: TargetOptions
+    ) -> Merged:
+        return merge.append(self, inserts, Tag(self.app_id, last_scn, metadata), count, options)
+
+    def positions_since(self, version: int | None) -> frozenset[int]:
+        return frozenset() if self.log is None else frozenset(self.log.txns_after(self.app_id, version))
+
+
+def owner_of(context: ApplyContext, task: TableTask) -> Owner | None:
+    return Owner.of(task.app_id, context.origin, task.versions[-1].object_id)
