@@ -1,1 +1,1 @@
-"""Everything that reads or writes Delta tables: log, commits, schema, MERGE, snapshot loads, comparisons."""
+"""Everything that reads or writes Delta tables: log, commits, schema, DDL, MERGE. `target.py` is what apply asks of it."""
