@@ -115,16 +115,16 @@ def held_lease(context: PipelineContext, what: LeaseKind, seconds: float) -> Ite
 def open_context(pipeline: Pipeline) -> AbstractContextManager[PipelineContext]:
     """Open the ledger to write, once nobody holds a lease if its tables must be changed first."""
     url = ledger_url(pipeline)
-    return opened(pipeline, once_free(pipeline, lambda: open_ledger(url, pipeline.name, now, may_end)))
+    return open_with(pipeline, once_free(pipeline, lambda: open_ledger(url, pipeline.name, now, may_end)))
 
 
 def open_to_read(pipeline: Pipeline) -> AbstractContextManager[PipelineContext]:
     """Open the ledger so that nothing can be written. It is not corrected from the landing: steps do that."""
-    return opened(pipeline, open_ledger_to_read(ledger_url(pipeline), pipeline.name, now))
+    return open_with(pipeline, open_ledger_to_read(ledger_url(pipeline), pipeline.name, now))
 
 
 @contextmanager
-def opened(pipeline: Pipeline, ledger: Ledger) -> Iterator[PipelineContext]:
+def open_with(pipeline: Pipeline, ledger: Ledger) -> Iterator[PipelineContext]:
     try:
         landing = Landing(pipeline.landing, pipeline.name)
         yield PipelineContext(with_recorded_tables(pipeline, landing), ledger, landing)

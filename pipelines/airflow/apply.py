@@ -14,7 +14,7 @@ from airflow.sdk.exceptions import AirflowFailException
 
 from pipelines.airflow.assets import landing_asset, publish_table_events, start_again, tables_alias
 from pipelines.airflow.connections import resolved_pipeline
-from pipelines.airflow.groups import grouped
+from pipelines.airflow.groups import group_evenly
 from pipelines.airflow.lineage import files, landing_folder, report_lineage
 from pipelines.airflow.links import PAGE_LINKS, give_links
 from pipelines.airflow.metrics import send_metrics
@@ -105,7 +105,7 @@ def snapshot_held_tables(pipeline: Pipeline) -> None:
         with resolved_pipeline(pipeline) as resolved:
             due = steps.begin_resnapshots(resolved)
         log.info("snapshotted again by itself: %s", ", ".join(due) or "no table")
-        return [{"tables": tables, "replace": True, "by_policy": True} for tables in grouped(due)]
+        return [{"tables": tables, "replace": True, "by_policy": True} for tables in group_evenly(due)]
 
     TriggerDagRunOperator.partial(
         task_id="snapshot",

@@ -93,11 +93,11 @@ class ApproveChoice(ApprovalOperator):
         super().process_trigger_event_error(event)
 
 
-def decided(pipeline: Pipeline, context: Any) -> Decided:
+def find_decision(pipeline: Pipeline, context: Any) -> Decided:
     """Return who made the choice of this run. Raises AirflowFailException where neither the form nor a person confirmed it."""
     chosen = context["params"]
     if is_confirmed(pipeline, chosen):
-        return Decided(triggered_by(context), chosen["reason"] or "")
+        return Decided(trigger_user(context), chosen["reason"] or "")
     found, asked = (context["ti"].xcom_pull(task_ids=TASK, key=key) for key in ("return_value", ASKED))
     if not asked or not found or found["chosen_options"] != [ApprovalOperator.APPROVE]:
         raise AirflowFailException("not confirmed: nothing was done\n  do this: trigger it again")
@@ -107,13 +107,13 @@ def decided(pipeline: Pipeline, context: Any) -> Decided:
 
 def answer(context: Any, response: Mapping[str, Any]) -> Decided:
     """Return who answered, with the person who had asked, and the reason: the answer's own, else that of the form."""
-    user, asked = response.get("responded_by_user") or {}, triggered_by(context)
+    user, asked = response.get("responded_by_user") or {}, trigger_user(context)
     name = user.get("name") or user.get("id") or "unknown"
     written = (response.get("params_input") or {}).get("reason")
     return Decided(name if name == asked else f"{name}, asked by {asked}", written or context["params"]["reason"] or "")
 
 
-def triggered_by(context: Any) -> str:
+def trigger_user(context: Any) -> str:
     return getattr(context["dag_run"], "triggering_user_name", None) or "airflow"
 
 

@@ -52,11 +52,11 @@ def log_mined(mined: SliceRecord | AlreadyLanded) -> None:
         log.info("%s: the window has landed already, nothing is mined again", slice_label(mined))
 
 
-def mined_to_xcom(mined: SliceRecord | AlreadyLanded) -> dict[str, Any]:
+def slice_to_xcom(mined: SliceRecord | AlreadyLanded) -> dict[str, Any]:
     return to_body(mined) if isinstance(mined, SliceRecord) else {"landed": True, "slice": mined.slice, "logs": mined.logs}
 
 
-def mined_from_xcom(body: Mapping[str, Any]) -> SliceRecord | AlreadyLanded:
+def slice_from_xcom(body: Mapping[str, Any]) -> SliceRecord | AlreadyLanded:
     from pipelines import steps
 
     if body.get("landed"):
@@ -87,7 +87,7 @@ def capture_dag(pipeline: Pipeline) -> DAG:
                 log_mined(mined)
                 found.append(mined)
         context["slice_label"] = group_label([slice_label(mined) for mined in found])  # type: ignore[typeddict-unknown-key]
-        return [mined_to_xcom(mined) for mined in found]
+        return [slice_to_xcom(mined) for mined in found]
 
     @task(doc_md=TASKS["land"], multiple_outputs=False, outlets=[landing])
     def land(planned: list[dict[str, Any]], mined: list[list[dict[str, Any]]]) -> dict[str, Any]:
@@ -95,7 +95,7 @@ def capture_dag(pipeline: Pipeline) -> DAG:
 
         context = get_current_context()
         with resolved_pipeline(pipeline) as resolved:
-            records = [mined_from_xcom(body) for group in mined for body in group]
+            records = [slice_from_xcom(body) for group in mined for body in group]
             landed = steps.land_window(resolved, planned[0]["window"], records, source_of(pipeline))
             captured = steps.read_complete_to(resolved) if is_installed() else {}
         if landed.overtaken:

@@ -11,7 +11,7 @@ from typing import Any
 from airflow.sdk import DAG, Param, get_current_context, task
 from airflow.sdk.exceptions import AirflowFailException
 
-from pipelines.airflow.approval import ApproveChoice, Question, decided
+from pipelines.airflow.approval import ApproveChoice, Question, find_decision
 from pipelines.airflow.connections import resolved_pipeline
 from pipelines.airflow.fields import confirmation, optional_text
 from pipelines.airflow.settings import dag_settings
@@ -59,13 +59,13 @@ def drop_dag(pipeline: Pipeline) -> DAG:
         chosen = context["params"]
         with resolved_pipeline(pipeline) as resolved:
             if chosen["choice"] == "list":
-                return listed(steps.list_transactions(resolved))
+                return log_transactions(steps.list_transactions(resolved))
             xid = chosen_xid(chosen)
             cost = steps.look_up_transaction(resolved, xid, chosen["container"])
             log.info("%s", cost.text)
             if chosen["choice"] == "show":
                 return cost.text
-            by = decided(pipeline, context)
+            by = find_decision(pipeline, context)
             begun_at = cost.start_scn if by.shown is None else by.shown
             steps.drop_transaction(resolved, xid, cost.con_id, reason=by.reason, by=by.by, start_scn=begun_at)
         log.warning("transaction %s is dropped; the next batch leaves out its rows", xid)
@@ -88,7 +88,7 @@ def chosen_xid(chosen: Mapping[str, Any]) -> str:
     )
 
 
-def listed(found: Any) -> str:
+def log_transactions(found: Any) -> str:
     """Log each open transaction; return how many there are."""
     for one in found.open:
         log.info(

@@ -19,7 +19,7 @@ def most_instances() -> int:
     return max(1, int(conf.getint("core", "max_map_length", fallback=1024)))
 
 
-def grouped(items: Sequence[T], most: int | None = None) -> list[list[T]]:
+def group_evenly(items: Sequence[T], most: int | None = None) -> list[list[T]]:
     """Return the items, in their order, in at most `most` groups whose sizes differ by one at most."""
     groups = min(len(items), most_instances() if most is None else most)
     edges = [len(items) * number // groups for number in range(groups + 1)] if groups else [0]

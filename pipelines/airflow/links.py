@@ -16,7 +16,7 @@ def base_path() -> str:
     return urlsplit(conf.get("api", "base_url", fallback="") or "").path.rstrip("/")
 
 
-def framed(dag_id: str, place: str) -> str:
+def frame_address(dag_id: str, place: str) -> str:
     """Return the address of a place on the page of the DAG's pipeline, inside Airflow's frame: it opens the path after the
     route."""
     name = dag_id.rpartition("_")[0]
@@ -36,7 +36,7 @@ class RecoverLink(BaseOperatorLink):
     name = "Recover"
 
     def get_link(self, operator: Any, *, ti_key: Any) -> str:
-        return framed(ti_key.dag_id, "#recover")
+        return frame_address(ti_key.dag_id, "#recover")
 
 
 class WindowLink(BaseOperatorLink):
@@ -49,7 +49,7 @@ class WindowLink(BaseOperatorLink):
         if window is None:
             return ""
         incarnation, _, end = (int(part) for part in window.split("-"))
-        return framed(ti_key.dag_id, f"?before={incarnation}-{end}")
+        return frame_address(ti_key.dag_id, f"?before={incarnation}-{end}")
 
 
 PAGE_LINKS = (PageLink(), RecoverLink())

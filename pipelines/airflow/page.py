@@ -61,7 +61,7 @@ def page_app() -> FastAPI:
     def facts(user: GetUserDep, name: str, search: str = "", before: str | None = None) -> dict[str, Any]:
         found = Readable(user)
         try:
-            return asdict(found.overview(known(found, name), search, checked_place(before)))
+            return asdict(found.overview(find_pipeline(found, name), search, checked_place(before)))
         except RedolakeError as error:
             raise HTTPException(503, error.as_dict()) from error
 
@@ -81,7 +81,7 @@ def html(text: str, status: int = 200) -> HTMLResponse:
 
 
 def show(request: Request, found: Readable, name: str, search: str, before: str | None) -> HTMLResponse:
-    pipeline, pages = known(found, name), found.pages(request)
+    pipeline, pages = find_pipeline(found, name), found.pages(request)
     try:
         overview = found.overview(pipeline, search, checked_place(before))
     except RedolakeError as error:
@@ -97,7 +97,7 @@ def checked_place(before: str | None) -> str | None:
     return before
 
 
-def known(found: Readable, name: str) -> Pipeline:
+def find_pipeline(found: Readable, name: str) -> Pipeline:
     """Return the pipeline. A 404 does not tell whether the name exists for others."""
     if name not in found.pipelines:
         raise HTTPException(404, "no pipeline has this name, or you may not read its DAGs")
@@ -140,11 +140,11 @@ class Readable:
 
 def configuration() -> tuple[Configuration, Mapping[str, ConfigurationError]]:
     file = configuration_of_airflow()
-    return parsed(file, file.stat().st_mtime_ns if file.exists() else 0)
+    return parse_file(file, file.stat().st_mtime_ns if file.exists() else 0)
 
 
 @lru_cache(maxsize=2)
-def parsed(file: Path, changed_at: int) -> tuple[Configuration, Mapping[str, ConfigurationError]]:
+def parse_file(file: Path, changed_at: int) -> tuple[Configuration, Mapping[str, ConfigurationError]]:
     """Parse the file once for each of its versions: a thousand tables need longer than the ledger's answer."""
     return load_each(file)
 

@@ -12,7 +12,7 @@ from airflow.providers.standard.operators.trigger_dagrun import TriggerDagRunOpe
 from airflow.sdk import DAG, Param, get_current_context, task
 from airflow.sdk.exceptions import AirflowFailException
 
-from pipelines.airflow.approval import ApproveChoice, Question, decided
+from pipelines.airflow.approval import ApproveChoice, Question, find_decision
 from pipelines.airflow.connections import resolved_pipeline, source_of
 from pipelines.airflow.fields import chosen_tables, confirmation, optional_text, tables_param
 from pipelines.airflow.settings import dag_settings
@@ -89,7 +89,7 @@ def recover_dag(pipeline: Pipeline) -> DAG:
                     raise AirflowFailException(text)
                 log.info("%s", text)
                 return []
-            by = decided(pipeline, context)
+            by = find_decision(pipeline, context)
             made = steps.declare_gap(
                 resolved,
                 chosen["choice"],

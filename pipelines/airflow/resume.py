@@ -10,7 +10,7 @@ from typing import Any
 
 from airflow.sdk import DAG, Param, get_current_context, task
 
-from pipelines.airflow.approval import ApproveChoice, Question, decided, triggered_by
+from pipelines.airflow.approval import ApproveChoice, Question, find_decision, trigger_user
 from pipelines.airflow.connections import resolved_pipeline
 from pipelines.airflow.fields import chosen_tables, confirmation, optional_text, tables_param
 from pipelines.airflow.settings import dag_settings
@@ -51,7 +51,7 @@ def resume_dag(pipeline: Pipeline) -> DAG:
             chosen, reason = context["params"], context["params"]["reason"] or ""
             tables = chosen_tables(chosen)
             if chosen["ddl"]:
-                by = decided(pipeline, context)
+                by = find_decision(pipeline, context)
                 made = [
                     steps.approve_ddl(
                         resolved, table, chosen["ddl"], reason=by.reason, by=by.by, address=(by.shown or {}).get(table)
@@ -60,7 +60,7 @@ def resume_dag(pipeline: Pipeline) -> DAG:
                 ]
                 resumed = tuple(one.table for one in made)
             else:
-                resumed = steps.resume_tables(resolved, tables, by=triggered_by(context), reason=reason)
+                resumed = steps.resume_tables(resolved, tables, by=trigger_user(context), reason=reason)
         log.info("resumed: %s; the next batch catches them up", ", ".join(resumed))
         return list(resumed)
 

@@ -16,7 +16,7 @@ from airflow.sdk.exceptions import AirflowFailException
 from pipelines.airflow.assets import publish_table_events, tables_alias
 from pipelines.airflow.connections import resolved_pipeline, source_of
 from pipelines.airflow.fields import chosen_tables, tables_param
-from pipelines.airflow.groups import group_label, grouped
+from pipelines.airflow.groups import group_evenly, group_label
 from pipelines.airflow.settings import dag_settings
 from pipelines.airflow.spark import spark_task
 from pipelines.airflow.texts import SNAPSHOT, TASKS, dag_text
@@ -79,7 +79,7 @@ def snapshot_dag(pipeline: Pipeline) -> DAG:
             log.warning("%s", message)
             context["ti"].xcom_push(key="held", value=message)
         log.info("AS OF SCN %s%s: %s", begun.scn, beside(begun.at), ", ".join(begun.tables) or "every table has contents")
-        return [{"scn": begun.scn, "tables": tables} for tables in grouped(begun.tables)]
+        return [{"scn": begun.scn, "tables": tables} for tables in group_evenly(begun.tables)]
 
     @task(
         doc_md=TASKS["read"],

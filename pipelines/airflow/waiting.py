@@ -21,7 +21,7 @@ from airflow.sdk.exceptions import AirflowFailException
 
 from pipelines.airflow.connections import resolved_pipeline, source_of
 from pipelines.airflow.failures import failure
-from pipelines.airflow.groups import grouped
+from pipelines.airflow.groups import group_evenly
 from pipelines.airflow.links import PAGE_LINKS
 from pipelines.airflow.triggers import ArchivedLogTrigger, SourceTrigger
 from pipelines.config import Pipeline
@@ -63,7 +63,7 @@ class PlanWindow(BaseOperator, SkipMixin):
         for table in found.announced:
             log.warning("%s matches a pattern of `tables` and is not captured: `redolake status` says what to do", table)
         if found.outcome == "window":
-            return [{"window": found.window, "slice_numbers": numbers} for numbers in grouped(found.slices)]
+            return [{"window": found.window, "slice_numbers": numbers} for numbers in group_evenly(found.slices)]
         context["ti"].xcom_push("outcome", {"outcome": found.outcome, "reason": found.reason})
         if found.awaited is not None:
             self.wait(found.awaited, event)

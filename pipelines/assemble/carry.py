@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 
 from pipelines.assemble.parallel_dml import deciding_xid
 from pipelines.assemble.transactions import CARRIED_OUT, TRANSACTION
-from pipelines.records.batches.carry import OpenTransaction, joined
+from pipelines.records.batches.carry import OpenTransaction, join_transactions
 from pipelines.values.landed_schema import CARRIED_SCHEMA
 from pipelines.values.redo import CONTROL, Operation
 
@@ -46,4 +46,4 @@ def list_open(carried: DataFrame) -> tuple[OpenTransaction, ...]:
             F.max(F.nullif("username", F.lit("UNKNOWN"))).alias("username"),
         )
     )
-    return joined(OpenTransaction(**row.asDict()) for row in listed.collect())
+    return join_transactions(OpenTransaction(**row.asDict()) for row in listed.collect())

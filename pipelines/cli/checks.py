@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from pipelines.cli.connections import connected
+from pipelines.cli.connections import resolve_connections
 from pipelines.cli.options import (
     DIFFERS,
     TERMINAL,
@@ -55,7 +55,7 @@ def verify(
     from pipelines import steps
 
     with report_errors(output):
-        selected = connected(select_pipeline(pipeline, config))
+        selected = resolve_connections(select_pipeline(pipeline, config))
         with progress() as report:
             result = steps.verify_tables(selected, tables or None, report=report)
         if not show_values:
@@ -135,7 +135,7 @@ def remine(
     with report_errors(output):
         if in_place and discard:
             raise typer.BadParameter("choose one of --replace and --discard")
-        selected = connected(select_pipeline(pipeline, config))
+        selected = resolve_connections(select_pipeline(pipeline, config))
         if discard:
             confirm(selected, yes)
             names = steps.discard_windows(selected, window)
@@ -184,7 +184,7 @@ def selftest(
 
     with report_errors(output):
         result = steps.run_selftest(
-            connected(select_pipeline(pipeline, config)),
+            resolve_connections(select_pipeline(pipeline, config)),
             connect_params(scratch, os.environ),
             dba=None if dba is None else connect_params(dba, os.environ),
             wait_minutes=wait_minutes,

@@ -54,7 +54,7 @@ def read_from_airflow(*conn_ids: str | None) -> None:
                 os.environ[variable_of(conn_id)] = found
 
 
-def connected(pipeline: Pipeline) -> Pipeline:
+def resolve_connections(pipeline: Pipeline) -> Pipeline:
     """Return the pipeline once the connections to its source, and to Spark where a server is used, are known."""
     remote = pipeline.spark.connection if pipeline.spark.mode == "connect" else None
     read_from_airflow(pipeline.source.connection, None if "REDOLAKE_SPARK_REMOTE" in os.environ else remote)

@@ -10,7 +10,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from pipelines.cli.cockpit import overview, verdict
-from pipelines.cli.connections import connected
+from pipelines.cli.connections import resolve_connections
 from pipelines.cli.options import (
     CONFIGURATION,
     TERMINAL,
@@ -142,7 +142,7 @@ def runway(pipeline: PipelineOption = None, config: ConfigOption = None, output:
     from pipelines import steps
 
     with report_errors(output, code=CONFIGURATION):
-        result = steps.measure_runway(connected(select_pipeline(pipeline, config)))
+        result = steps.measure_runway(resolve_connections(select_pipeline(pipeline, config)))
         show(output, result, lambda: Text(f"{result.summary}\n{result.standing}"))
         if output is Output.table:
             if rows := [runway_cells(thread) for thread in result.threads]:

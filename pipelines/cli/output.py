@@ -173,13 +173,13 @@ def groups_text(groups: Sequence[FindingGroup]) -> Text:
             text.append(f"{Finding(group.subjects[0], group.what, group.cure)}\n")
             continue
         tables = f"in {group.tables} table(s)" if group.tables else "of"
-        text.append(f"{group.what}\n    {tables}: {listed(group.subjects)}\n")
+        text.append(f"{group.what}\n    {tables}: {list_subjects(group.subjects)}\n")
         if group.cure:
             text.append(f"    do this: {group.cure}\n")
     return text
 
 
-def listed(subjects: Sequence[str]) -> str:
+def list_subjects(subjects: Sequence[str]) -> str:
     """Return the first subjects and the number of the others."""
     more = len(subjects) - LISTED_SUBJECTS
     rest = f" and {more} more, which `--output json` lists" if more > 0 else ""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 from rich.text import Text
 
-from pipelines.cli.connections import connected
+from pipelines.cli.connections import resolve_connections
 from pipelines.cli.options import (
     TERMINAL,
     ConfigOption,
@@ -85,7 +85,7 @@ def recover(
     from pipelines import steps
 
     with report_errors(output):
-        selected = connected(select_pipeline(pipeline, config))
+        selected = resolve_connections(select_pipeline(pipeline, config))
         asked: list[tuple[Literal["snapshot", "gap", "position"], int | None]] = []
         asked += [("snapshot", None)] if snapshot else []
         asked += [("gap", to_scn)] if declare_gap else []

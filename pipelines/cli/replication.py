@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from pipelines.cli.connections import connected
+from pipelines.cli.connections import resolve_connections
 from pipelines.cli.options import (
     DIFFERS,
     TRY_AGAIN,
@@ -59,7 +59,7 @@ def snapshot(
     from pipelines import steps
 
     with report_errors(output):
-        selected = connected(select_pipeline(pipeline, config))
+        selected = resolve_connections(select_pipeline(pipeline, config))
         with progress() as report:
             result = steps.take_snapshot(selected, tables or None, replace=replace, report=report)
         rows = [(t.table, t.scn, utc_text(t.at), t.rows) for t in result.tables]
@@ -88,7 +88,7 @@ def run(
     if follow and (until_caught_up or wait):
         raise typer.BadParameter("--follow waits and catches up by itself: leave out --until-caught-up and --wait")
     with report_errors(output):
-        selected = connected(select_pipeline(pipeline, config))
+        selected = resolve_connections(select_pipeline(pipeline, config))
         result: RunOutcome | FollowOutcome
         with progress() as report:
             if follow:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from pipelines.cli.connections import airflow_executors, connected, read_from_airflow
+from pipelines.cli.connections import airflow_executors, read_from_airflow, resolve_connections
 from pipelines.cli.options import (
     CONFIGURATION,
     DIFFERS,
@@ -58,13 +58,13 @@ def validate(
     with report_errors(output):
         pipelines = load_configuration(config).pipelines.values()
         for pipeline in pipelines:
-            read_from_airflow(connected(pipeline).ledger.connection)
+            read_from_airflow(resolve_connections(pipeline).ledger.connection)
         executors = airflow_executors()
         findings = steps.package_findings((config or config_file()).absolute().parent)
         for pipeline in pipelines:
             findings += steps.validate(pipeline, executors=executors, start_spark=spark)
         if not any(finding.severity == "error" for finding in findings):
-            findings += steps.shared_between(pipelines)
+            findings += steps.find_shared(pipelines)
         report_findings(output, findings, "The configuration is good.", "redolake doctor")
 
 
@@ -107,7 +107,7 @@ def doctor(pipeline: PipelineOption = None, config: ConfigOption = None, output:
     from pipelines import steps
 
     with report_errors(output):
-        selected = connected(select_pipeline(pipeline, config))
+        selected = resolve_connections(select_pipeline(pipeline, config))
         with progress() as report:
             found = steps.examine(selected, report=report)
         show(output, found, lambda: doctor_text(found, f"No problems found. Next: redolake run -p {selected.name}"))

@@ -244,11 +244,11 @@ def chart_of(reading: LedgerReading) -> RedoChart | None:
     if fact is None:
         return None
     edge = next((row.ends_at for row in reading.windows if row.state in ("landed", "applied") and row.ends_at), None)
-    found = landed_since(from_body(RedoFact, fact.body, "the redo in the ledger"), reading.position)
+    found = mark_landed_logs(from_body(RedoFact, fact.body, "the redo in the ledger"), reading.position)
     return redo_chart(found, fact.at, edge, reading.read_at, missing_logs(reading))
 
 
-def landed_since(fact: RedoFact, position: Position | None) -> RedoFact:
+def mark_landed_logs(fact: RedoFact, position: Position | None) -> RedoFact:
     """Return the redo with the logs as read that landed after it was recorded."""
     if position is None or position.resetlogs_id != fact.resetlogs_id:
         return fact
@@ -344,7 +344,7 @@ DECIDED = {
 }
 
 
-def shown(value: object) -> str:
+def to_text(value: object) -> str:
     if isinstance(value, list):
         return ", ".join(map(str, value))
     return count(value) if isinstance(value, int) else str(value)
@@ -352,7 +352,7 @@ def shown(value: object) -> str:
 
 def decision_line(found: Decision) -> DecisionLine:
     body: Json = found.body
-    names = [f"{word} {shown(body[name])}" for name, word in DECIDED.items() if body.get(name)]
+    names = [f"{word} {to_text(body[name])}" for name, word in DECIDED.items() if body.get(name)]
     return DecisionLine(found.kind, ", ".join(names), str(body.get("reason", "")), found.who, found.at.isoformat())
 
 

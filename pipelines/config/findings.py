@@ -45,7 +45,7 @@ def findings_of_errors(
     for error in errors:
         by_place.setdefault(place_of(locate(error["loc"]), raw, error["type"]), []).append(error)
     for place, found in by_place.items():
-        where = shown(place) or file
+        where = place_text(place) or file
         if found[0]["type"] == "extra_forbidden":
             yield unknown_setting(where, place, model, file)
         else:
@@ -53,7 +53,7 @@ def findings_of_errors(
             yield Finding(where, what.replace(" or must be ", " or "), f"correct {file}; {PAGE}")
 
 
-def shown(place: Sequence[int | str]) -> str:
+def place_text(place: Sequence[int | str]) -> str:
     """Return `pipelines.shop.tables[3].key`."""
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place).removeprefix(".")
 

@@ -16,7 +16,7 @@ from pipelines.config.resnapshot import ResnapshotLimits
 from pipelines.config.tables import Match, OnDdl, Table, is_match
 from pipelines.config.values import Bytes, InvalidText, Properties, Settings, UnsupportedColumns
 from pipelines.host.filesystem import CREATES_ONCE, protocol_of
-from pipelines.host.paths import crowded_out, unfit_place
+from pipelines.host.paths import find_crowded, unfit_place
 from pipelines.host.spark_settings import AS_WRITTEN, EXACT, default_property
 from pipelines.values.ddl_policies import DdlPolicies
 from pipelines.values.table import NOT_RENAMED, ColumnChoice, LargeObjects, Renamed, TableId
@@ -273,18 +273,18 @@ class Pipeline(Settings):
     def table(self, table: TableId) -> Table:
         """Return the table's settings. A name in `tables` comes before all patterns; of these the first that matches counts.
         Raises KeyError."""
-        if table not in self.by_id and (match := self.matching(table)) is not None:
+        if table not in self.by_id and (match := self.match_of(table)) is not None:
             return match.table(table)
         return self.by_id[table]
 
-    def matching(self, table: TableId) -> Match | None:
+    def match_of(self, table: TableId) -> Match | None:
         """Return the first pattern that matches; None for a table that an exclusion matches, wherever it stands."""
         found = [match for match in self.matches if match.pattern.matches(table)]
         return None if any(match.excludes for match in found) else next(iter(found), None)
 
     def is_of_pattern(self, table: Table) -> bool:
         """Return whether a table has exactly the settings that a pattern gives it."""
-        match = self.matching(table.id)
+        match = self.match_of(table.id)
         return match is not None and match.table(table.id, self.renamed.get(table.id)) == table
 
     @property
@@ -302,7 +302,7 @@ class Pipeline(Settings):
     def with_matched(self, tables: Iterable[TableId], renamed: Renamed = NOT_RENAMED) -> Self:
         """Return the pipeline with these tables in `tables` as well, as far as a pattern matches them. `renamed` has the names
         in Oracle of those that have another one there."""
-        found = {table: self.matching(table) for table in sorted(tables) if table not in self.by_id}
+        found = {table: self.match_of(table) for table in sorted(tables) if table not in self.by_id}
         more = [match.table(table, renamed.get(table)) for table, match in found.items() if match is not None]
         return self.model_copy(update={"tables": [*self.tables, *more]})
 
@@ -399,6 +399,6 @@ class Configuration(Settings):
         folders = [(p.landing_folder, f"the landing of {p.name}") for p in self.pipelines.values()]
         folders += [(p.target(t.id), f"{p.name}: {t.id}") for p in self.pipelines.values() for t in p.tables]
         places = {of: folder for folder, of in folders}
-        for inner, outer in crowded_out(folders).items():
+        for inner, outer in find_crowded(folders).items():
             raise ValueError(f"{places[inner]} would be written by {outer} and {inner}; give each its own folder")
         return self

@@ -112,7 +112,7 @@ def decode_changes(
         *(batch.column(name) for name in batch.schema.names if name != "sql_redo"),
         *_errors(batch.column("sql_redo"), errors, show_row_data),
         pa.array(redo.unknown, pa.list_(pa.string())),
-        _id_lists(ids, [image.missing(redo.kind) for image in images], batch.num_rows),
+        _id_lists(ids, [image.missing_rows(redo.kind) for image in images], batch.num_rows),
         _id_lists(ids, [image.assigned >= 0 for image in images], batch.num_rows),
         *(image.before() for image, column in zip(images, version.columns, strict=True) if is_in(before, column.id)),
         *(image.after(redo.kind) for image in images),

@@ -28,7 +28,7 @@ def decoder(octets: int, delivery: Delivery) -> Callable[..., pa.RecordBatch]:
         return decode_changes
     _octets += octets
     if _chosen is None and _octets >= WORTH_LOADING:
-        _chosen = _loaded()
+        _chosen = _load_decoder()
     return _chosen or decode_changes
 
 
@@ -39,7 +39,7 @@ def why_plain() -> str | None:
     return "NUMBA_DISABLE_JIT is set" if os.environ.get("NUMBA_DISABLE_JIT", "0") != "0" else None
 
 
-def _loaded() -> Callable[..., pa.RecordBatch] | None:
+def _load_decoder() -> Callable[..., pa.RecordBatch] | None:
     """Return what this process decodes with from now on, or None while the kernels are not worth being compiled."""
     if (reason := why_plain()) is not None:
         log.warning("redo is decoded at a third of the speed: %s", reason)

@@ -13,7 +13,7 @@ from pipelines.decode.redo_sql import Bools, Ints
 from pipelines.decode.resolve import ResolvedRedo
 from pipelines.values.redo import Encoding
 from pipelines.values.table import Column, TypeRule
-from pipelines.values.valid_text import BY_SERVER, IN_DATABASE_SET, REPLACE, UNICODE, replaced_by_server
+from pipelines.values.valid_text import BY_SERVER, IN_DATABASE_SET, REPLACE, UNICODE, rows_replaced_by_server
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Image:
         absent: Bools = (index < 0) | (at < 0)
         return self.values.take(pa.array(at, mask=absent if absent.any() else None))
 
-    def missing(self, kind: Ints) -> Bools:
+    def missing_rows(self, kind: Ints) -> Bools:
         """Return the rows in which the column is absent from VALUES or WHERE."""
         is_located = (kind == Verb.UPDATE) | (kind == Verb.DELETE)
         absent: Bools = ((kind == Verb.INSERT) & (self.inserted < 0)) | (is_located & (self.located < 0))
@@ -62,7 +62,7 @@ class Reading:
 
     @property
     def family(self) -> Family:
-        return large_object.assembled(self.column.type) if self.is_assembled else family_of(self.column.type)
+        return large_object.assembled_family(self.column.type) if self.is_assembled else family_of(self.column.type)
 
 
 def image_of(redo: ResolvedRedo, reading: Reading, bounds: tuple[int, int, int], errors: dict[int, str]) -> Image:
@@ -114,7 +114,7 @@ def _cast(
     column, family, absent = reading.column, reading.family, index < 0
     texts = redo.values.take(pa.array(index, mask=absent if absent.any() else None))
     cast = _cast_internal(family, texts, reading) if is_internal else family.cast(texts, reading.target, reading.rule)
-    by_server = replaced_by_server(texts) if may_be_replaced(reading) and not is_internal else ()
+    by_server = rows_replaced_by_server(texts) if may_be_replaced(reading) and not is_internal else ()
     for i, reason in {**cast.refused, **dict.fromkeys(by_server, BY_SERVER)}.items():
         errors.setdefault(int(row[i]), f"column {column.name}: the value {reason}")
     return cast.values

@@ -21,7 +21,7 @@ from pipelines.decode.literals import Split, decode_unistr, split_literals, unes
 from pipelines.decode.separators import END, HIDDEN_APOSTROPHE, START, UNISTR_FOLLOWS, Enclosure, state
 from pipelines.decode.vocabulary import BY_POSITION, NOTHING, SeparatorTable, Vocabulary
 from pipelines.values.table import TableId
-from pipelines.values.valid_text import has_marks, marked
+from pipelines.values.valid_text import has_marks, mark
 
 Ints = npt.NDArray[np.int32]
 Bools = npt.NDArray[np.bool_]
@@ -70,10 +70,10 @@ def parse_redo_sql(sql: pa.StringArray | pa.LargeStringArray | pa.ChunkedArray) 
     single: Ints = np.empty(0, np.int32)
     for mend in (_hide_apostrophes, _double_apostrophes):
         refused = np.union1d(batch.separator_row[batch.misplaced], batch.split.unbalanced)
-        if len(refused) and (mended := _mended(text, refused, mend, shown)) is not None:
+        if len(refused) and (mended := _mend(text, refused, mend, shown)) is not None:
             shown, batch = mended, _Batch(split_literals(mended))
             single = refused if mend is _double_apostrophes else single
-    return _parsed(batch, errors, *_side_by_side(text, single))
+    return _parse(batch, errors, *_side_by_side(text, single))
 
 
 def _side_by_side(text: pa.StringArray, rows: Ints) -> tuple[Ints, Ints]:
@@ -156,7 +156,7 @@ def _double_apostrophes(sql: str) -> str:
     return _INSIDE.sub("''", sql)
 
 
-def _mended(
+def _mend(
     sql: pa.StringArray, rows: npt.NDArray[np.int32], mend: Callable[[str], str], shown: pa.StringArray
 ) -> pa.StringArray | None:
     """Return `shown` with these rows of `sql` mended, or None if that changes none of them.
@@ -172,7 +172,7 @@ def _mended(
     return pc.replace_with_mask(shown, pa.array(mask), pa.array(mended, pa.string()))
 
 
-def _parsed(batch: _Batch, errors: dict[int, str], single_rows: Ints, clear_rows: Ints) -> ParsedRedo:
+def _parse(batch: _Batch, errors: dict[int, str], single_rows: Ints, clear_rows: Ints) -> ParsedRedo:
     for row in batch.split.unbalanced.tolist():
         errors.setdefault(row, "a literal has no end")
     rows, firsts = np.unique(batch.separator_row[batch.misplaced], return_index=True)
@@ -280,7 +280,7 @@ def _unistr(batch: _Batch, values: pa.ChunkedArray, index: Ints, errors: dict[in
 
 def _with_own_marks(value: str | None) -> str | None:
     """Return the value as one in a literal comes: characters that are marks of valid_text.py are marked themselves."""
-    return marked(value.encode()) if value is not None and has_marks(value) else value
+    return mark(value.encode()) if value is not None and has_marks(value) else value
 
 
 def _assignments(batch: _Batch, positions: Ints, literal_value: Ints, numbers_from: int) -> Assignments:
@@ -320,9 +320,9 @@ def _not_understood(batch: _Batch, row: int, separator: int) -> str:
     literals = separator - int(batch.head_separator[row])
     if literals:
         return f"not understood after literal {literals}"
-    return f"not understood: {_shown(batch.separators[batch.separator[separator]].as_py())}"
+    return f"not understood: {_show(batch.separators[batch.separator[separator]].as_py())}"
 
 
-def _shown(text: str) -> str:
+def _show(text: str) -> str:
     text = text.replace(HIDDEN_APOSTROPHE, "'")
     return text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + "..."

@@ -133,7 +133,7 @@ def _merge(readings: Iterator[tuple[int, _Rest]]) -> Separator | None:
 
 def _read_head(text: str) -> Separator | None:
     if m := _INSERT.match(text):
-        columns = tuple(_shown(c) for c in _NAME.findall(m["columns"]))
+        columns = tuple(_show(c) for c in _NAME.findall(m["columns"]))
         kind, rest = Verb.INSERT, _read_values(text, m.end(), True)
         if len(set(columns)) < len(columns):
             return None
@@ -147,7 +147,7 @@ def _read_head(text: str) -> Separator | None:
             rest = _Rest(END) if _END.fullmatch(text, m.end()) else None
     if m is None or rest is None:
         return None
-    head = StatementHead(kind, TableId(_shown(m["owner"]), _shown(m["name"])), columns)
+    head = StatementHead(kind, TableId(_show(m["owner"]), _show(m["name"])), columns)
     return Separator(1 << START, rest.leaves, head, rest.inline, rest.opens)
 
 
@@ -187,7 +187,7 @@ def _read_conditions(text: str, at: int, clause: Clause, first: bool) -> _Rest |
         m = _ASSIGNED.match(text, at)
         if m is None:
             return None
-        column, at = _shown(m["column"]), m.end()
+        column, at = _show(m["column"]), m.end()
         if m["null"]:
             if clause is Clause.SET:
                 return None
@@ -231,5 +231,5 @@ def _bits(clauses: Iterable[Clause], enclosures: list[Enclosure]) -> int:
     return sum(1 << state(clause, enclosure) for clause in clauses for enclosure in enclosures)
 
 
-def _shown(name: str) -> str:
+def _show(name: str) -> str:
     return name.replace(HIDDEN_APOSTROPHE, "'")

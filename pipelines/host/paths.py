@@ -38,22 +38,22 @@ def segment(name: str, keep: str = "") -> str:
         is_letter = unicodedata.category(character)[0] == "L" or character.isdecimal()
         return is_letter and (is_composed or character.isascii())
 
-    found = "".join(c if is_kept(number, c) else escaped(c) for number, c in enumerate(name))
+    found = "".join(c if is_kept(number, c) else escape(c) for number, c in enumerate(name))
     if DEVICES.fullmatch(found):
-        found = escaped(found[0]) + found[1:]
-    return shortened(found, name) if found else ESCAPE
+        found = escape(found[0]) + found[1:]
+    return shorten(found, name) if found else ESCAPE
 
 
-def escaped(text: str) -> str:
+def escape(text: str) -> str:
     return "".join(f"{ESCAPE}{byte:02X}" for byte in text.encode("utf-8", "surrogatepass"))
 
 
-def shortened(path: str, name: str) -> str:
+def shorten(path: str, name: str) -> str:
     """Return the segment, cut and with the name's hash where it is too long for a file system."""
-    return path if len(path.encode()) <= LONGEST else hashed(path.encode()[: LONGEST // 2].decode(errors="ignore"), name)
+    return path if len(path.encode()) <= LONGEST else add_hash(path.encode()[: LONGEST // 2].decode(errors="ignore"), name)
 
 
-def hashed(path: str, name: str) -> str:
+def add_hash(path: str, name: str) -> str:
     """Return the segment with the name's hash, which no other name has."""
     return f"{path}{ESCAPE * 2}{sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
 
@@ -115,7 +115,7 @@ ALIASES = {"file": "", "local": "", "s3a": "s3", "gcs": "gs", "abfs": "abfss"}  
 Member = TypeVar("Member", bound=Hashable)
 
 
-def folded(path: str) -> tuple[str, ...]:
+def fold(path: str) -> tuple[str, ...]:
     """Return the path's segments as the least distinguishing store sees them: without case, in one form of Unicode."""
     protocol, separator, rest = path.partition("://")
     text = f"{ALIASES.get(protocol, protocol)}/{rest}" if separator else path
@@ -123,13 +123,13 @@ def folded(path: str) -> tuple[str, ...]:
     return tuple(part.rstrip(". ") for part in text.split("/") if part not in ("", "."))
 
 
-def crowded_out(folders: Iterable[tuple[str, Member]]) -> dict[Member, Member]:
+def find_crowded(folders: Iterable[tuple[str, Member]]) -> dict[Member, Member]:
     """Return the members whose folder is that of an earlier member, or lies in it or around it, with that member. VACUUM
     removes files below a table's folder that the table does not own."""
     owners, below = dict[tuple[str, ...], Member](), dict[tuple[str, ...], Member]()
     found = dict[Member, Member]()
     for folder, member in folders:
-        parts = folded(folder)
+        parts = fold(folder)
         above = [parts[:length] for length in range(1, len(parts) + 1)]
         other = next((owners[part] for part in above if part in owners), below.get(parts))
         if other is not None:

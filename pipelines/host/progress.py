@@ -27,7 +27,9 @@ class Progress(str):
         return self
 
 
-def counting(batches: Iterable[Rows], work: str, report: Callable[[str], None], expected: int | None = None) -> Iterator[Rows]:
+def count_rows(
+    batches: Iterable[Rows], work: str, report: Callable[[str], None], expected: int | None = None
+) -> Iterator[Rows]:
     """Pass batches of rows on, and report after each how many rows there were, of those `expected`. The lines are empty: logs
     need none."""
     done = 0

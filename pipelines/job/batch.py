@@ -36,7 +36,7 @@ from pipelines.job.lake import check_usable
 from pipelines.job.translation import translation
 from pipelines.land.cures import resume_or_snapshot
 from pipelines.land.files import Files
-from pipelines.records.batches.carry import ParkedRows, joined
+from pipelines.records.batches.carry import ParkedRows, join_transactions
 from pipelines.records.batches.manifest import BatchResult, RowAccount, TableResult
 from pipelines.records.batches.spec import BatchSpec, HoldAt, TableTask
 from pipelines.records.codec import decode, encode
@@ -51,7 +51,7 @@ FEW_ROWS, SMALL_BYTES, MOST_ROWS = 5_000, 4 << 20, 10_000
 
 def run_batch(spark: SparkSession, spec: BatchSpec, report: Report = silent, may_commit: MayCommit = allow) -> BatchResult:
     """Apply the batch and return its result. If its manifest exists already, change nothing and return that result."""
-    done = published(spec)
+    done = read_published(spec)
     if done is not None:
         report("the batch is applied already")
         return done
@@ -76,7 +76,7 @@ def apply_batch(spark: SparkSession, spec: BatchSpec, report: Report, may_commit
         create_shadow(context, table, task)
     damage = {number: error for number, table in enumerate(tables) if (error := table.damage()) is not None}
     positions = [None if number in damage else table.position for number, table in enumerate(tables)]
-    spec = with_damage_held(held_by_damage(spec, damage), positions)
+    spec = with_damage_held(hold_damaged(spec, damage), positions)
     captured = [captured_table(spec, number, position) for number, position in enumerate(positions)]
     has_few_rows = spec.rows is not None and spec.rows <= MOST_ROWS
     with planned_for_few_rows(spark) if has_few_rows else nullcontext():
@@ -131,7 +131,7 @@ def assemble(spark: SparkSession, spec: BatchSpec, captured: Sequence[CapturedTa
     return Assembly(read, batch, rests, check_accounts(spec, batch, captured))
 
 
-def held_by_damage(spec: BatchSpec, damage: Mapping[int, LakeDamaged]) -> BatchSpec:
+def hold_damaged(spec: BatchSpec, damage: Mapping[int, LakeDamaged]) -> BatchSpec:
     """Return the spec in which the tables whose log cannot be read are held from its start."""
     tables = list(spec.tables)
     for number, error in damage.items():
@@ -271,7 +271,7 @@ def batch_result(
         token=spec.token,
         windows=tuple(window.name for window in spec.windows),
         tables=tables,
-        open_transactions=joined((*carried.open_transactions, *(one.part for one in rests))),
+        open_transactions=join_transactions((*carried.open_transactions, *(one.part for one in rests))),
         carry_files=carried.files,
         parked=(*rests, *carried.parked),
         digests={**{f: spec.digests[f] for one in rests for f in one.files if f in spec.digests}, **carried.digests},
@@ -282,7 +282,7 @@ def batch_result(
     )
 
 
-def published(spec: BatchSpec) -> BatchResult | None:
+def read_published(spec: BatchSpec) -> BatchResult | None:
     """Return the result in the batch's manifest, if there is one. Raise LandingConflict if it is another batch's manifest."""
     folder, _, name = spec.manifest.rpartition("/")
     body = Files(folder).read(name)
@@ -303,7 +303,7 @@ def publish_batch(spec: BatchSpec, result: BatchResult) -> BatchResult:
     """Write the manifest. If another attempt has written it first, return that attempt's result."""
     folder, _, name = spec.manifest.rpartition("/")
     if not Files(folder).create(name, encode(result).encode()):
-        first = published(spec)
+        first = read_published(spec)
         assert first is not None, "a manifest is never removed"
         return first
     return result

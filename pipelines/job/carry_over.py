@@ -15,7 +15,7 @@ from pipelines.assemble.parked import is_one_of, to_park
 from pipelines.assemble.transactions import CARRIED_OUT
 from pipelines.host import crash
 from pipelines.land.files import Files
-from pipelines.records.batches.carry import OpenTransaction, ParkedRows, joined
+from pipelines.records.batches.carry import OpenTransaction, ParkedRows, join_transactions
 from pipelines.records.file_digest import Digests, FileDigest
 
 
@@ -52,7 +52,7 @@ def carry_over(spark: SparkSession, carry_out: str, batch: AssembledBatch, captu
         (part,) = list_open(spark.read.parquet(*own))
         parked.append(ParkedRows(part, tables, tuple(own)))
         digests |= own
-    return CarriedOver(tuple(files), tuple(parked), joined((*listed, *(one.part for one in parked))), digests)
+    return CarriedOver(tuple(files), tuple(parked), join_transactions((*listed, *(one.part for one in parked))), digests)
 
 
 def write_carried(rows: DataFrame, folder: str) -> dict[str, FileDigest]:

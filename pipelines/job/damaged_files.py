@@ -45,11 +45,11 @@ def check_carried(spec: BatchSpec, files: Iterable[str]) -> None:
 def with_damage_held(spec: BatchSpec, positions: Sequence[int | None]) -> BatchSpec:
     """Return the spec in which each table is held before a damaged file of its own: rows that were read again after the
     table's position."""
-    tables = (held_before_damage(spec, task, position) for task, position in zip(spec.tables, positions, strict=True))
+    tables = (hold_before_damage(spec, task, position) for task, position in zip(spec.tables, positions, strict=True))
     return replace(spec, tables=tuple(tables))
 
 
-def held_before_damage(spec: BatchSpec, task: TableTask, position: int | None) -> TableTask:
+def hold_before_damage(spec: BatchSpec, task: TableTask, position: int | None) -> TableTask:
     for at_scn, files in sorted(own_files(spec, task, -1 if position is None else position)):
         if task.hold is not None and task.hold.at_scn <= at_scn:
             break

@@ -43,8 +43,8 @@ class LakeFiles(Files):
                 raise
             self._fs.pipe_file(path, body)
 
-    def _explained(self, error: BaseException, relative: str) -> RedolakeError:
-        path = self.shown(relative)
+    def _explain(self, error: BaseException, relative: str) -> RedolakeError:
+        path = self.path_text(relative)
         if isinstance(error, Exception) and (known := storage_error(error, path)) is not None:
             return known
         what = f"the lake cannot be used: {getattr(error, 'strerror', None) or error}"
@@ -60,13 +60,13 @@ def check_lake(place: LakePlace | None) -> None:
     if place is None:
         return
     lake, landing = LakeFiles(place.lake), Files(place.landing)
-    recorded = landing.read_record(LakeMark, place.record, found_again(landing.shown(place.record)))
+    recorded = landing.read_record(LakeMark, place.record, found_again(landing.path_text(place.record)))
     body = lake.read(place.mark)
     found = None if body is None or not body.strip() else lake.read_record(LakeMark, place.mark, empty_mark(place))
     if found is not None:
         check_same(place, found, recorded)
     elif body is None and (recorded is not None or is_empty(place)):
-        raise missing(place, "has lost the file that Redolake wrote into it" if recorded else "has none of the tables")
+        raise missing_lake(place, "has lost the file that Redolake wrote into it" if recorded else "has none of the tables")
     else:
         found = recorded or LakeMark(place.pipeline, place.landing, uuid.uuid4().hex)
         mark_lake(lake, place, found, replaces=body is not None)
@@ -90,7 +90,7 @@ def check_usable(place: LakePlace | None) -> None:
 
 def check_same(place: LakePlace, found: LakeMark, recorded: LakeMark | None) -> None:
     if recorded is not None and recorded.token != found.token:
-        raise missing(place, f"is another one: it was written from the landing {found.landing}")
+        raise missing_lake(place, f"is another one: it was written from the landing {found.landing}")
 
 
 @crash.writer
@@ -110,7 +110,7 @@ def record_mark(landing: Files, place: LakePlace, lake: LakeFiles) -> None:
     first = landing.read_record(LakeMark, place.record)
     if first != mark:
         if lake.keeps_writers_apart:
-            raise missing(place, "is another one than a job has just marked")
+            raise missing_lake(place, "is another one than a job has just marked")
         lake.replace_record(place.mark, first)
 
 
@@ -131,7 +131,7 @@ def empty_mark(place: LakePlace) -> str:
     return f"empty the file {place.lake}/{place.mark}, if this is the lake, and run again: it is written again"
 
 
-def missing(place: LakePlace, what: str) -> LakeMissing:
+def missing_lake(place: LakePlace, what: str) -> LakeMissing:
     return LakeMissing(
         f"the lake {what}: it is not mounted, or another folder is there",
         cure=f"mount it, or correct `lake` in pipelines.yml, and run again: no table is held. If this is the lake, emptied or "

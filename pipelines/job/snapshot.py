@@ -58,5 +58,5 @@ def load_or_hold(spark: SparkSession, spec: SnapshotSpec, task: SnapshotTask) ->
 def write_snapshot_result(path: str, result: SnapshotResult) -> None:
     """Replace the result of an earlier attempt: the tables themselves say what is loaded."""
     folder, _, name = path.rpartition("/")
-    with Files(folder).writing(name) as out:
+    with Files(folder).open_new(name) as out:
         out.write(encode(result).encode())

@@ -37,12 +37,12 @@ class Chain:
         """Give the window or gap at a position its own file, if its writer died before that. Return it; None without one."""
         file = layout.chain_link(position)
         body = self.files.read(file)
-        link = None if body is None else decode_link(body, self.files.shown(file))
+        link = None if body is None else decode_link(body, self.files.path_text(file))
         if link is not None and not begins_at(link, position):
             raise LandingDamaged(
                 f"the file is of another position: {link.name}",
                 cure="copy the manifest of the window that begins there over it, from windows/<window>/manifest.json",
-                path=self.files.shown(file),
+                path=self.files.path_text(file),
             )
         if isinstance(link, DeclaredGap):
             self.files.create_record(layout.gap_file(position), link)
@@ -90,7 +90,7 @@ class Chain:
     def manifest(self, window: str) -> WindowManifest | None:
         """Return None when no such window is landed."""
         if window not in self._manifests:
-            manifest = self._read_manifest(window) or self._linked(window)
+            manifest = self._read_manifest(window) or self._read_linked(window)
             if manifest is None:
                 return None
             self._manifests[window] = manifest
@@ -103,20 +103,20 @@ class Chain:
         manifest = self.files.read_record(WindowManifest, file, cure)
         if manifest is not None and manifest.name != window:
             what = f"the file is the manifest of another window: {manifest.name}"
-            raise LandingDamaged(what, cure=cure, path=self.files.shown(file))
+            raise LandingDamaged(what, cure=cure, path=self.files.path_text(file))
         return manifest
 
-    def _linked(self, window: str) -> WindowManifest | None:
+    def _read_linked(self, window: str) -> WindowManifest | None:
         """Return the manifest of a window whose writer has died before it was in the window's own folder, or that was removed
         there; None for one that has not landed."""
-        link = self.linked_at(window.rpartition("-")[0])
+        link = self.window_at(window.rpartition("-")[0])
         return link if link is not None and link.name == window else None
 
-    def linked_at(self, position: str) -> WindowManifest | None:
+    def window_at(self, position: str) -> WindowManifest | None:
         """Return the window that continues the chain from a position; None if a gap does, or nothing."""
         file = layout.chain_link(position)
         body = self.files.read(file)
-        link = None if body is None else decode_link(body, self.files.shown(file))
+        link = None if body is None else decode_link(body, self.files.path_text(file))
         return link if isinstance(link, WindowManifest) else None
 
     def replace_manifest(self, manifest: WindowManifest) -> None:
@@ -143,7 +143,7 @@ class Chain:
         files = [layout.link_of(window), *(f"{layout.CHAIN}/{n}" for n in self.files.names(layout.CHAIN) if n.endswith(scn))]
         for file in files:
             body = self.files.read(file)
-            link = None if body is None else decode_link(body, self.files.shown(file))
+            link = None if body is None else decode_link(body, self.files.path_text(file))
             if isinstance(link, WindowManifest) and link.name == window:
                 return file
         return None
@@ -158,7 +158,7 @@ class Chain:
         cure = f"remove {file}: the next run writes it again from its copy, {layout.chain_link(name)}"
         gap = self.files.read_record(DeclaredGap, file, cure)
         if gap is not None and gap.name != name:
-            raise LandingDamaged(f"the file is another gap: {gap.name}", cure=cure, path=self.files.shown(file))
+            raise LandingDamaged(f"the file is another gap: {gap.name}", cure=cure, path=self.files.path_text(file))
         return gap
 
     def gaps(self) -> list[DeclaredGap]:

@@ -61,7 +61,7 @@ def _circumstance(record: SliceRecord) -> Mapping[str, Any]:
     return {"token": record.token, **record.circumstance}
 
 
-def captured_since(newest_first: Iterable[WindowManifest], table: TableId, enough: ChainPosition = BEFORE_ALL) -> int | None:
+def capture_start(newest_first: Iterable[WindowManifest], table: TableId, enough: ChainPosition = BEFORE_ALL) -> int | None:
     """Return the start of the last run of adjoining windows that capture the table, or of its newest window that begins at
     `enough` or before, so that no older ones are read. None when the newest window does not capture the table."""
     start = None

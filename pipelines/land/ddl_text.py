@@ -83,7 +83,7 @@ class _Statement:
     def name(self, found: str) -> str:
         return self.quoted[int(found[1:-1])][1:-1] if found.startswith('"') else upper_name(found)
 
-    def restored(self, part: str) -> str:
+    def restore(self, part: str) -> str:
         return re.sub(r'"(\d+)"', lambda found: self.quoted[int(found[1])], part)
 
 
@@ -98,7 +98,7 @@ def changed_partition(sql: str) -> str | None:
     """Return what follows the table's name in an ALTER TABLE that changes partitions by reference too; None for others."""
     statement = _Statement.of(sql)
     match = _CHANGES_PARTITION.match(statement.text)
-    return None if match is None else statement.restored(match[3])
+    return None if match is None else statement.restore(match[3])
 
 
 def cascading_sources(row: Mapping[str, Any], owners: Collection[str]) -> list[str]:
@@ -147,7 +147,7 @@ def tables_in_text(row: Mapping[str, Any], captured: Collection[tuple[str, str]]
     """Return the owners and names of captured tables that the DDL changes and that only its text names: all that it may mean. A
     DDL of another object with the same name has none."""
     statement = _Statement.of(row["sql_redo"])
-    named = list(_named(statement, row))
+    named = list(_named_tables(statement, row))
     found = [pair for owner, name in named for pair in _meant(owner, name, captured)]
     return list(dict.fromkeys(found))
 
@@ -166,7 +166,7 @@ def is_nameless(row: Mapping[str, Any]) -> bool:
     return not row["object_id"] and (row["table_name"] is None or row["seg_owner"] in (None, "UNKNOWN"))
 
 
-def _named(statement: _Statement, row: Mapping[str, Any]) -> Iterator[tuple[str | None, str]]:
+def _named_tables(statement: _Statement, row: Mapping[str, Any]) -> Iterator[tuple[str | None, str]]:
     """Yield the owner and name of each table that the text has and the row has not; no owner where that is open."""
     exchanged = _EXCHANGED.match(statement.text)
     if exchanged is not None:

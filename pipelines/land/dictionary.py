@@ -34,7 +34,7 @@ class ReadDictionary:
         scn = Scn(self.later.get(str(table), self.scn))
         return None if found is None else replace(found, scn_before=scn, scn_after=scn)
 
-    def looked_up(self, table: TableId) -> TableId:
+    def lookup_name(self, table: TableId) -> TableId:
         """Return the name under which the reading looked for the table."""
         return TableId.parse(self.renamed[str(table)]) if str(table) in self.renamed else table
 
@@ -83,7 +83,7 @@ class Dictionary:
             reading = self._files.read_record(DictionaryReading, file)
             if reading is None or (reading.resetlogs_id, reading.scn) != (position.resetlogs_id, position.scn):
                 what = "the file is gone" if reading is None else f"the file is the reading at SCN {reading.scn}"
-                raise LandingDamaged(what, cure=DAMAGED, path=self._files.shown(file))
+                raise LandingDamaged(what, cure=DAMAGED, path=self._files.path_text(file))
             self._readings[position] = ReadDictionary(
                 reading.scn, reading.later, reading.renamed, self._content(reading.content)
             )
@@ -97,9 +97,9 @@ class Dictionary:
                 raise LandingDamaged(
                     "a dictionary reading refers to the file, and it is gone or was changed: its name is its hash",
                     cure=read_dictionary_again(file),
-                    path=self._files.shown(file),
+                    path=self._files.path_text(file),
                 )
-            content = decode(DictionaryContent, text, self._files.shown(file))
+            content = decode(DictionaryContent, text, self._files.path_text(file))
             self._contents[name] = {table.table: table for table in content.tables}
         return self._contents[name]
 

@@ -94,48 +94,48 @@ class Files:
     def remove(self, relative: str) -> None:
         """Remove a file, or a folder with its files, if it exists."""
         if self.exists(relative):
-            with self._translated(relative):
+            with self._translate_errors(relative):
                 self._fs.rm(self.path(relative), recursive=True)
             file_point(self.path(relative))
 
-    def shown(self, relative: str) -> str:
+    def path_text(self, relative: str) -> str:
         return f"{self.url}/{relative}"
 
     @contextmanager
-    def _translated(self, relative: str) -> Iterator[None]:
+    def _translate_errors(self, relative: str) -> Iterator[None]:
         """Raise LandingUnwritable or LandingUnavailable for what the file system raises."""
         try:
             yield
         except RedolakeError:
             raise
         except storage_errors() as error:
-            raise self._explained(error, relative) from error
+            raise self._explain(error, relative) from error
 
-    def _explained(self, error: BaseException, relative: str) -> RedolakeError:
+    def _explain(self, error: BaseException, relative: str) -> RedolakeError:
         number = getattr(error, "errno", None) or 0
         what = f"the landing cannot be used: {getattr(error, 'strerror', None) or error}"
         if self._is_local:
-            return LandingUnwritable(what, cure=CURES.get(number, OTHER_CURE), path=self.shown(relative))
+            return LandingUnwritable(what, cure=CURES.get(number, OTHER_CURE), path=self.path_text(relative))
         if isinstance(error, PermissionError) or "Credentials" in type(error).__name__:
-            return LandingUnwritable(what, cure=DENIED_CURE, path=self.shown(relative))
+            return LandingUnwritable(what, cure=DENIED_CURE, path=self.path_text(relative))
         if is_without_bucket(error):
-            return LandingUnwritable(what, cure=BUCKET_CURE, path=self.shown(relative))
-        return LandingUnavailable(what, cure="run again when the object store answers", path=self.shown(relative))
+            return LandingUnwritable(what, cure=BUCKET_CURE, path=self.path_text(relative))
+        return LandingUnavailable(what, cure="run again when the object store answers", path=self.path_text(relative))
 
     def make_folder(self, relative: str) -> None:
         """Make a local folder. Object stores have none, and their packages would make a bucket whose name is mistyped."""
         if self._is_local:
-            with self._translated(relative):
+            with self._translate_errors(relative):
                 make_folders(os.path.abspath(self.path(relative)), os.path.abspath(self._root), self._modes)
 
     @contextmanager
-    def writing(self, relative: str) -> Iterator[IO[bytes]]:
+    def open_new(self, relative: str) -> Iterator[IO[bytes]]:
         """Open a file to write. It gets its name at the end of the block, and is removed when the block raises."""
         folder = relative.rpartition("/")[0]
         self.make_folder(folder)
         final = self.path(relative)
         if not self._is_local:
-            with self._translated(relative):
+            with self._translate_errors(relative):
                 out = self._fs.open(final, "wb")
                 try:
                     yield out
@@ -146,7 +146,7 @@ class Files:
             file_point(final)
             return
         part = f"{final}.{uuid.uuid4().hex}{PART}"
-        with self._translated(relative):
+        with self._translate_errors(relative):
             try:
                 with open(part, "xb", opener=new_file(self._modes)) as out:
                     yield out
@@ -164,7 +164,7 @@ class Files:
     def create(self, relative: str, body: bytes) -> bool:
         """Write a small file if none has its name; return False when there is one already."""
         self.make_folder(relative.rpartition("/")[0])
-        with self._translated(relative):
+        with self._translate_errors(relative):
             try:
                 if self._is_local:
                     create_local(self.path(relative), body, self._modes)
@@ -204,7 +204,7 @@ class Files:
 
     def read(self, relative: str) -> bytes | None:
         """Return None when there is no such file."""
-        with self._translated(relative):
+        with self._translate_errors(relative):
             try:
                 body: bytes = self._fs.cat_file(self.path(relative))
             except FileNotFoundError as error:
@@ -214,25 +214,25 @@ class Files:
         return body
 
     def exists(self, relative: str) -> bool:
-        with self._translated(relative):
+        with self._translate_errors(relative):
             return bool(self._fs.exists(self.path(relative)))
 
     @contextmanager
     def reading(self, relative: str, cure: str = DAMAGED) -> Iterator[IO[bytes]]:
         """Open a file that a manifest names. Raises LandingDamaged when it is gone."""
-        with self._translated(relative):
+        with self._translate_errors(relative):
             try:
                 file = self._fs.open(self.path(relative), "rb")
             except FileNotFoundError as error:
                 if is_without_bucket(error):
                     raise
-                raise LandingDamaged("the file is gone", cure=cure, path=self.shown(relative)) from error
+                raise LandingDamaged("the file is gone", cure=cure, path=self.path_text(relative)) from error
         with file:
             yield file
 
     def digest(self, relative: str, cure: str = DAMAGED) -> FileDigest:
         """Return size and hash of a file as it is now."""
-        with self.reading(relative, cure) as file, self._translated(relative):
+        with self.reading(relative, cure) as file, self._translate_errors(relative):
             hashed = hashlib.file_digest(file, hashlib.sha256)  # type: ignore[arg-type]
             return FileDigest(file.tell(), hashed.hexdigest())
 
@@ -245,11 +245,11 @@ class Files:
         found = self.digest(relative, cure)
         if found != written:
             has = f"{found.bytes} bytes instead of {written.bytes}" if found.bytes != written.bytes else "other contents"
-            raise LandingDamaged(f"the file is not as it was written: it has {has}", cure=cure, path=self.shown(relative))
+            raise LandingDamaged(f"the file is not as it was written: it has {has}", cure=cure, path=self.path_text(relative))
 
     def names(self, relative: str) -> list[str]:
         """Return the sorted names in a folder, without unfinished files of killed writers; empty when there is no folder."""
-        with self._translated(relative):
+        with self._translate_errors(relative):
             try:
                 found = self._fs.ls(self.path(relative), detail=False, refresh=True)
             except FileNotFoundError as error:
@@ -267,9 +267,9 @@ class Files:
         """Return None when there is no such file. Raises FormatTooNew, and LandingDamaged with the cure of this file."""
         body = self.read(relative)
         try:
-            return None if body is None else decode(kind, body, self.shown(relative))
+            return None if body is None else decode(kind, body, self.path_text(relative))
         except LandingDamaged as error:
-            raise LandingDamaged(error.what, cure=cure, path=self.shown(relative)) from error
+            raise LandingDamaged(error.what, cure=cure, path=self.path_text(relative)) from error
 
     def create_record(self, relative: str, record: Any) -> bool:
         """Write a record if no file has its name; return False when there is one already."""
@@ -277,7 +277,7 @@ class Files:
 
     def replace_record(self, relative: str, record: Any) -> None:
         """Write a record in the place of another, at once."""
-        with self.writing(relative) as out:
+        with self.open_new(relative) as out:
             out.write(encode(record).encode())
 
     def write_new_record(self, relative: str, record: Any) -> str:
@@ -293,7 +293,7 @@ class Files:
             return True
         if self.read_record(type(record), relative) != record:
             cure = "find out who else writes there: no file of the landing is ever changed"
-            raise LandingConflict("the file is there with other content", cure=cure, path=self.shown(relative))
+            raise LandingConflict("the file is there with other content", cure=cure, path=self.path_text(relative))
         return False
 
 

@@ -27,18 +27,18 @@ class Gaps:
         """Continue the chain with a declared gap. Raises LandingConflict when the chain does not end at its start, or continues
         in another way already."""
         self._chain.finish(gap.name)
-        published = self.starting_at(gap.start.chain_position)
+        published = self.gap_at(gap.start.chain_position)
         if published is None:
             check_gap(gap, self._chain.end())
             self._chain.continue_with(gap.name, gap)
             self._chain.finish(gap.name)
-            published = self.starting_at(gap.start.chain_position)
+            published = self.gap_at(gap.start.chain_position)
         if published is None or (published.kind, published.end) != (gap.kind, gap.end):
             by = "a window" if published is None else f"a declared gap ({published.kind}, to SCN {published.end.scn})"
             raise LandingConflict(f"the chain continues with {by}", cure="see `redolake status`", scn=gap.start.scn)
         return published
 
-    def starting_at(self, position: ChainPosition) -> DeclaredGap | None:
+    def gap_at(self, position: ChainPosition) -> DeclaredGap | None:
         return self._chain.gap_from(position)
 
     def all(self) -> list[DeclaredGap]:

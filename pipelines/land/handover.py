@@ -33,7 +33,7 @@ class HandoverFiles:
         if copy is not None:
             self._files.create_record(layout.HANDOVER, copy)
         elif self._files.names(layout.CHAIN) or self._files.names(layout.WINDOWS):
-            raise LandingDamaged("the file is gone", cure=LOST, path=self._files.shown(layout.HANDOVER))
+            raise LandingDamaged("the file is gone", cure=LOST, path=self._files.path_text(layout.HANDOVER))
         return copy
 
     @crash.writer

@@ -33,7 +33,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from pipelines.host.paths import hashed, segment, shortened
+from pipelines.host.paths import add_hash, segment, shorten
 from pipelines.values.scn import ChainPosition
 from pipelines.values.table import TableId
 
@@ -140,7 +140,7 @@ def snapshot_folder(table: TableId, scn: int) -> str:
 def _table_folder(table: TableId) -> str:
     """Return a name that no other table has, also where the store does not distinguish small letters from capitals."""
     name = f"{segment(table.owner)}.{segment(table.name)}"
-    return shortened(name, str(table)) if name == name.upper() else hashed(shortened(name, str(table)), str(table))
+    return shorten(name, str(table)) if name == name.upper() else add_hash(shorten(name, str(table)), str(table))
 
 
 def snapshot_rows(token: str) -> str:
@@ -233,7 +233,7 @@ def lake_mark(pipeline: str) -> str:
 
 def lake_record(lake: str) -> str:
     """Return the landing's copy of the mark in the lake at that place."""
-    return f"{LAKES}/{hashed('', lake)}.json"
+    return f"{LAKES}/{add_hash('', lake)}.json"
 
 
 def verify_folder(token: str) -> str:

@@ -89,7 +89,7 @@ def write_parquet(files: Files, path: str, schema: pa.Schema | None, batches: It
             raise ValueError("no schema, and no batch that has one")
         schema, waiting = first.schema, [first]
     options = LANDED_OPTIONS if schema == LANDED_SCHEMA else OTHER_OPTIONS
-    with files.writing(path) as out:
+    with files.open_new(path) as out:
         hashed = HashedFile(out)
         try:
             with pq.ParquetWriter(hashed, schema, **options) as writer:
@@ -131,12 +131,12 @@ def read_columns(
 ) -> Iterator[pa.RecordBatch]:
     """Yield some columns of several files, one row group at a time; None for all columns. `digests` are by path."""
     for path in paths:
-        with checked(files, path, digests.get(path), cure) as parquet:
+        with open_checked(files, path, digests.get(path), cure) as parquet:
             yield from parquet.iter_batches(columns=None if columns is None else list(columns))
 
 
 @contextmanager
-def checked(files: Files, path: str, written: FileDigest | None, cure: str = DAMAGED) -> Iterator[pq.ParquetFile]:
+def open_checked(files: Files, path: str, written: FileDigest | None, cure: str = DAMAGED) -> Iterator[pq.ParquetFile]:
     """Open a Parquet file. Raises LandingDamaged if it is not as it was written, or cannot be read."""
     files.check(path, written, cure)
     with files.reading(path, cure) as file:
@@ -145,4 +145,4 @@ def checked(files: Files, path: str, written: FileDigest | None, cure: str = DAM
         except (pa.ArrowException, OSError) as error:
             if getattr(error, "errno", None) is not None:
                 raise  # of the file system, not of the file
-            raise LandingDamaged(f"the file cannot be read: {error}", cure=cure, path=files.shown(path)) from error
+            raise LandingDamaged(f"the file cannot be read: {error}", cure=cure, path=files.path_text(path)) from error

@@ -32,11 +32,11 @@ class QuoteMarks:
 
 def quote_marks(texts: pa.Array) -> QuoteMarks:
     """Scan a column of type string; a NULL is an empty text."""
-    parts = [_scanned(texts.slice(start, ROWS)) for start in range(0, max(len(texts), 1), ROWS)]
+    parts = [_scan(texts.slice(start, ROWS)) for start in range(0, max(len(texts), 1), ROWS)]
     return QuoteMarks(*(np.concatenate([getattr(part, name) for part in parts]) for name in QuoteMarks.__slots__))
 
 
-def _scanned(texts: pa.Array) -> QuoteMarks:
+def _scan(texts: pa.Array) -> QuoteMarks:
     _, offsets, data = texts.buffers()
     ends = np.frombuffer(offsets, np.int32)[texts.offset : texts.offset + len(texts) + 1]
     start, end = (int(ends[0]), int(ends[-1])) if len(texts) else (0, 0)

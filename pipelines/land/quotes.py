@@ -37,7 +37,7 @@ class Quotes:
         except LandingDamaged as error:
             return self._from_windows(error)
         if found is None and any(map(knows_of_single_quotes, self._chain.last_windows(1))):
-            gone = LandingDamaged("the file is gone", cure=restore(), path=self._files.shown(layout.SINGLE_QUOTES))
+            gone = LandingDamaged("the file is gone", cure=restore(), path=self._files.path_text(layout.SINGLE_QUOTES))
             return self._from_windows(gone)
         return found
 

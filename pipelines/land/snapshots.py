@@ -117,7 +117,7 @@ class Snapshots:
         """Raise LandingDamaged for the file of another snapshot."""
         if not is_own:
             what = "the file is of another snapshot"
-            raise LandingDamaged(what, cure=snapshot_again(table), path=self._files.shown(file), table=table)
+            raise LandingDamaged(what, cure=snapshot_again(table), path=self._files.path_text(file), table=table)
         return found
 
     def files_of(self, table: TableId, scn: int, manifest: SnapshotManifest) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from pipelines.host.crash import point
 from pipelines.land import layout
 from pipelines.land.chain import Chain
 from pipelines.land.chain_rules import TAKEN_CURE, build_manifest, check_position, check_same
-from pipelines.land.parquet import WrittenFile, checked, frames, read_columns, write_parquet
+from pipelines.land.parquet import WrittenFile, frames, open_checked, read_columns, write_parquet
 from pipelines.land.quotes import Quotes, has_single_quotes
 from pipelines.land.tally import Tally
 from pipelines.records.batches.spec import RereadFile
@@ -188,20 +188,20 @@ class Windows:
     ) -> tuple[str, int]:
         """Write the driver's frames to a file that no manifest names yet; return its name and number of rows."""
         file = layout.in_window(window, layout.reread_file(token, number, before=before))
-        return self._noted(write_parquet(self._files, file, None, frames(answers)))
+        return self._note(write_parquet(self._files, file, None, frames(answers)))
 
     @crash.writer
     def write_whole(self, window: str, token: str, answers: Iterable[Any]) -> tuple[str, int]:
         """Write the driver's frames of a whole table to a file that no manifest names yet; return its name and rows."""
         file = layout.in_window(window, layout.whole_file(token))
-        return self._noted(write_parquet(self._files, file, None, frames(answers)))
+        return self._note(write_parquet(self._files, file, None, frames(answers)))
 
     @crash.writer
     def write_reread_later(self, window: str, token: str, rows: pa.Table) -> str:
         file = layout.in_window(window, layout.reread_later_file(token))
-        return self._noted(write_parquet(self._files, file, rows.schema, rows.to_batches()))[0]
+        return self._note(write_parquet(self._files, file, rows.schema, rows.to_batches()))[0]
 
-    def _noted(self, written: WrittenFile) -> tuple[str, int]:
+    def _note(self, written: WrittenFile) -> tuple[str, int]:
         """Keep the file's digest for the manifest that will name it."""
         self._written[written.name] = written.digest
         return written.name, written.rows
@@ -211,7 +211,7 @@ class Windows:
         if manifest.reread_later is None:
             return None
         file = layout.in_window(manifest.name, manifest.reread_later)
-        with checked(self._files, file, manifest.digests.get(manifest.reread_later)) as parquet:
+        with open_checked(self._files, file, manifest.digests.get(manifest.reread_later)) as parquet:
             return parquet.read()
 
     def redo_columns(
@@ -233,9 +233,9 @@ class Windows:
         """Return None when no such window is landed."""
         return self._chain.manifest(window)
 
-    def linked_at(self, position: ChainPosition) -> WindowManifest | None:
+    def window_at(self, position: ChainPosition) -> WindowManifest | None:
         """Return the window that the chain names at a position, also where the window's own folder is gone."""
-        return self._chain.linked_at(position.name)
+        return self._chain.window_at(position.name)
 
     def after(self, position: ChainPosition = BEFORE_ALL) -> list[WindowManifest]:
         """Return the landed windows that end after a position, in the order of the chain."""

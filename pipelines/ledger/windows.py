@@ -138,7 +138,7 @@ class WindowEntries(LedgerBase):
         with self._read() as connection:
             return read_end_times(connection, self._pipeline, ends)
 
-    def written_by(self, scn: int) -> datetime | None:
+    def time_written(self, scn: int) -> datetime | None:
         """Return the end of the window that contains an SCN, of the newest incarnation that has one."""
         is_there = text("state <> 'abandoned'")  # the condition of the index on a window's place
         query = select(W.ends_at).where(W.pipeline == self._pipeline, is_there, W.start_scn <= scn, W.end_scn > scn)

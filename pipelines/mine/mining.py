@@ -19,8 +19,8 @@ from pipelines.host.arrow_check import check_arrow
 from pipelines.host.statements import statement
 from pipelines.mine.checks import check_rows, check_stream
 from pipelines.mine.copies import LogSet
-from pipelines.mine.pieces import PieceJoiner, bounded
-from pipelines.mine.rows import fitting, in_container, landed_rows, log_of, own_thread
+from pipelines.mine.pieces import PieceJoiner, split_by_size
+from pipelines.mine.rows import fit_numbers, in_container, landed_rows, log_of, own_thread
 from pipelines.mine.selection import MinedContainer, predicate
 from pipelines.mine.session import Session, logminer
 from pipelines.values.redo import Slice, Window
@@ -99,10 +99,10 @@ class SliceMining:
         sql = f"{statement('redo_rows')}\n WHERE {where}"
         joiner = PieceJoiner()
         for answer in self._session.arrow(sql, binds, self._fetch_rows, name="redo_rows", decimals=False):
-            for fetched in map(self._own_part, map(fitting, lower_case(answer))):
+            for fetched in map(self._own_part, map(fit_numbers, lower_case(answer))):
                 check_stream(fetched)
-                for batch in bounded(joiner.feed(fetched)):
-                    yield from self._landed(batch, container)
+                for batch in split_by_size(joiner.feed(fetched)):
+                    yield from self._to_landed(batch, container)
         joiner.close()
 
     def _own_part(self, batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -116,7 +116,7 @@ class SliceMining:
         foreign = pc.is_in(log_of(batch, self._log_set.added), value_set=pa.array(sorted(self._log_set.neighbours), pa.int64()))
         return batch.filter(pc.invert(foreign))
 
-    def _landed(self, batch: pa.RecordBatch, container: MinedContainer | None) -> Iterator[pa.RecordBatch]:
+    def _to_landed(self, batch: pa.RecordBatch, container: MinedContainer | None) -> Iterator[pa.RecordBatch]:
         rows = landed_rows(batch, self._logs, self.facts.row_count, container)
         scns = self._window.scns
         check_rows(rows, self._logs, scns.end, self._tables, self._object_ids, container)

@@ -95,9 +95,9 @@ def _check_addresses(batch: pa.RecordBatch, owner: np.ndarray[tuple[int], np.dty
             )
 
 
-def bounded(batch: pa.RecordBatch) -> list[pa.RecordBatch]:
+def split_by_size(batch: pa.RecordBatch) -> list[pa.RecordBatch]:
     """Split the batch into parts whose text fits Arrow's 32-bit offsets."""
     if batch.num_rows < 2 or batch.column("sql_redo").nbytes <= LARGEST_TEXT_BYTES:
         return [batch]
     half = batch.num_rows // 2
-    return [*bounded(batch.slice(0, half)), *bounded(batch.slice(half))]
+    return [*split_by_size(batch.slice(0, half)), *split_by_size(batch.slice(half))]

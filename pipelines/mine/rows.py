@@ -39,7 +39,7 @@ def as_integers(batch: pa.RecordBatch, name: str, kind: pa.DataType = INT64) -> 
     return column if column.type == kind else column.cast(kind, safe=True)
 
 
-def fitting(batch: pa.RecordBatch) -> pa.RecordBatch:
+def fit_numbers(batch: pa.RecordBatch) -> pa.RecordBatch:
     """Return the fetched rows with NULL where a number too large to be real means "not known".
 
     Raises RedoNotUnderstood for such a number in a column that must be known.

@@ -39,7 +39,7 @@ class MinedContainer:
     shared_undo_id: int | None = None
 
 
-def listed(codes: Iterable[Operation]) -> str:
+def sql_list(codes: Iterable[Operation]) -> str:
     return ", ".join(map(str, codes))
 
 
@@ -78,12 +78,12 @@ def predicate(
     for ids in chunks(sorted(object_ids)):
         captured.append(f"data_obj# IN ({', '.join(map(bind, ids))})")
     of_tables = "\n       OR ".join(f"({c})" for c in captured)
-    control = f"operation_code IN ({listed(CONTROL)})"
-    kept = f"{control}\n   OR operation_code NOT IN ({listed(NOT_CHANGES)}) AND (\n          {of_tables})"
+    control = f"operation_code IN ({sql_list(CONTROL)})"
+    kept = f"{control}\n   OR operation_code NOT IN ({sql_list(NOT_CHANGES)}) AND (\n          {of_tables})"
     if container is not None:
         own = f"src_con_name = {bind(container.name)} OR src_con_name IS NULL"
         if container.shared_undo_id is not None:
-            own += f" OR src_con_name = '{ROOT}' AND operation_code IN ({listed(TRANSACTION_BOUNDS)})"
+            own += f" OR src_con_name = '{ROOT}' AND operation_code IN ({sql_list(TRANSACTION_BOUNDS)})"
         kept = f"({own}) AND ({kept})"
     if since is not None:
         kept = f"(scn >= {bind(int(since.first_scn))} OR rbasqn >= {bind(since.sequence)}) AND ({kept})"

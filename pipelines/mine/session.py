@@ -149,13 +149,13 @@ def _prove_all_read(session: Session, log_set: LogSet) -> None:
             cure="run again; if it fails again, compare V$LOGMNR_LOGS with V$ARCHIVED_LOG for this range",
             thread=logs.thread,
             missing="; ".join(row.filename for row in missing) or None,
-            unread=_shown(wanted - read),
-            unasked=_shown(read - wanted),
+            unread=_show(wanted - read),
+            unasked=_show(read - wanted),
             session_status=None if codes == [0] else codes,
         )
 
 
-def _shown(logs: set[tuple[int, int]]) -> str | None:
+def _show(logs: set[tuple[int, int]]) -> str | None:
     return ", ".join(f"{thread}/{sequence}" for thread, sequence in sorted(logs)) or None
 
 

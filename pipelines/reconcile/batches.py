@@ -118,7 +118,7 @@ def position_loaded(task: SnapshotTask) -> ChainPosition:
     return ChainPosition(incarnation_of(task.app_id), task.scn)
 
 
-def superseded(context: PipelineContext) -> Void:
+def find_superseded(context: PipelineContext) -> Void:
     """Return for each table that was set back the batches and loads that no longer count."""
     void: dict[TableId, set[str]] = defaultdict(set)
     for name in context.landing.files.names(layout.LOADS):
@@ -133,7 +133,7 @@ def batch_result(context: PipelineContext, name: str) -> BatchResult | None:
     result = context.landing.files.read_record(BatchResult, file, apply_again(file))
     if result is not None and batch_name(result.resetlogs_id, result.start, result.end) != "-".join(name.split("-")[:3]):
         what = f"the file is the manifest of another batch: SCN [{result.start}, {result.end})"
-        raise LandingDamaged(what, cure=apply_again(file), path=context.landing.files.shown(file))
+        raise LandingDamaged(what, cure=apply_again(file), path=context.landing.files.path_text(file))
     return result
 
 
@@ -153,7 +153,7 @@ def loaded_tasks(context: PipelineContext, name: str) -> list[tuple[SnapshotTask
     cure = load_again(manifest, loaded)
     spec = context.landing.files.read_record(SnapshotSpec, layout.load_spec(name), cure)
     if spec is None:
-        raise LandingDamaged("the file is gone", cure=cure, path=context.landing.files.shown(layout.load_spec(name)))
+        raise LandingDamaged("the file is gone", cure=cure, path=context.landing.files.path_text(layout.load_spec(name)))
     return [(task, loaded[task.table]) for task in spec.tables if task.table in loaded]
 
 

@@ -21,12 +21,12 @@ def chosen_columns(pipeline: Pipeline, dictionary: Mapping[TableId, DictionaryTa
 
 
 def chosen(pipeline: Pipeline, table: DictionaryTable) -> DictionaryTable:
-    refused = refused_by(pipeline, table.table)
+    refused = refusal_rule(pipeline, table.table)
     configured = pipeline.table(table.table)
     return table.chosen(pipeline.choice(table.table), configured.key_policy, lambda c: refused(c.name, c.type))
 
 
-def refused_by(pipeline: Pipeline, table: TableId) -> Refused:
+def refusal_rule(pipeline: Pipeline, table: TableId) -> Refused:
     """Return a function that says whether a column's type is not supported under the table's rules."""
     choice = pipeline.choice(table)
     rules = {upper_name(name): rule for name, rule in pipeline.table(table).columns.items()}
@@ -54,7 +54,7 @@ def text_rule(pipeline: Pipeline, table: TableId, type_: OracleType) -> TypeRule
     return rule if rule in TEXT_RULES and suits else None
 
 
-def converted(table: DictionaryTable, encoding: Encoding) -> tuple[str, ...]:
+def converted_columns(table: DictionaryTable, encoding: Encoding) -> tuple[str, ...]:
     """Return the columns that the server converts for each client from a character set that is not Unicode."""
     if encoding.text in UNICODE:
         return ()

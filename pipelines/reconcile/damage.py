@@ -29,18 +29,18 @@ def before_next(context: PipelineContext, last: BatchResult, following: WindowMa
     """Return the batch that the next one continues: the last, or an older one where its carried rows are damaged. They are
     checked after an attempt that left no manifest, because it may have found the damage, and always at a RESETLOGS, where no
     older batch can be continued."""
-    if context.landing.gaps.starting_at(last.end_position) is not None:
+    if context.landing.gaps.gap_at(last.end_position) is not None:
         return last  # nothing is carried over a declared gap
     if following.resetlogs_id == last.resetlogs_id and not was_attempted_after(context, last):
         return last
-    return continued(context, last, following.resetlogs_id, apply_all_again)
+    return last_undamaged(context, last, following.resetlogs_id, apply_all_again)
 
 
 def was_attempted_after(context: PipelineContext, last: BatchResult) -> bool:
     return any(end_of(name) > last.end_position for name in context.landing.files.names(layout.BATCHES))
 
 
-def continued(
+def last_undamaged(
     context: PipelineContext, last: BatchResult | None, resetlogs_id: int, cure: Callable[[Sequence[str]], str]
 ) -> BatchResult | None:
     """Return the batch, or the newest one before it whose carried rows are undamaged, or are not needed after a declared gap.
@@ -49,7 +49,7 @@ def continued(
     incarnation would have to be; `cure` gets the manifests of the batches with damaged rows, newest first."""
     passed = list[str]()
     for batch in reversed_chain(context, last):
-        is_cut_off = bool(passed) and context.landing.gaps.starting_at(batch.end_position) is not None
+        is_cut_off = bool(passed) and context.landing.gaps.gap_at(batch.end_position) is not None
         error = None if is_cut_off else damage_of(batch)
         if error is None:
             return batch

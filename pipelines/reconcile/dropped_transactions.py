@@ -74,7 +74,7 @@ class DropOutcome:
     end_scn: int | None
     rows: Mapping[str, int]
 
-    def lacking(self, entries: Iterable[TableEntry]) -> tuple[str, ...]:
+    def lacking_tables(self, entries: Iterable[TableEntry]) -> tuple[str, ...]:
         """Return the tables that lack the transaction's changes: those whose contents are from before its end."""
         if self.state not in ("committed", "unknown") or self.end_scn is None:
             return ()
@@ -153,7 +153,7 @@ def report_of(drop: DroppedTransaction, outcome: DropOutcome, entries: Sequence[
         state=outcome.state,
         end_scn=outcome.end_scn,
         tables=outcome.rows,
-        lacking=outcome.lacking(entries),
+        lacking=outcome.lacking_tables(entries),
     )
 
 

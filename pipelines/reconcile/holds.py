@@ -43,17 +43,17 @@ class BatchedTable:
         return self.windows[0].start
 
 
-def held_before(table: BatchedTable) -> HoldAt | None:
+def hold_held(table: BatchedTable) -> HoldAt | None:
     """Hold a table that is held already."""
     return HoldAt(table.start, dict(table.entry.error or {})) if table.entry.state == "held" else None
 
 
-def without_contents(table: BatchedTable) -> HoldAt | None:
+def hold_without_contents(table: BatchedTable) -> HoldAt | None:
     """Hold a table whose first snapshot is not loaded yet."""
     return None if table.entry.state in ("held", "live") else HoldAt(table.start, NOT_LOADED)
 
 
-def is_of_later_incarnation(table: BatchedTable) -> HoldAt | None:
+def hold_later_incarnation(table: BatchedTable) -> HoldAt | None:
     """Hold a table snapshotted after a RESETLOGS: it already contains everything that these older windows contain, and applying
     them would overwrite newer rows."""
     if (table.entry.resetlogs_id or 0) <= table.windows[0].resetlogs_id:
@@ -62,7 +62,7 @@ def is_of_later_incarnation(table: BatchedTable) -> HoldAt | None:
     return HoldAt(table.start, {**NOT_LOADED, "what": what, "cure": "let apply go on: it comes to that incarnation by itself"})
 
 
-def missing_from_window(table: BatchedTable) -> HoldAt | None:
+def hold_missing(table: BatchedTable) -> HoldAt | None:
     """Hold at a window that was mined while pipelines.yml did not list the table: it has none of the table's rows."""
     name = table.entry.table
     for window in table.windows:
@@ -122,7 +122,7 @@ def applied_doubtful_quotes(table: BatchedTable) -> HoldAt | None:
     return HoldAt(table.start, error.as_dict())
 
 
-def omitted_before(table: BatchedTable) -> HoldAt | None:
+def hold_omitted(table: BatchedTable) -> HoldAt | None:
     return table.omission
 
 
@@ -146,13 +146,13 @@ def unsupported_ddl(table: BatchedTable) -> HoldAt | None:
 
 
 RULES: tuple[Callable[[BatchedTable], HoldAt | None], ...] = (
-    held_before,
-    without_contents,
-    is_of_later_incarnation,
-    missing_from_window,
+    hold_held,
+    hold_without_contents,
+    hold_later_incarnation,
+    hold_missing,
     behind_the_chain,
     ahead_of_resetlogs,
-    omitted_before,
+    hold_omitted,
     applied_doubtful_quotes,
     contradicts_dictionary,
     unsupported_ddl,

@@ -16,7 +16,7 @@ from pipelines.ledger import TableEntry
 from pipelines.ledger.batches import AppliedBatch
 from pipelines.ledger.shown_facts import Changes
 from pipelines.reconcile.approvals import reconcile_approvals
-from pipelines.reconcile.batches import Void, batch_result, end_of, is_in_chain, newest_first, superseded
+from pipelines.reconcile.batches import Void, batch_result, end_of, find_superseded, is_in_chain, newest_first
 from pipelines.reconcile.holds import NOT_LOADED
 from pipelines.reconcile.lake_place import missing_landing
 from pipelines.reconcile.tables import rebuild_tables, rebuild_versions
@@ -122,7 +122,7 @@ def read_drop(context: PipelineContext, file: str, cure: str) -> DroppedTransact
     drop = context.landing.files.read_record(DroppedTransaction, file, cure)
     if drop is not None and file != layout.drop_file(drop.name):
         what = f"the file is about another transaction: {drop.name}"
-        raise LandingDamaged(what, cure=cure, path=context.landing.files.shown(file))
+        raise LandingDamaged(what, cure=cure, path=context.landing.files.path_text(file))
     return drop
 
 
@@ -144,7 +144,7 @@ def reconcile_batches(context: PipelineContext) -> None:
     unknown = [(result, name) for name, result in found if result is not None]
     if unknown:
         log.info("recording %s batch(es) that the ledger does not know", len(unknown))
-        void = superseded(context)
+        void = find_superseded(context)
         with context.ledger.at_once():
             record_results(context, sorted(unknown, key=lambda u: (u[0].end_position, -u[0].start)), void)
             rebuild_versions(context)

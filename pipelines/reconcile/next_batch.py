@@ -17,10 +17,10 @@ from pipelines.land import layout
 from pipelines.land.cures import mine_again, restore
 from pipelines.land.dictionary import Readings
 from pipelines.ledger import TableEntry
-from pipelines.reconcile.batches import attempt_of, batch_name, batch_result, end_of, superseded
-from pipelines.reconcile.damage import before_next, check_window, continued
+from pipelines.reconcile.batches import attempt_of, batch_name, batch_result, end_of, find_superseded
+from pipelines.reconcile.damage import before_next, check_window, last_undamaged
 from pipelines.reconcile.dropped_transactions import drops_in_effect
-from pipelines.reconcile.holds import BatchedTable, first_hold, is_of_later_incarnation
+from pipelines.reconcile.holds import BatchedTable, first_hold, hold_later_incarnation
 from pipelines.reconcile.lake_place import lake_place
 from pipelines.reconcile.ledger import drops, last_batch
 from pipelines.reconcile.mined_names import columns_known_from, mined_names
@@ -43,7 +43,7 @@ def next_batch(context: PipelineContext, last: BatchResult | None) -> BatchSpec 
 
     If the rows that the last batch has carried over are damaged, it continues an older one, and reads the windows since then
     again."""
-    windows, before = first_windows(adjoining(windows_after(context, last)), context.pipeline.batch.max_rows), last
+    windows, before = first_windows(take_adjoining(windows_after(context, last)), context.pipeline.batch.max_rows), last
     if windows and last is not None:
         before = before_next(context, last, windows[0])
         windows = [*windows_between(context, before, last), *windows]
@@ -73,7 +73,7 @@ def catch_up(context: PipelineContext, last: BatchResult | None) -> BatchSpec | 
         try:
             return catch_up_batch(context, entry, last)
         except LandingDamaged as error:
-            context.ledger.hold(entry.table, held_by(error, entry.table).as_dict())
+            context.ledger.hold(entry.table, hold_error(error, entry.table).as_dict())
     return None
 
 
@@ -82,8 +82,10 @@ def catch_up_batch(context: PipelineContext, entry: TableEntry, last: BatchResul
     before = reached = last_batch(context, entry.position.plus(1))
     following = next(windows_after(context, reached), None)
     if following is not None:
-        before = continued(context, reached, following.resetlogs_id, lambda _: restore())
-    windows = list(adjoining(window for window in windows_after(context, before) if window.end_position <= last.end_position))
+        before = last_undamaged(context, reached, following.resetlogs_id, lambda _: restore())
+    windows = list(
+        take_adjoining(window for window in windows_after(context, before) if window.end_position <= last.end_position)
+    )
     if not windows:
         raise hole(context, continues_at(context, before), last.end_position)
     for window in windows:
@@ -91,13 +93,13 @@ def catch_up_batch(context: PipelineContext, entry: TableEntry, last: BatchResul
     return build_batch(context, windows, before, [entry], catch_up_of=entry.table)
 
 
-def held_by(error: LandingDamaged, table: TableId) -> LandingDamaged:
+def hold_error(error: LandingDamaged, table: TableId) -> LandingDamaged:
     """Return the error of a table whose older redo is damaged or gone. The other tables have it already, and continue."""
     cure = f"run `redolake snapshot {table} --replace`; or else {error.cure}, then `redolake resume {table}`"
     return LandingDamaged(error.what, cure=cure, path=error.where.get("path"), window=error.where.get("window"), table=table)
 
 
-def adjoining(windows: Iterable[WindowManifest]) -> Iterator[WindowManifest]:
+def take_adjoining(windows: Iterable[WindowManifest]) -> Iterator[WindowManifest]:
     """Yield the windows up to the first that does not begin where the one before ended, in the same incarnation."""
     before = None
     for window in windows:
@@ -210,7 +212,7 @@ def build_tasks(
             ddl=past.hold,
             doubtful_quotes=None if quotes is None else quotes.doubtful.get(str(entry.table)),
         )
-        if is_of_later_incarnation(table) is None:
+        if hold_later_incarnation(table) is None:
             record_derived(context, past, end)
         app, target = app_id(context, entry.table, resetlogs_id), context.pipeline.target(entry.table)
         at_least = expected_position(entry, resetlogs_id, expected.get(entry.table))
@@ -231,7 +233,7 @@ def expected_position(entry: TableEntry, resetlogs_id: int, after_batch: int | N
 
 def positions_after(context: PipelineContext, before: BatchResult) -> dict[TableId, int]:
     """Return each table's position in its Delta log after `before`, and after catch-ups that end where it ends."""
-    void, found = superseded(context), dict[TableId, int]()
+    void, found = find_superseded(context), dict[TableId, int]()
     for name in context.landing.files.names(layout.BATCHES):
         result = batch_result(context, name) if end_of(name) == before.end_position else None
         for done in result.tables if result is not None else ():
@@ -247,7 +249,7 @@ def gaps_after(context: PipelineContext, before: BatchResult | None) -> list[Dec
     """
     found: list[DeclaredGap] = []
     position = continues_at(context, before)
-    while (gap := context.landing.gaps.starting_at(position)) is not None:
+    while (gap := context.landing.gaps.gap_at(position)) is not None:
         found.append(gap)
         position = gap.end.chain_position
     carried = () if before is None else before.open_transactions
@@ -294,7 +296,7 @@ def check_continuity(
 
 def hole(context: PipelineContext, end: ChainPosition, start: ChainPosition) -> LandingDamaged:
     """Return the error for windows that have landed, and are gone. The chain still names the first one."""
-    gone = context.landing.windows.linked_at(end)
+    gone = context.landing.windows.window_at(end)
     name = None if gone is None else gone.name
     cure = "restore the folder of the missing window from a copy of the landing" if name is None else mine_again(name)
     return LandingDamaged(f"the landed windows have a hole: SCN {end.scn} to {start.scn}", cure=cure, window=name)

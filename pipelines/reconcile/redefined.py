@@ -15,7 +15,7 @@ from pipelines.records.windows import WindowManifest, other_names
 from pipelines.values.table import TableId, TableVersion
 
 
-def redefined(
+def find_redefinition(
     version: TableVersion,
     windows: Sequence[WindowManifest],
     readings: Readings,

@@ -110,7 +110,7 @@ def missing_log_report(log: MissingLog) -> MissingLogReport:
     )
 
 
-def missing_in(error: RedolakeError, window: Window) -> tuple[MissingLog, ...]:
+def unreadable_logs(error: RedolakeError, window: Window) -> tuple[MissingLog, ...]:
     """Return the log without which a slice could not be mined, although V$ARCHIVED_LOG still lists it.
 
     Empty if the log was read and its content is the problem: restoring it would change nothing. The error then names it as

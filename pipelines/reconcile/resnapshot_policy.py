@@ -58,13 +58,13 @@ def answer(context: PipelineContext, entry: TableEntry) -> str | None:
     where = (entry.error or {}).get("where", {})
     if entry.table not in context.pipeline.by_id or entry.complete_to_scn is None:
         return None
-    policy = answering(context.pipeline.ddl_policies(entry.table), where.get("policy"))
+    policy = answering_policy(context.pipeline.ddl_policies(entry.table), where.get("policy"))
     if policy != "recreate":
         return policy
     return policy if is_there_again(context, entry.table) else None
 
 
-def answering(policies: DdlPolicies, policy: str | None) -> str | None:
+def answering_policy(policies: DdlPolicies, policy: str | None) -> str | None:
     """Return which policy says `resnapshot` for a hold. A dropped table may be created again."""
     wanted = "recreate" if policy == "drop_table" else policy
     return wanted if wanted is not None and getattr(policies, wanted, None) == "resnapshot" else None
@@ -76,8 +76,8 @@ def announced(pipeline: Pipeline, table: TableId, hold: HoldAt | None) -> HoldAt
     policy = None if hold is None else hold.error.get("where", {}).get("policy")
     if hold is None:
         return None
-    if answering(pipeline.ddl_policies(table), policy) is None:
-        return named(hold, policy)
+    if answering_policy(pipeline.ddl_policies(table), policy) is None:
+        return name_policy(hold, policy)
     hours = pipeline.resnapshot_limits(table).hours_utc
     when = "after the next run of apply" if hours is None else f"in the hours {hours} UTC"
     if policy in ("drop_table", "recreate"):  # it may have been dropped or renamed for good
@@ -87,7 +87,7 @@ def announced(pipeline: Pipeline, table: TableId, hold: HoldAt | None) -> HoldAt
     return replace(hold, error={**hold.error, "cure": cure})
 
 
-def named(hold: HoldAt, policy: str | None) -> HoldAt:
+def name_policy(hold: HoldAt, policy: str | None) -> HoldAt:
     """Return the hold with a cure that names the policy, if it is of no statement: the cure of a statement does."""
     wanted = "recreate" if policy == "drop_table" else policy
     knows = "rs_id" in hold.error.get("where", {}) or "`on_ddl: {" in str(hold.error.get("cure"))
@@ -104,7 +104,7 @@ def is_there_again(context: PipelineContext, table: TableId) -> bool:
     return here is not None and here.object_id not in {version.object_id for version in known_versions(context, table)}
 
 
-def restated(entry: TableEntry, found: Obstacle, **where: Any) -> dict[str, Any]:
+def restate(entry: TableEntry, found: Obstacle, **where: Any) -> dict[str, Any]:
     """Return the error of a held table with the reason why it is not snapshotted again by itself, once."""
     error = dict(entry.error or {})
     what = str(error.get("what", "")).partition("; not snapshotted again by itself: ")[0]

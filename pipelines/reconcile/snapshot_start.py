@@ -9,14 +9,14 @@ from pipelines.errors import Finding, SnapshotTooEarly, Terminal
 from pipelines.reconcile.ledger import proven_position
 from pipelines.reconcile.omitted_tables import batches_between, is_without
 from pipelines.reconcile.table_versions import present_object_ids
-from pipelines.reconcile.tables import captured_from
+from pipelines.reconcile.tables import capture_scn
 from pipelines.values.dictionary_table import DictionaryTable
 from pipelines.values.redo import RedoFacts
 from pipelines.values.scn import ChainPosition, Scn
 from pipelines.values.table import TableId
 
 
-def doubled(context: PipelineContext, dictionary: Mapping[TableId, DictionaryTable]) -> Iterator[Finding]:
+def find_doubled(context: PipelineContext, dictionary: Mapping[TableId, DictionaryTable]) -> Iterator[Finding]:
     """Yield the tables that another entry of `tables` has captured before they were renamed: redo names one object, so the rows
     of both would go to one of them."""
     present = present_object_ids(context)
@@ -83,7 +83,7 @@ def check_captured(context: PipelineContext, chosen: Sequence[TableId], oldest_s
     oldest = ChainPosition(position.resetlogs_id, int(oldest_start))
     since_oldest = batches_between(context, oldest, position.chain_position)
     for table in chosen:
-        since = captured_from(context, table, oldest)  # years of windows may be landed before
+        since = capture_scn(context, table, oldest)  # years of windows may be landed before
         if since is None:
             raise SnapshotTooEarly(
                 "the table's redo is not landed yet",

@@ -12,9 +12,9 @@ from pipelines.errors import SchemaConflict
 from pipelines.land.dictionary import Readings
 from pipelines.ledger.entries import VersionEntry
 from pipelines.reconcile.approvals import approved_ddl
-from pipelines.reconcile.chosen_columns import choice_conflict, chosen_columns, refused_by, text_rule
-from pipelines.reconcile.redefined import redefined
-from pipelines.reconcile.truncated_by_parents import described_parents, truncated_by_parents
+from pipelines.reconcile.chosen_columns import choice_conflict, chosen_columns, refusal_rule, text_rule
+from pipelines.reconcile.redefined import find_redefinition
+from pipelines.reconcile.truncated_by_parents import described_parents, find_truncations
 from pipelines.reconcile.version_conflicts import (
     dictionary_conflict,
     doubtful_ddl,
@@ -157,7 +157,7 @@ def history(
         or conflict
     )
     names |= {context.pipeline.table(table).in_oracle}
-    conflict = redefined(derived.versions[-1], windows, readings, ids, names) or conflict
+    conflict = find_redefinition(derived.versions[-1], windows, readings, ids, names) or conflict
     conflict = conflict or choice_conflict(context.pipeline, derived.versions[-1])
     conflict = conflict or key_policy_conflict(context, known[-1]) or key_lost(readings, known, resetlogs_id, start)
     return History(table, tuple(known), derived, conflict, parts, tuple(files_of(context, table, windows)))
@@ -184,7 +184,7 @@ def ddl_rows(known: Sequence[TableVersion], start: int, windows: Sequence[Window
     rows = [row for window in windows for row in window.ddl]
     if any(row.cascades_from for row in rows):  # parents are looked up in all dictionary readings
         parents = described_parents(known[-1].table, readings, windows[0].resetlogs_id, start)
-        rows += truncated_by_parents(known[-1], windows, parents)
+        rows += find_truncations(known[-1], windows, parents)
     return rows
 
 
@@ -197,7 +197,7 @@ def derived_versions(
 ) -> Derived:
     """Follow DDL as the policies of the table, and what people approved for single statements, say."""
     table = versions[-1].table
-    policies, refused = context.pipeline.ddl_policies(table), refused_by(context.pipeline, table)
+    policies, refused = context.pipeline.ddl_policies(table), refusal_rule(context.pipeline, table)
     follow = partial(derive, versions, rows, described, policies, refused, object_ids)
     derived = follow()
     return derived if derived.hold is None else follow(approved_ddl(context, table))  # few tables have approvals

@@ -9,10 +9,10 @@ from itertools import takewhile
 from pipelines.context import PipelineContext, owner
 from pipelines.host import crash
 from pipelines.land import layout
-from pipelines.land.chain_rules import captured_since
+from pipelines.land.chain_rules import capture_start
 from pipelines.land.dictionary import Readings
 from pipelines.ledger import Lease, TableEntry
-from pipelines.reconcile.batches import REPLACES, Void, loaded_tasks, position_loaded, scn_of, superseded
+from pipelines.reconcile.batches import REPLACES, Void, find_superseded, loaded_tasks, position_loaded, scn_of
 from pipelines.reconcile.table_versions import derived_versions, known_versions
 from pipelines.records.codec import to_body
 from pipelines.records.gaps import DeclaredGap
@@ -31,10 +31,10 @@ def rebuild_tables(context: PipelineContext) -> None:
     known = {entry.table for entry in context.ledger.tables()}
     missing = [table.id for table in context.pipeline.tables if table.id not in known]
     if missing:
-        found = {table: captured_from(context, table) for table in missing}
+        found = {table: capture_scn(context, table) for table in missing}
         add_tables(context, {table: since for table, since in found.items() if since is not None})
     unknown = unknown_loads(context)
-    void = superseded(context) if unknown else {}
+    void = find_superseded(context) if unknown else {}
     for name in unknown:
         restore_load(context, name, void)
 
@@ -47,7 +47,7 @@ def add_tables(context: PipelineContext, captured_from_scn: Mapping[TableId, Scn
             context.ledger.add_table(table, scn)
 
 
-def captured_from(context: PipelineContext, table: TableId, enough: ChainPosition = BEFORE_ALL) -> Scn | None:
+def capture_scn(context: PipelineContext, table: TableId, enough: ChainPosition = BEFORE_ALL) -> Scn | None:
     """Return the SCN from which a table's redo is landed without a declared gap, or will be; where that is before `enough`,
     perhaps a later one that is too.
 
@@ -61,7 +61,7 @@ def captured_from(context: PipelineContext, table: TableId, enough: ChainPositio
         start = context.landing.handover.start()
         return None if start is None else Scn(start.scn)
     unbroken = takewhile(lambda window: window.start_position >= after, context.landing.windows.newest_first())
-    since = captured_since(unbroken, table, enough)
+    since = capture_start(unbroken, table, enough)
     return None if since is None else Scn(since)
 
 

@@ -40,7 +40,7 @@ def described_parents(table: TableId, readings: Readings, resetlogs_id: int, sta
     )
 
 
-def truncated_by_parents(version: TableVersion, windows: Sequence[WindowManifest], parents: Parents) -> Iterator[DdlRow]:
+def find_truncations(version: TableVersion, windows: Sequence[WindowManifest], parents: Parents) -> Iterator[DdlRow]:
     """Yield the statements that removed or moved rows of the table, as rows of the table.
 
     A TRUNCATE, or a change of partitions, of a parent names the table itself. Every other names what it was of, so that the

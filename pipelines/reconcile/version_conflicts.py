@@ -64,7 +64,7 @@ def dictionary_conflict(
     for reading in readings.newest_first(resetlogs_id, max(start, int(derived.versions[0].from_scn)), end):
         here = reading.table(table)
         known = valid_at(derived.versions, Scn(reading.scn) if here is None else here.scn_before)
-        if reading.looked_up(table) != known.in_oracle:
+        if reading.lookup_name(table) != known.in_oracle:
             if here is not None and here.object_id == known.object_id and here.scn_before < end:
                 return renamed_without_ddl(known, here)
             continue  # before the new name was declared; what has the old one is another table

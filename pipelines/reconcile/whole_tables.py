@@ -22,7 +22,7 @@ from pipelines.values.table import TableId
 NEED_ROWS: frozenset[StepKind] = frozenset({"remove_rows", "fill"})
 
 
-def needing(steps: Sequence[DdlStep], window: WindowManifest) -> tuple[DdlStep, ...]:
+def steps_with_rows(steps: Sequence[DdlStep], window: WindowManifest) -> tuple[DdlStep, ...]:
     """Return the steps of the window that need the table's rows."""
     return tuple(step for step in steps if step.kind in NEED_ROWS and window.start <= step.scn < window.end)
 
@@ -30,7 +30,7 @@ def needing(steps: Sequence[DdlStep], window: WindowManifest) -> tuple[DdlStep, 
 def first_unread(derived: Derived, table: TableId, windows: Sequence[WindowManifest]) -> Hold | None:
     """Return the hold at the first statement for which capture has not read the table's rows."""
     for window in windows:
-        for step in needing(derived.steps, window):
+        for step in steps_with_rows(derived.steps, window):
             found = [one for one in window.whole if one.table == str(table) and step.scn in one.ddl]
             if all(one.file is None for one in found):
                 return Hold(Scn(step.scn), unread(table, step, found, derived))
@@ -55,7 +55,7 @@ def before_ddl(hold: HoldAt | None, steps: Sequence[DdlStep], windows: Sequence[
     if hold is None:
         return None
     for window in windows:
-        first = min((int(step.scn) for step in needing(steps, window)), default=window.end)
+        first = min((int(step.scn) for step in steps_with_rows(steps, window)), default=window.end)
         if first < hold.at_scn < window.end:
             return replace(hold, at_scn=first)
     return hold

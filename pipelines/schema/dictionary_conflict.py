@@ -20,7 +20,7 @@ def conflict_with_dictionary(derived: TableVersion, dictionary: DictionaryTable)
     """Return the first difference as an error, or None. `derived` must be valid at the SCN of the dictionary reading."""
     if isinstance(delivery_of(derived), RereadRows):
         dictionary = dictionary.with_stored_types()
-    dictionary = dictionary.leaving_out(derived.left_out)
+    dictionary = dictionary.without(derived.left_out)
     try:
         require_known_storage(dictionary)
     except SchemaConflict as error:

@@ -78,7 +78,7 @@ def read_tables(
         before = {table: rows for table, rows in after.items() if before[table] != rows}
         if not before:
             return _under_first_names(found, wanted, renamed)
-    raise _changing(before)
+    raise _busy(before)
 
 
 def _renamed_tables(reading: _Reading, wanted: Iterable[TableId], renamed: Renamed, scn: Scn) -> dict[TableId, DictionaryTable]:
@@ -115,10 +115,10 @@ def read_tables_around(
             ddl_times = [rows.object[0].last_ddl_time for rows in after.values() if rows is not None]
             return result, partial(_renamed_tables, after, ids, renamed), max(ddl_times, default=None)
         before = after
-    raise _changing(ids)
+    raise _busy(ids)
 
 
-def _changing(ids: Iterable[TableId]) -> SourceBusy:
+def _busy(ids: Iterable[TableId]) -> SourceBusy:
     names = ", ".join(str(table) for table in ids)
     return SourceBusy("DDL keeps changing a captured table", cure="wait for the DDL to end; the step is retried", table=names)
 

@@ -95,7 +95,7 @@ def read_redo_facts(source: Source, since: Scn | None = None) -> RedoFacts:
         groups, history = source.query("online_logs"), source.query("log_history", **ended)
         lines, files = source.query("incarnations"), source.query("archived_logs", **ended)
         running = source.query("redo_threads")
-        if _switched(source.query("online_logs"), source.query("log_history", **ended)) == _switched(groups, history):
+        if _find_switched(source.query("online_logs"), source.query("log_history", **ended)) == _find_switched(groups, history):
             break
     else:
         raise SourceBusy(
@@ -105,7 +105,7 @@ def read_redo_facts(source: Source, since: Scn | None = None) -> RedoFacts:
     incarnations = tuple(map(_incarnation, lines))
     current = next((i.resetlogs_id for i in incarnations if i.status == "CURRENT"), 0)
     online = tuple(_online(row, current) for row in _with_range(groups))
-    archived, threads = _archived(_with_range(files)), tuple(map(_thread, running))
+    archived, threads = _archived_logs(_with_range(files)), tuple(map(_thread, running))
     if source.pdb_only:
         shown = {"V$DATABASE_INCARNATION": current, "V$THREAD": threads, "V$LOG": online}
         require_shown({**shown, "V$LOG_HISTORY": history or not archived, "V$ARCHIVED_LOG": archived or not history})
@@ -129,7 +129,7 @@ def require_role(role: str) -> None:
         raise SourceRefused(f"the database is a {role}: its redo is its own, not the primary's", cure=cure)
 
 
-def _switched(groups: list[Any], history: list[Any]) -> tuple[set[tuple[Any, ...]], set[tuple[Any, ...]]]:
+def _find_switched(groups: list[Any], history: list[Any]) -> tuple[set[tuple[Any, ...]], set[tuple[Any, ...]]]:
     """Return what changes in V$LOG and V$LOG_HISTORY when a log is switched. That a log is archived may be seen late."""
     online = {(row.thread, row.sequence_no, row.first_scn, _online_end(row)) for row in groups}
     return online, {(row.thread, row.sequence_no, row.first_scn, row.resetlogs_scn) for row in history}
@@ -226,7 +226,7 @@ def _online(row: Any, resetlogs_id: int) -> LogFile:
     )
 
 
-def _archived(rows: list[Any]) -> tuple[LogFile, ...]:
+def _archived_logs(rows: list[Any]) -> tuple[LogFile, ...]:
     """Return one log per thread, sequence, incarnation and SCN range, with the copies of every destination.
 
     Copies with different ends stay separate logs, because a failover may cut one short and the gate must notice it.

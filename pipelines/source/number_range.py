@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from pipelines.errors import Finding, SourceRefused
 from pipelines.source.oracle import Source
-from pipelines.source.quoting import quoted
+from pipelines.source.quoting import quote
 from pipelines.values.dictionary_table import DictionaryColumn, DictionaryTable
 from pipelines.values.table import TableId, TypeRule
 
@@ -67,7 +67,7 @@ def _ranges(
     if wanted:
         source.use_container(container)
         for table, columns in wanted:
-            yield table, columns, measured(source, table, columns)
+            yield table, columns, measure(source, table, columns)
         source.use_container(None)
 
 
@@ -76,7 +76,7 @@ def is_open(column: DictionaryColumn) -> bool:
     return kind.name == "FLOAT" or (kind.name == "NUMBER" and kind.precision is None and kind.scale is None)
 
 
-def measured(source: Source, table: DictionaryTable, columns: list[DictionaryColumn]) -> dict[str, NumberRange]:
+def measure(source: Source, table: DictionaryTable, columns: list[DictionaryColumn]) -> dict[str, NumberRange]:
     """Return the range of each column that has values; nothing for a table that this user may not read."""
     try:
         (row,) = source.query_text(range_sql(table.in_oracle, columns), {}, "number ranges")
@@ -94,11 +94,11 @@ def range_sql(table: TableId, columns: list[DictionaryColumn]) -> str:
     """Return the SELECT of the most decimals and whole digits of each column. TM9 shows .05, or 5E-70 beyond 64 characters."""
     items = []
     for number, column in enumerate(columns):
-        name = f"ABS({quoted(column.name)})"
+        name = f"ABS({quote(column.name)})"
         for what, value, shorter in (("decimals", f"{name} - TRUNC({name})", 1), ("digits", f"TRUNC({name})", 0)):
             text = _TEXT.format(value)
             items.append(f"MAX(CASE WHEN {text} LIKE '%E%' THEN {MANY} ELSE LENGTH({text}) - {shorter} END) AS {what}{number}")
-    return f"SELECT {', '.join(items)} FROM {quoted(table.owner)}.{quoted(table.name)} WHERE ROWNUM <= {ROWS}"
+    return f"SELECT {', '.join(items)} FROM {quote(table.owner)}.{quote(table.name)} WHERE ROWNUM <= {ROWS}"
 
 
 def _findings_of(

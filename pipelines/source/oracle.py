@@ -17,7 +17,7 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait
 from pipelines.errors import ConfigurationError, Finding, SourceRefused, Transient
 from pipelines.source.connection import ConnectParams
 from pipelines.source.driver_check import check_driver
-from pipelines.source.quoting import quoted
+from pipelines.source.quoting import quote
 from pipelines.source.session import ROOT_ID, OracleSession
 
 log = logging.getLogger(__name__)
@@ -104,7 +104,7 @@ class Source:
 
     def _connect(self, container: str | None) -> OracleSession:
         if container is not None:
-            quoted(container)  # raises before a connection is opened
+            quote(container)  # raises before a connection is opened
         retrying = Retrying(
             retry=retry_if_exception_type(Transient),
             stop=stop_after_attempt(self._retry.attempts),

@@ -25,7 +25,7 @@ from pipelines.source.handover import require_local_undo
 from pipelines.source.oracle import Source
 from pipelines.source.policies import policy_findings
 from pipelines.source.preflight import READABLE, OpenedLog, ProbeResult
-from pipelines.source.quoting import quoted
+from pipelines.source.quoting import quote
 from pipelines.source.rds import read_rds
 from pipelines.source.stored_objects import read_stored_objects
 from pipelines.source.table_list import special_tables
@@ -169,12 +169,12 @@ def read_past(source: Source, table: TableId, scn: Scn) -> None:
 
 def flashback_sql(table: TableId) -> str:
     """Return a SELECT without rows that tests whether the user may read the table's past."""
-    return f"SELECT 1 AS one FROM {quoted(table.owner)}.{quoted(table.name)} AS OF SCN :scn WHERE 1 = 0"
+    return f"SELECT 1 AS one FROM {quote(table.owner)}.{quote(table.name)} AS OF SCN :scn WHERE 1 = 0"
 
 
 def flashback_of_sql(tables: Iterable[TableId]) -> str:
     """Return a SELECT without rows that is refused unless the user may read the past of all the tables."""
-    parts = (f"EXISTS (SELECT 1 FROM {quoted(t.owner)}.{quoted(t.name)} AS OF SCN :scn)" for t in tables)
+    parts = (f"EXISTS (SELECT 1 FROM {quote(t.owner)}.{quote(t.name)} AS OF SCN :scn)" for t in tables)
     return f"SELECT 1 AS one FROM dual WHERE 1 = 0 AND ({' OR '.join(parts)})"
 
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pipelines.source.oracle import Source
-from pipelines.source.quoting import quoted
+from pipelines.source.quoting import quote
 from pipelines.source.snapshot import LARGE_OBJECT_ROWS, select_item, show_all_rows
-from pipelines.source.text_check import checked
+from pipelines.source.text_check import check_texts
 from pipelines.values.dictionary_table import DictionaryColumn, DictionaryTable
 from pipelines.values.redo import NO_ROWID
 from pipelines.values.scn import Scn
@@ -43,7 +43,7 @@ def read_again(source: Source, wanted: Wanted, scn: Scn, container: str | None) 
         yield from _read(source, wanted, scn, condition, dict(zip(names, rows, strict=True)))
     for keys in _chunks(wanted.keys):
         binds = {f"k{n}_{m}": value for n, key in enumerate(keys) for m, value in enumerate(key)}
-        one = [" AND ".join(f"{quoted(name)} = :k{n}_{m}" for m, name in enumerate(wanted.key)) for n in range(len(keys))]
+        one = [" AND ".join(f"{quote(name)} = :k{n}_{m}" for m, name in enumerate(wanted.key)) for n in range(len(keys))]
         yield from _read(source, wanted, scn, " OR ".join(f"({text})" for text in one), binds)
 
 
@@ -51,11 +51,11 @@ def _read(source: Source, wanted: Wanted, scn: Scn, condition: str, binds: Mappi
     own = {column.name: column for column in wanted.table.captured}
     items = [select_item(own[name]) for name in wanted.key if name in own]
     items += [select_item(column) for column in wanted.columns]
-    items.append(f"ROWIDTOCHAR(ROWID) AS {quoted(ROWID_NAME)}")
-    table = f"{quoted(wanted.table.in_oracle.owner)}.{quoted(wanted.table.in_oracle.name)}"
+    items.append(f"ROWIDTOCHAR(ROWID) AS {quote(ROWID_NAME)}")
+    table = f"{quote(wanted.table.in_oracle.owner)}.{quote(wanted.table.in_oracle.name)}"
     sql = f"SELECT {', '.join(items)}\n  FROM {table} AS OF SCN :scn\n WHERE {condition}"
     answers = source.arrow(sql, {**binds, "scn": int(scn)}, LARGE_OBJECT_ROWS, name=f"changed rows of {wanted.table.table}")
-    yield from checked(answers, wanted.table.table, (*wanted.key, ROWID_NAME), wanted.rules, wanted.converted)
+    yield from check_texts(answers, wanted.table.table, (*wanted.key, ROWID_NAME), wanted.rules, wanted.converted)
 
 
 def _chunks(rows: Sequence[Any]) -> Iterator[list[Any]]:

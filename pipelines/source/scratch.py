@@ -8,7 +8,7 @@ from typing import Any
 
 from pipelines.errors import RedolakeError, Terminal
 from pipelines.source.connection import ConnectParams
-from pipelines.source.quoting import quoted
+from pipelines.source.quoting import quote
 from pipelines.source.session import OracleSession
 from pipelines.values.ora_codes import NO_SUCH_TABLE
 
@@ -75,12 +75,12 @@ class ScratchSchema:
 
     def let_read(self, table: str, reader: str) -> None:
         """Grant what a captured table needs to the user that Redolake connects as."""
-        self.run([f"GRANT SELECT, FLASHBACK ON {quoted(table)} TO {reader}"])
+        self.run([f"GRANT SELECT, FLASHBACK ON {quote(table)} TO {reader}"])
 
     def drop(self, table: str) -> None:
         """Drop a table; one that does not exist counts as dropped."""
         try:
-            self.run([f"DROP TABLE {quoted(table)} PURGE"])
+            self.run([f"DROP TABLE {quote(table)} PURGE"])
         except RedolakeError as error:
             if error.ora_code != NO_SUCH_TABLE:
                 raise

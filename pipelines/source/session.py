@@ -17,7 +17,7 @@ from pipelines.errors import RedolakeError, SourceRefused, SourceUnavailable, Te
 from pipelines.host.statements import statement
 from pipelines.source.connection import ConnectParams, shown_dsn
 from pipelines.source.failures import DriverError, translate, without_values
-from pipelines.source.quoting import quoted
+from pipelines.source.quoting import quote
 
 # Cloud load balancers cut idle connections after 350 s without telling either side; probes every 2 minutes prevent it. A
 # shared server may refuse to switch the container (ORA-65135).
@@ -86,7 +86,7 @@ def _row_type(names: tuple[str, ...]) -> Any:
     return namedtuple("row", names)  # type: ignore[misc]
 
 
-def _replacing(cursor: oracledb.Cursor, column: oracledb.FetchInfo) -> oracledb.Var | None:
+def _replace_bad_bytes(cursor: oracledb.Cursor, column: oracledb.FetchInfo) -> oracledb.Var | None:
     """Read bytes that are no characters as U+FFFD: a comment in the dictionary may have some. A name with one is no name."""
     if column.type_code not in (oracledb.DB_TYPE_VARCHAR, oracledb.DB_TYPE_CHAR):
         return None
@@ -121,7 +121,7 @@ class OracleSession:
         self.dsn = shown_dsn(dsn)
         self.is_pinned = False
         where = {"user": self.user or None, "password": params.password or None, "dsn": dsn}
-        with self._translated("connect"):
+        with self._translate_errors("connect"):
             self._connection = _log_in({**DEFAULTS, **params.extra, **where}, login_seconds)
         try:
             self._connection.call_timeout = int(call_timeout_seconds * 1000)
@@ -142,13 +142,13 @@ class OracleSession:
             raise
 
     def _switch(self, container: str) -> None:
-        name = container if PLAIN_NAME.fullmatch(container) else quoted(container)
+        name = container if PLAIN_NAME.fullmatch(container) else quote(container)
         sql = f"ALTER SESSION SET CONTAINER = {name}"
-        with self._translated("set_container", sql), self._connection.cursor() as cursor:
+        with self._translate_errors("set_container", sql), self._connection.cursor() as cursor:
             cursor.execute(sql)
 
     @contextmanager
-    def _translated(self, doing: str, sql: str = "", *, reads_rows: bool = False) -> Iterator[None]:
+    def _translate_errors(self, doing: str, sql: str = "", *, reads_rows: bool = False) -> Iterator[None]:
         """Translate the driver's errors; where rows of tables are read, without the values that they may contain."""
         try:
             yield
@@ -164,9 +164,9 @@ class OracleSession:
 
     def query_text(self, sql: str, binds: Mapping[str, object], name: str) -> list[Any]:
         """Return all rows of a statement built from the dictionary, as `query` does."""
-        with self._translated(name, sql), self._connection.cursor() as cursor:
+        with self._translate_errors(name, sql), self._connection.cursor() as cursor:
             cursor.arraysize = cursor.prefetchrows = 1000
-            cursor.outputtypehandler = _replacing
+            cursor.outputtypehandler = _replace_bad_bytes
             cursor.execute(sql, dict(binds))
             return list(map(_row_type(tuple(column[0].lower() for column in cursor.description))._make, cursor))
 
@@ -176,7 +176,7 @@ class OracleSession:
         The first object is yielded even without rows, and contains the columns. Without `decimals`, NUMBER(p) up to 18 digits
         is int64, which costs less, and any other NUMBER a double, which may not be exact.
         """
-        with self._translated(name, sql, reads_rows=True):
+        with self._translate_errors(name, sql, reads_rows=True):
             try:
                 yield from self._connection.fetch_df_batches(sql, dict(binds), size=rows, fetch_decimals=decimals)
             except UnicodeDecodeError as error:  # national text and large objects come in UTF-16, and the driver decodes them
@@ -197,17 +197,17 @@ class OracleSession:
     def call(self, name: str, /, **binds: object) -> None:
         """Run the PL/SQL block or session statement `name`."""
         sql = statement(name)
-        with self._translated(name, sql), self._connection.cursor() as cursor:
+        with self._translate_errors(name, sql), self._connection.cursor() as cursor:
             cursor.execute(sql, binds)
 
     def execute(self, sql: str, name: str) -> None:
         """Run a statement that is not one of Redolake's own; `name` says in errors what it is for."""
-        with self._translated(name, sql), self._connection.cursor() as cursor:
+        with self._translate_errors(name, sql), self._connection.cursor() as cursor:
             cursor.execute(sql)
 
     def execute_many(self, sql: str, rows: Sequence[Sequence[Any]], name: str) -> None:
         """Run a statement once for all rows of positional binds, as one array."""
-        with self._translated(name, sql), self._connection.cursor() as cursor:
+        with self._translate_errors(name, sql), self._connection.cursor() as cursor:
             cursor.executemany(sql, list(rows))
 
     def pin_session(self) -> dict[str, str]:

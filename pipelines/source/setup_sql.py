@@ -223,7 +223,7 @@ def _grants(choices: SetupChoices) -> Iterator[str]:
         yield f"ALTER USER {user} SET CONTAINER_DATA = ALL CONTAINER = CURRENT;"
     if choices.flavour == PDB_ONLY:
         yield "-- If START_LOGMNR is still refused with ORA-01031, also run, as the Utilities manual demands for a single PDB:"
-        yield f"--   EXECUTE DBMS_GOLDENGATE_AUTH.GRANT_ADMIN_PRIVILEGE({_text(_stored(choices.user))})"
+        yield f"--   EXECUTE DBMS_GOLDENGATE_AUTH.GRANT_ADMIN_PRIVILEGE({_text(_stored_name(choices.user))})"
     for subject, grants in GRANTS.items():
         wanted = [grant for grant in grants if choices.flavour in grant.only]
         yield ""
@@ -241,7 +241,7 @@ def _rds_grants(grants: list[Grant], user: str) -> Iterator[str]:
     for grant in grants:
         if grant.optional:
             yield f"-- Optional: {grant.optional}."
-        yield f"rdsadmin.rdsadmin_util.grant_sys_object('{grant.target}', {_text(_stored(user))}, '{grant.privilege}');"
+        yield f"rdsadmin.rdsadmin_util.grant_sys_object('{grant.target}', {_text(_stored_name(user))}, '{grant.privilege}');"
 
 
 def _rds_block(calls: Iterator[str]) -> Iterator[str]:
@@ -306,9 +306,9 @@ def _tables(choices: SetupChoices) -> Iterator[str]:
         yield f"GRANT SELECT ANY TABLE, FLASHBACK ANY TABLE TO {user};"
     else:
         for table in choices.tables:
-            yield f"GRANT SELECT, FLASHBACK ON {_qualified(table)} TO {user};"
+            yield f"GRANT SELECT, FLASHBACK ON {_qualify(table)} TO {user};"
         if choices.patterns:
-            yield from _matching_now(choices)
+            yield from _grants_matching_now(choices)
         elif not choices.tables:
             yield "-- For each captured table:"
             yield f"--   GRANT SELECT, FLASHBACK ON owner.name TO {user}"
@@ -319,7 +319,7 @@ def _tables(choices: SetupChoices) -> Iterator[str]:
     yield from _key_logging(choices)
 
 
-def _matching_now(choices: SetupChoices) -> Iterator[str]:
+def _grants_matching_now(choices: SetupChoices) -> Iterator[str]:
     """Yield a block that grants on each table that a pattern matches now."""
     wanted = " OR ".join(map(_like, choices.patterns))
     yield "-- Each table that a pattern matches now. Run this block again when more are created: doctor names those without."
@@ -340,10 +340,10 @@ def _matching_now(choices: SetupChoices) -> Iterator[str]:
 
 
 def _like(pattern: TablePattern) -> str:
-    return f"{_matching('owner', pattern.owner)} AND {_matching('table_name', pattern.name)}"
+    return f"{_match_condition('owner', pattern.owner)} AND {_match_condition('table_name', pattern.name)}"
 
 
-def _matching(column: str, part: NamePattern) -> str:
+def _match_condition(column: str, part: NamePattern) -> str:
     if part.is_literal:
         return f"{column} = {_text(part.text)}"
     like = re.sub(r"[%_\\]", r"\\\g<0>", part.text).replace("*", "%").replace("?", "_")
@@ -379,7 +379,7 @@ def _key_logging(choices: SetupChoices) -> Iterator[str]:
         yield "-- A table that has it already answers ORA-32588."
         yield "WHENEVER SQLERROR CONTINUE"
         for table, columns in tables.items():
-            yield f"ALTER TABLE {_qualified(table)} ADD SUPPLEMENTAL LOG DATA ({columns}) COLUMNS;"
+            yield f"ALTER TABLE {_qualify(table)} ADD SUPPLEMENTAL LOG DATA ({columns}) COLUMNS;"
         yield "WHENEVER SQLERROR EXIT FAILURE"
 
 
@@ -391,20 +391,20 @@ def _everywhere(choices: SetupChoices) -> str:
     return " CONTAINER = ALL" if choices.flavour == CDB else ""
 
 
-def _stored(name: str) -> str:
+def _stored_name(name: str) -> str:
     """Return the name as the dictionary has it."""
     return name.upper() if SIMPLE.fullmatch(name) else name
 
 
 def _name(name: str) -> str:
-    return name if SIMPLE.fullmatch(name) else _quoted(name)
+    return name if SIMPLE.fullmatch(name) else _quote(name)
 
 
-def _qualified(table: TableId) -> str:
-    return f"{_quoted(table.owner)}.{_quoted(table.name)}"
+def _qualify(table: TableId) -> str:
+    return f"{_quote(table.owner)}.{_quote(table.name)}"
 
 
-def _quoted(name: str) -> str:
+def _quote(name: str) -> str:
     return f'"{name}"'
 
 

@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Literal
 
 from pipelines.source.oracle import Source
-from pipelines.source.quoting import quoted
-from pipelines.source.text_check import checked
+from pipelines.source.quoting import quote
+from pipelines.source.text_check import check_texts
 from pipelines.values.dictionary_table import DictionaryColumn, DictionaryTable
 from pipelines.values.scn import Scn
 from pipelines.values.table import ROWID_NAME, OracleType, TableId, TypeRule
@@ -52,7 +52,7 @@ DatesAsText = frozenset[str] | Literal["all"]  # names of columns in upper case
 
 def select_item(column: DictionaryColumn, dates_as_text: DatesAsText = frozenset()) -> str:
     """Return the expression that fetches the column without loss, under its own name."""
-    name = quoted(column.name)
+    name = quote(column.name)
     is_text = dates_as_text == "all" or column.name.upper() in dates_as_text
     text = date_text(column.type) if is_text and column.type.name in DATES else _as_text(column.type)
     return name if text is None else f"{text.format(name)} AS {name}"
@@ -80,13 +80,13 @@ def snapshot_sql(
     """Return the SELECT AS OF SCN :scn; ordered by key if `ordered`, for a row-by-row comparison."""
     items = [select_item(c, dates_as_text) for c in table.captured]
     if rowid:
-        items.append(f"ROWIDTOCHAR(ROWID) AS {quoted(ROWID_NAME)}")
+        items.append(f"ROWIDTOCHAR(ROWID) AS {quote(ROWID_NAME)}")
     columns = ",\n       ".join(items)
-    source = f"{quoted(table.in_oracle.owner)}.{quoted(table.in_oracle.name)}"
+    source = f"{quote(table.in_oracle.owner)}.{quote(table.in_oracle.name)}"
     sql = f"SELECT {columns}\n  FROM {source} AS OF SCN :scn"
     if ordered and table.key:
         # Ordering by an alias or expression would sort the fetched text.
-        sql += "\n ORDER BY " + ", ".join(f"{quoted(name)}" for name in table.key)
+        sql += "\n ORDER BY " + ", ".join(f"{quote(name)}" for name in table.key)
     return sql
 
 
@@ -112,7 +112,7 @@ def read_snapshot(
         fetch_rows = min(fetch_rows, LARGE_OBJECT_ROWS)
     sql = snapshot_sql(table, ordered=ordered, rowid=rowid, dates_as_text=dates_as_text)
     answers = source.arrow(sql, {"scn": int(scn)}, fetch_rows, name=f"snapshot of {table.table}")
-    yield from checked(answers, table.table, (ROWID_NAME,) if rowid else table.key, rules, converted)
+    yield from check_texts(answers, table.table, (ROWID_NAME,) if rowid else table.key, rules, converted)
 
 
 def counted_rows(source: Source, table: TableId, container: str | None) -> int | None:

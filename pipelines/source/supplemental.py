@@ -65,20 +65,20 @@ def logging_of(table: DictionaryTable, general: DatabaseLogging) -> TableLogging
     return None
 
 
-def needed(table: DictionaryTable, key: KeyPolicy) -> LoggedColumns:
+def needed_columns(table: DictionaryTable, key: KeyPolicy) -> LoggedColumns:
     """Return the columns that the key needs: Oracle can log the primary key alone, any other key only with all columns."""
     return LoggedColumns.KEY if key.kind == "primary" and table.key else LoggedColumns.ALL
 
 
 def has_needed_logging(table: DictionaryTable, key: KeyPolicy, general: DatabaseLogging) -> bool:
     found = logging_of(table, general)
-    return found is not None and found.columns in (LoggedColumns.ALL, needed(table, key))
+    return found is not None and found.columns in (LoggedColumns.ALL, needed_columns(table, key))
 
 
 def logging_findings(table: DictionaryTable, key: KeyPolicy, general: DatabaseLogging) -> Iterator[Finding]:
     if has_needed_logging(table, key, general):
         return
-    lacks = "its primary key" if needed(table, key) is LoggedColumns.KEY else "all columns"
+    lacks = "its primary key" if needed_columns(table, key) is LoggedColumns.KEY else "all columns"
     what = f"has no supplemental logging of {lacks}: its redo would not identify the row that an UPDATE changes"
     if not table.logical_replication:
         what += "; LOGICAL REPLICATION is disabled for it, so logging that is set for the database does not apply"
@@ -92,9 +92,9 @@ def logging_cure(table: DictionaryTable, key: KeyPolicy) -> str:
     name = f'"{table.in_oracle.owner}"."{table.in_oracle.name}"'
     add = f"ALTER TABLE {name} ADD SUPPLEMENTAL LOG DATA ({{}}) COLUMNS"
     if not table.logical_replication:
-        columns = "ALL" if needed(table, key) is LoggedColumns.ALL else "PRIMARY KEY"
+        columns = "ALL" if needed_columns(table, key) is LoggedColumns.ALL else "PRIMARY KEY"
         return f"ALTER TABLE {name} ENABLE LOGICAL REPLICATION; {add.format(columns)} where the database does not log it"
-    if needed(table, key) is LoggedColumns.ALL:
+    if needed_columns(table, key) is LoggedColumns.ALL:
         return add.format("ALL")
     general = "ALTER DATABASE ADD SUPPLEMENTAL LOG DATA (PRIMARY KEY) COLUMNS for every table"
     return f"{add.format('PRIMARY KEY')}, or {general}; (ALL) works too and makes more redo"

@@ -19,8 +19,8 @@ from pipelines.values.valid_text import (
     is_text,
     is_valid,
     octets_in,
-    replaced,
-    replaced_by_server,
+    replace_bad_bytes,
+    rows_replaced_by_server,
 )
 
 
@@ -37,7 +37,7 @@ class Frame:
         return self.rows.__arrow_c_stream__(requested_schema)
 
 
-def checked(
+def check_texts(
     answers: Iterable[Any],
     table: TableId,
     key: Sequence[str],
@@ -50,7 +50,7 @@ def checked(
         rows = pa.table(answer)
         found = {name: column for name, column in zip(rows.column_names, rows.columns, strict=True) if is_texts(column.type)}
         for name in found.keys() & {*converted}:
-            if rules.get(name) != REPLACE and (odd := replaced_by_server(found[name].combine_chunks())):
+            if rules.get(name) != REPLACE and (odd := rows_replaced_by_server(found[name].combine_chunks())):
                 raise not_valid(table, name, rows.slice(odd[0], 1), key, by_server=True)
         made = {name: made_column(column, rules.get(name)) for name, column in found.items()}
         for name, column in made.items():
@@ -74,17 +74,17 @@ def made_column(column: pa.ChunkedArray, rule: TypeRule) -> pa.ChunkedArray | in
         return None
     octets = [one for chunk in column.chunks for one in octets_in(chunk)]
     if rule == REPLACE:
-        return pa.chunked_array([pa.array([None if one is None else replaced(one) for one in octets], column.type)])
+        return pa.chunked_array([pa.array([None if one is None else replace_bad_bytes(one) for one in octets], column.type)])
     return next(row for row, one in enumerate(octets) if one is not None and not is_text(one))
 
 
 def not_valid(table: TableId, column: str, row: pa.Table, key: Sequence[str], *, by_server: bool = False) -> TextNotValid:
-    named = ", ".join(f"{name} {shown(row[name])}" for name in key if name in row.column_names)
+    named = ", ".join(f"{name} {show_value(row[name])}" for name in key if name in row.column_names)
     where = f" in the row with {named}" if named else ""
     what = f"{column} contains a text that {BY_SERVER if by_server else NOT_VALID}{where}"
     return TextNotValid(what, cure=cure_of(column, table, by_server=by_server), table=table, column=column)
 
 
-def shown(value: pa.ChunkedArray) -> str:
+def show_value(value: pa.ChunkedArray) -> str:
     (one,) = value.chunk(0).to_pylist() if not is_texts(value.type) else octets_in(value.chunk(0))
-    return replaced(one) if isinstance(one, bytes) else str(one)
+    return replace_bad_bytes(one) if isinstance(one, bytes) else str(one)

@@ -9,7 +9,7 @@ from pipelines.steps.backfill import prepare_backfill, record_backfill, run_back
 from pipelines.steps.capture import AlreadyLanded, land_window, mine_window_slice, plan_next_window
 from pipelines.steps.decisions import record_rejection
 from pipelines.steps.doctor import examine, run_doctor
-from pipelines.steps.folders import shared_between
+from pipelines.steps.folders import find_shared
 from pipelines.steps.follow import follow_pipeline
 from pipelines.steps.init import count_tables, find_source, find_tables, open_unconfigured, propose_pipeline
 from pipelines.steps.matched_tables import joined_tables
@@ -51,6 +51,7 @@ __all__ = [
     "drop_transaction",
     "examine",
     "external_spark_job",
+    "find_shared",
     "find_source",
     "find_tables",
     "follow_pipeline",
@@ -97,7 +98,6 @@ __all__ = [
     "run_spark_job",
     "schema_at",
     "schema_difference",
-    "shared_between",
     "take_snapshot",
     "validate",
     "verify_tables",

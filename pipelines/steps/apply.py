@@ -12,7 +12,7 @@ from pipelines.errors import Finding, InvariantBroken, TableHeld, Terminal, repo
 from pipelines.host import crash
 from pipelines.land import layout
 from pipelines.reconcile.approvals import record_approval
-from pipelines.reconcile.batches import attempt_of, is_in_chain, superseded
+from pipelines.reconcile.batches import attempt_of, find_superseded, is_in_chain
 from pipelines.reconcile.holds import NOT_LOADED
 from pipelines.reconcile.ledger import catch_up_of, lacks_gap, last_batch, never_read, reconcile_ledger, record_results
 from pipelines.reconcile.next_batch import catch_up, next_batch
@@ -20,7 +20,7 @@ from pipelines.records.approvals import Approval
 from pipelines.records.batches.manifest import BatchResult, TableResult
 from pipelines.records.codec import decode
 from pipelines.steps.decisions import check_reason
-from pipelines.steps.leases import renewed, take_apply_lease
+from pipelines.steps.leases import renew_lease, take_apply_lease
 from pipelines.steps.scn_times import end_time
 from pipelines.values.ddl_policies import ANSWERS, Answers
 from pipelines.values.scn import ChainPosition
@@ -89,9 +89,9 @@ def record_batch(pipeline: Pipeline, batch: str) -> RecordedBatch:
         name = layout.name_of(spec.manifest)
         entry = context.ledger.batch(name)
         if entry is None or entry.state != "applied":
-            lease = renewed(context, spec)
+            lease = renew_lease(context, spec)
             with context.ledger.at_once():
-                record_results(context, [(result, name)], superseded(context))
+                record_results(context, [(result, name)], find_superseded(context))
             context.ledger.release_lease(lease)
         check_goes_on(context, result, name)
         tables = {

@@ -27,7 +27,7 @@ from pipelines.records.batches.manifest import BatchResult
 from pipelines.records.batches.spec import BatchSpec, TableTask
 from pipelines.records.codec import decode
 from pipelines.records.windows import WindowManifest
-from pipelines.steps.scn_times import written_by
+from pipelines.steps.scn_times import time_written
 from pipelines.steps.spark_jobs import opened_spark, run_spark_job
 from pipelines.values.scn import Scn, ScnRange
 from pipelines.values.table import TableId
@@ -94,17 +94,17 @@ def prepare_backfill(
         chosen = choose(context.pipeline, tables)
         reconcile_ledger(context)
         manifests = context.landing.windows.after()
-        windows = covering(manifests, scns)
+        windows = find_covering(manifests, scns)
         entries = {table: context.ledger.table(table) for table in chosen}
         refuse([f for table, entry in entries.items() for f in objections(context, table, entry, scns, manifests)])
         spec = backfill_batch(context, [e for e in entries.values() if e is not None], scns, manifests)
-        refuse([objection for task in spec.tables for objection in stopped_in(task, scns)])
+        refuse([objection for task in spec.tables for objection in find_stop(task, scns)])
         if schema == "current":
-            spec = reshaped(context, spec, scns, unbroken(manifests))
+            spec = reshape(context, spec, scns, unbroken(manifests))
         rows = sum(n for m in windows for what, n in m.counts.items() if any(what.startswith(f"{t} ") for t in chosen))
         where = shadow_folder(pipeline, scns, schema)
         columns = ", with the columns of today" if schema == "current" else ""
-        from_at, to_at = written_by(context, scns.start), written_by(context, scns.end - 1)
+        from_at, to_at = time_written(context, scns.start), time_written(context, scns.end - 1)
         between = " to ".join(f"SCN {scn}{beside(at, 'by ')}" for scn, at in ((scns.start, from_at), (scns.end, to_at)))
         plan = f"{between}: {len(windows)} landed window(s), {rows} change rows, {len(chosen)} table(s) into {where}{columns}"
         plan += f"; {NO_DELETED_ROWS}"
@@ -133,7 +133,7 @@ def range_of(from_scn: int, to_scn: int) -> ScnRange:
 def choose(pipeline: Pipeline, tables: Sequence[str] | None) -> list[TableId]:
     """Return the named tables, each once; all of the pipeline's tables if none is named."""
     configured = {str(table.id): table.id for table in pipeline.tables}
-    chosen = {name: configured.get(name) or parsed(name) for name in tables or configured}
+    chosen = {name: configured.get(name) or parse_table(name) for name in tables or configured}
     refuse(
         [
             Finding(name, "is no table of the pipeline", f"one of: {', '.join(configured)}")
@@ -144,16 +144,16 @@ def choose(pipeline: Pipeline, tables: Sequence[str] | None) -> list[TableId]:
     return list(dict.fromkeys(table for table in chosen.values() if table is not None))
 
 
-def parsed(name: str) -> TableId | None:
+def parse_table(name: str) -> TableId | None:
     try:
         return TableId.parse(name)
     except ValueError:
         return None
 
 
-def covering(manifests: Sequence[WindowManifest], scns: ScnRange) -> list[WindowManifest]:
+def find_covering(manifests: Sequence[WindowManifest], scns: ScnRange) -> list[WindowManifest]:
     """Return the landed windows of the range. Raises ConfigurationError unless they cover it, in one incarnation."""
-    found = overlapping(manifests, scns)
+    found = find_overlapping(manifests, scns)
     if not found or found[0].start > scns.start or found[-1].end < scns.end:
         landed = f"landed is [{manifests[0].start}, {manifests[-1].end})" if manifests else "nothing is landed"
         refuse([Finding("range", f"{scns} is not completely landed: {landed}", "choose a range inside it")])
@@ -175,7 +175,7 @@ def unbroken(windows: Sequence[WindowManifest]) -> list[WindowManifest]:
     return run[::-1]
 
 
-def overlapping(manifests: Sequence[WindowManifest], scns: ScnRange) -> list[WindowManifest]:
+def find_overlapping(manifests: Sequence[WindowManifest], scns: ScnRange) -> list[WindowManifest]:
     return [m for m in manifests if m.end > scns.start and m.start < scns.end]
 
 
@@ -202,7 +202,7 @@ def objections(
 def not_landed(manifests: Sequence[WindowManifest], table: TableId, scns: ScnRange) -> Iterator[tuple[int, int]]:
     """Yield the SCN ranges without the table's redo: declared gaps, and windows mined without the table."""
     before: int | None = None
-    for window in overlapping(manifests, scns):
+    for window in find_overlapping(manifests, scns):
         if before is not None and window.start > before:
             yield before, window.start
         if str(table) not in window.tables:
@@ -210,7 +210,7 @@ def not_landed(manifests: Sequence[WindowManifest], table: TableId, scns: ScnRan
         before = window.end
 
 
-def stopped_in(task: TableTask, scns: ScnRange) -> Iterator[Finding]:
+def find_stop(task: TableTask, scns: ScnRange) -> Iterator[Finding]:
     """Yield the hold, such as an unsupported DDL, that stops the table inside the range."""
     if task.hold is not None and task.hold.at_scn < scns.end:
         error, at_scn = task.hold.error, task.hold.at_scn
@@ -236,7 +236,7 @@ def backfill_batch(
     """Return a batch that continues the last one before the range, with its carry-over, so that no open transaction is missed.
     The state of the live tables does not matter: a shadow counts as complete up to the range's start."""
     before = with_whole_rows(context, last_batch_before(chain_of_batches(context), scns))
-    ahead = unbroken(overlapping(manifests, ScnRange(Scn(before.end if before else 0), scns.end)))
+    ahead = unbroken(find_overlapping(manifests, ScnRange(Scn(before.end if before else 0), scns.end)))
     if before is not None and before.end != ahead[0].start:
         before = None  # no transaction survives a RESETLOGS or a declared gap
     tables = [replace(entry, state="live", complete_to_scn=Scn(scns.start - 1)) for entry in entries]
@@ -247,7 +247,7 @@ def last_batch_before(chain: Sequence[BatchResult], scns: ScnRange) -> BatchResu
     return next((batch for batch in reversed(chain) if batch.end <= scns.start), None)
 
 
-def reshaped(context: PipelineContext, spec: BatchSpec, scns: ScnRange, manifests: Sequence[WindowManifest]) -> BatchSpec:
+def reshape(context: PipelineContext, spec: BatchSpec, scns: ScnRange, manifests: Sequence[WindowManifest]) -> BatchSpec:
     """Return the batch with the changes of columns that were followed after the range, as far as is landed without a break.
 
     Raises ConfigurationError for a table that such a change would have held.

@@ -28,7 +28,7 @@ from pipelines.land.chain_rules import build_manifest
 from pipelines.land.windows import NOTHING_REREAD, Reread
 from pipelines.mine import EdgeCut, LogSet, mine_from_any_copy, mine_slice
 from pipelines.reconcile.ledger import reconcile_ledger
-from pipelines.reconcile.redo_loss import clear_redo_loss, missing_in, record_redo_loss
+from pipelines.reconcile.redo_loss import clear_redo_loss, record_redo_loss, unreadable_logs
 from pipelines.reconcile.table_versions import object_ids, record_baselines
 from pipelines.records.codec import from_body, to_body
 from pipelines.records.windows import SliceRecord, WindowManifest, WindowPlan
@@ -58,7 +58,7 @@ from pipelines.steps.shown_facts import (
     recorded_failure,
     utc_end_time,
 )
-from pipelines.steps.wait import AwaitedLog, awaited_by
+from pipelines.steps.wait import AwaitedLog, awaited_log
 from pipelines.steps.whole_tables import read_whole_tables
 from pipelines.values.dictionary_table import DictionaryTable
 from pipelines.values.redo import ContainerIdentity, LogFile, Window, logs_text
@@ -109,14 +109,14 @@ class LandedWindowReport:
 def plan_next_window(pipeline: Pipeline, source: ConnectParams | None = None) -> PlanOutcome:
     """Plan the next window, or return why there is none. Raises RedoLost."""
     while True:
-        found = planned_next(pipeline, source)
+        found = plan_next(pipeline, source)
         if found.window is None or found.slices:
             return found
         # It has no redo and so no slice, and only a slice starts the task that lands.
         land_window(pipeline, found.window, [], source)
 
 
-def planned_next(pipeline: Pipeline, source: ConnectParams | None) -> PlanOutcome:
+def plan_next(pipeline: Pipeline, source: ConnectParams | None) -> PlanOutcome:
     with open_context(pipeline) as context:
         reconcile_ledger(context)
         remove_left_rows(context)
@@ -145,18 +145,18 @@ def planned_next(pipeline: Pipeline, source: ConnectParams | None) -> PlanOutcom
             if isinstance(found, NothingNew):
                 outcome = PlanOutcome("nothing", found.reason)
             elif isinstance(found, Wait):
-                outcome = PlanOutcome("wait", found.reason, awaited=awaited_by(position, found))
+                outcome = PlanOutcome("wait", found.reason, awaited=awaited_log(position, found))
             else:
                 context = with_matched_tables(context, oracle, pipeline)
                 resetlogs_id, ends_at = facts.current_incarnation.resetlogs_id, utc_end_time(found.window, facts, ahead)
                 window = with_its_dictionary(pipeline, oracle, found.window)
-                outcome = planned(context, oracle, window, resetlogs_id, container, ends_at)
+                outcome = plan_slices(context, oracle, window, resetlogs_id, container, ends_at)
             record_plan(context, outcome.outcome, outcome.reason, outcome.awaited)
             return outcome
 
 
 @crash.writer
-def planned(
+def plan_slices(
     context: PipelineContext,
     oracle: Source,
     window: Window,
@@ -277,15 +277,17 @@ def mine_window_slice(
         if is_overtaken(context, made.window):
             return AlreadyLanded(slice_number, planned_logs(context, window, slice_number))
         try:
-            return mined(context, source, made, slice_number)
+            return mine(context, source, made, slice_number)
         except (RedoLost, RedoNotUnderstood, MiningIncomplete) as error:  # an operator may choose to continue without it
             position = None if isinstance(error, EdgeCut) else context.ledger.position()
             if position is not None and position.scn == made.window.scns.start:  # else another run has overtaken this one
-                record_redo_loss(context, error, "mine", position, missing_in(error, made.window), int(made.window.scns.end))
+                record_redo_loss(
+                    context, error, "mine", position, unreadable_logs(error, made.window), int(made.window.scns.end)
+                )
             raise
 
 
-def mined(context: PipelineContext, source: ConnectParams | None, made: WindowPlan, slice_number: int) -> SliceRecord:
+def mine(context: PipelineContext, source: ConnectParams | None, made: WindowPlan, slice_number: int) -> SliceRecord:
     piece = next(s for s in made.window.slices if s.number == slice_number)
 
     def archived() -> tuple[LogFile, ...]:
@@ -293,10 +295,10 @@ def mined(context: PipelineContext, source: ConnectParams | None, made: WindowPl
             return read_redo_facts(oracle).archived
 
     logs = LogSet.of(piece, made.window.dictionary_logs)
-    return mine_from_any_copy(logs, lambda reading: mined_once(context, source, made, reading), archived)
+    return mine_from_any_copy(logs, lambda reading: mine_once(context, source, made, reading), archived)
 
 
-def mined_once(context: PipelineContext, source: ConnectParams | None, made: WindowPlan, reading: LogSet) -> SliceRecord:
+def mine_once(context: PipelineContext, source: ConnectParams | None, made: WindowPlan, reading: LogSet) -> SliceRecord:
     """Mine once, in a new session; a failed attempt leaves no file."""
     settings, renamed, started = context.pipeline.source, context.pipeline.renamed, time.monotonic()
     with open_pipeline_source(context.pipeline, source) as oracle:

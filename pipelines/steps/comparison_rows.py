@@ -44,14 +44,14 @@ def comparison_place(pipeline: Pipeline) -> Iterator[int]:
 def take_place(context: PipelineContext) -> tuple[int, Lease]:
     with _one_at_a_time:
         for place in range(PLACES):
-            if (lease := taken(context, place)) is not None:
+            if (lease := take_lease(context, place)) is not None:
                 _ours.add(place)
                 return place, lease
     what = f"{PLACES} comparisons of this pipeline are running"
     raise LeaseHeld(what, cure="wait until one of them has ended")
 
 
-def taken(context: PipelineContext, place: int) -> Lease | None:
+def take_lease(context: PipelineContext, place: int) -> Lease | None:
     """Take the lease of a place; return None while a process that lives holds it."""
     if place in _ours:
         return None
@@ -71,7 +71,7 @@ def remove_left_rows(context: PipelineContext) -> None:
     for name in context.landing.files.names(layout.VERIFY):
         found = NAME.fullmatch(name)
         # Older releases held no place. Their names stand for themselves.
-        lease = taken(context, int(found["place"]) if found else 0)
+        lease = take_lease(context, int(found["place"]) if found else 0)
         if lease is not None:
             try:
                 context.landing.files.remove(f"{layout.VERIFY}/{name}")

@@ -67,7 +67,7 @@ def doctor_report(pipeline: Pipeline, findings: Sequence[Finding]) -> DoctorRepo
         ok=all(finding.severity != "error" for finding in findings),
         findings=tuple(findings),
         schemas=summaries(tables, findings),
-        groups=grouped(findings, tables),
+        groups=group_findings(findings, tables),
     )
 
 
@@ -107,7 +107,7 @@ def has_own_settings(table: Table) -> bool:
     return table.model_dump(exclude=named) != Table(table=table.table).model_dump(exclude=named)
 
 
-def grouped(findings: Iterable[Finding], tables: Collection[str]) -> tuple[FindingGroup, ...]:
+def group_findings(findings: Iterable[Finding], tables: Collection[str]) -> tuple[FindingGroup, ...]:
     """Join findings that differ in their table or column only, in the order of the first of each."""
     groups: dict[tuple[str, str, str], list[tuple[Finding, str | None]]] = {}
     for finding in findings:

@@ -13,7 +13,7 @@ from pipelines.config.tables import default_path
 from pipelines.context import PipelineContext, with_recorded_tables
 from pipelines.errors import ConfigurationError, Finding, LakeDamaged
 from pipelines.host.filesystem import storage_errors
-from pipelines.host.paths import crowded_out
+from pipelines.host.paths import find_crowded
 from pipelines.land.landing import Landing
 from pipelines.reconcile.table_versions import app_id, origin
 from pipelines.steps.first_file import text
@@ -31,11 +31,11 @@ def folder_findings(pipeline: Pipeline, first: Collection[TableId] = ()) -> dict
     ordered = sorted((t.id for t in pipeline.tables), key=lambda table: (table not in first, table not in listed, table))
     folders: list[tuple[str, object]] = [(pipeline.landing_folder, "the landing")]
     folders += [(pipeline.target(table), table) for table in ordered]
-    taken = crowded_out(folders)
-    return {table: shared(pipeline, table, taken[table]) for table in ordered if table in taken}
+    taken = find_crowded(folders)
+    return {table: shared_finding(pipeline, table, taken[table]) for table in ordered if table in taken}
 
 
-def shared(pipeline: Pipeline, table: TableId, other: object) -> Finding:
+def shared_finding(pipeline: Pipeline, table: TableId, other: object) -> Finding:
     own, used = pipeline.table(table), [pipeline.table(one.id).path for one in pipeline.tables]
     what = f"its folder {own.path} is that of {other}, or one lies in the other"
     entry = f"{{table: {text(str(table))}, target: {free_path(default_path(table), used)}}}"
@@ -45,7 +45,7 @@ def shared(pipeline: Pipeline, table: TableId, other: object) -> Finding:
 def free_path(path: str, used: Iterable[str]) -> str:
     """Return a path like this one that is no used one on any store, nor in or around it."""
     known = [(one, one) for one in used]
-    return next(found for number in count(2) if "" not in crowded_out([*known, (found := f"{path}-{number}", "")]))
+    return next(found for number in count(2) if "" not in find_crowded([*known, (found := f"{path}-{number}", "")]))
 
 
 def taken_folders(context: PipelineContext, tables: Sequence[TableId], *, replaces: bool = False) -> dict[TableId, Finding]:
@@ -93,7 +93,7 @@ def with_contents(context: PipelineContext) -> set[TableId]:
     return {entry.table for entry in context.ledger.tables() if entry.complete_to_scn is not None}
 
 
-def shared_between(pipelines: Iterable[Pipeline]) -> list[Finding]:
+def find_shared(pipelines: Iterable[Pipeline]) -> list[Finding]:
     """Return a finding for each table whose folder one of another pipeline has, as far as the landings record what patterns
     have matched. Each pipeline's own tables are checked alone."""
     folders, places = list[tuple[str, tuple[str, TableId]]](), dict[tuple[str, TableId], str]()
@@ -103,7 +103,7 @@ def shared_between(pipelines: Iterable[Pipeline]) -> list[Finding]:
         for table in (one.id for one in recorded.tables if one.id not in alone):
             places[pipeline.name, table] = recorded.target(table)
             folders.append((recorded.target(table), (pipeline.name, table)))
-    found: Mapping[tuple[str, TableId], tuple[str, TableId]] = crowded_out(folders)
+    found: Mapping[tuple[str, TableId], tuple[str, TableId]] = find_crowded(folders)
     return [
         Finding(
             f"{name}: {table}",

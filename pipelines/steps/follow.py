@@ -77,7 +77,7 @@ class Follower:
         if not self._has_contents:
             first_contents(self.pipeline, self.source, spark, self.report)
             self._has_contents = True
-        found = self._captured()
+        found = self._capture()
         if self.stop.is_set():
             return
         if apply(self.pipeline, spark, self.report, self._times):
@@ -105,7 +105,7 @@ class Follower:
         self.report(f"{error}\nretrying in {seconds:g} s")
         self.stop.wait(seconds)
 
-    def _captured(self) -> CapturedWindow | None:
+    def _capture(self) -> CapturedWindow | None:
         """Land windows until there is none, or enough for a batch; return the last plan. Return None where it was asked to
         stop."""
         rows = 0

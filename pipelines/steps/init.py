@@ -13,7 +13,7 @@ from pipelines.config import Pipeline, parse_configuration
 from pipelines.config.tables import default_path
 from pipelines.context import Report, now, silent
 from pipelines.errors import ConfigurationError, Finding
-from pipelines.host.paths import crowded_out
+from pipelines.host.paths import find_crowded
 from pipelines.source import (
     ConnectParams,
     ListedTable,
@@ -27,7 +27,7 @@ from pipelines.source import (
 )
 from pipelines.source.preflight import READABLE
 from pipelines.steps.doctor import findings_of, gravity
-from pipelines.steps.doctor_report import FindingGroup, grouped
+from pipelines.steps.doctor_report import FindingGroup, group_findings
 from pipelines.steps.first_file import FirstFile, first_file
 from pipelines.steps.folders import free_path
 from pipelines.steps.proposal import ProposedTable, propose_table
@@ -72,7 +72,7 @@ class FirstPipeline:
     @property
     def groups(self) -> tuple[FindingGroup, ...]:
         """The findings, each cause once."""
-        return grouped(self.findings, [str(table.table) for table in self.tables])
+        return group_findings(self.findings, [str(table.table) for table in self.tables])
 
     @property
     def captured(self) -> tuple[ProposedTable, ...]:
@@ -114,7 +114,7 @@ def find_tables(source: Source, container: str | None, wanted: Sequence[str]) ->
     listed: tuple[ListedTable, ...] = ()
     if scratch.patterns:
         listed = list_tables(source, [match.pattern for match in scratch.patterns], container)
-    matched = [one for one in listed if scratch.matching(one.table) is not None]
+    matched = [one for one in listed if scratch.match_of(one.table) is not None]
     plain = [one.table for one in matched if one.left_out is None]
     if several and not plain:
         cure = "correct the owner, or GRANT SELECT, FLASHBACK on its tables to the user of the connection"
@@ -194,7 +194,7 @@ def propose_pipeline(
 def with_targets(tables: Sequence[ProposedTable]) -> tuple[ProposedTable, ...]:
     """Return the tables with a `target` for those whose folder would be another's: names that differ by case alone."""
     paths = {table.table: default_path(table.table) for table in sorted(tables, key=lambda one: one.table) if not table.refused}
-    for table, other in crowded_out((path, table) for table, path in paths.items()).items():
+    for table, other in find_crowded((path, table) for table, path in paths.items()).items():
         paths[table] = free_path(paths[table], paths.values())
         why = f"its folder would be that of {other}, so it has a `target`"
         tables = [replace(one, target=paths[table], why=(*one.why, why)) if one.table == table else one for one in tables]

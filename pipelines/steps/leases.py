@@ -38,7 +38,7 @@ def lease_of(context: PipelineContext, spec: Spec) -> Lease | None:
     return None if spec.lease is None else Lease(lease_name(APPLY, context.name), owner(), spec.lease, now())
 
 
-def renewed(context: PipelineContext, spec: Spec) -> Lease:
+def renew_lease(context: PipelineContext, spec: Spec) -> Lease:
     """Renew the lease for a step after the job. Raises LeaseHeld if another writer has begun since the spec was written."""
     lease = lease_of(context, spec)
     return (
@@ -61,7 +61,7 @@ class LeaseRenewer:
         if self._lost is not None:
             raise self._lost
         if not self._ended.is_set() and not self._thread.is_alive():
-            raise self._unrenewed("the thread that renews it has ended")
+            raise self._lease_lost("the thread that renews it has ended")
 
     def end(self) -> None:
         self._ended.set()
@@ -83,11 +83,11 @@ class LeaseRenewer:
             self._lost = error
         except LedgerUnavailable as error:
             if now() >= self._lease.expires_at:  # another writer may begin now
-                self._lost = self._unrenewed(error.what)
+                self._lost = self._lease_lost(error.what)
         except Exception as error:  # unexpected, so it is unknown whether the next renewal would succeed
-            self._lost = self._unrenewed(f"{type(error).__name__}: {error}")
+            self._lost = self._lease_lost(f"{type(error).__name__}: {error}")
 
-    def _unrenewed(self, why: str) -> LeaseHeld:
+    def _lease_lost(self, why: str) -> LeaseHeld:
         cure = "check the ledger's database; the step is tried again"
         return LeaseHeld(f"the lease could not be renewed: {why}", cure=cure, lease=self._lease.name)
 

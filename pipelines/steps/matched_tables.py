@@ -15,7 +15,7 @@ from pipelines.errors import ConfigurationError, Finding
 from pipelines.land.landing import Landing
 from pipelines.reconcile.ledger import reconcile_ledger
 from pipelines.reconcile.table_versions import present_object_ids
-from pipelines.reconcile.tables import captured_from
+from pipelines.reconcile.tables import capture_scn
 from pipelines.records.captured import CapturedTables
 from pipelines.source import ListedTable, Source, list_tables, read_current_scn
 from pipelines.source.dictionary import query_tables
@@ -38,8 +38,8 @@ def with_matched_tables(context: PipelineContext, oracle: Source, configured: Pi
     objects = present_object_ids(context)
     while True:
         number, before = context.landing.captured.newest()
-        made = resolved(pipeline, listed, scn, before, objects)
-        empty = [finding for finding in unmatched(pipeline, listed) if finding.severity == "error"]
+        made = resolve_patterns(pipeline, listed, scn, before, objects)
+        empty = [finding for finding in find_unmatched(pipeline, listed) if finding.severity == "error"]
         if before is None and empty:
             raise ConfigurationError(empty)
         if before is not None and replace(made, scn=before.scn) == before:
@@ -66,7 +66,7 @@ def joined_tables(pipeline: Pipeline) -> list[str]:
         by_pattern = new & {table.id for table in context.pipeline.tables} - {table.id for table in pipeline.tables}
         end = context.landing.chain_end()
         newest = BEFORE_ALL if end is None else end.chain_position
-        return [str(table) for table in sorted(by_pattern) if captured_from(context, table, newest) is not None]
+        return [str(table) for table in sorted(by_pattern) if capture_scn(context, table, newest) is not None]
 
 
 def read_list(pipeline: Pipeline, oracle: Source) -> tuple[int, tuple[ListedTable, ...]]:
@@ -74,12 +74,12 @@ def read_list(pipeline: Pipeline, oracle: Source) -> tuple[int, tuple[ListedTabl
     oracle.use_container(pipeline.source.container)
     scn = int(read_current_scn(oracle))
     listed = list_tables(oracle, [match.pattern for match in pipeline.patterns], pipeline.source.container)
-    plain = [one.table for one in listed if one.left_out is None and pipeline.matching(one.table) is not None]
+    plain = [one.table for one in listed if one.left_out is None and pipeline.match_of(one.table) is not None]
     ids = {table: int(rows[0].object_id) for table, rows in query_tables(oracle, "table_object", plain).items() if rows}
     return scn, tuple(replace(one, object_id=ids.get(one.table)) for one in listed)
 
 
-def resolved(
+def resolve_patterns(
     pipeline: Pipeline,
     listed: Sequence[ListedTable],
     scn: int,
@@ -90,15 +90,15 @@ def resolved(
     only with `new_tables: capture`. `objects` are the captured tables by OBJECT_ID: a table that has one of these was renamed.
     """
     single = {table.id for table in pipeline.tables if before is None or str(table.id) not in before.tables}
-    matched = {one.table: one for one in listed if one.table not in single and pipeline.matching(one.table) is not None}
+    matched = {one.table: one for one in listed if one.table not in single and pipeline.match_of(one.table) is not None}
     known = {TableId.parse(text) for text in (before.tables if before else ())}
     old_patterns = set(before.patterns if before else ())
-    kept = {table for table in known if table not in single and pipeline.matching(table) is not None}
+    kept = {table for table in known if table not in single and pipeline.match_of(table) is not None}
     renamed = renamed_tables(matched.values(), kept, objects, before)
     doubles = doubled_tables(pipeline, matched.values(), renamed, objects)
     captured, announced = set(kept), dict[str, int]()
     for table, one in matched.items():
-        match = pipeline.matching(table)
+        match = pipeline.match_of(table)
         assert match is not None
         if one.left_out is not None or table in kept or table in doubles or table in renamed.values():
             continue
@@ -152,7 +152,7 @@ def doubled_tables(
     return found
 
 
-def unmatched(pipeline: Pipeline, listed: Iterable[ListedTable], before: CapturedTables | None = None) -> list[Finding]:
+def find_unmatched(pipeline: Pipeline, listed: Iterable[ListedTable], before: CapturedTables | None = None) -> list[Finding]:
     """Return a finding for each pattern that matches no table at all, now or before, and for each exclusion that excludes
     none."""
     tables = [one.table for one in listed] + [TableId.parse(table) for table in (before.tables if before else ())]
@@ -172,8 +172,8 @@ def pattern_findings(pipeline: Pipeline, oracle: Source) -> tuple[Pipeline, list
     landing = Landing(pipeline.landing, pipeline.name)
     _, before = landing.captured.newest()
     pipeline = with_recorded_tables(pipeline, landing)
-    made = resolved(pipeline, listed, scn, before)
-    found = unmatched(pipeline, listed, before)
+    made = resolve_patterns(pipeline, listed, scn, before)
+    found = find_unmatched(pipeline, listed, before)
     for table in made.announced:
         found.append(Finding(table, "is new, matches a pattern, and is not captured", JOIN.format(table=table), "warning"))
     for table in made.gone:

@@ -63,7 +63,7 @@ def plan_edit(pipeline: Pipeline) -> EditPlan:
             else TableEdit(str(table), "held", refused[table].what, refused[table].cure)
             for table in configured
         ]
-        edits += [leaving(table) for table in entries if table not in configured]
+        edits += [plan_leaving(table) for table in entries if table not in configured]
         return EditPlan(pipeline.name, tuple(sorted(edits, key=lambda edit: edit.table)), new_patterns(context))
 
 
@@ -89,7 +89,7 @@ def spec_of(context: PipelineContext, batch: str) -> BatchSpec:
     spec = None if result is None else context.landing.files.read_record(BatchSpec, file)
     if spec is None:
         cure = "set `landing` to the folder that has it; a landing is moved with all its files, while nothing runs"
-        raise LandingDamaged("the newest batch is not in the landing", cure=cure, path=context.landing.files.shown(file))
+        raise LandingDamaged("the newest batch is not in the landing", cure=cure, path=context.landing.files.path_text(file))
     return spec
 
 
@@ -100,7 +100,7 @@ def new_patterns(context: PipelineContext) -> tuple[str, ...]:
     return tuple(match.match for match in patterns if match.match not in known)
 
 
-def leaving(table: TableId) -> TableEdit:
+def plan_leaving(table: TableId) -> TableEdit:
     what = "is no longer captured; its Delta table stays as it is"
     return TableEdit(str(table), "leaves", what, f"if you list it again later: `redolake snapshot {table} --replace`")
 
@@ -135,7 +135,7 @@ def edit_of(
     if again := [*rewritten(context, table, task, known)]:
         cure = f"`redolake snapshot {table} --replace`; or restore the old setting"
         return TableEdit(name, "held", f"{', '.join(again)}: its rows were written otherwise", cure)
-    if changed := [*followed(context, table, task)]:
+    if changed := [*followed_changes(context, table, task)]:
         return TableEdit(name, "changes", f"{', '.join(changed)}: the next commit follows")
     return TableEdit(name, "same", "")
 
@@ -156,7 +156,7 @@ def rewritten(context: PipelineContext, table: TableId, task: LastTask, known: l
         yield "columns"
 
 
-def followed(context: PipelineContext, table: TableId, task: LastTask) -> Iterator[str]:
+def followed_changes(context: PipelineContext, table: TableId, task: LastTask) -> Iterator[str]:
     options = context.pipeline.target_options(table)
     same = ("readers", "properties", "cluster_by")
     yield from (name for name in same if getattr(options, name) != getattr(task.options, name))

@@ -85,7 +85,7 @@ class RecoveryReport:
 
 def inspect_redo_loss(pipeline: Pipeline, source: ConnectParams | None = None) -> RecoveryReport:
     """Report which redo is lost, and the choices. Changes nothing, except that the ledger records the loss."""
-    with inspected(pipeline, source) as (context, _, found):
+    with open_inspection(pipeline, source) as (context, _, found):
         report = recovery_report(context, found)
         record_choices(context, report.position, report.choices, report.rman)
         return report
@@ -96,7 +96,7 @@ def recheck_redo_loss(pipeline: Pipeline, source: ConnectParams | None = None) -
 
     A log that failed in mining counts as back when a view lists it; the next run proves that it can be read.
     """
-    with inspected(pipeline, source, trust_views=True) as (context, _, found):
+    with open_inspection(pipeline, source, trust_views=True) as (context, _, found):
         still = {(log.resetlogs_id, log.thread, log.sequence) for log in found.missing}
         before = () if found.loss is None else missing_logs_of(found.loss)
         if found.error is None:
@@ -124,7 +124,7 @@ def declare_gap(
     with (
         open_context(pipeline) as writer,
         apply_lease(writer),
-        inspected(pipeline, source) as (context, oracle, found),
+        open_inspection(pipeline, source) as (context, oracle, found),
     ):
         if found.error is None:
             made = already_declared(context, found.position, kind)
@@ -181,7 +181,7 @@ def check_gap_reason(kind: GapKind, reason: str) -> None:
 
 
 @contextmanager
-def inspected(
+def open_inspection(
     pipeline: Pipeline, source: ConnectParams | None, *, trust_views: bool = False
 ) -> Iterator[tuple[PipelineContext, Source, Inspection]]:
     with open_context(pipeline) as context:

@@ -16,7 +16,7 @@ from pipelines.reconcile.ledger import last_batch, reconcile_ledger
 from pipelines.reconcile.table_versions import object_ids
 from pipelines.records.windows import SliceRecord, WindowManifest, WindowPlan
 from pipelines.source import ConnectParams, read_redo_facts, read_tables
-from pipelines.steps.capture import LEASE_SECONDS, mined, plan_of
+from pipelines.steps.capture import LEASE_SECONDS, mine, plan_of
 from pipelines.steps.leases import apply_lease
 from pipelines.steps.redo_dictionary import with_its_dictionary
 from pipelines.steps.same_container import read_same_container
@@ -56,10 +56,10 @@ def remine_window(
                 cure="take a name that `redolake windows --output json` lists",
                 window=window,
             )
-        return mined_again(context, source, manifest, report, in_place)
+        return mine_again(context, source, manifest, report, in_place)
 
 
-def mined_again(
+def mine_again(
     context: PipelineContext, source: ConnectParams | None, landed: WindowManifest, report: Report, in_place: bool
 ) -> RemineReport:
     made = plan_again(context, source, landed)
@@ -69,7 +69,7 @@ def mined_again(
         for piece in made.window.slices:
             number, slices = piece.number, len(made.window.slices)
             report(Progress(f"mining slice {number + 1} of {slices}", "mining slices", number, slices))
-            records.append(mined(context, source, made, piece.number))
+            records.append(mine(context, source, made, piece.number))
         again = build_manifest(made.window, made.tables, records)
         ours, theirs = landed.identity(), again.identity()
         differs = tuple(sorted(key for key in ours if ours[key] != theirs[key]))

@@ -18,7 +18,7 @@ from pipelines.host import crash
 from pipelines.ledger import TableEntry
 from pipelines.reconcile.approvals import approvals, record_approval
 from pipelines.reconcile.ledger import reconcile_ledger
-from pipelines.reconcile.resnapshot_policy import answer, obstacle, restated, too_large
+from pipelines.reconcile.resnapshot_policy import answer, obstacle, restate, too_large
 from pipelines.values.table import TableId
 
 T = TypeVar("T")
@@ -67,7 +67,7 @@ def is_due(context: PipelineContext, entry: TableEntry, at: datetime) -> bool:
         return True
     log.info("%s is not snapshotted again by itself now: %s", entry.table, found.what)
     if not found.passing:
-        context.ledger.restate_hold(entry.table, restated(entry, found))
+        context.ledger.restate_hold(entry.table, restate(entry, found))
     return False
 
 
@@ -77,17 +77,17 @@ def within_limit(context: PipelineContext, table: TableId, write: Callable[[Iter
 
     def limited_write(batches: Iterator[Any]) -> T:
         try:
-            return write(limited(batches, table, most))
+            return write(limit_rows(batches, table, most))
         except SnapshotTooLarge:
             entry, found = context.ledger.table(table), too_large(most)
             if entry is not None:
-                context.ledger.restate_hold(table, restated(entry, found, max_rows=most))
+                context.ledger.restate_hold(table, restate(entry, found, max_rows=most))
             raise
 
     return limited_write
 
 
-def limited(batches: Iterator[Any], table: TableId, most: int) -> Iterator[Any]:
+def limit_rows(batches: Iterator[Any], table: TableId, most: int) -> Iterator[Any]:
     """Pass the driver's data frames on up to `most` rows."""
     rows = 0
     for batch in batches:

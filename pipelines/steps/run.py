@@ -115,7 +115,7 @@ def spark_when_needed(pipeline: Pipeline, given: Any, opens: Callable[[], Any] |
             spark.stop()
 
 
-def retrying(pipeline: Pipeline) -> Callable[[Callable[[], T]], T]:
+def make_retry(pipeline: Pipeline) -> Callable[[Callable[[], T]], T]:
     """Return a function that tries a step as Airflow would: again after transient errors only, with growing pauses."""
     retry = pipeline.retry
     return Retrying(
@@ -148,10 +148,10 @@ def read_and_load_snapshot(
     report: Report,
     by_itself: bool = False,
 ) -> LoadedSnapshot:
-    retried = retrying(pipeline)
+    retried = make_retry(pipeline)
     begun = retried(lambda: begin_snapshot(pipeline, source, tables, replace=replace, only_held=by_itself))
     if not begun.tables:
-        return reported(LoadedSnapshot(None, ()), begun.held)
+        return report_unloaded(LoadedSnapshot(None, ()), begun.held)
     reads, unread = dict[str, int](), dict[str, Terminal]()
     for number, table in enumerate(begun.tables):
         report(
@@ -174,10 +174,10 @@ def read_and_load_snapshot(
         loaded = record_snapshot_load(pipeline, batch)
     except TableHeld as failed:
         raise TableHeld((*held, *failed.findings)) from failed
-    return reported(loaded, held)
+    return report_unloaded(loaded, held)
 
 
-def reported(loaded: LoadedSnapshot, held: tuple[Finding, ...]) -> LoadedSnapshot:
+def report_unloaded(loaded: LoadedSnapshot, held: tuple[Finding, ...]) -> LoadedSnapshot:
     """Raise TableHeld for tables that cannot be captured or read, after the others are loaded."""
     if held:
         raise TableHeld(held, loaded)
@@ -211,7 +211,7 @@ def run_pipeline(
             batches += applied
             again = snapshot_again(pipeline, source, session, report)
             if wait and found.awaited is not None:
-                await_log(pipeline, found.awaited, source, report, retrying(pipeline))
+                await_log(pipeline, found.awaited, source, report, make_retry(pipeline))
                 continue
             if not until_caught_up or not (applied or again):
                 break
@@ -245,7 +245,7 @@ def capture(
     pipeline: Pipeline, source: ConnectParams | None = None, report: Report = silent, times: StepTimes | None = None
 ) -> CapturedWindow:
     """Plan one window, mine its slices in parallel, and land it."""
-    retried, times = retrying(pipeline), times or StepTimes()
+    retried, times = make_retry(pipeline), times or StepTimes()
     with times.of("gate"):
         found = retried(lambda: plan_next_window(pipeline, source))
     report(f"{found.outcome}: {found.reason}")
@@ -266,7 +266,7 @@ def apply(pipeline: Pipeline, spark: Spark, report: Report, times: StepTimes | N
     """Apply one batch; return False if there was none. A held table does not stop the others."""
     times = times or StepTimes()
     with times.of("prepare"):
-        prepared = retrying(pipeline)(lambda: prepare_batch(pipeline))
+        prepared = make_retry(pipeline)(lambda: prepare_batch(pipeline))
     if prepared.batch is None:
         return False
     at = beside(prepared.ends_at)
@@ -280,7 +280,7 @@ def apply(pipeline: Pipeline, spark: Spark, report: Report, times: StepTimes | N
             record_batch(pipeline, prepared.batch)
     except TableHeld as held:
         report(str(held))
-    report(f"SCN {prepared.end_scn - 1}{at} is visible: {times.taken()}")
+    report(f"SCN {prepared.end_scn - 1}{at} is visible: {times.take_text()}")
     return True
 
 

@@ -186,13 +186,13 @@ def runway_report(
         pipeline=pipeline.name,
         state=state_of(runway, limits),
         summary=f"{pipeline.name}: {headline(runway, limits)}",
-        standing=standing(runway, needed_by),
+        standing=standing_text(runway, needed_by),
         needed_by=needed_by,
         needed_scn=int(runway.needed_scn),
-        hours_left=rounded_down(runway.hours_left),
+        hours_left=round_down(runway.hours_left),
         at_least=runway.at_least,
         bytes_left=runway.bytes_left,
-        behind_hours=rounded_down(runway.behind_hours),
+        behind_hours=round_down(runway.behind_hours),
         unread_bytes=runway.unread_bytes,
         bytes_per_hour=None if runway.bytes_per_hour is None else int(runway.bytes_per_hour),
         threads=tuple(thread_report(thread) for thread in runway.threads),
@@ -217,7 +217,7 @@ STANDINGS: Mapping[NeededBy, str] = {
 }
 
 
-def standing(runway: Runway, needed_by: NeededBy) -> str:
+def standing_text(runway: Runway, needed_by: NeededBy) -> str:
     """Return the position of the pipeline in the redo, in one line."""
     what = STANDINGS[needed_by]
     age = "" if runway.behind_hours is None else f", at most {in_hours(runway.behind_hours)} old"
@@ -243,7 +243,7 @@ def thread_report(thread: ThreadRunway) -> ThreadRunwayReport:
         needed=log_report(thread.needed),
         needed_is_archived=thread.is_archived,
         oldest=log_report(thread.oldest),
-        hours_left=rounded_down(thread.hours_left),
+        hours_left=round_down(thread.hours_left),
         at_least=not thread.deleted_before,
         bytes_kept=thread.kept_bytes,
         older_redo=in_units(thread.kept_bytes),
@@ -262,7 +262,7 @@ def blocking_report(thread: BlockingThread) -> BlockingThreadReport:
         instance=thread.instance,
         sequence=thread.sequence,
         scn=int(thread.scn),
-        hours=rounded_down(thread.hours),
+        hours=round_down(thread.hours),
         reason="open" if thread.is_open else "not archived",
         waiting_logs=thread.waiting_logs,
         waiting_bytes=thread.waiting_bytes,
@@ -272,11 +272,11 @@ def blocking_report(thread: BlockingThread) -> BlockingThreadReport:
 def area_report(area: RecoveryArea | None, bytes_per_hour: float | None) -> RecoveryAreaReport | None:
     if area is None:
         return None
-    until_full = rounded_down(area.free_bytes / bytes_per_hour) if bytes_per_hour else None
+    until_full = round_down(area.free_bytes / bytes_per_hour) if bytes_per_hour else None
     return RecoveryAreaReport(area.name, area.limit_bytes, area.used_bytes, area.reclaimable_bytes, until_full)
 
 
-def rounded_down(hours: float | None) -> float | None:
+def round_down(hours: float | None) -> float | None:
     """Return the hours with two digits, never more than there are."""
     return None if hours is None else int(hours * 100) / 100
 

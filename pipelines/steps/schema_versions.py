@@ -15,7 +15,7 @@ from pipelines.reconcile.approvals import approvals
 from pipelines.records.approvals import Approval
 from pipelines.records.codec import from_body
 from pipelines.schema import conflict_with_dictionary
-from pipelines.steps.scn_times import snapshot_time, written_by
+from pipelines.steps.scn_times import snapshot_time, time_written
 from pipelines.values.table import Column, TableId, TableVersion
 
 Origin = Literal["read", "derived", "confirmed", "approved"]
@@ -85,7 +85,7 @@ def list_versions(pipeline: Pipeline, table: str) -> tuple[VersionReport, ...]:
                 changes=() if before is None else differences(before, version),
                 columns=columns_of(version),
                 from_at=snapshot_time(context, version.table, int(version.from_scn))
-                or written_by(context, int(version.from_scn)),
+                or time_written(context, int(version.from_scn)),
             )
             for before, version, entry, end in zip([None, *versions], versions, entries, [*ends, None], strict=False)
         )

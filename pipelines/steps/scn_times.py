@@ -17,9 +17,9 @@ def end_time(context: PipelineContext, end: ChainPosition) -> str | None:
     return iso(context.ledger.end_times([end]).get(end))
 
 
-def written_by(context: PipelineContext, scn: int) -> str | None:
+def time_written(context: PipelineContext, scn: int) -> str | None:
     """Return the end of the window that contains an SCN: the source had written it by then."""
-    return iso(context.ledger.written_by(scn))
+    return iso(context.ledger.time_written(scn))
 
 
 def snapshot_time(context: PipelineContext, table: TableId, scn: int) -> str | None:

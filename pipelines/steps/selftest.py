@@ -18,7 +18,7 @@ from pipelines.context import Report, open_pipeline_source, silent
 from pipelines.errors import LogOverdue, RedolakeError, Terminal
 from pipelines.source import ConnectParams, Source, read_database, read_encoding
 from pipelines.source.facts import read_current_scn
-from pipelines.source.quoting import quoted
+from pipelines.source.quoting import quote
 from pipelines.source.scratch import Refused, Rows, ScratchSchema, Step
 from pipelines.source.selftest_cases import CASES, Case
 from pipelines.steps.run import run_pipeline, spark_when_needed, take_snapshot
@@ -105,8 +105,8 @@ class Trial:
             sets = read_encoding(oracle, self.given.source.container)
             created = [case for case in cases if self.attempt(case, case.create)]
             for case in created:
-                self.schema.let_read(case.table, quoted(oracle.user.strip('"')))
-            captured = self.accepted(created, oracle)
+                self.schema.let_read(case.table, quote(oracle.user.strip('"')))
+            captured = self.accept_cases(created, oracle)
         if not captured:
             raise Terminal("no scratch table can be captured", cure="run `redolake doctor`: " + self.reasons())
         pipeline = self.trial_pipeline(captured)
@@ -148,7 +148,7 @@ class Trial:
             return False
         return True
 
-    def accepted(self, cases: Sequence[Case], oracle: Source) -> list[Case]:
+    def accept_cases(self, cases: Sequence[Case], oracle: Source) -> list[Case]:
         """Return the cases that doctor accepts, and record its reasons for the others."""
         refused = check_source(self.trial_pipeline(cases), oracle, [self.id_of(case) for case in cases])
         for case in cases:
@@ -215,6 +215,6 @@ class Trial:
 def for_table(step: Step, table: str) -> Step:
     """Return the step with the table's name in place of `{table}` and `{name}`."""
     if isinstance(step, str):
-        return step.replace("{table}", quoted(table)).replace("{name}", table)
-    changed: Rows | Refused = replace(step, sql=step.sql.replace("{table}", quoted(table)))
+        return step.replace("{table}", quote(table)).replace("{name}", table)
+    changed: Rows | Refused = replace(step, sql=step.sql.replace("{table}", quote(table)))
     return changed

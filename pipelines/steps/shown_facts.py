@@ -71,10 +71,10 @@ def with_older_logs(found: RedoFact, before: RedoFact) -> RedoFact:
     if found.resetlogs_id != before.resetlogs_id:
         return found
     earlier = {thread.thread: thread for thread in before.threads}
-    return replace(found, threads=tuple(joined(thread, earlier.get(thread.thread)) for thread in found.threads))
+    return replace(found, threads=tuple(join_threads(thread, earlier.get(thread.thread)) for thread in found.threads))
 
 
-def joined(thread: ThreadFact, before: ThreadFact | None) -> ThreadFact:
+def join_threads(thread: ThreadFact, before: ThreadFact | None) -> ThreadFact:
     if before is None or not thread.logs:
         return thread
     first = thread.logs[0].sequence

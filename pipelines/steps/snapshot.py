@@ -23,7 +23,7 @@ from pipelines.context import (
 )
 from pipelines.errors import ConfigurationError, Finding, RedolakeError, SnapshotTooEarly, TableHeld, Terminal
 from pipelines.host import crash
-from pipelines.host.progress import counting
+from pipelines.host.progress import count_rows
 from pipelines.land import layout
 from pipelines.land.parquet import WrittenFile
 from pipelines.ledger.states import TableState
@@ -37,7 +37,7 @@ from pipelines.reconcile.snapshot_start import (
     check_chain_epoch,
     check_followed,
     check_unread,
-    doubled,
+    find_doubled,
 )
 from pipelines.reconcile.table_versions import app_id, incarnation_of, known_versions, origin, rules
 from pipelines.reconcile.tables import add_tables, record_load, restart_versions
@@ -61,7 +61,7 @@ from pipelines.source import (
 from pipelines.steps.apply import finding_of
 from pipelines.steps.doctor import source_findings
 from pipelines.steps.folders import refused_folders
-from pipelines.steps.leases import renewed, take_apply_lease
+from pipelines.steps.leases import renew_lease, take_apply_lease
 from pipelines.steps.matched_tables import with_matched_tables
 from pipelines.steps.redo_dictionary import dictionary_for
 from pipelines.steps.refused_tables import hold_refused
@@ -172,7 +172,7 @@ def read_beginning(
     container = read_container(oracle, context.pipeline.source.container)  # first: a later change of the PDB then shows
     handover, dictionary = read_handover_and_tables(oracle, chosen, context.pipeline.source.container, context.pipeline.renamed)
     missing = [Finding(str(table), "was dropped a moment ago", "begin again") for table in chosen if table not in dictionary]
-    if missing or (missing := list(doubled(context, dictionary))):
+    if missing or (missing := list(find_doubled(context, dictionary))):
         raise ConfigurationError(missing)
     at = now().isoformat(timespec="seconds")
     start_pipeline(context, oracle, handover, None if container is None else container.identity)
@@ -273,7 +273,7 @@ def read_table_as_of(
                 by_rowid, token = pipeline.table(wanted).key == "rowid", uuid.uuid4().hex
 
                 def write(answers: Iterator[Any]) -> WrittenFile:
-                    counted = counting(answers, f"rows of {wanted}", report, expected)
+                    counted = count_rows(answers, f"rows of {wanted}", report, expected)
                     return context.landing.snapshots.write_rows(wanted, scn, counted, token=token)
 
                 chosen = within_limit(context, wanted, write) if by_itself else write
@@ -321,7 +321,9 @@ def prepare_snapshot_load(pipeline: Pipeline, reads: Mapping[str, int], *, repla
             digests={file: one for task in tasks for file, one in digests_of(context, task).items()},
         )
         for task in tasks:
-            context.ledger.move_table(task.table, begun_from(context, task.table), "snapshotting", snapshot_scn=Scn(task.scn))
+            context.ledger.move_table(
+                task.table, states_before_load(context, task.table), "snapshotting", snapshot_scn=Scn(task.scn)
+            )
         return context.landing.files.write_new_record(layout.load_spec(name), spec)
 
 
@@ -330,7 +332,7 @@ def digests_of(context: PipelineContext, task: SnapshotTask) -> dict[str, FileDi
     return {} if there is None else context.landing.snapshots.digests_of(task.table, task.scn, there)
 
 
-def begun_from(context: PipelineContext, table: TableId) -> tuple[TableState, ...]:
+def states_before_load(context: PipelineContext, table: TableId) -> tuple[TableState, ...]:
     """Return the states a load may start from. `begin_snapshot` lets `held` and `live` tables through only with `replace`."""
     entry = context.ledger.table(table)
     return ("new",) if entry is None or entry.state == "snapshotting" else (entry.state,)
@@ -372,7 +374,7 @@ def record_snapshot_load(pipeline: Pipeline, batch: str) -> LoadedSnapshot:
     with open_context(pipeline) as context:
         spec = read_spec(context, batch)
         result = decode(SnapshotResult, read_result(context, spec), spec.manifest)
-        lease = renewed(context, spec)
+        lease = renew_lease(context, spec)
         reconcile_ledger(context)
         failed = []
         tasks = {task.table: task for task in spec.tables if isinstance(task, SnapshotTask)}

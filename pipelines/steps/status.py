@@ -172,19 +172,19 @@ def read_status(pipeline: Pipeline) -> Status:
             declared_gaps=open_gaps(context, reading),
             dropped=read_open_drops(context),
             open_transactions=reading.open_count,
-            announced=announced(context),
-            gone=gone(context),
+            announced=announced_tables(context),
+            gone=gone_tables(context),
             lacks_ledger=position is None and proven_position(context) is not None,
         )
 
 
-def announced(context: PipelineContext) -> tuple[AnnouncedTable, ...]:
+def announced_tables(context: PipelineContext) -> tuple[AnnouncedTable, ...]:
     _, recorded = context.landing.captured.newest() if context.pipeline.patterns else (0, None)
     found = {} if recorded is None else recorded.announced
     return tuple(AnnouncedTable(table, scn, JOIN.format(table=table)) for table, scn in found.items())
 
 
-def gone(context: PipelineContext) -> tuple[GoneTable, ...]:
+def gone_tables(context: PipelineContext) -> tuple[GoneTable, ...]:
     _, recorded = context.landing.captured.newest() if context.pipeline.patterns else (0, None)
     return () if recorded is None else tuple(GoneTable(table, scn) for table, scn in recorded.gone.items())
 

@@ -50,7 +50,7 @@ class StepTimes:
         else:
             self._seconds["Spark"] += seconds
 
-    def taken(self) -> str:
+    def take_text(self) -> str:
         """Return the steps' times as text, and begin again."""
         seconds, self._seconds = self._seconds, defaultdict(float)
         steps = ", ".join(f"{step} {taken:.1f} s" for step, taken in seconds.items() if taken >= SHOWN_FROM_SECONDS)

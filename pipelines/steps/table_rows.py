@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from pipelines.context import PipelineContext, open_pipeline_source
 from pipelines.errors import ValueDoesNotFit
-from pipelines.reconcile.chosen_columns import converted, rules_of
+from pipelines.reconcile.chosen_columns import converted_columns, rules_of
 from pipelines.source import ConnectParams, Source, read_snapshot, require_unfiltered
 from pipelines.steps.same_container import read_same_container
 from pipelines.values.dictionary_table import DictionaryTable
@@ -43,7 +43,7 @@ def read_rows(
         container=pipeline.source.container,
         rowid=rowid,
         rules=rules_of(pipeline, table),
-        converted=converted(table, context.landing.encoding()),
+        converted=converted_columns(table, context.landing.encoding()),
     )
     try:
         written = write(read(oracle, dates_as_text=texts))

@@ -39,7 +39,7 @@ def validate(pipeline: Pipeline, *, executors: Sequence[str] = (), start_spark: 
     findings = [*arrow_findings(), *driver_findings(), *place_findings(pipeline), *host_findings(pipeline, executors)]
     findings += [*spark_findings(pipeline), *crowded_findings(pipeline)]
     if start_spark and not any(finding.severity == "error" for finding in findings):
-        findings += seen_by_spark(pipeline)
+        findings += try_spark(pipeline)
     return findings
 
 
@@ -196,7 +196,7 @@ def object_store_findings(pipeline: Pipeline) -> list[Finding]:
     return findings
 
 
-def seen_by_spark(pipeline: Pipeline) -> list[Finding]:
+def try_spark(pipeline: Pipeline) -> list[Finding]:
     """Start Spark, or ask the Connect server, and check that it reads what is written here, and the other way round."""
     try:
         with opened_spark(pipeline) as spark:

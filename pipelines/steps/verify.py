@@ -20,7 +20,7 @@ from pipelines.errors import (
     Transient,
 )
 from pipelines.host import crash
-from pipelines.host.progress import Progress, counting
+from pipelines.host.progress import Progress, count_rows
 from pipelines.land import layout
 from pipelines.ledger import TableEntry
 from pipelines.reconcile.dropped_transactions import DropReport, read_open_drops
@@ -255,7 +255,7 @@ def read_side(
     expected = expected_rows(context, table)
 
     def write(batches: Iterator[Any]) -> tuple[str, FileDigest]:
-        counted = counting(batches, f"rows of {table}", report, expected)
+        counted = count_rows(batches, f"rows of {table}", report, expected)
         return context.landing.snapshots.write_for_comparison(token, found.object_id, counted)
 
     path, digest = read_rows(context, source, oracle, columns, scn, by_rowid, write)

@@ -37,7 +37,7 @@ class AwaitedLog:
         return f"the archived log with sequence {self.sequence} of redo thread {self.thread}, from SCN {self.scn}"
 
 
-def awaited_by(position: Position, wait: Wait) -> AwaitedLog:
+def awaited_log(position: Position, wait: Wait) -> AwaitedLog:
     return AwaitedLog(
         int(position.dbid), int(position.resetlogs_id), int(position.scn), wait.thread, wait.sequence, int(wait.scn)
     )

@@ -21,11 +21,11 @@ from pipelines.land.dictionary import Readings
 from pipelines.reconcile.chosen_columns import chosen_columns
 from pipelines.reconcile.ledger import last_batch
 from pipelines.reconcile.table_versions import derive_over, known_versions
-from pipelines.reconcile.whole_tables import needing
+from pipelines.reconcile.whole_tables import steps_with_rows
 from pipelines.records.windows import WholeTable, WindowManifest, WindowPlan
 from pipelines.source import ConnectParams, Source, read_tables
 from pipelines.steps.backfill import unbroken
-from pipelines.steps.resnapshot import limited
+from pipelines.steps.resnapshot import limit_rows
 from pipelines.steps.table_rows import read_rows
 from pipelines.values.ddl_policies import DdlPolicies
 from pipelines.values.dictionary_table import DictionaryTable
@@ -78,7 +78,7 @@ def needed(context: PipelineContext, tables: Sequence[TableId], manifest: Window
     for table in followed:
         if known := known_versions(context, table):
             derived = derive_over(context, known, windows[0].start, windows, readings)
-            steps, version = needing(derived.steps, manifest), derived.versions[-1]
+            steps, version = steps_with_rows(derived.steps, manifest), derived.versions[-1]
             if steps:
                 filled = {step.column.id for step in steps if step.kind == "fill"}
                 names = tuple(column.name for column in version.columns if column.id in {*version.key, *filled})
@@ -103,7 +103,7 @@ def read_whole(
     most = context.pipeline.resnapshot_limits(table).max_rows
 
     def write(answers: Iterator[Any]) -> tuple[str, int]:
-        return context.landing.windows.write_whole(made.window.name, file, limited(answers, table, most))
+        return context.landing.windows.write_whole(made.window.name, file, limit_rows(answers, table, most))
 
     try:
         narrow = only(needed, here)

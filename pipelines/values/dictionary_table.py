@@ -145,7 +145,7 @@ class DictionaryTable:
                 found.append(IgnoredColumn(0, "virtual", c.name))
         return tuple(sorted(found, key=lambda c: (not c.segment_id, c.segment_id)))
 
-    def leaving_out(self, names: Mapping[str, LeftOut]) -> DictionaryTable:
+    def without(self, names: Mapping[str, LeftOut]) -> DictionaryTable:
         """Return the table without these columns, and without the hidden ones that store them: Oracle gives both the same
         COLUMN_ID."""
         owners = {c.column_id: c.name for c in self.columns if c.name in names and c.column_id is not None}
@@ -178,7 +178,7 @@ class DictionaryTable:
                 names[c.name] = "excluded"
             elif choice.leaves_out(c.type) and (c.column_id in parents or (c.stored and refused(c))):
                 names[c.name] = "unsupported"
-        return self.leaving_out(names)
+        return self.without(names)
 
     def with_stored_types(self, columns: Sequence[DictionaryColumn] | None = None) -> DictionaryTable:
         """Return the table with each of the columns, by default those of a type that LogMiner does not show, as a stored one,

@@ -48,7 +48,7 @@ def conflicts(columns: Sequence[LakeColumn], options: TargetOptions, *, has_rowi
     yield from cluster_conflicts(columns, options)
 
 
-def folded(name: str) -> str:
+def fold(name: str) -> str:
     """Return what Delta compares of a name. It ignores case, and tells the two small sigmas apart."""
     return name.lower()
 
@@ -65,15 +65,15 @@ def name_conflicts(names: Sequence[str], options: TargetOptions, *, has_rowid: b
     if feed and (quoted := sorted(name for name in names if "`" in name)):
         what = f"column names with a backtick, which Delta cannot write into its change data feed: {', '.join(quoted)}"
         yield Conflict(what, "do without `change_data_feed`, or leave the columns out (`exclude_columns` of the table)")
-    counts = Counter(map(folded, names))
-    twice = sorted(name for name in names if counts[folded(name)] > 1)
+    counts = Counter(map(fold, names))
+    twice = sorted(name for name in names if counts[fold(name)] > 1)
     if twice:
         yield Conflict(f"column names differ only in case, which Delta does not distinguish: {', '.join(twice)}", RENAME)
 
 
 def reserved_conflicts(names: Iterable[str], whose: str, reserved: Mapping[str, Collection[str]]) -> Iterator[Conflict]:
     """Yield a conflict for names that are reserved. `reserved` has them by the settings without which they are free."""
-    given = {folded(name): name for name in names}
+    given = {fold(name): name for name in names}
     taken = [name for group in reserved.values() for name in sorted(group) if name in given]
     if taken:
         shown = ", ".join(name if given[name] == name else f"{name} (here {given[name]})" for name in taken)

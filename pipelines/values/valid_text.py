@@ -67,7 +67,7 @@ def is_text(octets: bytes) -> bool:
     return True
 
 
-def replaced(octets: bytes) -> str:
+def replace_bad_bytes(octets: bytes) -> str:
     """Return the text with CESU-8's surrogate pairs as the character they mean, and U+FFFD for all else that is none."""
     joined = _PAIR.sub(lambda pair: _of_units(pair[0]), octets)
     return _HALF.sub(_REPLACEMENT, joined).decode(errors="replace")
@@ -81,10 +81,10 @@ def with_marks(texts: pa.Array, *, own_marks: bool = True) -> pa.Array:
     """Return the texts with a mark for each byte that is no character. Without `own_marks`, marks in them stay as they are."""
     if is_valid(texts) and not (own_marks and may_have_marks(texts)):
         return texts
-    return pa.array([None if t is None else marked(t, own_marks=own_marks) for t in octets_in(texts)], texts.type)
+    return pa.array([None if t is None else mark(t, own_marks=own_marks) for t in octets_in(texts)], texts.type)
 
 
-def marked(octets: bytes, *, own_marks: bool = True) -> str:
+def mark(octets: bytes, *, own_marks: bool = True) -> str:
     text = octets.decode("utf-8", "surrogateescape")
     if text.isascii():
         return text
@@ -102,7 +102,7 @@ def has_marks(text: str) -> bool:
     return _OWN_MARK.search(text) is not None
 
 
-def replaced_by_server(texts: pa.Array) -> list[int]:
+def rows_replaced_by_server(texts: pa.Array) -> list[int]:
     """Return the numbers of the texts that contain U+FFFD."""
     found = pc.match_substring(texts, "\ufffd").fill_null(False)
     return [int(row) for row in np.flatnonzero(found.to_numpy(zero_copy_only=False))]

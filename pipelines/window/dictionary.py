@@ -15,7 +15,7 @@ from pipelines.values.scn import ChainPosition, ScnRange
 from pipelines.window.gate import Lost, cover_all
 from pipelines.window.incarnation import Branch, locate
 from pipelines.window.log_state import Current, Wait
-from pipelines.window.plan import overlapping, partial
+from pipelines.window.plan import find_overlapping, partial
 
 BUILD = "BEGIN DBMS_LOGMNR_D.BUILD(OPTIONS => DBMS_LOGMNR_D.STORE_IN_REDO_LOGS); END;"
 # Twice, because the first window begins one log before the one that a snapshot is taken in.
@@ -58,7 +58,7 @@ def with_dictionary(window: Window, dictionary: RedoDictionary, facts: RedoFacts
             scn=dictionary.begin_scn,
         )
     needed = ScnRange(dictionary.begin_scn, window.scns.end)
-    logs = {log for coverage in coverages for log in overlapping(coverage.logs, needed)}
+    logs = {log for coverage in coverages for log in find_overlapping(coverage.logs, needed)}
     return replace(window, dictionary_logs=tuple(sorted(logs, key=order_of)))
 
 

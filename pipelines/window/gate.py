@@ -78,7 +78,7 @@ def cover(redo: ThreadRedo, start: Scn) -> Coverage:
 
 def follow_all(branch: Branch, facts: RedoFacts) -> tuple[ThreadRedo, ...]:
     """Follow every thread that V$THREAD shows or that has left a log, whether it is idle, closed, PUBLIC or PRIVATE."""
-    threads = {t.number: running_on_primary(t) if facts.is_standby else t for t in facts.threads}
+    threads = {t.number: as_on_primary(t) if facts.is_standby else t for t in facts.threads}
     resetlogs_id = branch.incarnation.resetlogs_id
     numbers = {g.thread for g in (*facts.archived, *facts.online) if g.resetlogs_id == resetlogs_id}
     numbers |= {h.thread for h in facts.history if h.resetlogs_id == resetlogs_id}
@@ -89,7 +89,7 @@ def follow_all(branch: Branch, facts: RedoFacts) -> tuple[ThreadRedo, ...]:
     return tuple(follow(logs_of(n, branch, facts), threads.get(n), branch, reaches_back) for n in sorted(numbers))
 
 
-def running_on_primary(thread: RedoThread) -> RedoThread:
+def as_on_primary(thread: RedoThread) -> RedoThread:
     """Return the thread of a standby as open: V$THREAD may show it as closed there, whatever the primary does."""
     return replace(thread, is_open=thread.enabled != "DISABLED")
 

@@ -48,18 +48,18 @@ def state_of_log(known: ThreadLogs, sequence: int, scn: Scn, thread: RedoThread 
     if archived is not None and is_complete(archived):
         flaw = flaw_of(archived, known)
         if flaw is not None and online is not None and not online.is_archived:
-            return _waiting(known, sequence, scn)  # the log itself comes yet
+            return _wait(known, sequence, scn)  # the log itself comes yet
         return archived if flaw is None else Hole(sequence, scn, flaw)
     if online is not None and is_last and known.end_of(sequence) is None:
         return Current(known.thread, sequence, scn, thread is None or thread.is_open)
     if _will_be_archived(known, sequence, is_last=is_last):
-        return _waiting(known, sequence, scn)
+        return _wait(known, sequence, scn)
     if archived is not None:
         return Hole(sequence, scn, "; ".join(map(state_of_copy, archived.copies)) or "it has no copy")
     return Hole(sequence, scn, last_trace(known, sequence), may_appear=True)
 
 
-def _waiting(known: ThreadLogs, sequence: int, scn: Scn) -> Wait:
+def _wait(known: ThreadLogs, sequence: int, scn: Scn) -> Wait:
     return Wait(f"redo thread {known.thread}: log {sequence} is switched but not archived yet", known.thread, sequence, scn)
 
 

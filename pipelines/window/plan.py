@@ -94,7 +94,7 @@ def log_edges(branch: Branch, coverages: Sequence[Coverage], reach: Scn) -> list
     return sorted(end for end in ends if branch.position < end <= reach)
 
 
-def overlapping(logs: Sequence[LogFile], scns: ScnRange) -> list[LogFile]:
+def find_overlapping(logs: Sequence[LogFile], scns: ScnRange) -> list[LogFile]:
     return [g for g in logs if g.first_scn < scns.end and (g.next_scn is None or g.next_scn > scns.start)]
 
 
@@ -119,8 +119,8 @@ def cut_slices(scns: ScnRange, coverages: Sequence[Coverage], slice_bytes: int) 
     """
     cut: list[list[LogFile]] = []
     for coverage in coverages:
-        for run in adjacent_runs(overlapping(coverage.logs, scns)):
-            cut += balanced(run, slice_bytes)
+        for run in adjacent_runs(find_overlapping(coverage.logs, scns)):
+            cut += balance(run, slice_bytes)
     return tuple(Slice(n, run[0].thread, tuple(run)) for n, run in enumerate(cut))
 
 
@@ -133,7 +133,7 @@ def adjacent_runs(logs: Sequence[LogFile]) -> list[list[LogFile]]:
     return runs
 
 
-def balanced(run: Sequence[LogFile], most_bytes: int) -> list[list[LogFile]]:
+def balance(run: Sequence[LogFile], most_bytes: int) -> list[list[LogFile]]:
     """Return the parts of a run with the smallest budget that needs no more parts than `most_bytes`."""
     parts = len(within(run, most_bytes))
     low, high = 0, most_bytes

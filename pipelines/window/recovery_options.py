@@ -202,12 +202,12 @@ def without(facts: RedoFacts, lost: Iterable[tuple[int, int, int]]) -> RedoFacts
     """Return the facts with these logs (incarnation, thread, sequence) marked as lost, although the views list them."""
     gone = set(lost)
 
-    def marked(log: LogFile) -> LogFile:
+    def mark(log: LogFile) -> LogFile:
         if (log.resetlogs_id, log.thread, log.sequence) not in gone:
             return log
         return replace(log, copies=tuple(replace(copy, status="X") for copy in log.copies))
 
-    return replace(facts, archived=tuple(map(marked, facts.archived)))
+    return replace(facts, archived=tuple(map(mark, facts.archived)))
 
 
 def rman_commands(missing: Sequence[MissingLog], facts: RedoFacts) -> list[str]:

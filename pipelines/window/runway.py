@@ -132,7 +132,7 @@ def thread_runway(known: ThreadLogs, coverage: Coverage, instance: str | None, n
     needed = first_unread(known, coverage)
     sequence = known.newest + 1 if needed is None else needed.sequence
     reach = coverage.covered_to if isinstance(coverage, PartialCoverage) else Scn(0)
-    kept = kept_before(known, sequence, reach if needed is None else needed.first_scn)
+    kept = kept_logs(known, sequence, reach if needed is None else needed.first_scn)
     deleted_before = (kept[0].sequence if kept else sequence) > 1  # each incarnation counts from 1
     logs = [*kept, *([] if needed is None else [needed])]
     # The oldest log may be deleted at any moment, so its own time is not counted.
@@ -155,7 +155,7 @@ def next_log(known: ThreadLogs, obstacle: Current | Wait | Lost) -> LogFile | No
     return known.log(obstacle.sequence)
 
 
-def kept_before(known: ThreadLogs, sequence: int, begins: Scn) -> list[LogFile]:
+def kept_logs(known: ThreadLogs, sequence: int, begins: Scn) -> list[LogFile]:
     """Return the archived logs before `sequence`, oldest first, back to the first that is missing or that the gate refuses."""
     kept: list[LogFile] = []
     log = known.archived.get(sequence - 1)

@@ -37,7 +37,7 @@ def test_the_end_of_a_window_has_its_time(ledger: Ledger) -> None:
 
     ends = [ChainPosition(1, 200), ChainPosition(1, 300), ChainPosition(2, 200)]
     assert ledger.end_times(ends) == {ends[0]: at}
-    assert [ledger.written_by(scn) for scn in (99, 100, 199, 200)] == [None, at, at, None]
+    assert [ledger.time_written(scn) for scn in (99, 100, 199, 200)] == [None, at, at, None]
 
 
 # -- opening

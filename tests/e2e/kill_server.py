@@ -34,7 +34,7 @@ def compile_statements() -> None:
         ledger.fact("plan")
         ledger.table(table)
         ledger.versions(table)
-        ledger.written_by(0)
+        ledger.time_written(0)
         ledger.close()
 
 

@@ -13,7 +13,7 @@ from pipelines.context import ledger_url, open_context
 from pipelines.errors import RedoLost, SourceUnavailable
 from pipelines.source import ConnectParams
 from pipelines.steps.capture import PlanOutcome
-from pipelines.steps.scn_times import written_by
+from pipelines.steps.scn_times import time_written
 from pipelines.steps.shown_facts import expected_rows
 from pipelines.values.table import TableId
 from pipelines.values.utc import utc_text
@@ -77,8 +77,8 @@ def test_capture_leaves_what_the_page_shows_and_an_outage_and_a_loss_are_seen(sh
     assert steps.inspect_redo_loss(pipeline, shop.params).position_at == utc(window.ends_at)
     assert f"({utc_text(window.ends_at)} UTC)" in steps.recovery_text(steps.inspect_redo_loss(pipeline, shop.params))
     with open_context(pipeline) as context:
-        assert written_by(context, window.start_scn) == written_by(context, window.end_scn - 1) == utc(window.ends_at)
-        assert written_by(context, window.end_scn) is None, "no window contains it yet"
+        assert time_written(context, window.start_scn) == time_written(context, window.end_scn - 1) == utc(window.ends_at)
+        assert time_written(context, window.end_scn) is None, "no window contains it yet"
 
     nowhere = ConnectParams("nobody", "x", "127.0.0.1:1/FREE")
     with pytest.raises(SourceUnavailable):

@@ -62,7 +62,7 @@ def test_init_proposes_keys_and_number_rules_and_says_what_is_left_out(shop: Sho
     assert stock.columns == {"ON_HAND": "integer"}
     assert pipeline.large_objects == "reread"
     assert pipeline.table(TableId("SHOP", "VECTORS")).unsupported_columns == "reread"
-    assert pipeline.matching(TableId("SHOP", "VECTOR_INDEX")) is None
+    assert pipeline.match_of(TableId("SHOP", "VECTOR_INDEX")) is None
     lines = " ".join(file.read_text().split())
     for said in (
         "no values yet in LATER",

@@ -27,7 +27,7 @@ from pipelines.decode.changes import decode_changes
 from pipelines.decode.datatypes import family_of, target_type
 from pipelines.errors import RedoNotUnderstood
 from pipelines.host import crash
-from pipelines.job.batch import publish_batch, published
+from pipelines.job.batch import publish_batch, read_published
 from pipelines.job.snapshot import write_snapshot_result
 from pipelines.land.files import Files
 from pipelines.records.batches.carry import OpenTransaction
@@ -145,7 +145,7 @@ class PlainLake:
         return result
 
     def apply(self, spec: BatchSpec) -> BatchResult:
-        done = published(spec)
+        done = read_published(spec)
         if done is not None:
             return done
         landed = [(window.start, pq.read_table(file)) for window in spec.windows for file in window.files]

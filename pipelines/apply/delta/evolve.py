@@ -29,7 +29,7 @@ from pipelines.apply.target import TargetColumn
 from pipelines.errors import SchemaConflict
 from pipelines.host import crash
 from pipelines.records.batches.spec import ColumnChange, TableTask
-from pipelines.values.lake_rules import LakeColumn, folded, mapping_conflicts, name_conflicts, not_in_a_path
+from pipelines.values.lake_rules import LakeColumn, fold, mapping_conflicts, name_conflicts, not_in_a_path
 from pipelines.values.table import LARGE_TYPES, ROWID_COLUMN, TableVersion
 from pipelines.values.target_options import DELETED, TargetOptions
 
@@ -154,7 +154,7 @@ def check_partition(evolution: Evolution, step: ColumnChange) -> None:
 def check_name(evolution: Evolution, name: str, scn: int, others: Sequence[str]) -> None:
     """Raise SchemaConflict if another column has the name, or the lake cannot hold it."""
     options = evolution.task.options
-    alike = [other for other in others if folded(other) == folded(name)]
+    alike = [other for other in others if fold(other) == fold(name)]
     found = (
         *name_conflicts([*alike, name], options, has_rowid=has_rowid(evolution.version)),
         *mapping_conflicts([name], options),
@@ -208,7 +208,7 @@ def rename_column(evolution: Evolution, step: ColumnChange) -> list[Commit]:
     check_name(evolution, name, step.scn, [])
     commits, old = evolution.enable("columnMapping"), column.name
     for other in table.columns.values():
-        if folded(other.name) == folded(name):
+        if fold(other.name) == fold(name):
             parked = f"{PARKED}{other.id}"
             commits.append(evolution.alter(f"RENAME COLUMN {quoted(other.name)} TO {quoted(parked)}"))
             old = parked if other.id == column.id else old

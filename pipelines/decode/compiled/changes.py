@@ -33,7 +33,7 @@ from pipelines.decode.young_columns import sets_all, young_columns
 from pipelines.values.delivery import PLAIN, Delivery
 from pipelines.values.redo import Encoding
 from pipelines.values.table import TableVersion
-from pipelines.values.valid_text import marked_rows, replaced_by_server
+from pipelines.values.valid_text import marked_rows, rows_replaced_by_server
 
 
 def decode_compiled(
@@ -58,7 +58,7 @@ def decode_compiled(
         refused |= sets_all(version, list(is_set.T))
     refused[marked_rows(batch.column("sql_redo"))] = 1
     if any(map(may_be_replaced, readings)):
-        refused[replaced_by_server(batch.column("sql_redo"))] = 1
+        refused[rows_replaced_by_server(batch.column("sql_redo"))] = 1
     columns_before = [reading for reading in readings if is_in(before, reading.column.id)]
     values = typed_columns(located, [*readings, *columns_before], refused)
     code = np.where(ints(batch, "rollback") == 1, 0, ints(batch, "operation_code"))

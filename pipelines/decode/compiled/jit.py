@@ -45,5 +45,5 @@ def _is_kept(compiled: numba.core.dispatcher.Dispatcher) -> bool:
     return folder is not None and any(Path(folder).glob(f"*.{name}-{line}.*.nbi"))
 
 
-def inlined(function: F) -> F:
+def inline(function: F) -> F:
     return cast(F, numba.njit(forceinline=True, **_OPTIONS)(function))

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pipelines.decode.compiled.jit import Ints, Octets, inlined, kernel, u64
+from pipelines.decode.compiled.jit import Ints, Octets, inline, kernel, u64
 from pipelines.decode.forms import Clause, Form, Verb
 from pipelines.decode.resolve import IGNORED, UNKNOWN
 from pipelines.decode.separators import END, START
@@ -76,7 +76,7 @@ class Rows(NamedTuple):
     table_of: Ints
 
 
-@inlined
+@inline
 def _is_same(data: Octets, at: int, texts: Octets, start: int, length: int) -> bool:
     is_same = True
     a, b = u64(at), u64(start)
@@ -85,7 +85,7 @@ def _is_same(data: Octets, at: int, texts: Octets, start: int, length: int) -> b
     return is_same
 
 
-@inlined
+@inline
 def _hash(data: Octets, start: int, end: int) -> np.int64:
     value = np.uint32(2166136261)
     for i in range(u64(start), u64(end)):
@@ -104,7 +104,7 @@ def index_separators(texts: Octets, bounds: Ints, slots: Ints) -> None:
         slots[at] = code
 
 
-@inlined
+@inline
 def _next_quote(text: Text, at: int, end: int) -> int:
     """Return where the next quote is, or `end`. A word has a zero byte where it equals the quotes."""
     words = text.words
@@ -126,7 +126,7 @@ def _next_quote(text: Text, at: int, end: int) -> int:
     return min(at, end)
 
 
-@inlined
+@inline
 def _literal(text: Text, at: int, end: int) -> tuple[int, bool]:
     """Return where the quote is that closes the literal, `end` if there is none, and whether quotes inside are doubled."""
     is_doubled = False
@@ -137,7 +137,7 @@ def _literal(text: Text, at: int, end: int) -> tuple[int, bool]:
     return at, is_doubled
 
 
-@inlined
+@inline
 def _end_of_separator(text: Text, start: int, end: int, is_head: bool) -> tuple[int, bool]:
     """Return where the separator ends, and whether it opens a literal.
 
@@ -156,7 +156,7 @@ def _end_of_separator(text: Text, start: int, end: int, is_head: bool) -> tuple[
     return end, False
 
 
-@inlined
+@inline
 def _separator(text: Text, at: int, end: int, is_head: bool, previous: int, known: Separators) -> tuple[int, int, bool]:
     """Return the number of the separator at this place, -1 if the vocabulary lacks it, its end, and whether a literal follows.
 
@@ -185,7 +185,7 @@ def _separator(text: Text, at: int, end: int, is_head: bool, previous: int, know
     return -1, stop, opens
 
 
-@inlined
+@inline
 def _claim(literals: Literals, row: int, column: int, is_set: bool) -> bool:
     """Mark the column as present in its clause, and return whether it was not."""
     bit = np.uint8(IN_SET if is_set else IN_PLACE)
@@ -194,7 +194,7 @@ def _claim(literals: Literals, row: int, column: int, is_set: bool) -> bool:
     return bool(seen & bit == 0)
 
 
-@inlined
+@inline
 def _has_both_quotes(data: Octets, start: int, end: int) -> bool:
     """Return whether a value with doubled quotes has a name's quote too. It may have swallowed a column."""
     found = False
@@ -203,7 +203,7 @@ def _has_both_quotes(data: Octets, start: int, end: int) -> bool:
     return found
 
 
-@inlined
+@inline
 def _column(name: int, head: int, position: int, table: SeparatorTable, layout: Layout) -> tuple[int, int]:
     """Return the column of a name, or of a position in an INSERT, and the next position."""
     if name == BY_POSITION:
@@ -214,7 +214,7 @@ def _column(name: int, head: int, position: int, table: SeparatorTable, layout: 
     return layout.columns[u64(name)], position
 
 
-@inlined
+@inline
 def _inline(
     code: int, row: int, head: int, position: int, is_undo: bool, table: SeparatorTable, layout: Layout, literals: Literals
 ) -> int:
@@ -231,7 +231,7 @@ def _inline(
     return position
 
 
-@inlined
+@inline
 def _place(
     code: int,
     kind: int,
@@ -265,13 +265,13 @@ def _place(
     return True
 
 
-@inlined
+@inline
 def _keep(literals: Literals, slot: int, row: int, start: int, length: int) -> None:
     literals.starts[u64(slot), u64(row)] = start
     literals.lengths[u64(slot), u64(row)] = length
 
 
-@inlined
+@inline
 def _lacks_values(row: int, layout: Layout, literals: Literals) -> bool:
     """Return whether an INSERT lacks a column before one that it has. Oracle leaves out trailing NULLs only."""
     is_absent = False
@@ -283,13 +283,13 @@ def _lacks_values(row: int, layout: Layout, literals: Literals) -> bool:
     return False
 
 
-@inlined
+@inline
 def _is_whole(kind: int, head: int, position: int, table: SeparatorTable) -> bool:
     """Return whether an INSERT has a value for each column of its list."""
     return kind != _INSERT or position == table.columns_count[u64(head)]
 
 
-@inlined
+@inline
 def _read_row(
     row: int, at: int, text: Text, rows: Rows, known: Separators, layout: Layout, literals: Literals, refuse_doubled: bool
 ) -> tuple[int, int]:

@@ -6,7 +6,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from pipelines.decode.compiled.jit import Ints, Longs, Octets, inlined, kernel, u64
+from pipelines.decode.compiled.jit import Ints, Longs, Octets, inline, kernel, u64
 from pipelines.decode.compiled.statements import Literals
 from pipelines.decode.datatypes.number import DOUBLE_DIGITS
 
@@ -28,7 +28,7 @@ class Values(NamedTuple):
     upper: Longs
 
 
-@inlined
+@inline
 def _digits(data: Octets, at: int, end: int) -> tuple[int, bool]:
     """Return the number that up to 18 digits write, and whether there are only digits."""
     value, is_number = 0, True
@@ -39,7 +39,7 @@ def _digits(data: Octets, at: int, end: int) -> tuple[int, bool]:
     return value, is_number
 
 
-@inlined
+@inline
 def _parts(data: Octets, start: int, length: int) -> tuple[bool, int, int, int, int]:
     """Return of a number whether it is negative, where its digits begin and end, its decimals, and how many these are.
 
@@ -54,7 +54,7 @@ def _parts(data: Octets, start: int, length: int) -> tuple[bool, int, int, int, 
     return is_negative, first, point, min(point + 1, end), (decimals if decimals else -1) if point < end else 0
 
 
-@inlined
+@inline
 def _integer(data: Octets, start: int, length: int, most: int) -> tuple[int, bool]:
     """Return a whole number from -most - 1 to most, and whether it is one."""
     is_negative = data[u64(start)] == _MINUS
@@ -66,7 +66,7 @@ def _integer(data: Octets, start: int, length: int, most: int) -> tuple[int, boo
     return value, is_number and -most - 1 <= value <= most
 
 
-@inlined
+@inline
 def _double(data: Octets, start: int, length: int) -> tuple[float, bool]:
     """Return a number of up to 15 digits. They and the power of ten are exact, so that one division rounds correctly."""
     is_negative, first, point, fraction_at, decimals = _parts(data, start, length)
@@ -82,7 +82,7 @@ def _double(data: Octets, start: int, length: int) -> tuple[float, bool]:
     return -value if is_negative and value != 0.0 else value, is_whole and is_fraction
 
 
-@inlined
+@inline
 def _times_plus(high: Word, low: Word, factor: Word, more: Word) -> tuple[Word, Word]:
     """Return the 128 bits of (high, low) * factor + more."""
     a, b = low >> u64(32), low & _LOWER
@@ -96,8 +96,8 @@ def _times_plus(high: Word, low: Word, factor: Word, more: Word) -> tuple[Word, 
     return upper + u64(total < lower), total
 
 
-@inlined
-def _shifted(data: Octets, at: int, end: int, high: Word, low: Word, is_number: bool) -> tuple[Word, Word, bool]:
+@inline
+def _append_digits(data: Octets, at: int, end: int, high: Word, low: Word, is_number: bool) -> tuple[Word, Word, bool]:
     """Append digits to a number of 128 bits."""
     while at < end:
         until = min(end, at + _CHUNK)
@@ -111,15 +111,15 @@ def _shifted(data: Octets, at: int, end: int, high: Word, low: Word, is_number: 
     return high, low, is_number
 
 
-@inlined
+@inline
 def _decimal(data: Octets, start: int, length: int, precision: int, scale: int) -> tuple[Word, Word, bool]:
     """Return a number that decimal(precision, scale) holds as it is, in two's complement of 128 bits, and whether it does."""
     is_negative, first, point, fraction_at, decimals = _parts(data, start, length)
     whole = point - first
     if decimals < 0 or whole + decimals < 1 or whole > precision - scale or decimals > scale:
         return u64(0), u64(0), False
-    high, low, is_number = _shifted(data, first, point, u64(0), u64(0), True)
-    high, low, is_number = _shifted(data, fraction_at, fraction_at + decimals, high, low, is_number)
+    high, low, is_number = _append_digits(data, first, point, u64(0), u64(0), True)
+    high, low, is_number = _append_digits(data, fraction_at, fraction_at + decimals, high, low, is_number)
     for _ in range(decimals, scale):
         high, low = _times_plus(high, low, u64(10), u64(0))
     if is_negative:
@@ -128,7 +128,7 @@ def _decimal(data: Octets, start: int, length: int, precision: int, scale: int) 
     return high, low, is_number
 
 
-@inlined
+@inline
 def _days(year: int, month: int, day: int) -> int:
     """Return the days since 1970-01-01, by years that begin in March (Hinnant, days_from_civil)."""
     if month <= 2:
@@ -138,7 +138,7 @@ def _days(year: int, month: int, day: int) -> int:
     return 365 * year + year // 4 - year // 100 + year // 400 + of_year - 719468
 
 
-@inlined
+@inline
 def _microseconds(data: Octets, start: int, length: int, truncate: bool) -> tuple[int, bool]:
     """Return the microseconds since 1970 of `YYYY-MM-DD HH:MM:SS[.[f]]`, perhaps after a blank, and whether it is one."""
     blank = 1 if data[u64(start)] == _BLANK else 0
@@ -174,7 +174,7 @@ def _microseconds(data: Octets, start: int, length: int, truncate: bool) -> tupl
     return ((_days(year, month, day) * 24 + hour) * 60 + minute) * 60_000_000 + second * 1_000_000 + fraction, True
 
 
-@inlined
+@inline
 def _value(data: Octets, start: int, length: int, reader: int, a: int, b: int) -> tuple[np.int64, np.int64, bool]:
     """Return what the reader makes of a literal, and whether it understands it."""
     if reader == INTEGER:
@@ -223,7 +223,7 @@ def count_octets(literals: Literals, slots: Ints, ends: Longs) -> None:
         ends[i] = total
 
 
-@inlined
+@inline
 def _copy_undoubled(data: Octets, at: int, stop: int, out: Octets, place: np.uint64) -> int:
     count = 0
     while at < stop:

@@ -20,14 +20,14 @@ def target(oracle_type: OracleType, rule: TypeRule) -> pa.DataType:
 
 
 def cast(texts: pa.StringArray, target: pa.DataType, _rule: TypeRule = None) -> Cast:
-    return cast_each(texts, lambda text: _known(_TEXTS, text), target)
+    return cast_each(texts, lambda text: _is_known(_TEXTS, text), target)
 
 
 def internal(raw: pa.BinaryArray, target: pa.DataType, _encoding: Encoding, _rule: TypeRule = None) -> Cast:
-    return cast_each(raw, lambda value: _known(_BYTES, value), target)
+    return cast_each(raw, lambda value: _is_known(_BYTES, value), target)
 
 
-def _known(values: dict[str, bool] | dict[bytes, bool], given: str | bytes) -> bool:
+def _is_known(values: dict[str, bool] | dict[bytes, bool], given: str | bytes) -> bool:
     if given not in values:
         raise ValueError("is neither true nor false")
     return values[given]  # type: ignore[index]

@@ -17,7 +17,7 @@ from pipelines.values.valid_text import (
     marked_rows,
     octets_in,
     octets_of,
-    replaced,
+    replace_bad_bytes,
 )
 
 # Character set -> codec; the national ones are AL16UTF16 and UTF8. Only internal bytes need it: redo SQL comes through the
@@ -70,18 +70,18 @@ def cast(texts: pa.StringArray, target: pa.DataType, rule: TypeRule = None) -> C
     refused = (
         {} if rule == REPLACE else {row: f"is not text: it {NOT_VALID}" for row in rows if not is_text(octets[row] or b"")}
     )
-    return Cast(pa.array([None if one is None else replaced(one) for one in octets], target), refused)
+    return Cast(pa.array([None if one is None else replace_bad_bytes(one) for one in octets], target), refused)
 
 
 def internal(raw: pa.BinaryArray, target: pa.DataType, encoding: Encoding, rule: TypeRule = None) -> Cast:
-    return _decoded(raw, target, encoding.text, rule)
+    return _decode(raw, target, encoding.text, rule)
 
 
 def internal_national(raw: pa.BinaryArray, target: pa.DataType, encoding: Encoding, rule: TypeRule = None) -> Cast:
-    return _decoded(raw, target, encoding.national, rule)
+    return _decode(raw, target, encoding.national, rule)
 
 
-def _decoded(raw: pa.BinaryArray, target: pa.DataType, charset: str, rule: TypeRule) -> Cast:
+def _decode(raw: pa.BinaryArray, target: pa.DataType, charset: str, rule: TypeRule) -> Cast:
     codec = CODECS.get(charset)
     if codec is None:  # such rows hold their own table; all other redo comes as Unicode
         reason = f"is in the character set {charset}, which has no decoder; redo from before the table's last DDL can't be read"
@@ -99,7 +99,7 @@ def _by_rule(octets: bytes, codec: str, rule: TypeRule) -> str | bytes:
     except ValueError:
         if rule != REPLACE:
             raise
-        return replaced(octets) if codec in ("utf-8", "cesu-8") else octets.decode(codec, "replace")
+        return replace_bad_bytes(octets) if codec in ("utf-8", "cesu-8") else octets.decode(codec, "replace")
     return text.encode() if rule == BINARY else text
 
 

@@ -44,7 +44,7 @@ def target(oracle_type: OracleType, rule: TypeRule) -> pa.DataType:
 
 def cast(texts: pa.StringArray, target: pa.DataType, rule: TypeRule = None) -> Cast:
     if target == pa.string():
-        return cast_each(texts, spelled, target)
+        return cast_each(texts, spell, target)
     if rule == "truncate":
         texts = pc.replace_substring_regex(texts, r"(\.[0-9]{6})[0-9]{1,3}$", r"\1")
     try:
@@ -66,7 +66,7 @@ def _cast_all(texts: pa.StringArray) -> pa.Array | None:
         return texts.cast(TYPE)
     blank = int(pc.all(pc.starts_with(texts, " ")).as_py())
     if len(lengths) > 1 or lengths[0] - blank not in (_SECONDS, _MICROSECONDS, _NANOSECONDS):
-        padded = _padded(texts)
+        padded = _pad(texts)
         return None if padded is None else _cast_all(padded)
     end = int(lengths[0]) - blank
     if lengths[0] - blank == _NANOSECONDS:
@@ -78,7 +78,7 @@ def _cast_all(texts: pa.StringArray) -> pa.Array | None:
     return pc.binary_slice(texts.cast(pa.binary()), blank, blank + end).cast(pa.string()).cast(TYPE)
 
 
-def _padded(texts: pa.StringArray) -> pa.StringArray | None:
+def _pad(texts: pa.StringArray) -> pa.StringArray | None:
     """Return the texts without a blank in front and with nine decimals each, or None where one is not such a text."""
     parts = pc.extract_regex(texts, _PARTS)
     if parts.null_count > texts.null_count:
@@ -108,7 +108,7 @@ def _fields(text: str) -> re.Match[str]:
     return found
 
 
-def spelled(text: str) -> str:
+def spell(text: str) -> str:
     """Return a date's one text under the rule `string`: no blank in front, no zeros at the end of a fraction."""
     m = _fields(text)
     sign, fraction = "-" if text.startswith("-") else "", (m[7] or "").rstrip("0")

@@ -62,17 +62,17 @@ def _iso_days(text: str) -> str:
     shown = f"{seconds}.{fraction}S" if fraction else f"{seconds}S" if seconds else ""
     time = f"{f'{hours}H' if hours else ''}{f'{minutes}M' if minutes else ''}{shown}"
     body = f"P{f'{days}D' if days else ''}{f'T{time}' if time else ''}"
-    return "PT0S" if body == "P" else _signed(found[1], body)
+    return "PT0S" if body == "P" else _with_sign(found[1], body)
 
 
 def _iso_years(text: str) -> str:
     found = _fields(_YEAR, text)
     years, months = int(found[2]), int(found[3])
     body = f"P{f'{years}Y' if years else ''}{f'{months}M' if months else ''}"
-    return "P0M" if body == "P" else _signed(found[1], body)
+    return "P0M" if body == "P" else _with_sign(found[1], body)
 
 
-def _signed(sign: str, body: str) -> str:
+def _with_sign(sign: str, body: str) -> str:
     return f"-{body}" if sign == "-" else body
 
 

@@ -44,7 +44,7 @@ def with_empty(values: pa.Array, is_empty: npt.NDArray[np.bool_]) -> pa.Array:
     return pc.if_else(pa.array(is_empty), pa.scalar(b"" if pa.types.is_binary(values.type) else "", values.type), values)
 
 
-def assembled(oracle_type: OracleType) -> Family:
+def assembled_family(oracle_type: OracleType) -> Family:
     """Return the family of a large object whose values in INSERT and UPDATE count."""
     return _DOCUMENT if oracle_type.name in DOCUMENTS else _BYTES if oracle_type.name == "BLOB" else _TEXT
 

@@ -90,7 +90,7 @@ def cast(texts: pa.StringArray, target: pa.DataType, _rule: TypeRule = None) -> 
             return Cast(texts.cast(target))
         except pa.ArrowInvalid:
             pass  # one of them does not fit; cast_each finds which, and why
-    return cast_each(texts, lambda text: _fitting(text, target), target)
+    return cast_each(texts, lambda text: _fit(text, target), target)
 
 
 def _as_integers(texts: pa.StringArray, target: pa.DataType) -> Cast:
@@ -137,7 +137,7 @@ def _is_exact_in_arrow(texts: pa.StringArray, scale: int) -> bool:
     return not any(pc.any(pc.match_substring(texts, mark)).as_py() for mark in "Ee")
 
 
-def _fitting(text: str, target: pa.DataType) -> Decimal:
+def _fit(text: str, target: pa.DataType) -> Decimal:
     value = _decimal(text)
     digits, exponent = value.as_tuple().digits, int(value.as_tuple().exponent)
     if -exponent > target.scale:
@@ -159,11 +159,11 @@ def _decimal(text: str) -> Decimal:
 def _as_text(texts: pa.StringArray) -> Cast:
     """Return one spelling per number, so that equal numbers compare equal: 0.05, never .05 or 5E-2."""
     if pc.all(pc.match_substring_regex(texts, _CANONICAL)).as_py() is False:
-        return cast_each(texts, lambda text: _spelled(_decimal(text)), pa.string())
+        return cast_each(texts, lambda text: _spell(_decimal(text)), pa.string())
     return Cast(pc.replace_substring_regex(texts, r"^(-?)\.", r"\10."))
 
 
-def _spelled(value: Decimal) -> str:
+def _spell(value: Decimal) -> str:
     return f"{value:f}" if value else "0"
 
 

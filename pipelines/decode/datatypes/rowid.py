@@ -30,10 +30,10 @@ def target(oracle_type: OracleType, rule: TypeRule) -> pa.DataType:
 def cast(texts: pa.StringArray, target: pa.DataType, _rule: TypeRule = None) -> Cast:
     if pc.all(pc.match_substring_regex(texts, _PHYSICAL)).as_py() is not False:
         return Cast(texts)
-    return cast_each(texts, _checked, target)
+    return cast_each(texts, _check, target)
 
 
-def _checked(text: str) -> str:
+def _check(text: str) -> str:
     if not (re.fullmatch(_PHYSICAL, text, re.ASCII) or _LOGICAL.fullmatch(text)):
         raise ValueError("is not a ROWID")
     return text

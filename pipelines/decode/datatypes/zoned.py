@@ -118,10 +118,10 @@ def _local_text(raw: bytes) -> str:
         raise ValueError("has a region as its time zone, whose offset only Oracle knows")
     minutes = (raw[11] - _BIASED_HOUR) * 60 + raw[12] - _BIASED_MINUTE
     hours, rest = divmod(abs(minutes), 60)
-    return f"{_moved(utc, minutes)} {'-' if minutes < 0 else '+'}{hours:02d}:{rest:02d}"
+    return f"{_move(utc, minutes)} {'-' if minutes < 0 else '+'}{hours:02d}:{rest:02d}"
 
 
-def _moved(text: str, minutes: int) -> str:
+def _move(text: str, minutes: int) -> str:
     """Return the text of a date some minutes later."""
     if not minutes or text == plain.IMPOSSIBLE:
         return text
@@ -144,7 +144,7 @@ def internal_local(raw: pa.BinaryArray, target: pa.DataType, encoding: Encoding,
     def utc_text(value: bytes) -> str:
         if minutes is None:
             raise ValueError(f"is stored in the database's time zone {zone}, which has no fixed offset")
-        return _moved(plain.datetime_text(value), -minutes)
+        return _move(plain.datetime_text(value), -minutes)
 
     return cast_distinct(raw, utc_text, lambda texts: cast_local(texts, target, rule))
 

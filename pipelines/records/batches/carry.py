@@ -48,7 +48,7 @@ class ParkedRows:
     files: tuple[str, ...]
 
 
-def joined(parts: Iterable[OpenTransaction]) -> tuple[OpenTransaction, ...]:
+def join_transactions(parts: Iterable[OpenTransaction]) -> tuple[OpenTransaction, ...]:
     """Return each transaction once, oldest first."""
     found: dict[tuple[int, str], OpenTransaction] = {}
     for part in parts:

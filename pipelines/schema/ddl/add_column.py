@@ -247,7 +247,7 @@ def _leave_out(statement: DdlStatement, effect: Effect, added: Added) -> Effect:
         return Effect(replace(before, ignored=(*before.ignored, column)), effect.steps)
     # An object or XMLTYPE column is stored in hidden columns, which only the dictionary shows.
     dictionary = statement.dictionary_after()
-    own = () if dictionary is None else dictionary.leaving_out({added.name: kind}).ignored
+    own = () if dictionary is None else dictionary.without({added.name: kind}).ignored
     found = sorted((c for c in own if added.name in (c.name, c.part_of)), key=lambda c: c.segment_id)
     numbers = [c.segment_id for c in found if c.segment_id]
     if not numbers or numbers != list(range(before.next_segment_id, before.next_segment_id + len(numbers))):

@@ -43,7 +43,7 @@ def reread(context: PipelineContext, source: ConnectParams | None, made: WindowP
         if not described:
             return NOTHING_REREAD
         # Apply carries no transaction over a declared gap, so rows that wait for the end of one would wait for ever.
-        before = [one for one in context.landing.windows.last(1) if context.landing.gaps.starting_at(one.end_position) is None]
+        before = [one for one in context.landing.windows.last(1) if context.landing.gaps.gap_at(one.end_position) is None]
         waiting = waiting_after(context, before[-1], made.object_ids, described) if before else LATER.empty_table()
         touched, ends = touched_rows(context, made.window.name, made.object_ids, records, described)
         now, later = by_end(pa.concat_tables([waiting, touched]), ends)

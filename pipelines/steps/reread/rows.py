@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from pipelines.context import PipelineContext
 from pipelines.errors import OF_ALL_TABLES, RedolakeError
-from pipelines.reconcile.chosen_columns import converted, rules_of
+from pipelines.reconcile.chosen_columns import converted_columns, rules_of
 from pipelines.records.windows import RereadRows, WindowPlan
 from pipelines.source import Source, Wanted, read_again, require_unfiltered
 from pipelines.steps.reread.keys import by_rowid, decoded_keys, key_names
@@ -48,7 +48,7 @@ def reread_rows(
     container = context.pipeline.source.container
     try:
         require_unfiltered(oracle, table.in_oracle, container)
-        texts = rules_of(context.pipeline, table), converted(table, context.landing.encoding())
+        texts = rules_of(context.pipeline, table), converted_columns(table, context.landing.encoding())
         after = Wanted(table, key, values, rowids, keys, *texts)
         file, count = windows.write_reread(made.window.name, token, number, read_again(oracle, after, Scn(end), container))
         earlier, why = keys_at(oracle, replace(after, columns=(), keys=()), (start, *inside), container)

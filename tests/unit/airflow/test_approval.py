@@ -125,7 +125,7 @@ def test_a_ddl_choice_waits_for_an_approval_and_a_plain_resume_does_not(run, ste
 def test_nothing_is_done_where_neither_the_form_nor_a_person_has_confirmed(settings):
     from airflow.sdk.exceptions import AirflowFailException
 
-    from pipelines.airflow.approval import decided
+    from pipelines.airflow.approval import find_decision
 
     answers = {"return_value": {"chosen_options": ["Reject"]}, "asked": {"subject": "a gap", "shown": "its cost"}}
     for found in ({}, {"asked": answers["asked"]}, answers):
@@ -134,4 +134,4 @@ def test_nothing_is_done_where_neither_the_form_nor_a_person_has_confirmed(setti
             "ti": SimpleNamespace(xcom_pull=lambda task_ids, key, found=found: found.get(key)),
         }
         with pytest.raises(AirflowFailException, match="not confirmed"):
-            decided(settings(), context)
+            find_decision(settings(), context)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.airflow.groups import group_label, grouped
+from pipelines.airflow.groups import group_evenly, group_label
 
 
 @pytest.mark.parametrize("items", range(12))
 @pytest.mark.parametrize("most", [1, 2, 3, 1024])
 def test_every_item_is_in_one_group_in_its_order(items: int, most: int) -> None:
-    groups = grouped(range(items), most)
+    groups = group_evenly(range(items), most)
 
     assert [item for group in groups for item in group] == list(range(items))
     assert len(groups) == min(items, most)

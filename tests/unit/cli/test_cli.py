@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from pipelines import __version__
 from pipelines.apply.verify.comparison import Difference
 from pipelines.cli import app, output
-from pipelines.host.progress import Progress, counting
+from pipelines.host.progress import Progress, count_rows
 from pipelines.reconcile.dropped_transactions import DropReport
 from pipelines.reconcile.redo_loss import ErrorReport
 from pipelines.steps.backfill import BackfillOutcome, PreparedBackfill, RecordedBackfill
@@ -398,7 +398,7 @@ def test_rows_that_are_read_are_counted_up_to_those_of_the_last_time_and_the_bar
 
     def counts(expected):
         said = []
-        assert len(list(counting([Frame(), Frame(), Frame()], "rows of SHOP.STOCK", said.append, expected))) == 3
+        assert len(list(count_rows([Frame(), Frame(), Frame()], "rows of SHOP.STOCK", said.append, expected))) == 3
         return [(line.done, line.total) for line in said]
 
     assert counts(None) == [(400, None), (800, None), (1200, None), (1200, 1200)]

@@ -28,7 +28,7 @@ def publish():
     files.create("chain/0000000001.json", b"{}")
 @crash.writer
 def stream():
-    with files.writing("windows/1-2/redo-a1-0.parquet") as out:
+    with files.open_new("windows/1-2/redo-a1-0.parquet") as out:
         out.write(b"x")
 @crash.writer
 def clear():
@@ -105,7 +105,7 @@ KILLED_AT = {
 METHODS = [
     "create",
     "create_record",
-    "writing",
+    "open_new",
     "remove",
     "write_record_once",
     "write_new_record",

@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pipelines.config.tables import Table
-from pipelines.host.paths import crowded_out, folded, segment, unfit_place, unfit_target
+from pipelines.host.paths import find_crowded, fold, segment, unfit_place, unfit_target
 from pipelines.land import layout
 from pipelines.values.table import TableId
 
@@ -155,7 +155,7 @@ def test_tables_whose_names_differ_by_case_or_a_dot_have_different_folders_in_th
     tables = [("SHOP", "ORDERS"), ("SHOP", "Orders"), ("SHOP", "orders"), ("A.B", "C"), ("A", "B.C"), ("a", "B.C")]
     folders = [layout.snapshot_folder(TableId(*table), 7) for table in tables]
 
-    assert len({folded(folder) for folder in folders}) == len(tables)
+    assert len({fold(folder) for folder in folders}) == len(tables)
 
 
 UNFIT = {
@@ -249,7 +249,7 @@ def test_folders_that_some_store_takes_for_one_or_that_lie_in_each_other_crowd_o
         ("/lake/shop/a.", "A."),
     ]
 
-    assert crowded_out(folders) == {
+    assert find_crowded(folders) == {
         "Orders": "ORDERS",
         "inside": "ORDERS",
         "around": "ORDERS",

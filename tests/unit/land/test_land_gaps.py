@@ -102,7 +102,7 @@ def test_two_gaps_may_follow_each_other(landing):
     landing.gaps.declare(gap(350, 380))
 
     assert landing.chain_end() == at(380)
-    assert landing.gaps.starting_at(ChainPosition(11, 350)) == gap(350, 380)
+    assert landing.gaps.gap_at(ChainPosition(11, 350)) == gap(350, 380)
 
 
 def test_a_gap_is_read_as_it_was_written_and_a_newer_format_is_refused():

@@ -30,7 +30,7 @@ def write(root: Path, **kind: bool) -> list[int]:
     """Write a file of both ways; return the modes of root, folder and files."""
     files = Files(str(root), **kind)
     files.create("verify/t/spec.json", b"{}")
-    with files.writing("verify/t/rows.parquet") as out:
+    with files.open_new("verify/t/rows.parquet") as out:
         out.write(b"rows")
     return [mode(root / part) for part in (".", "verify", "verify/t", "verify/t/spec.json", "verify/t/rows.parquet")]
 

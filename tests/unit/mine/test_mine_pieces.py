@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pipelines.decode.changes import decode_changes
 from pipelines.errors import MiningIncomplete
 from pipelines.mine.mining import lower_case
-from pipelines.mine.pieces import PieceJoiner, bounded
+from pipelines.mine.pieces import PieceJoiner, split_by_size
 from tests.unit.decode.redo_text import redo_batch, table
 from tests.unit.mine.mining_world import batch, redo
 
@@ -84,7 +84,7 @@ def test_a_batch_with_too_much_text_is_split(monkeypatch):
     monkeypatch.setattr("pipelines.mine.pieces.LARGEST_TEXT_BYTES", 40)
     whole = one(*(redo(n, sql="x" * 30) for n in range(5)))
 
-    parts = bounded(whole)
+    parts = split_by_size(whole)
 
     assert len(parts) == 5
     assert pa.Table.from_batches(parts) == pa.Table.from_batches([whole])

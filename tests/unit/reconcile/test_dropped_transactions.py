@@ -116,15 +116,15 @@ def test_a_dropped_transaction_has_an_outcome_and_tables_that_lack_it(
 
     outcome = outcome_of(DROP, counted, gaps)
 
-    assert (outcome.state, outcome.rows, list(outcome.lacking(entries))) == (state, rows, lacking)
+    assert (outcome.state, outcome.rows, list(outcome.lacking_tables(entries))) == (state, rows, lacking)
 
 
 def test_only_a_snapshot_after_the_commit_contains_a_dropped_transaction() -> None:
     outcome = outcome_of(DROP, [dropped_rows(250, True, T=2)], [])
     table = TableEntry(TableId("SHOP", "T"), "live", Scn(1), snapshot_scn=Scn(249))
 
-    assert outcome.lacking([table]) == ("SHOP.T",), "taken after the drop, before the commit"
-    assert outcome.lacking([replace(table, snapshot_scn=Scn(250))]) == ()
+    assert outcome.lacking_tables([table]) == ("SHOP.T",), "taken after the drop, before the commit"
+    assert outcome.lacking_tables([replace(table, snapshot_scn=Scn(250))]) == ()
 
 
 def test_a_dropped_transaction_survives_json() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pipelines.errors import RedoLost
-from pipelines.reconcile.redo_loss import missing_in
+from pipelines.reconcile.redo_loss import unreadable_logs
 from pipelines.values.redo import LogCopy, LogFile, Slice, Window
 from pipelines.values.scn import Scn, ScnRange
 
@@ -22,4 +22,4 @@ WINDOW = Window(7, 11, ScnRange(Scn(100), Scn(200)), (Slice(0, 1, (LOG,)),))
     ],
 )
 def test_a_log_is_missing_only_if_restoring_it_helps(error, sequences):
-    assert [log.sequence for log in missing_in(error, WINDOW)] == sequences
+    assert [log.sequence for log in unreadable_logs(error, WINDOW)] == sequences

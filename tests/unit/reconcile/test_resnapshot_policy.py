@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from pipelines.config.resnapshot import ResnapshotLimits
-from pipelines.reconcile.resnapshot_policy import answering, named, obstacle
+from pipelines.reconcile.resnapshot_policy import answering_policy, name_policy, obstacle
 from pipelines.records.approvals import Approval
 from pipelines.records.batches.spec import HoldAt
 from pipelines.values.ddl_policies import DdlPolicies
@@ -65,7 +65,7 @@ POLICIES = {
 
 @pytest.mark.parametrize(("policies", "policy", "answer"), POLICIES.values(), ids=POLICIES)
 def test_the_policy_that_lets_a_held_table_be_read_again(policies, policy, answer) -> None:
-    assert answering(policies, policy) == answer
+    assert answering_policy(policies, policy) == answer
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_the_policy_that_lets_a_held_table_be_read_again(policies, policy, answe
     ],
 )
 def test_the_cure_of_a_hold_names_the_policy_that_would_take_the_snapshot(where, cure, hint) -> None:
-    found = named(HoldAt(5, {"what": "a difference", "where": where, "cure": cure}), where.get("policy"))
+    found = name_policy(HoldAt(5, {"what": "a difference", "where": where, "cure": cure}), where.get("policy"))
 
     assert hint in found.error["cure"]
     assert (found.error["cure"] == cure) is not bool(hint)

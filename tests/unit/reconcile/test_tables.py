@@ -10,7 +10,7 @@ import pytest
 from pipelines.context import PipelineContext, open_context
 from pipelines.ledger import base
 from pipelines.reconcile.table_versions import known_versions
-from pipelines.reconcile.tables import captured_from
+from pipelines.reconcile.tables import capture_scn
 from pipelines.records.codec import to_body
 from pipelines.records.windows import DdlRow
 from pipelines.values.scn import ChainPosition, Scn
@@ -26,13 +26,13 @@ from tests.unit.reconcile.pipeline_on_disk import (
 
 
 def test_every_table_is_captured_from_the_end_of_a_declared_gap(on_disk: PipelineOnDisk, context: PipelineContext) -> None:
-    assert captured_from(context, ORDERS) == 100
+    assert capture_scn(context, ORDERS) == 100
     on_disk.declare_gap(200, 300, dropped=(OPEN,), snapshot_scn=120)
-    assert captured_from(context, ORDERS) == 300
-    assert captured_from(context, TableId("SHOP", "NEW")) == 300
+    assert capture_scn(context, ORDERS) == 300
+    assert capture_scn(context, TableId("SHOP", "NEW")) == 300
     on_disk.window(300, 400)
-    assert captured_from(context, ORDERS) == 300
-    assert captured_from(context, TableId("SHOP", "NEW")) is None
+    assert capture_scn(context, ORDERS) == 300
+    assert capture_scn(context, TableId("SHOP", "NEW")) is None
 
 
 def test_a_gap_without_redo_between_incarnations_restarts_capture_too(
@@ -41,7 +41,7 @@ def test_a_gap_without_redo_between_incarnations_restarts_capture_too(
     on_disk.declare_gap(200, 200, end_in=SECOND, dropped=(OPEN,), snapshot_scn=120)
     on_disk.window(200, 300, SECOND)
 
-    assert captured_from(context, ORDERS) == 200
+    assert capture_scn(context, ORDERS) == 200
 
 
 def test_a_new_snapshot_forgets_versions_that_a_resetlogs_undid(on_disk: PipelineOnDisk, context: PipelineContext) -> None:

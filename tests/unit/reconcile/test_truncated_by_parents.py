@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from pipelines.reconcile.truncated_by_parents import Parents, truncated_by_parents
+from pipelines.reconcile.truncated_by_parents import Parents, find_truncations
 from pipelines.records.windows import DdlRow, WindowManifest
 from pipelines.values.scn import Scn
 from pipelines.values.table import TableId, TableVersion
@@ -53,7 +53,7 @@ def windows(cascades_from: str, sql: str) -> list[WindowManifest]:
     ],
 )
 def test_a_truncate_of_a_parent_is_one_of_the_child(parents: Parents, cascades_from: str, statements: list[str]) -> None:
-    rows = list(truncated_by_parents(CHILD, windows(cascades_from, "truncate table parent cascade"), parents))
+    rows = list(find_truncations(CHILD, windows(cascades_from, "truncate table parent cascade"), parents))
 
     assert [(row.owner, row.table, row.scn, row.object_id, row.sql) for row in rows] == [
         ("SHOP", "CHILD", 150, 7, sql) for sql in statements
@@ -61,7 +61,7 @@ def test_a_truncate_of_a_parent_is_one_of_the_child(parents: Parents, cascades_f
 
 
 def test_an_emptied_cluster_is_a_statement_of_every_table_in_a_cluster() -> None:
-    found = truncated_by_parents(
+    found = find_truncations(
         replace(CHILD, organization="cluster"),
         windows("cluster SHOP.THINGS", "truncate cluster things"),
         Parents(frozenset(), True),
@@ -73,7 +73,7 @@ def test_an_emptied_cluster_is_a_statement_of_every_table_in_a_cluster() -> None
 def test_a_truncated_partition_of_a_parent_is_no_truncate_of_the_whole_child() -> None:
     parents = Parents(frozenset({"SHOP.PARENT"}), are_seen=True)
 
-    (row,) = truncated_by_parents(CHILD, windows("SHOP.PARENT", "ALTER TABLE parent TRUNCATE PARTITION p CASCADE"), parents)
+    (row,) = find_truncations(CHILD, windows("SHOP.PARENT", "ALTER TABLE parent TRUNCATE PARTITION p CASCADE"), parents)
 
     assert row.sql == "TRUNCATE TABLE SHOP.PARENT CASCADE"  # and the child stops there
 
@@ -82,7 +82,7 @@ def test_a_truncated_partition_of_a_parent_is_no_truncate_of_the_whole_child() -
 def test_partitions_of_the_dictionary_itself_concern_no_table_whose_parents_are_unknown(owner: str, count: int) -> None:
     parents = Parents(frozenset(), are_seen=False, of_partitioned=True)
 
-    found = truncated_by_parents(CHILD, windows(f"{owner}.WRH", f"alter table {owner}.wrh split partition p at (5)"), parents)
+    found = find_truncations(CHILD, windows(f"{owner}.WRH", f"alter table {owner}.wrh split partition p at (5)"), parents)
 
     assert len(list(found)) == count
 
@@ -94,7 +94,7 @@ def test_partitions_of_the_dictionary_itself_concern_no_table_whose_parents_are_
 def test_a_changed_partition_of_a_parent_is_one_of_a_partitioned_child(is_partitioned: bool, what: str) -> None:
     parents = Parents(frozenset({"SHOP.PARENT"}), are_seen=True, of_partitioned=is_partitioned)
 
-    found = truncated_by_parents(CHILD, windows("SHOP.PARENT", f'alter table shop."PARENT" {what}'), parents)
+    found = find_truncations(CHILD, windows("SHOP.PARENT", f'alter table shop."PARENT" {what}'), parents)
 
     own = f"ALTER TABLE SHOP.CHILD {what} /* by that of SHOP.PARENT */"
     assert [row.sql for row in found] == ([own] if is_partitioned else [])

@@ -9,7 +9,7 @@ from functools import partial
 import pytest
 
 from pipelines.errors import SchemaConflict
-from pipelines.reconcile.resnapshot_policy import answering
+from pipelines.reconcile.resnapshot_policy import answering_policy
 from pipelines.schema.ddl import effect_of
 from pipelines.schema.derive import derive
 from pipelines.values.ddl_policies import DdlPolicies
@@ -264,5 +264,5 @@ def test_each_answer_that_the_cure_of_a_refusal_names_lets_the_table_go_on(case,
     for policy, value in always:
         policies = DdlPolicies(**{policy: value})
         followed = derive([KINDS[kind]], [refused], reading, policies).hold is None
-        assert answering(policies, stopped_by) == policy if value == "resnapshot" else followed
+        assert answering_policy(policies, stopped_by) == policy if value == "resnapshot" else followed
     assert once or always or "renamed_to" in cure, "every hold has an answer besides the snapshot by hand"

@@ -18,7 +18,7 @@ from pipelines.values.ddl_policies import IGNORE
 from pipelines.values.dictionary_table import DictionaryColumn, DictionaryTable
 from pipelines.values.scn import Scn
 from pipelines.values.table import ColumnChoice, OracleType, TableId, TableVersion
-from pipelines.values.valid_text import NOT_VALID, marked
+from pipelines.values.valid_text import NOT_VALID, mark
 from tests.unit.schema.ddl_golden import ORDERS, row
 
 NUMBER = OracleType("NUMBER")
@@ -99,7 +99,7 @@ def test_an_unsupported_statement_holds_the_table_and_keeps_the_versions_before(
 
 def test_a_text_with_bytes_that_are_no_characters_holds_the_table_before_its_ddl() -> None:
     for octets in (b"ALTER TABLE orders ADD c VARCHAR2(9) DEFAULT 'caf\xe9'", b"COMMENT ON TABLE orders IS '\xed\xa0\xbd'"):
-        derived = derive([ORDERS], [row(marked(octets), 200)])
+        derived = derive([ORDERS], [row(mark(octets), 200)])
 
         assert derived.hold is not None
         assert (derived.hold.scn, NOT_VALID in derived.hold.error.what) == (200, True)

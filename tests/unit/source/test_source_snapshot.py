@@ -12,7 +12,7 @@ from pipelines.errors import SourceRefused
 from pipelines.source.dictionary import oracle_type
 from pipelines.source.facts import ActiveTransaction
 from pipelines.source.handover import Handover, first_window_start
-from pipelines.source.quoting import quoted
+from pipelines.source.quoting import quote
 from pipelines.source.snapshot import snapshot_sql
 from pipelines.values.dictionary_table import DictionaryColumn, DictionaryTable
 from pipelines.values.redo import Incarnation, LogCopy, LogFile, RedoFacts
@@ -100,7 +100,7 @@ def test_rowids_are_read_as_text_beside_the_columns():
 @given(st.text(max_size=140))
 def test_no_name_gets_out_of_its_quotes(name):
     try:
-        shown = quoted(name)
+        shown = quote(name)
     except SourceRefused:
         assert not name or '"' in name or "\0" in name or len(name.encode("utf-8", "surrogatepass")) > 128
     else:

@@ -27,7 +27,7 @@ from pipelines.context import open_context, read_spec
 from pipelines.errors import RedolakeError, RedoNotUnderstood, Terminal, Transient
 from pipelines.host import crash
 from pipelines.job import job
-from pipelines.job.batch import publish_batch, published
+from pipelines.job.batch import publish_batch, read_published
 from pipelines.job.snapshot import write_snapshot_result
 from pipelines.land import layout
 from pipelines.land.parquet import WrittenFile
@@ -221,7 +221,7 @@ class History:
         may_commit()
         if isinstance(spec, SnapshotSpec):
             self.run_load(spec, may_commit)
-        elif isinstance(spec, BatchSpec) and published(spec) is None:
+        elif isinstance(spec, BatchSpec) and read_published(spec) is None:
             self.run_batch(spec, may_commit)
 
     def run_load(self, spec: SnapshotSpec, may_commit: Callable[[], None]) -> None:

@@ -10,7 +10,7 @@ from pipelines.errors import ConfigurationError
 from pipelines.records.batches.spec import HoldAt, TableTask
 from pipelines.records.codec import to_body
 from pipelines.records.windows import WindowManifest
-from pipelines.steps.backfill import covering, not_landed, objections, stopped_in, unbroken
+from pipelines.steps.backfill import find_covering, find_stop, not_landed, objections, unbroken
 from pipelines.values.scn import Scn, ScnRange
 from pipelines.values.table import TableId, TableVersion
 
@@ -32,7 +32,7 @@ RESET = [window(100, 200), window(200, 300), window(300, 400, resetlogs_id=2)]
 
 @pytest.mark.parametrize(("start", "end", "taken"), [(100, 400, WHOLE), (200, 300, WHOLE[1:2]), (199, 201, WHOLE[:2])])
 def test_a_range_takes_every_window_it_touches(start, end, taken):
-    assert covering(WHOLE, scns(start, end)) == taken
+    assert find_covering(WHOLE, scns(start, end)) == taken
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_a_range_takes_every_window_it_touches(start, end, taken):
 )
 def test_a_range_that_is_not_completely_landed_is_refused(windows, start, end, message):
     with pytest.raises(ConfigurationError, match=message):
-        covering(windows, scns(start, end))
+        find_covering(windows, scns(start, end))
 
 
 @pytest.mark.parametrize(("windows", "run"), [(WHOLE, WHOLE), (GAP, GAP[1:]), (RESET, RESET[2:]), ([], [])])
@@ -76,7 +76,7 @@ def test_ranges_landed_without_the_table_are_found(windows, holes):
 def test_an_unsupported_ddl_counts_only_below_the_end_of_the_range(at_scn, cures):
     task = TableTask(ORDERS, "/lake", "app", (), hold=HoldAt(at_scn, {"code": "SchemaConflict", "what": "TRUNCATE"}))
 
-    assert [finding.cure for finding in stopped_in(task, scns(200, 300))] == cures
+    assert [finding.cure for finding in find_stop(task, scns(200, 300))] == cures
 
 
 @pytest.fixture

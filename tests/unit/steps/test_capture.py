@@ -83,7 +83,7 @@ def test_a_person_may_continue_after_a_window_that_cannot_be_read(
     def fail(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr(capture_steps, "mined", fail)
+    monkeypatch.setattr(capture_steps, "mine", fail)
     with open_context(pipeline) as context:
         context.landing.files.write_record_once(layout.HANDOVER, FirstPosition(7, 11, 100, Encoding()))
     planned = capture_steps.plan_next_window(pipeline)

@@ -14,7 +14,7 @@ from pipelines.context import open_context
 from pipelines.land.landing import Landing
 from pipelines.reconcile.table_versions import app_id
 from pipelines.records.captured import CapturedTables
-from pipelines.steps.folders import folder_findings, free_path, shared_between, taken_folders
+from pipelines.steps.folders import find_shared, folder_findings, free_path, taken_folders
 from pipelines.steps.init import with_targets
 from pipelines.steps.proposal import ProposedTable
 from pipelines.values.table import TableId
@@ -76,7 +76,7 @@ def test_tables_that_patterns_of_two_pipelines_have_matched_share_no_folder(tmp_
         record = CapturedTables(5, ("SHOP.*",), tuple(tables), {}, {}, {})
         assert Landing(str(tmp_path), name).captured.write_captured(0, record)
 
-    (finding,) = shared_between(pipelines)
+    (finding,) = find_shared(pipelines)
 
     assert finding.subject == 'two: SHOP."Orders"'
     assert "/lake/shop/orders is that of SHOP.ORDERS of pipeline one" in finding.what

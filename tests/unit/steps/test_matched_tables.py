@@ -10,7 +10,7 @@ from pipelines.config import Pipeline
 from pipelines.records.captured import CapturedTables
 from pipelines.source import ListedTable
 from pipelines.source.table_list import is_of_queue, kind_left_out
-from pipelines.steps.matched_tables import resolved, unmatched
+from pipelines.steps.matched_tables import find_unmatched, resolve_patterns
 from pipelines.values.table import TableId
 from pipelines.values.table_pattern import TablePattern
 
@@ -25,7 +25,7 @@ def listed(*names: str) -> tuple[ListedTable, ...]:
 
 
 def made(of: Pipeline, *names: str, before: CapturedTables | None = None, scn: int = 10) -> CapturedTables:
-    return resolved(of, listed(*names), scn, before)
+    return resolve_patterns(of, listed(*names), scn, before)
 
 
 @pytest.mark.parametrize(
@@ -84,14 +84,14 @@ def test_an_excluded_table_leaves_the_list_and_a_table_named_by_itself_is_not_in
 
 
 def test_a_table_that_is_none_to_capture_is_left_out_with_the_reason() -> None:
-    found = resolved(pipeline("A.*"), [ListedTable(TableId("A", "Q"), "is a queue table")], 10, None)
+    found = resolve_patterns(pipeline("A.*"), [ListedTable(TableId("A", "Q"), "is a queue table")], 10, None)
 
     assert (found.tables, found.left_out) == ((), {"A.Q": "is a queue table"})
 
 
 def test_a_pattern_without_a_table_is_an_error_and_an_exclusion_a_warning() -> None:
     def severities(of: Pipeline) -> dict[str, str]:
-        return {f.subject: f.severity for f in unmatched(of, listed("A.ONE"))}
+        return {f.subject: f.severity for f in find_unmatched(of, listed("A.ONE"))}
 
     assert severities(pipeline("A.*", "A.X*", "!A.Y")) == {"A.X*": "error"}
     assert severities(pipeline("A.*", "!A.Y")) == {"!A.Y": "warning"}

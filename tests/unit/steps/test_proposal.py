@@ -103,7 +103,7 @@ def test_odd_names_in_the_file_are_read_back_as_they_are() -> None:
     assert (found.id, found.key_policy, found.columns, found.exclude_columns) == (odd, table.key, settings, ("Old one",))
     assert found.unsupported_columns == "reread"
     assert (read.source.container, read.landing, read.large_objects) == ("PDB-1", "/d - 1/landing", "exclude")
-    assert (read.matching(refused.table), read.matching(ORDERS) is not None) == (None, True)
+    assert (read.match_of(refused.table), read.match_of(ORDERS) is not None) == (None, True)
 
 
 @pytest.mark.parametrize(

@@ -131,7 +131,7 @@ def test_a_spark_that_does_not_start_is_a_finding(tmp_path: Path, monkeypatch: p
 
 def test_spark_is_not_started_where_something_is_wrong_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "landing").write_text("a file lies where the folder should be")
-    monkeypatch.setattr(checks, "seen_by_spark", lambda _: pytest.fail("it would wait for Spark first"))
+    monkeypatch.setattr(checks, "try_spark", lambda _: pytest.fail("it would wait for Spark first"))
 
     assert ("error", "shop.landing") in said(validate(made(tmp_path), start_spark=True))
 

@@ -10,7 +10,7 @@ import pytest
 from pipelines.decode.changes import decode_changes
 from pipelines.decode.compiled.changes import decode_compiled
 from pipelines.errors import TextNotValid
-from pipelines.source.text_check import checked
+from pipelines.source.text_check import check_texts
 from pipelines.values.redo import Encoding
 from pipelines.values.scn import Scn
 from pipelines.values.table import Column, OracleType, TableId, TableVersion
@@ -18,11 +18,11 @@ from pipelines.values.valid_text import (
     BY_SERVER,
     has_marks,
     is_valid,
-    marked,
+    mark,
     marked_rows,
     octets_in,
     octets_of,
-    replaced,
+    replace_bad_bytes,
     with_marks,
 )
 
@@ -39,7 +39,7 @@ def texts(*octets: bytes | None) -> pa.Array:
 
 @pytest.mark.parametrize("octets", [*ODD, *PLAIN, PLAIN[-1] + LATIN])
 def test_marks_are_valid_text_and_keep_every_byte(octets: bytes) -> None:
-    text = marked(octets)
+    text = mark(octets)
 
     assert octets_of(text) == octets
     assert is_valid(pa.array([text]))
@@ -72,7 +72,7 @@ def test_odd_texts_of_an_array_are_marked_also_in_a_slice() -> None:
     ],
 )
 def test_surrogate_pairs_of_cesu_8_are_the_character_they_mean_and_other_bytes_are_replaced(octets: bytes, meant: str) -> None:
-    assert replaced(octets) == meant
+    assert replace_bad_bytes(octets) == meant
 
 
 def frame(kind: pa.DataType = LARGE, *octets: bytes | None) -> pa.Table:
@@ -84,31 +84,31 @@ def frame(kind: pa.DataType = LARGE, *octets: bytes | None) -> pa.Table:
 @pytest.mark.parametrize("kind", [pa.string(), pa.large_string()])
 def test_a_query_with_an_odd_text_is_refused_with_column_and_key(kind: pa.DataType) -> None:
     with pytest.raises(TextNotValid, match=r"T contains a text .* in the row with ID 3") as refused:
-        list(checked([frame(kind)], TABLE, ("ID",), {}))
+        list(check_texts([frame(kind)], TABLE, ("ID",), {}))
     assert "columns: {T: replace}" in refused.value.cure
 
 
 def test_the_key_itself_may_be_the_odd_text() -> None:
     with pytest.raises(TextNotValid, match="in the row with T caf\ufffd"):
-        list(checked([frame()], TABLE, ("T",), {}))
+        list(check_texts([frame()], TABLE, ("T",), {}))
 
 
 def test_a_query_is_read_by_rule() -> None:
-    (replacing,) = map(pa.table, checked([frame()], TABLE, ("ID",), {"T": "replace"}))
-    (keeping,) = map(pa.table, checked([frame()], TABLE, ("ID",), {"T": "binary"}))
+    (replacing,) = map(pa.table, check_texts([frame()], TABLE, ("ID",), {"T": "replace"}))
+    (keeping,) = map(pa.table, check_texts([frame()], TABLE, ("ID",), {"T": "binary"}))
 
     assert replacing["T"].to_pylist() == ["good", None, "caf\ufffd", "a😀b"]
     assert keeping["T"].to_pylist() == [b"good", None, LATIN, CESU]
-    assert next(checked([frame()], TABLE, ("ID",), {"T": "binary"})).num_rows() == 4
+    assert next(check_texts([frame()], TABLE, ("ID",), {"T": "binary"})).num_rows() == 4
 
 
 def test_what_the_server_replaced_is_refused_where_its_character_set_has_no_such_character() -> None:
     lossy = frame(LARGE, b"good", "caf\ufffd".encode())
 
-    assert next(checked([lossy], TABLE, ("ID",), {})) is lossy
-    assert next(checked([lossy], TABLE, ("ID",), {"T": "replace"}, ("T",))) is lossy
+    assert next(check_texts([lossy], TABLE, ("ID",), {})) is lossy
+    assert next(check_texts([lossy], TABLE, ("ID",), {"T": "replace"}, ("T",))) is lossy
     with pytest.raises(TextNotValid, match=r"the server replaced them .* in the row with ID 2") as refused:
-        list(checked([lossy], TABLE, ("ID",), {}, ("T",)))
+        list(check_texts([lossy], TABLE, ("ID",), {}, ("T",)))
     assert "binary" not in refused.value.cure
 
 
@@ -145,7 +145,7 @@ def test_redo_with_what_the_server_replaced_is_refused_where_the_set_has_no_such
 def test_frames_of_valid_text_are_passed_on_untouched() -> None:
     good = frame(pa.large_string(), b"good", "grüße".encode(), None)
 
-    assert next(checked([good], TABLE, ("ID",), {})) is good
+    assert next(check_texts([good], TABLE, ("ID",), {})) is good
     assert octets_in(texts(LATIN, None)) == [LATIN, None]
 
 
