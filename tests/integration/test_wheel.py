@@ -233,5 +233,5 @@ def test_airflow_imports_the_dag_file_from_the_installed_package(installed: Path
 
     output = run(str(installed / "python"), "-c", IMPORT_DAGS, folder=folder, **airflow)
 
-    parts = ("apply", "backfill", "capture", "doctor", "drop", "recover", "resume", "snapshot", "verify")
+    parts = ("apply", "backfill", "capture", "doctor", "drop_transaction", "recover", "resume", "snapshot", "verify")
     assert output.splitlines()[-1] == str([f"shop_{name}" for name in parts])
