@@ -7,6 +7,7 @@ fails the test of the question. What a database does not accept, for instance be
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -68,7 +69,7 @@ def mines(beginning: str, *statements: Step, accepted: str = ".+") -> None:
 
 
 def mined(database: Database, steps: tuple[Step, ...]) -> list[str]:
-    """Take the steps, archive the redo, and return the rows that LogMiner shows of the scratch schema."""
+    """Take the steps, archive the redo, and return what LogMiner shows of the scratch schema, and each DDL."""
     ((begin,),) = database.as_sysdba("SELECT current_scn FROM v$database")
     try:
         change(database, *steps)
@@ -102,7 +103,7 @@ def redo_of_scratch(database: Database, begin: int) -> list[tuple[Any, ...]]:
         *(f"BEGIN {one}END;" for one in added),
         f"BEGIN DBMS_LOGMNR.START_LOGMNR(OPTIONS => {MINE}); END;",
         "SELECT operation, rollback, status, row_id, info, seg_owner, table_name, sql_redo FROM v$logmnr_contents"
-        f" WHERE scn >= {begin} AND seg_owner = '{database.scratch.user}' ORDER BY scn, rs_id, ssn",
+        f" WHERE scn >= {begin} AND (seg_owner = '{database.scratch.user}' OR operation = 'DDL') ORDER BY scn, rs_id, ssn",
     )
 
 
@@ -431,6 +432,146 @@ def mine_a_closed_pdb(database: Database) -> str:
         empty_scratch(database)
 
 
+@asks("Is FLASHBACK checked for tables in an EXISTS that is never run", r"ORA-\d+")
+def look_back_without_the_grant(database: Database) -> str:
+    """Two tables, FLASHBACK on one: Redolake learns which one lacks it if Oracle refuses the whole SELECT."""
+    reader, password, owner = "REDOLAKE_Q", "Question_1", database.scratch.user
+    exists = [f"EXISTS (SELECT 1 FROM {owner}.{table} AS OF SCN {{0}})" for table in ("q_granted", "q_refused")]
+    query = f"SELECT COUNT(*) FROM dual WHERE 1 = 0 AND ({' OR '.join(exists)})"
+    database.run(
+        database.dba,
+        [f'CREATE USER {reader} IDENTIFIED BY "{password}"', f"GRANT CREATE SESSION TO {reader}"],
+        database.pdb_dsn,
+    )
+    try:
+        create = [f"CREATE TABLE {table} (id NUMBER(9) PRIMARY KEY)" for table in ("q_granted", "q_refused")]
+        grants = [f"GRANT SELECT, FLASHBACK ON q_granted TO {reader}", f"GRANT SELECT ON q_refused TO {reader}"]
+        change(database, *create, *grants)
+        ((scn,),) = database.as_sysdba("SELECT current_scn FROM v$database")
+        with oracledb.connect(user=reader, password=password, dsn=database.pdb_dsn) as connection:
+            return code_of(lambda: connection.cursor().execute(query.format(scn)).fetchall())
+    finally:
+        database.run(database.dba, [f"DROP USER {reader} CASCADE"], database.pdb_dsn)
+        empty_scratch(database)
+
+
+@asks("Which transactions have START_SCN NULL, 0 or 1 in V$TRANSACTION")
+def read_start_scns(database: Database) -> str:
+    who = database.scratch
+    change(database, "CREATE TABLE q_starts (id NUMBER(9) PRIMARY KEY)")
+    try:
+        with oracledb.connect(user=who.user, password=who.password, dsn=who.dsn) as connection:
+            connection.cursor().execute("INSERT INTO q_starts VALUES (1)")
+            found = database.as_sysdba("SELECT status, start_scn, used_urec FROM gv$transaction")
+            connection.rollback()
+    finally:
+        empty_scratch(database)
+    odd = [row for row in found if row[1] in (None, 0, 1)]
+    return f"{len(odd)} of {len(found)}" + "".join(
+        f"\nSTATUS {status}, START_SCN {scn}, USED_UREC {undo}" for status, scn, undo in odd
+    )
+
+
+@asks("Are tables of Label Security listed in ALL_POLICIES, and who may read ALL_SA_TABLE_POLICIES")
+def look_for_label_security(database: Database) -> str:
+    who = database.reader
+    ((value,),) = database.as_sysdba("SELECT value FROM v$option WHERE parameter = 'Oracle Label Security'")
+    with oracledb.connect(user=who.user, password=who.password, dsn=database.pdb_dsn) as connection:
+        code = code_of(lambda: connection.cursor().execute("SELECT COUNT(*) FROM all_sa_table_policies").fetchall())
+    return f"V$OPTION {value}; ALL_SA_TABLE_POLICIES: {code}"
+
+
+@asks("Does START_LOGMNR inside a PDB need DBMS_GOLDENGATE_AUTH.GRANT_ADMIN_PRIVILEGE", r"no error.*|ORA-\d+.*")
+def mine_inside_the_pdb(database: Database) -> str:
+    """Redolake's own user, who has the grants of `setup-sql` and no more."""
+    who = database.reader
+    ((begin,),) = database.as_sysdba("SELECT current_scn FROM v$database")
+    try:
+        change(database, "CREATE TABLE q_inside (id NUMBER(9) PRIMARY KEY)", "INSERT INTO q_inside VALUES (1)")
+        database.archive_logs()
+        ((end,),) = database.as_sysdba("SELECT current_scn FROM v$database")
+        start = f"BEGIN DBMS_LOGMNR.START_LOGMNR(STARTSCN => {begin}, ENDSCN => {end}, OPTIONS => {MINE}); END;"
+        with oracledb.connect(user=who.user, password=who.password, dsn=database.pdb_dsn) as connection:
+            cursor = connection.cursor()
+            code = code_of(lambda: cursor.execute(start))
+            if code != "no error":
+                return code
+            query = f"SELECT COUNT(*) FROM v$logmnr_contents WHERE seg_owner = '{database.scratch.user}'"
+            return f"no error; fetching: {code_of(lambda: cursor.execute(query).fetchall())}"
+    finally:
+        empty_scratch(database)
+
+
+@asks("With DICT_FROM_REDO_LOGS + DDL_DICT_TRACKING and neither STARTSCN nor ENDSCN")
+def mine_with_a_redo_dictionary(database: Database) -> str:
+    options = MINE.replace("ONLINE_CATALOG", "REDO_LOGS") + " + DBMS_LOGMNR.DDL_DICT_TRACKING"
+    logs = "SELECT name, first_change#, next_change#, dictionary_begin, dictionary_end FROM v$archived_log"
+    try:
+        change(database, "CREATE TABLE q_built (id NUMBER(9) PRIMARY KEY)", LOGGED.format("q_built"))
+        database.archive_logs()
+        database.as_sysdba("BEGIN DBMS_LOGMNR_D.BUILD(OPTIONS => DBMS_LOGMNR_D.STORE_IN_REDO_LOGS); END;")
+        change(database, "INSERT INTO q_built VALUES (1)")
+        database.archive_logs()
+        here = "name IS NOT NULL AND deleted = 'NO' AND standby_dest = 'NO' ORDER BY first_change#"
+        found = database.as_sysdba(f"{logs} WHERE {here}")
+        newest = max(n for n, log in enumerate(found) if log[3] == "YES")
+        adds = [f"BEGIN DBMS_LOGMNR.ADD_LOGFILE(LOGFILENAME => '{log[0]}'); END;" for log in found[newest:]]
+        adds[0] = adds[0].replace("')", "', OPTIONS => DBMS_LOGMNR.NEW)")
+        session = (*adds, f"BEGIN DBMS_LOGMNR.START_LOGMNR(OPTIONS => {options}); END;")
+        statuses = sorted({status for (status,) in database.as_sysdba(*session, "SELECT status FROM v$logmnr_logs")})
+        ((first,),) = database.as_sysdba(*session, "SELECT MIN(scn) FROM v$logmnr_contents")
+    finally:
+        empty_scratch(database)
+    end = max(log[2] for log in found if log[4] == "YES")
+    return f"STATUS {statuses}; the first row is of SCN {first}, the dictionary's logs of [{found[newest][1]}, {end})"
+
+
+@asks("Does the row of V$ARCHIVED_LOG come before V$LOG shows ARCHIVED = YES")
+def watch_a_log_being_archived(database: Database) -> str:
+    with sysdba(database) as connection:
+        cursor = connection.cursor()
+        ((thread, log),) = cursor.execute(
+            "SELECT thread#, sequence# FROM v$log WHERE status = 'CURRENT' AND ROWNUM = 1"
+        ).fetchall()
+        where = f"thread# = {thread} AND sequence# = {log}"
+        database.archive_logs()
+        for _ in range(2000):
+            ((row,),) = cursor.execute(f"SELECT COUNT(*) FROM v$archived_log WHERE {where}").fetchall()
+            ((flag,),) = cursor.execute(f"SELECT COUNT(*) FROM v$log WHERE {where} AND archived = 'YES'").fetchall()
+            if row or flag:
+                return "both at once" if row and flag else "V$ARCHIVED_LOG first" if row else "V$LOG first"
+    return "neither within 2000 looks"
+
+
+@asks("Are the records of V$LOG_HISTORY reused strictly oldest first")
+def count_log_records(database: Database) -> str:
+    query = "SELECT records_total, records_used FROM v$controlfile_record_section WHERE type = 'LOG HISTORY'"
+    ((total, used),) = database.as_sysdba(query)
+    threads = database.as_sysdba("SELECT thread#, MIN(sequence#), MAX(sequence#), COUNT(*) FROM v$log_history GROUP BY thread#")
+    spans = "".join(
+        f"\nredo thread {thread}: {count} rows for logs {first} to {last}" for thread, first, last, count in threads
+    )
+    return f"{used} of {total} records are used{spans}"
+
+
+@asks("For how long after a DDL is AS OF SCN refused with ORA-01466")
+def look_back_after_a_ddl(database: Database) -> str:
+    if not database.is_real:
+        return f"{NOT_TRIED}the stand-in's clock need not be waited for"
+    began = time.monotonic()
+    try:
+        change(database, "CREATE TABLE q_altered (id NUMBER(9) PRIMARY KEY)", LOGGED.format("q_altered"))
+        while time.monotonic() < began + 30:
+            ((scn,),) = database.as_sysdba("SELECT current_scn FROM v$database")
+            seconds = time.monotonic() - began
+            if code_of(lambda: rows(database, f"SELECT COUNT(*) FROM q_altered AS OF SCN {scn}")) == "no error":  # noqa: B023
+                return f"the SCN of {seconds:.1f} s after it is the first that is not refused"
+            time.sleep(0.2)
+        return "for more than 30 s"
+    finally:
+        empty_scratch(database)
+
+
 # --- what LogMiner shows ---
 
 mines(
@@ -624,3 +765,31 @@ mines(
     "INSERT INTO q_object VALUES (2, RPAD('y', 3000, 'y'))",
     "ALTER TABLE q_object SHRINK SPACE",
 )
+
+
+@asks("Which SEG_OWNER and TABLE_NAME have the DDL rows of TRUNCATE CLUSTER")
+def drop_a_cluster(database: Database) -> str:
+    database.run(database.dba, [f"GRANT CREATE CLUSTER TO {database.scratch.user}"], database.pdb_dsn)
+    steps = (
+        "CREATE CLUSTER q_cluster (id NUMBER(9))",
+        "CREATE INDEX q_cluster_index ON CLUSTER q_cluster",
+        "CREATE TABLE q_clustered (id NUMBER(9) PRIMARY KEY, a NUMBER(9)) CLUSTER q_cluster (id)",
+        LOGGED.format("q_clustered"),
+        "INSERT INTO q_clustered VALUES (1, 1)",
+        "TRUNCATE CLUSTER q_cluster",
+        "DROP CLUSTER q_cluster INCLUDING TABLES",
+    )
+    return "\n".join(mined(database, steps))
+
+
+@asks("What does LogMiner show of DBMS_REDEFINITION.FINISH_REDEF_TABLE")
+def redefine_a_table(database: Database) -> str:
+    names = f"'{database.scratch.user}', 'Q_REDEFINED', 'Q_INTERIM'"
+    redefine = "".join(f"DBMS_REDEFINITION.{step}_REDEF_TABLE({names}); " for step in ("START", "FINISH"))
+
+    def run(connection: Any) -> None:
+        connection.commit()  # it waits for open transactions
+        database.as_sysdba(f"BEGIN {redefine}END;", dsn=database.pdb_dsn)
+
+    create = [f"CREATE TABLE {name} (id NUMBER(9) PRIMARY KEY, a NUMBER(9))" for name in ("q_redefined", "q_interim")]
+    return "\n".join(mined(database, (*create, LOGGED.format("q_redefined"), "INSERT INTO q_redefined VALUES (1, 1)", run)))

@@ -98,3 +98,18 @@ def test_a_question_that_names_a_case_of_the_self_test_is_answered_by_it() -> No
     answered = [text for entry in questions_of(PAGE_TEXT).values() for text in answers(entry, run)]
 
     assert "RLT_ZONES: proved, equal" in answered
+
+
+@pytest.mark.parametrize(
+    ("beginning", "wrong"),
+    [
+        ("Does a statement parsed in one container fail in another", "ORA-00600"),
+        ("Can a row have an SCN outside", "1 of 98 rows in 2 logs"),
+        ("Is FLASHBACK checked for tables in an EXISTS", "no error"),
+        ("Do V$LOG_HISTORY and V$ARCHIVED_LOG agree", "2 of 4 logs differ"),
+    ],
+)
+def test_an_answer_under_which_redolake_is_wrong_is_not_accepted(beginning: str, wrong: str) -> None:
+    (question,) = (question for question in QUESTIONS if question.beginning.startswith(beginning))
+
+    assert not question.accepts(wrong)

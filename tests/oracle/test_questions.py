@@ -24,11 +24,13 @@ def test_the_answer_is_one_under_which_redolake_is_right(
     assert database.is_real or not answer.startswith(NOT_TRIED) or question.beginning in NOT_ON_THE_STANDIN
 
 
-# It has no PL/SQL variables, no valid-time periods, and MAX_STRING_SIZE = STANDARD here.
+# It has no PL/SQL variables, valid-time periods and V$CONTROLFILE_RECORD_SECTION, and MAX_STRING_SIZE = STANDARD here.
 NOT_ON_THE_STANDIN = (
     "Does the driver refuse every such date when it fetches Arrow",
     "What does TO_CHAR show for stored bytes that are no date",
     "How does LogMiner write such a date in SQL_REDO",
     "What are HIDDEN_COLUMN, VIRTUAL_COLUMN and USER_GENERATED of ORABCTAB_ columns",
     "Does LogMiner show a row with an extended string as UNSUPPORTED",
+    "Are the records of V$LOG_HISTORY reused strictly oldest first",
+    "For how long after a DDL is AS OF SCN refused with ORA-01466",
 )
