@@ -42,7 +42,7 @@ class AssembledBatch:
     accounting: RowAccounting
     dropped: tuple[DroppedRows, ...]
 
-    def committed(self, table: int, range_number: int) -> DataFrame:
+    def changes_of(self, table: int, range_number: int) -> DataFrame:
         """Return the changes to apply to one table in one commit range, in the order of batch.CHANGE_ORDER."""
         mine = (F.col("table_number") == table) & (F.col("range_number") == range_number) & (F.col("disposition") == APPLIED)
         return self.changes.filter(mine)

@@ -46,13 +46,13 @@ def add_table_numbers(rows: DataFrame, tables: Sequence[CapturedTable], containe
     takes names from the dictionary at mining time, so after a RENAME or a redefinition another object's redo can have them.
     """
     names = [(one, s.number) for s in tables for one in s.names or (NameInRedo(s.id),)]
-    by_name = {spelled(one.name): number for one, number in names if one.until is None}
+    by_name = {spelling(one.name): number for one, number in names if one.until is None}
     by_id = {object_id: s.number for s in tables for object_id in s.object_ids}
     object_id = F.col("object_id").cast("bigint")
     own = _look_up(by_id, object_id)
     name = F.concat(F.col("seg_owner"), F.lit("\0"), F.col("table_name"))
     former = [
-        F.when((name == spelled(one.name)) & (F.col("scn") < one.until), F.lit(number))
+        F.when((name == spelling(one.name)) & (F.col("scn") < one.until), F.lit(number))
         for one, number in names
         if one.until is not None
     ]
@@ -87,7 +87,7 @@ def add_table_numbers(rows: DataFrame, tables: Sequence[CapturedTable], containe
     return numbered.withColumn("row_id", F.when(~has_none, F.col("row_id")))
 
 
-def spelled(table: TableId) -> str:
+def spelling(table: TableId) -> str:
     return f"{table.owner}\0{table.name}"
 
 

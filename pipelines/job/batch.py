@@ -226,7 +226,7 @@ def small_tables(
 def changes_of(spec: BatchSpec, batch: AssembledBatch, number: int, commit_range: int) -> CommittedChanges:
     problem = batch.accounting.problems.get((number, commit_range))
     return CommittedChanges(
-        frame=batch.committed(number, commit_range),
+        frame=batch.changes_of(number, commit_range),
         count=batch.accounting.count(number, APPLIED, commit_range),
         scns=batch.accounting.scns.get((number, commit_range)),
         problem=None if problem is None else problem.error(spec.tables[number].table),

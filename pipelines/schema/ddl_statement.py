@@ -56,7 +56,7 @@ def refusal(
     return SchemaConflict(
         f"{why}: {statement}",
         cure=f"run `redolake snapshot {table} --replace` to read the table as it is now; `redolake resume` would stop at the "
-        f"same statement{_answered(table, policy, answers or ANSWERS[policy])}",
+        f"same statement{_answers_of(table, policy, answers or ANSWERS[policy])}",
         table=table,
         scn=row.scn,
         thread=row.thread,
@@ -66,7 +66,7 @@ def refusal(
     )
 
 
-def _answered(table: TableId, policy: PolicyName, answers: Answers) -> str:
+def _answers_of(table: TableId, policy: PolicyName, answers: Answers) -> str:
     """Return what lets the table go on without a snapshot, or by itself."""
     once = [f"`redolake resume {table} --ddl {choice} --reason ..`{_WHEN.get(choice, '')}" for choice in answers.once]
     always = [f"`on_ddl: {{{policy}: {value}}}`{_THEN.get(value, '')}" for value in answers.on]

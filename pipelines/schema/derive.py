@@ -69,9 +69,9 @@ def derive(
         try:
             choice = approved(row)
             if choice is not None and choice[1] == IGNORE:
-                effect = ignored(row, chain[-1])
+                effect = ignore(row, chain[-1])
             else:
-                effect = effect_of(row, chain[-1], reading_after, chosen(policies, choice), refused)
+                effect = effect_of(row, chain[-1], reading_after, policies_with(policies, choice), refused)
         except SchemaConflict as error:
             return Derived(tuple(chain), tuple(steps), Hold(Scn(row.scn), error), statements)
         steps += effect.steps
@@ -86,13 +86,13 @@ def derive(
     return Derived(tuple(chain), tuple(steps), statements=statements)
 
 
-def chosen(policies: DdlPolicies, choice: Choice | None) -> DdlPolicies:
+def policies_with(policies: DdlPolicies, choice: Choice | None) -> DdlPolicies:
     """Return the policies for one statement."""
     value: dict[str, Any] = {} if choice is None else dict([choice])
     return replace(policies, **value)
 
 
-def ignored(row: DdlRow, version: TableVersion) -> Effect:
+def ignore(row: DdlRow, version: TableVersion) -> Effect:
     """Return the effect of a statement that a person has found to change neither columns, key nor rows. It may have moved rows,
     so redo before and after it is applied apart. Raises SchemaConflict where that is not enough: ROWID is the key."""
     if version.key_kind == "rowid":

@@ -60,9 +60,9 @@ def _difference(derived: TableVersion, dictionary: DictionaryTable) -> str | Non
             return f"column {name} has SEGMENT_COLUMN_ID {column.segment_id}, in the dictionary {other.segment_id}"
     if altered := _altered_type(derived, dictionary):
         return f"the type of column {altered} was altered: rows that did not change since may have other attributes"
-    hidden = _stored(derived.ignored), _stored(dictionary.ignored)
+    hidden = _kinds_by_segment(derived.ignored), _kinds_by_segment(dictionary.ignored)
     if hidden[0] != hidden[1]:
-        return f"the segment has hidden columns {_listed(hidden[0])}, in the dictionary {_listed(hidden[1])}"
+        return f"the segment has hidden columns {_list(hidden[0])}, in the dictionary {_list(hidden[1])}"
     ids = (
         ("OBJECT_ID", derived.object_id, dictionary.object_id),
         ("DATA_OBJECT_ID", derived.data_object_id, dictionary.data_object_id),
@@ -101,11 +101,11 @@ def guard_conflict(derived: TableVersion, reading_after: ReadingAfter) -> Schema
     )
 
 
-def _stored(ignored: Iterable[IgnoredColumn]) -> dict[int, str]:
+def _kinds_by_segment(ignored: Iterable[IgnoredColumn]) -> dict[int, str]:
     return {column.segment_id: column.kind for column in ignored if column.segment_id}
 
 
-def _listed(hidden: Mapping[int, str]) -> str:
+def _list(hidden: Mapping[int, str]) -> str:
     return ", ".join(f"{segment_id} ({kind})" for segment_id, kind in sorted(hidden.items())) or "none"
 
 

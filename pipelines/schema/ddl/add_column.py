@@ -85,7 +85,7 @@ def _column(statement: DdlStatement, choice: ColumnChoice) -> Added:
     name = statement.name()
     if _is_virtual(statement):
         return _virtual(statement, name)
-    left_out = _left_out(statement, name, choice)
+    left_out = _take_left_out(statement, name, choice)
     if left_out is not None:
         return left_out
     type_ = read_type(statement)
@@ -166,7 +166,7 @@ def _ends_item(statement: DdlStatement) -> bool:
     return statement.done or any(statement.sees(*words.split()) for words in AFTER_DEFAULT)
 
 
-def _left_out(statement: DdlStatement, name: str, choice: ColumnChoice) -> Added | None:
+def _take_left_out(statement: DdlStatement, name: str, choice: ColumnChoice) -> Added | None:
     """Take a column that is left out, and return it; None for any other."""
     start, type_ = statement.position, None
     with suppress(SchemaConflict):  # any type may be left out

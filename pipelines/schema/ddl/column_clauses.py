@@ -46,7 +46,7 @@ def may_be_null(statement: DdlStatement, effect: Effect) -> Effect:
     nullable = {column.name for column in dictionary.columns if column.nullable} if dictionary else set[str]()
     for column in effect.version.columns:
         if not column.nullable and column.name in nullable and column.id not in key:
-            effect = effect.changed(replace(column, nullable=True))
+            effect = effect.with_change(replace(column, nullable=True))
     return effect
 
 

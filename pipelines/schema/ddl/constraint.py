@@ -30,7 +30,7 @@ def take(statement: DdlStatement, effect: Effect) -> Effect | None:
     """Take a clause that drops, disables, enables, changes or renames a constraint."""
     version = effect.version
     if statement.take("RENAME", "CONSTRAINT"):
-        return Effect(_renamed(statement, version), effect.steps)
+        return Effect(_rename(statement, version), effect.steps)
     verb = statement.take_any("DROP", "DISABLE", "ENABLE", "MODIFY")
     if verb is None:
         return None
@@ -71,7 +71,7 @@ def _require_known_index(statement: DdlStatement, version: TableVersion, why: st
         raise statement.refuse(why, "primary_key")
 
 
-def _renamed(statement: DdlStatement, version: TableVersion) -> TableVersion:
+def _rename(statement: DdlStatement, version: TableVersion) -> TableVersion:
     name = statement.name()
     statement.need("TO")
     new = statement.name()

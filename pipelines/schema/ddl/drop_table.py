@@ -10,7 +10,7 @@ import re
 from dataclasses import replace
 
 from pipelines.schema.ddl.effect import Effect
-from pipelines.schema.ddl.rename_table import renamed
+from pipelines.schema.ddl.rename_table import rename
 from pipelines.schema.ddl_statement import DdlStatement
 from pipelines.values.ddl_policies import SNAPSHOT_OR_IGNORE
 from pipelines.values.table import TableId, TableVersion
@@ -23,12 +23,12 @@ def read(statement: DdlStatement, version: TableVersion) -> Effect | None:
         return Effect(version)  # the user's own statement follows
     statement.from_start()
     if statement.take("PURGE", "TABLE"):
-        return _purged(statement, version)
+        return _purge(statement, version)
     is_own = statement.row.object_id == version.object_id
     if statement.take("DROP", "TABLE"):
-        return Effect(_dropped(statement, version, is_own=is_own))
+        return Effect(_drop(statement, version, is_own=is_own))
     if statement.take("FLASHBACK", "TABLE"):
-        return _restored(statement, version, is_own=is_own)
+        return _take_back(statement, version, is_own=is_own)
     return None
 
 
@@ -40,14 +40,14 @@ def _is_recycling(statement: DdlStatement) -> bool:
     return statement.take("RENAME", "TO") and any(RECYCLED.fullmatch(name) for name in (old, statement.name()))
 
 
-def _purged(statement: DdlStatement, version: TableVersion) -> Effect:
+def _purge(statement: DdlStatement, version: TableVersion) -> Effect:
     """Only what was dropped can be purged; a name may be that of an older table in the recycle bin."""
     if version.dropped_at is None and statement.row.object_id in (0, version.object_id):
         raise statement.refuse("PURGE of a table whose DROP is not in the redo", "recreate", SNAPSHOT_OR_IGNORE)
     return Effect(version)
 
 
-def _dropped(statement: DdlStatement, version: TableVersion, *, is_own: bool) -> TableVersion:
+def _drop(statement: DdlStatement, version: TableVersion, *, is_own: bool) -> TableVersion:
     if not is_own:  # by its name alone it may be a table that was created again
         which = statement.row.object_id or "without number"
         raise statement.refuse(
@@ -72,7 +72,7 @@ def _dropped(statement: DdlStatement, version: TableVersion, *, is_own: bool) ->
     return replace(version, dropped_at=statement.row.scn)
 
 
-def _restored(statement: DdlStatement, version: TableVersion, *, is_own: bool) -> Effect | None:
+def _take_back(statement: DdlStatement, version: TableVersion, *, is_own: bool) -> Effect | None:
     statement.qualified_name()
     if not statement.take("TO", "BEFORE", "DROP"):
         raise statement.refuse(
@@ -83,7 +83,7 @@ def _restored(statement: DdlStatement, version: TableVersion, *, is_own: bool) -
         raise statement.refuse(what, "recreate")
     back = replace(version, dropped_at=None, key_constraint=None)
     if statement.take("RENAME", "TO"):
-        back = renamed(statement, back, TableId(version.in_oracle.owner, statement.name()))
+        back = rename(statement, back, TableId(version.in_oracle.owner, statement.name()))
     if not statement.done:
         raise statement.not_understood()
     return Effect(back)

@@ -44,7 +44,7 @@ class Effect:
     version: TableVersion
     steps: tuple[DdlStep, ...] = ()
 
-    def changed(self, column: Column, step: DdlStep | None = None) -> Effect:
+    def with_change(self, column: Column, step: DdlStep | None = None) -> Effect:
         """Return the effect with the column of the same id replaced, and one more step."""
         columns = tuple(column if c.id == column.id else c for c in self.version.columns)
         return Effect(replace(self.version, columns=columns), self.steps if step is None else (*self.steps, step))

@@ -107,7 +107,7 @@ def _with_type(statement: DdlStatement, effect: Effect, column: Column, new: Ora
         raise statement.refuse(f"{what} narrows the type, and `on_ddl: narrow` is `hold`", "narrow")
     after = replace(column, type=new)
     step = None if change == "same" else DdlStep(Scn(statement.row.scn), "change_type", after)
-    return effect.changed(after, step)
+    return effect.with_change(after, step)
 
 
 def _take_properties(statement: DdlStatement, effect: Effect, column_id: int) -> Effect:
@@ -118,17 +118,17 @@ def _take_properties(statement: DdlStatement, effect: Effect, column_id: int) ->
             if statement.take("ON", "NULL"):
                 statement.take("FOR", "INSERT", "ONLY")
                 statement.take("FOR", "INSERT", "AND", "UPDATE")
-                effect = effect.changed(replace(column, nullable=False))
+                effect = effect.with_change(replace(column, nullable=False))
             _skip_expression(statement)
         elif statement.take("NULL"):
             if column_id in effect.version.key:
                 raise statement.refuse(f"column {column.name} of the key may become NULL", "primary_key")
-            effect = effect.changed(replace(column, nullable=True))
+            effect = effect.with_change(replace(column, nullable=True))
         elif not (_take_plain(statement) or _take_domain(statement, effect.version, [column.name])):
             not_null = take_inline(statement)
             if not_null is None:
                 return effect
-            effect = effect.changed(replace(column, nullable=False)) if not_null else effect
+            effect = effect.with_change(replace(column, nullable=False)) if not_null else effect
 
 
 def _take_plain(statement: DdlStatement) -> bool:

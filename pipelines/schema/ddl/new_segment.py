@@ -19,19 +19,19 @@ STORAGE = ("DROP STORAGE", "DROP ALL STORAGE", "REUSE STORAGE", "PRESERVE MATERI
 
 def read(statement: DdlStatement, version: TableVersion) -> Effect | None:
     if statement.from_start().take("TRUNCATE", "TABLE"):
-        return _truncated(statement, version)
+        return _truncate(statement, version)
     if not statement.alter_table():
         return None
     if statement.take("SHRINK", "SPACE"):
         if take_shrink(statement):
             return Effect(version)
-        return _renumbered(statement, version, "SHRINK SPACE")
+        return _renumber(statement, version, "SHRINK SPACE")
     if statement.take("MOVE"):
         if statement.sees("PARTITION") or statement.sees("SUBPARTITION"):
             return None
         while _take_place(statement) or take_property(statement):
             pass
-        return _renumbered(statement, version, "MOVE")
+        return _renumber(statement, version, "MOVE")
     return None
 
 
@@ -55,7 +55,7 @@ def _take_place(statement: DdlStatement) -> bool:
     return True
 
 
-def _renumbered(statement: DdlStatement, version: TableVersion, what: str) -> Effect:
+def _renumber(statement: DdlStatement, version: TableVersion, what: str) -> Effect:
     if statement.sees("NOLOGGING"):
         raise statement.refuse("NOLOGGING allows rows to be written without redo")
     if not statement.done:
@@ -66,7 +66,7 @@ def _renumbered(statement: DdlStatement, version: TableVersion, what: str) -> Ef
     return _step(statement, after, "renumber")
 
 
-def _truncated(statement: DdlStatement, version: TableVersion) -> Effect:
+def _truncate(statement: DdlStatement, version: TableVersion) -> Effect:
     statement.need_name_of_table()
     while statement.take_any(*STORAGE):
         pass

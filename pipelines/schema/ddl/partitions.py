@@ -43,13 +43,13 @@ def read(statement: DdlStatement, version: TableVersion) -> Effect | None:
     if not statement.alter_table():
         return None
     if statement.take_any("MODIFY PARTITION", "MODIFY SUBPARTITION"):
-        return _modified(statement, version)
+        return _modify(statement, version)
     if statement.take_any(*SAME_ROWS):
         _check_rest(statement)
         return Effect(version)
     removed = statement.take_any(*REMOVED)
     if removed:
-        return _removed(statement, version, removed)
+        return _remove_rows(statement, version, removed)
     if statement.take_any(*EXCHANGED):
         why = "EXCHANGE PARTITION brought rows in from another table, or took them there, which no redo shows"
         raise statement.refuse(why, "drop_partition", SNAPSHOT_OR_IGNORE)
@@ -59,10 +59,10 @@ def read(statement: DdlStatement, version: TableVersion) -> Effect | None:
     with_values = _check_rest(statement)
     if added and with_values:
         return Effect(version)
-    return _renumbered(statement, version)
+    return _renumber(statement, version)
 
 
-def _modified(statement: DdlStatement, version: TableVersion) -> Effect:
+def _modify(statement: DdlStatement, version: TableVersion) -> Effect:
     """Follow MODIFY PARTITION p or FOR (..): its indexes, list values and properties, or the place of its rows."""
     if statement.take("FOR"):
         statement.skip_parentheses()
@@ -72,9 +72,9 @@ def _modified(statement: DdlStatement, version: TableVersion) -> Effect:
         if take_shrink(statement):
             return Effect(version)
         if statement.done:
-            return _renumbered(statement, version)
+            return _renumber(statement, version)
     elif statement.take_any("ADD SUBPARTITION", "COALESCE SUBPARTITION"):
-        return Effect(version) if _check_rest(statement) else _renumbered(statement, version)
+        return Effect(version) if _check_rest(statement) else _renumber(statement, version)
     elif statement.take_any("ADD VALUES", "DROP VALUES"):
         statement.skip_parentheses()
         while statement.take_any(*INDEXES):
@@ -98,7 +98,7 @@ def _take_large_object(statement: DdlStatement) -> bool:
     return True
 
 
-def _removed(statement: DdlStatement, version: TableVersion, what: str) -> Effect:
+def _remove_rows(statement: DdlStatement, version: TableVersion, what: str) -> Effect:
     """Delete the rows of the partitions in Delta too, or keep them there, where the policy says so."""
     _check_rest(statement)
     policy = statement.policies.drop_partition
@@ -117,7 +117,7 @@ def _removed(statement: DdlStatement, version: TableVersion, what: str) -> Effec
     return _step(statement, version)
 
 
-def _renumbered(statement: DdlStatement, version: TableVersion) -> Effect:
+def _renumber(statement: DdlStatement, version: TableVersion) -> Effect:
     # A partition that is added to a hash takes rows from another one.
     if version.key_kind == "rowid":
         raise statement.refuse("it gives rows new ROWIDs, and ROWID is the key")

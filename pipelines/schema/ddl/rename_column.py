@@ -31,4 +31,4 @@ def read(statement: DdlStatement, version: TableVersion) -> Effect | None:
     if statement.policies.rename_column == "hold":
         raise statement.refuse("RENAME COLUMN, and `on_ddl: rename_column` is `hold`", "rename_column")
     after = replace(column, name=new)
-    return Effect(version).changed(after, DdlStep(Scn(statement.row.scn), "rename", after))
+    return Effect(version).with_change(after, DdlStep(Scn(statement.row.scn), "rename", after))

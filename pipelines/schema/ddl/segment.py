@@ -70,11 +70,11 @@ def without(version: TableVersion, columns: Collection[Column] = (), ignored: Co
     gone = [column.segment_id for column in columns] + [column.segment_id for column in ignored if column.segment_id]
     ids = {column.id for column in columns}
 
-    def lowered(segment_id: int) -> int:
+    def lower(segment_id: int) -> int:
         return segment_id - sum(other < segment_id for other in gone)
 
     return replace(
         version,
-        columns=tuple(replace(c, segment_id=lowered(c.segment_id)) for c in version.columns if c.id not in ids),
-        ignored=tuple(replace(c, segment_id=lowered(c.segment_id)) for c in version.ignored if c not in ignored),
+        columns=tuple(replace(c, segment_id=lower(c.segment_id)) for c in version.columns if c.id not in ids),
+        ignored=tuple(replace(c, segment_id=lower(c.segment_id)) for c in version.ignored if c not in ignored),
     )
