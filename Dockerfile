@@ -11,11 +11,11 @@ COPY sql sql
 COPY pipelines pipelines
 RUN pip install --no-cache-dir -c constraints.txt '.[airflow,compiled,postgres,s3]' \
     && cd / && rm -rf /src \
-    && python -m pipelines.host.runtime
+    && redolake spark setup
 
 RUN useradd --create-home --uid 50000 redolake && mkdir -p /opt/airflow/logs && chown -R redolake /opt/airflow
 COPY dags /opt/airflow/dags
 ENV AIRFLOW_HOME=/opt/airflow AIRFLOW__CORE__LOAD_EXAMPLES=False PYTHONUNBUFFERED=1
 WORKDIR /home/redolake
 USER redolake
-RUN python -m pipelines.decode.compiled
+RUN redolake spark compile

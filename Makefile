@@ -48,8 +48,8 @@ $(STAMP): pyproject.toml constraints.txt
 		$(BIN)/python -m pip install --quiet --disable-pip-version-check $(VERSIONS) -e '.[dev]'; \
 	fi; \
 	echo "[3/3] Spark, and compiled code"; \
-	$(BIN)/python -m pipelines.host.runtime; \
-	$(BIN)/python -m pipelines.decode.compiled; \
+	$(BIN)/redolake spark setup; \
+	$(BIN)/redolake spark compile; \
 	touch $(STAMP); \
 	echo "set up. Next: make demo"
 

@@ -126,7 +126,7 @@ def session(connect: bool, settings: dict[str, str]) -> Any:
         f"--memory={settings['spark.driver.memory']}",
         *(f"--conf={k}={v}" for k, v in settings.items()),
     ]
-    server = subprocess.Popen([sys.executable, "-m", "pipelines.job.connect_server", *options], stdout=sys.stderr)
+    server = subprocess.Popen([f"{sys.prefix}/bin/redolake", "spark", "serve", *options], stdout=sys.stderr)
     atexit.register(server.terminate)
     deadline = time.monotonic() + 120
     while not listens(port):

@@ -171,7 +171,7 @@ class Services:
     def spark_command(self) -> list[str]:
         warehouse = str(self.folder / "spark-warehouse")
         settings = {"spark.log.level": "WARN", "spark.sql.warehouse.dir": warehouse, **self.spark_settings()}
-        command = [sys.executable, "-m", "pipelines.job.connect_server", "--port", str(self.spark_port), "--memory", "1g"]
+        command = [f"{sys.prefix}/bin/redolake", "spark", "serve", "--port", str(self.spark_port), "--memory", "1g"]
         return [*command, *(f"--conf={key}={value}" for key, value in settings.items())]
 
     def warm_up_command(self) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from pipelines import __version__
-from pipelines.cli import checks, cockpit, init, monitoring, recovery, replication, schema, setup, transactions
+from pipelines.cli import checks, cockpit, init, monitoring, recovery, replication, schema, setup, spark, transactions
 from pipelines.cli.options import EXIT_CODES
 
 LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)
@@ -46,6 +46,7 @@ for group in (init, setup, replication, monitoring, cockpit, checks, recovery):
     for command in group.COMMANDS:
         app.command(name=command.__name__.replace("_", "-"))(command)
 app.add_typer(schema.app, name="schema", help="Show the versions of a table's columns.")
+app.add_typer(spark.app, name="spark", help="Provide what Spark needs on a host, or start a Connect server.")
 app.add_typer(transactions.app, name="tx", help="List open transactions, or drop one on purpose.")
 
 

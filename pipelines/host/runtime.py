@@ -1,7 +1,7 @@
 """What Spark needs of the machine: a Java runtime, Delta's two jars, and those for S3 if the extra `s3` is installed; found or
 set up inside this Python environment.
 
-`python -m pipelines.host.runtime` is the set-up command. Spark's own settings are the business of
+`redolake spark setup` sets it up. Spark's own settings are the business of
 `pipelines.apply.spark.session`.
 """
 
@@ -17,15 +17,15 @@ import subprocess
 import sys
 import tempfile
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from cryptography.hazmat.primitives.serialization import BestAvailableEncryption
 from cryptography.hazmat.primitives.serialization.pkcs12 import PKCS12Certificate, serialize_java_truststore
 from cryptography.utils import CryptographyDeprecationWarning
 from cryptography.x509 import load_der_x509_certificate
-from rich.console import Console
 
 from pipelines.errors import ConfigurationError, Finding
 
@@ -161,7 +161,7 @@ def delta_jars(environ: Mapping[str, str] | None = None) -> list[str]:
         jars = [str(share() / "jars" / name) for name in DELTA_JARS]
         missing = [jar for jar in jars if not Path(jar).is_file()]
     if missing:
-        cure = f"run `python -m pipelines.host.runtime`, or set {JARS_VARIABLE} to the jars' paths, separated by commas"
+        cure = f"run `redolake spark setup`, or set {JARS_VARIABLE} to the jars' paths, separated by commas"
         raise ConfigurationError([Finding(jar, "Delta's jar does not exist", cure) for jar in missing])
     return jars
 
@@ -181,6 +181,26 @@ def ensure_jars() -> list[str]:
             shutil.copyfile(jar, unfinished)
             unfinished.replace(target / jar.name)
     return delta_jars()
+
+
+@dataclass(frozen=True, slots=True)
+class SparkNeeds:
+    """What Spark was given on this host."""
+
+    java_home: str
+    delta_jars: tuple[str, ...]
+    s3_jars: tuple[str, ...] = ()
+
+
+def provide(report: Callable[[str], None]) -> SparkNeeds:
+    """Find Java, and fetch the jars that are missing: those for S3 too if its extra is installed. Raises ConfigurationError."""
+    java = find_java()
+    report("Delta for Spark: its two jars, from Maven the first time ..")
+    jars = ensure_jars()
+    if importlib.util.find_spec("s3fs") is None:
+        return SparkNeeds(java, tuple(jars))
+    report("S3 for Spark: Hadoop's S3 file system, from Maven the first time ..")
+    return SparkNeeds(java, tuple(jars), tuple(ensure_s3_jars()))
 
 
 def s3_jars() -> list[str]:
@@ -284,24 +304,3 @@ def prepare_this_process() -> None:
     mine = environment()
     for name in ("JAVA_HOME", "SPARK_HOME", "PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"):
         os.environ[name] = mine[name]
-
-
-def main() -> int:
-    console = Console(soft_wrap=True, highlight=False)
-    try:
-        console.print(f"Java for Spark: {find_java()}")
-        with console.status("Delta for Spark: downloading two jars from Maven, once ..."):
-            jars = ensure_jars()
-        console.print(f"Delta for Spark: {', '.join(Path(jar).name for jar in jars)}")
-        if importlib.util.find_spec("s3fs") is not None:
-            with console.status("S3 for Spark: downloading Hadoop's S3 file system from Maven, once ..."):
-                ensure_s3_jars()
-            console.print("S3 for Spark: Hadoop's S3 file system")
-    except ConfigurationError as error:
-        Console(stderr=True, soft_wrap=True, highlight=False).print(f"set-up stopped. {error}", markup=False)
-        return 1
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -187,9 +187,7 @@ def object_store_findings(pipeline: Pipeline) -> list[Finding]:
         store = EXTRAS.get(protocol)
         if store == "s3" and not s3_jars():
             lacks = f"Spark cannot read {place}: the jars of its S3 file system are not here"
-            findings.append(
-                Finding(what, lacks, f"run `python -m pipelines.host.runtime`, which fetches them, or {add}", "warning")
-            )
+            findings.append(Finding(what, lacks, f"run `redolake spark setup`, which fetches them, or {add}", "warning"))
         if store not in (None, "s3"):
             lacks = f"Redolake fetches no connector of Spark for {protocol}://"
             findings.append(Finding(what, lacks, f"{add}; `redolake validate --spark` tries it", "warning"))

@@ -218,7 +218,7 @@ def test_the_installed_command_shows_help_and_validates(installed: Path, folder:
 
     assert "Replicate Oracle tables" in run(str(installed / "redolake"), "-h", folder=folder)
     warned = run(str(installed / "redolake"), "validate", folder=folder, **oracle)
-    assert "run `python -m pipelines.host.runtime`" in warned
+    assert "run `redolake spark setup`" in warned
     assert "No error. Next: redolake doctor" in warned
     jars = {JARS_VARIABLE: ",".join(delta_jars())}
     assert "The configuration is good" in run(str(installed / "redolake"), "validate", folder=folder, **oracle, **jars)

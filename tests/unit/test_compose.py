@@ -75,11 +75,16 @@ def test_the_image_has_a_python_and_extras_that_the_project_names() -> None:
 def test_each_command_is_one_that_the_image_has() -> None:
     words = {name: service["command"] for name, service in SERVICES.items() if service["image"].startswith("redolake")}
     known = {command.name or command.callback.__name__ for command in app.registered_commands}  # type: ignore[union-attr]
+    known |= {
+        f"{group.name} {command.name or command.callback.__name__}"
+        for group in app.registered_groups
+        for command in group.typer_instance.registered_commands
+    }  # type: ignore[union-attr]
     path = environment()["PATH"]
     for name, command in words.items():
         assert shutil.which(command[0], path=path), name
         if command[0] == "redolake":
-            assert command[1] in known
+            assert known & {command[1], " ".join(command[1:3])}, name
         if command[:2] == ["python", "-m"]:
             assert (ROOT / f"{command[2].replace('.', '/')}.py").exists()
 

@@ -39,6 +39,11 @@ def is_kept() -> bool:
     return all(map(_is_kept, _kernels))
 
 
+def kept_in() -> str | None:
+    """Return the folder in which the kernels are kept, if they are."""
+    return str(_kernels[0].stats.cache_path) if is_kept() else None
+
+
 def _is_kept(compiled: numba.core.dispatcher.Dispatcher) -> bool:
     name, line = compiled.py_func.__qualname__, compiled.py_func.__code__.co_firstlineno
     folder = compiled.stats.cache_path

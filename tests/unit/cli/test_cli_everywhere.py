@@ -34,7 +34,9 @@ def commands(group: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]
 
 COMMANDS = dict(commands(typer.main.get_command(app)))
 TEXTS = {"setup-sql", "metrics"}  # print what another program takes: SQL*Plus, Prometheus
+BECOMES_SPARK = {"spark serve"}  # the process goes on as another program
 OF_ALL = {"init", "validate"}  # not of one pipeline of the file
+OF_HOST = {"spark setup", "spark compile", "spark serve"}  # without a file
 ARGUMENTS = {
     "backfill": "--from-scn 1 --to-scn 2",
     "remine": "no-such-window",
@@ -91,7 +93,8 @@ def written(folder: Path, settings: dict[str, Any]) -> Path:
 
 
 def run(name: str, file: Path, *more: str) -> Any:
-    words = [*name.split(), *ARGUMENTS.get(name, "").split(), "--config", str(file), *more]
+    config = () if name in OF_HOST else ("--config", str(file))
+    words = [*name.split(), *ARGUMENTS.get(name, "").split(), *config, *more]
     return CliRunner(env={"COLUMNS": "200"}).invoke(app, words)
 
 
@@ -103,14 +106,14 @@ def test_a_command_has_help_and_the_common_options(name: str) -> None:
 
     assert re.match(r"[A-Z][a-z]+ ", first)
     assert first.endswith(".")
-    assert {"--config", "-c"} <= options
-    assert name in TEXTS or {"--output", "-o"} <= options
-    assert name in OF_ALL or {"--pipeline", "-p"} <= options
+    assert name in OF_HOST or {"--config", "-c"} <= options
+    assert name in TEXTS | BECOMES_SPARK or {"--output", "-o"} <= options
+    assert name in OF_ALL | OF_HOST or {"--pipeline", "-p"} <= options
     undescribed = [p.name for p in command.params if isinstance(p, click.Option) and not p.help]
     assert undescribed == []
 
 
-@pytest.mark.parametrize("name", sorted(COMMANDS.keys() - TEXTS))
+@pytest.mark.parametrize("name", sorted(COMMANDS.keys() - TEXTS - BECOMES_SPARK))
 def test_json_is_one_document_also_of_an_error(name: str, fresh: Path) -> None:
     done = run(name, fresh, "--output", "json")
 
@@ -123,7 +126,7 @@ def test_json_is_one_document_also_of_an_error(name: str, fresh: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["fresh", "running"])
-@pytest.mark.parametrize("name", sorted(COMMANDS.keys() - TEXTS))
+@pytest.mark.parametrize("name", sorted(COMMANDS.keys() - TEXTS - BECOMES_SPARK))
 def test_a_person_reads_a_sentence_first_and_never_an_empty_table(name: str, kind: str, request: pytest.FixtureRequest) -> None:
     done = run(name, request.getfixturevalue(kind))
     said = done.stdout or done.stderr

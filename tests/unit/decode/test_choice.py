@@ -65,7 +65,7 @@ def test_the_kernels_that_set_up_has_kept_are_found_again_and_not_those_of_anoth
         environment = {**os.environ, **variables}
         return subprocess.run([sys.executable, *arguments], env=environment, capture_output=True, text=True, check=True).stdout
 
-    run("-m", "pipelines.decode.compiled")
+    run("-c", "from pipelines.decode.compile_ahead import compile_ahead; compile_ahead()")
 
     assert run("-c", ask) == "True\n"
     assert run("-c", ask, NUMBA_CACHE_DIR=str(tmp_path)) == "False\n"

@@ -116,7 +116,7 @@ def test_missing_jars_are_all_named_with_the_command_that_brings_them(share):
     with pytest.raises(ConfigurationError) as caught:
         runtime.delta_jars({})
 
-    for part in (*runtime.DELTA_JARS, "python -m pipelines.host.runtime", runtime.JARS_VARIABLE):
+    for part in (*runtime.DELTA_JARS, "redolake spark setup", runtime.JARS_VARIABLE):
         assert part in str(caught.value)
 
 
