@@ -6,6 +6,17 @@ character. Its id stays. docs/architecture/frames.md shows where each letter com
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+Kind = Callable[[int], str]  # one of the functions below
+
+
+def id_of(name: str, kind: Kind) -> int | None:
+    """Return the column's id, if a name is of that kind of value."""
+    letter = kind(0)[0]
+    return int(name[1:]) if name.startswith(letter) and name[1:].isdecimal() else None
+
+
 # --- Decoded rows: what the redo shows, in the types of the row's own table version ----------------------------------------
 
 

@@ -25,6 +25,7 @@ from pipelines.apply.objects.large_objects import with_row_ids
 from pipelines.apply.spark.looks import Plan
 from pipelines.apply.spark.quoting import quoted
 from pipelines.apply.target import REMOVE, UPSERT, TargetColumn
+from pipelines.values import frames
 from pipelines.values.redo import CHANGE_ORDER
 from pipelines.values.target_options import TargetOptions
 
@@ -69,8 +70,8 @@ def of_whole_rows(
     """Return net changes of the events with a NULL in their key. `target` are the rows that the table has; `needs` are the
     columns of changes that its own columns are made of."""
     entered = F.col("event") == ENTERED
-    before = {i: F.col(f"k{i}" if i in key else f"w{i}") for i in columns}
-    values = {f"a{i}": F.when(entered, F.col(f"a{i}")).otherwise(before[i]) for i in columns}
+    before = {i: F.col(frames.key(i) if i in key else frames.value_before(i)) for i in columns}
+    values = {frames.after(i): F.when(entered, F.col(frames.after(i))).otherwise(before[i]) for i in columns}
     change = [*CHANGE_ORDER, "scn", "operation_code", *needs]
     equal = (
         happened.select(
@@ -89,7 +90,7 @@ def of_whole_rows(
             F.max_by("last", "order").alias("last"),
         )
     )
-    found = equal.join(counted(target, columns, key), all_equal(columns), "left").drop(*(f"t{i}" for i in columns))
+    found = equal.join(counted(target, columns, key), all_equal(columns), "left").drop(*(frames.in_target(i) for i in columns))
     stay = F.coalesce("there", F.lit(0)) + F.col("more")
     rows = found.withColumns(
         {
@@ -102,7 +103,7 @@ def of_whole_rows(
         {"op": F.lit(UPSERT), "changes": F.lit(0).cast("bigint"), "copy": F.explode(F.sequence(F.lit(1), "copies"))}
     )
     both = rows.unionByName(new.drop("copy"))
-    keys = {f"k{i}": F.col(f"a{i}") for i in key}
+    keys = {frames.key(i): F.col(frames.after(i)) for i in key}
     return both.withColumns({**keys, "is_whole": F.lit(True)}).select(
         *keys, *values, "op", "changes", "finding", "is_whole", "last.*"
     )
@@ -111,12 +112,12 @@ def of_whole_rows(
 def counted(target: DataFrame, columns: Mapping[int, TargetColumn], key: Sequence[int]) -> DataFrame:
     """Return each different row of the target that has a NULL in its key, as t<id>, and how often it is `there`."""
     lacking = target.filter(lacks_key(columns[i].name for i in key))
-    named = lacking.select(*(F.col(quoted(column.name)).alias(f"t{i}") for i, column in columns.items()))
+    named = lacking.select(*(F.col(quoted(column.name)).alias(frames.in_target(i)) for i, column in columns.items()))
     return named.groupBy(*named.columns).agg(F.count("*").alias("there"))
 
 
 def all_equal(columns: Mapping[int, TargetColumn]) -> Expression:
-    return ~is_moved(columns, "a", "t")
+    return ~is_moved(columns, frames.after, frames.in_target)
 
 
 def _finding(stay: Expression, options: TargetOptions) -> Expression:

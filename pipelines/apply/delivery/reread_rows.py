@@ -25,6 +25,7 @@ from pipelines.apply.target import REMOVE, UPSERT, NetColumns
 from pipelines.apply.translation import Translation
 from pipelines.errors import RedoNotUnderstood
 from pipelines.records.batches.spec import LandedWindow, RereadFile, TableTask
+from pipelines.values import frames
 from pipelines.values.redo import NO_ROWID, PARTS_OF_VALUES, Operation
 from pipelines.values.table import ROWID_NAME, Column, TableVersion
 
@@ -72,7 +73,7 @@ def whole_rows(
             cure=f"declare `key: rowid`, or the primary key; then run `redolake snapshot {task.table} --replace`",
             table=task.table,
         )
-    return net_rows(rows, changes, [f"k{i}" for i in keys])
+    return net_rows(rows, changes, [frames.key(i) for i in keys])
 
 
 def keyed(frame: DataFrame, version: TableVersion, columns: Sequence[Column], file: RereadFile, *, is_there: bool) -> DataFrame:
@@ -80,8 +81,8 @@ def keyed(frame: DataFrame, version: TableVersion, columns: Sequence[Column], fi
     names = {column.id: quoted(column.name) for column in version.columns}
     values = [F.col(names[c.id]) if c.id in names else F.lit(None) for c in columns]
     return frame.select(
-        *(F.col(names[i]).alias(f"k{i}") for i in version.key),
-        *(value.alias(f"a{column.id}") for value, column in zip(values, columns, strict=True)),
+        *(F.col(names[i]).alias(frames.key(i)) for i in version.key),
+        *(value.alias(frames.after(column.id)) for value, column in zip(values, columns, strict=True)),
         F.col(ROWID_NAME).alias("row_id"),
         F.lit(file.scn).alias("as_of"),
         F.lit(is_there).alias("is_there"),

@@ -26,6 +26,7 @@ from pipelines.apply.target import OBJECTS, UPSERT
 from pipelines.apply.translation import Translation
 from pipelines.errors import RedoNotUnderstood
 from pipelines.records.batches.spec import LandedWindow, RereadFile, TableTask
+from pipelines.values import frames
 from pipelines.values.delivery import RereadValues
 from pipelines.values.redo import CHANGE_ORDER, NO_ROWID, Operation
 from pipelines.values.table import ROWID_NAME, Column, TableVersion
@@ -69,12 +70,12 @@ def named_objects(decoded: DataFrame, key: Sequence[int]) -> tuple[DataFrame, Da
     locator is of the row that the locator names, and a part of a document or extended string of the row that its first one
     names."""
     decoded = decoded.withColumn("row_id", F.coalesce("row_id", F.lit(NO_ROWID)))
-    has_rowid, has_key = F.col("row_id") != NO_ROWID, F.lit(bool(key)) & ~has_null(key, "b")
+    has_rowid, has_key = F.col("row_id") != NO_ROWID, F.lit(bool(key)) & ~has_null(key, frames.key_before)
     is_locator, is_named = F.col("operation_code") == Operation.SELECT_LOB_LOCATOR, has_rowid | has_key
     begins = F.col("operation_code").isin(Operation.SELECT_LOB_LOCATOR, Operation.XML_DOC_BEGIN, Operation.LONG_VALUE_BEGIN)
     before = Window.partitionBy("con_id", "xid").orderBy(*CHANGE_ORDER).rowsBetween(Window.unboundedPreceding, -1)
     through = F.coalesce(F.last(F.when(begins, is_named), ignorenulls=True).over(before), F.lit(False))
-    keys = {f"k{i}": F.when(~has_rowid, F.col(f"b{i}")) for i in key}
+    keys = {frames.key(i): F.when(~has_rowid, F.col(frames.key_before(i))) for i in key}
     named = decoded.filter(is_named).select(
         "row_id", *OF_COMMIT, *(n for n in CHANGE_ORDER if n not in OF_COMMIT), *(v.alias(n) for n, v in keys.items())
     )
@@ -105,13 +106,13 @@ def read_again(
         frame = read_source(spark, [file.path], narrow, task.rules, translation).frame
         parts.append(
             frame.select(
-                *(F.col(f"`{_name(narrow, i)}`").alias(f"k{i}") for i in version.key),
-                *(F.col(f"`{c.name}`").alias(f"a{c.id}") for c in large),
+                *(F.col(f"`{_name(narrow, i)}`").alias(frames.key(i)) for i in version.key),
+                *(F.col(f"`{c.name}`").alias(frames.after(c.id)) for c in large),
                 F.col(ROWID_NAME).alias("found_at"),
                 F.lit(file.scn).alias("as_of"),
             )
         )
-    newest = Window.partitionBy(*(f"k{i}" for i in version.key)).orderBy(F.col("as_of").desc())
+    newest = Window.partitionBy(*(frames.key(i) for i in version.key)).orderBy(F.col("as_of").desc())
     return united(parts).withColumn("newest", F.row_number().over(newest)).filter("newest = 1").drop("newest", "as_of")
 
 
@@ -122,7 +123,7 @@ def _name(version: TableVersion, column_id: int) -> str:
 def unfound(objects: DataFrame, again: DataFrame | None, decoded: DataFrame, key: Sequence[int]) -> int:
     """Return the number of changes of objects whose row was neither read again nor left its key in the batch: a row that was
     deleted needs no value, and one that got another key needs it there."""
-    keys, code = [f"k{i}" for i in key], F.col("operation_code")
+    keys, code = [frames.key(i) for i in key], F.col("operation_code")
     by_rowid, by_key = objects.filter(F.col("row_id") != NO_ROWID), objects.filter(F.col("row_id") == NO_ROWID)
     deleted = decoded.filter(code == Operation.DELETE).select("row_id").distinct()
     rest = by_rowid.join(deleted, "row_id", "left_anti")
@@ -130,7 +131,7 @@ def unfound(objects: DataFrame, again: DataFrame | None, decoded: DataFrame, key
     order = F.struct(*CHANGE_ORDER)
     left = (
         decoded.filter((code == Operation.DELETE) | moved)
-        .groupBy(*(F.col(f"b{i}").alias(f"k{i}") for i in key))
+        .groupBy(*(F.col(frames.key_before(i)).alias(frames.key(i)) for i in key))
         .agg(F.max(order).alias("left_at"))
     )
     stayed = by_key.join(left, keys, "left").filter(F.col("left_at").isNull() | (F.col("left_at") < order))
@@ -146,11 +147,11 @@ def with_values(
     """Return the net changes with a<id> of each large object and `is_read`: whether these are its values. Adds a row with `op`
     O for each key whose objects alone changed. A value that was not read is a finding, unless undo no longer reached the
     window's end: then the row was deleted or moved since, as a later window says."""
-    keys = [f"k{i}" for i in key]
-    values = [f"a{c.id}" for c in large]
+    keys = [frames.key(i) for i in key]
+    values = [frames.after(c.id) for c in large]
     bare = net.drop(*values)
     if again is None:
-        empty = {f"a{c.id}": F.lit(None).cast("binary" if c.type.name == "BLOB" else "string") for c in large}
+        empty = {frames.after(c.id): F.lit(None).cast("binary" if c.type.name == "BLOB" else "string") for c in large}
         joined = bare.withColumns({**empty, "is_read": F.lit(False)})
     else:
         by_rowid = objects.filter(F.col("row_id") != NO_ROWID).drop(*keys)

@@ -25,6 +25,7 @@ from pipelines.apply.spark.shown import as_text
 from pipelines.apply.target import OBJECTS, REMOVE, UPSERT, Target, TargetColumn, target_columns
 from pipelines.errors import OF_BATCH, InvariantBroken, report_with
 from pipelines.records.batches.spec import TableTask, WholeFile
+from pipelines.values import frames
 from pipelines.values.delivery import WholeTable, ids_of_pieces
 from pipelines.values.redo import Operation
 from pipelines.values.table import TableVersion
@@ -44,7 +45,7 @@ def with_whole_table(context: ApplyContext, part: TableRange, net: DataFrame) ->
     whole, version = commit_range.whole, commit_range.version
     assert whole is not None
     filled = [column for column in table.columns.values() if column.id in commit_range.filled]
-    keys = [f"k{i}" for i in version.key]
+    keys = [frames.key(i) for i in version.key]
     read = read_whole(context, task, version, whole, filled)
     compared = both_sides(table, task, version, filled, read).join(net.withColumn("changed", F.lit(True)), keys, "full_outer")
     compared = context.kept.keep(task.table, compared)
@@ -62,8 +63,8 @@ def read_whole(
     check_values(source, narrow)
     names = {column.id: quoted(column.name) for column in target_columns(narrow)}
     return source.frame.select(
-        *(F.col(names[i]).alias(f"k{i}") for i in version.key),
-        *(F.col(names[column.id]).alias(f"f{column.id}") for column in filled),
+        *(F.col(names[i]).alias(frames.key(i)) for i in version.key),
+        *(F.col(names[column.id]).alias(frames.read_again(column.id)) for column in filled),
         F.lit(True).alias("is_left"),
     )
 
@@ -73,11 +74,11 @@ def both_sides(
 ) -> DataFrame:
     """Return the keys of the target and of the file, with the filled columns of both: t<id> and f<id>."""
     target = table.live(task.options).select(
-        *(F.col(quoted(table.columns[i].name)).alias(f"k{i}") for i in version.key),
-        *(F.col(quoted(column.name)).alias(f"t{column.id}") for column in filled),
+        *(F.col(quoted(table.columns[i].name)).alias(frames.key(i)) for i in version.key),
+        *(F.col(quoted(column.name)).alias(frames.in_target(column.id)) for column in filled),
         F.lit(True).alias("is_there"),
     )
-    return target.join(read, [f"k{i}" for i in version.key], "full_outer")
+    return target.join(read, [frames.key(i) for i in version.key], "full_outer")
 
 
 def check_rows(compared: DataFrame, task: TableTask, commit_range: CommitRange, keys: Sequence[str]) -> None:
@@ -117,23 +118,27 @@ def has_row(is_there: Expression) -> Expression:
 def changes_of(compared: DataFrame, commit_range: CommitRange, net: DataFrame, filled: Sequence[TargetColumn]) -> DataFrame:
     """Return the rows of `net` and those that it lacks, with its columns."""
     is_left, is_changed = F.coalesce("is_left", F.lit(False)), F.coalesce("changed", F.lit(False))
-    differs = any_of(~F.col(f"t{c.id}").eqNullSafe(F.col(f"f{c.id}")) for c in filled) if filled else F.lit(False)
+    differs = (
+        any_of(~F.col(frames.in_target(c.id)).eqNullSafe(F.col(frames.read_again(c.id))) for c in filled)
+        if filled
+        else F.lit(False)
+    )
     needed = F.when(is_left, is_changed | differs & F.col("is_there")).otherwise(is_changed | F.col("is_there"))
     assembled = ids_of_pieces(commit_range.changes)  # large objects stay where the row did not change
-    stays = {f"u{i}" for i in assembled}
+    stays = {frames.unknown(i) for i in assembled}
     op = F.when(~is_left, F.lit(REMOVE)).when(is_changed, F.col("op")).otherwise(F.lit(OBJECTS))
     code = F.when(is_left, F.lit(int(Operation.UPDATE))).otherwise(F.lit(int(Operation.DELETE)))
     values = {
         "op": op,
         "operation_code": F.coalesce("operation_code", code),
         "commit_scn": F.coalesce("commit_scn", F.lit(commit_range.start)),
-        **{f"a{c.id}": F.col(f"f{c.id}") for c in filled},
+        **{frames.after(c.id): F.col(frames.read_again(c.id)) for c in filled},
         **{name: F.coalesce(name, F.lit(name in stays)) for name in net.columns if is_flag(name, [c.id for c in filled])},
-        **{f"u{c.id}": F.lit(False) for c in filled if f"u{c.id}" in net.columns},
+        **{frames.unknown(c.id): F.lit(False) for c in filled if frames.unknown(c.id) in net.columns},
     }
     return compared.filter(F.coalesce(needed, F.lit(False))).withColumns(values).select(*net.columns)
 
 
 def is_flag(name: str, filled: Sequence[int]) -> bool:
     """Return whether a column of the net changes says how another one is merged."""
-    return name in ("is_read", "touched") or (name[0] == "u" and name[1:].isdecimal() and int(name[1:]) not in filled)
+    return name in ("is_read", "touched") or frames.id_of(name, frames.unknown) not in (None, *filled)

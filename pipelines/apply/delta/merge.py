@@ -18,6 +18,7 @@ from pipelines.apply.spark.session import run_sql
 from pipelines.apply.spark.shallow import any_of
 from pipelines.apply.target import OBJECTS, REMOVE, UPSERT, Merged, NetColumns, TargetColumn
 from pipelines.host import crash
+from pipelines.values import frames
 from pipelines.values.target_options import DEFAULT, DELETED, Readers, TargetOptions
 
 DELETION_VECTORS = "spark.databricks.delta.merge.deletionVectors.persistent"
@@ -34,8 +35,13 @@ def marks_deleted(table: DeltaTable, readers: Readers) -> bool:
 
 def merge(table: DeltaTable, net: DataFrame, has: NetColumns, tag: Tag, options: TargetOptions = DEFAULT) -> Merged:
     columns, spark = tuple(table.columns.values()), table.spark
-    names = ("op", *(f"k{i}" for i in has.key), *(f"a{c.id}" for c in columns), *(f"u{i}" for i in has.missing))
-    lacks = [any_of(F.col(f"u{i}") for i in has.missing).alias("lacks")] if has.missing else []
+    names = (
+        "op",
+        *(frames.key(i) for i in has.key),
+        *(frames.after(c.id) for c in columns),
+        *(frames.unknown(i) for i in has.missing),
+    )
+    lacks = [any_of(F.col(frames.unknown(i)) for i in has.missing).alias("lacks")] if has.missing else []
     names = (*names, *(["is_read"] if set(has.objects) - set(has.missing) else []), *(["is_whole"] if has.has_whole else []))
     view = f"redolake_{uuid.uuid4().hex}"  # tables are merged at the same time
     net.select(*names, *lacks, *of_change(options)).createOrReplaceTempView(view)
@@ -62,7 +68,7 @@ def merge_sql(
     names, marks = {column.id: quoted(column.name) for column in columns}, options.deletes == "mark"
 
     def value(column: TargetColumn) -> str:
-        name, new = names[column.id], f"s.a{column.id}"
+        name, new = names[column.id], f"s.{frames.after(column.id)}"
         if column.id in has.missing:
             there = f"CASE WHEN t.{DELETED} THEN {NO_ROW} ELSE t.{name} END" if marks else f"t.{name}"
             return f"CASE WHEN s.u{column.id} THEN {there} ELSE {new} END"
@@ -71,7 +77,7 @@ def merge_sql(
     def inserted_value(column: TargetColumn) -> str:
         """Return the new value. That of the first column fails for a row of which the redo lacks values: once is enough, and a
         condition for each of 1,000 columns would double the plan."""
-        new = f"s.a{column.id}"
+        new = f"s.{frames.after(column.id)}"
         return f"CASE WHEN s.lacks THEN {NO_ROW} ELSE {new} END" if has.missing and column == columns[0] else new
 
     own = [f"t.{name} = s.{name}" for name in options.own_columns]
@@ -104,6 +110,6 @@ def same_row(columns: Sequence[TargetColumn], has: NetColumns, marks: bool) -> s
 
 def append(table: DeltaTable, changes: DataFrame, tag: Tag, count: int, options: TargetOptions = DEFAULT) -> Merged:
     columns, inserts = table.columns.values(), changes.withColumn("op", F.lit(UPSERT))
-    rows = inserts.select(*(F.col(f"a{c.id}").cast(c.type).alias(c.name) for c in columns), *of_change(options))
+    rows = inserts.select(*(F.col(frames.after(c.id)).cast(c.type).alias(c.name) for c in columns), *of_change(options))
     rows.write.format("delta").mode("append").options(**tag.options()).save(table.path)
     return Merged(inserted=count)

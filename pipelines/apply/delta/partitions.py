@@ -15,6 +15,7 @@ from pipelines.apply.spark.shallow import any_of
 from pipelines.apply.spark.shown import as_text
 from pipelines.apply.target import UPSERT, TargetColumn
 from pipelines.errors import ValueDoesNotFit
+from pipelines.values import frames
 from pipelines.values.table import TableId
 from pipelines.values.target_options import TargetOptions
 
@@ -45,12 +46,18 @@ def with_findings(
 ) -> DataFrame:
     """Return changes, net or not, with a finding for a value that its partition's path cannot hold."""
     partitions = {*map(options.name, options.partition_by)}
-    unfits = {c.name: unfit(c.name, F.col(f"a{c.id}")) for c in columns.values() if c.name in partitions and c.type == "string"}
+    unfits = {
+        c.name: unfit(c.name, F.col(frames.after(c.id)))
+        for c in columns.values()
+        if c.name in partitions and c.type == "string"
+    }
     if not unfits:
         return changes
     stays = F.col("op") == UPSERT if "op" in changes.columns else F.lit(True)
     name = F.coalesce(*(F.when(condition, F.lit(name)) for name, condition in unfits.items()))
-    shown = [F.concat(F.lit(f"{columns[i].name} "), as_text(F.col(f"k{i}"))) for i in key if f"k{i}" in changes.columns]
+    shown = [
+        F.concat(F.lit(f"{columns[i].name} "), as_text(F.col(frames.key(i)))) for i in key if frames.key(i) in changes.columns
+    ]
     row = [F.lit(" in the row with "), F.concat_ws(", ", *shown)] if shown else []
     what = F.concat(name, F.lit(f" contains {WHAT}"), *row)
     code = F.lit(ValueDoesNotFit.__name__)

@@ -22,6 +22,7 @@ from pipelines.errors import (
     report_with,
 )
 from pipelines.records.batches.spec import TableTask
+from pipelines.values import frames
 from pipelines.values.valid_text import BY_SERVER
 from pipelines.values.valid_text import cure_of as cure_of_text
 
@@ -39,7 +40,7 @@ def look_at_net_changes(net: DataFrame, ranged: TargetColumn | None = None) -> L
     counted = "coalesce(sum(changes), 0L) AS changes", "min(finding) AS finding"
     if ranged is None:
         return Look(net.select("changes", "finding"), counted)
-    key = F.col(f"k{ranged.id}").cast("decimal(38,0)").alias("key")
+    key = F.col(frames.key(ranged.id)).cast("decimal(38,0)").alias("key")
     return Look(net.select("changes", "finding", key), (*counted, "min(key) AS low", "max(key) AS high"))
 
 

@@ -21,7 +21,9 @@ from pipelines.apply.spark.shallow import any_of, united
 from pipelines.apply.target import TargetColumn
 from pipelines.apply.translation import Translation
 from pipelines.records.batches.spec import MinedNames
+from pipelines.values import frames
 from pipelines.values.delivery import Delivery, RereadValues, documents_of
+from pipelines.values.frames import Kind
 from pipelines.values.redo import CHANGE_ORDER, IN_OTHER_ROWS, Operation
 from pipelines.values.table import ROWID_COLUMN, Rules, TableVersion
 
@@ -69,16 +71,18 @@ def decode(
         return value if is_same or type_ is None else value.cast(type_)
 
     def before(column_id: int, version: TableVersion) -> Expression:
-        return typed(F.col(f"o{column_id}"), column_id, version)
+        return typed(F.col(frames.redo_before(column_id)), column_id, version)
 
-    def after(column: TargetColumn, version: TableVersion, documents: Collection[int], side: str = "n") -> Expression:
+    def after(
+        column: TargetColumn, version: TableVersion, documents: Collection[int], side: Kind = frames.redo_after
+    ) -> Expression:
         value = typed(_value(column, version, translation, side), column.id, version)
         return F.when(_lacks_document(column.id), F.lit(IN_OTHER_ROWS)).otherwise(value) if column.id in documents else value
 
     parts = []
     for version, delivery, names, mine in by_names(versions, mined_names):
         documents = documents_of(delivery)
-        before_of = partial(after, version=version, documents=documents, side="o")
+        before_of = partial(after, version=version, documents=documents, side=frames.redo_before)
         in_index = ("partly_undone",) if version.organization == "index" else ()
         rows = changes.filter(mine).select(*CHANGE_ORDER, *dict.fromkeys((*REDO, *in_index, *target.also)))
         wanted = {*key, *version.key, *target.defaulted, *(types if target.has_null_keys else ())}
@@ -97,8 +101,8 @@ def decode(
                     finding(version, key, known_from, lacks_values(version, target) if target.has_null_keys else None),
                     _of_unfilled(version, target),
                 ).alias("finding"),
-                *(before(column_id, version).alias(f"b{column_id}") for column_id in key),
-                *(after(column, version, documents).alias(f"a{column.id}") for column in columns),
+                *(before(column_id, version).alias(frames.key_before(column_id)) for column_id in key),
+                *(after(column, version, documents).alias(frames.after(column.id)) for column in columns),
                 _absent([c.id for c in columns if c.id not in key], version, target).alias("absent"),
                 *(whole_row(columns, key, before_of) if target.has_null_keys else ()),
             )
@@ -112,8 +116,8 @@ def whole_row(
     """Return w<id> and `null_key`."""
     code = F.col("operation_code")
     had, has = code.isin(Operation.DELETE, Operation.UPDATE), code.isin(Operation.INSERT, Operation.UPDATE)
-    is_null = had & has_null(key, "o") | has & has_null(key, "n")
-    return [*(before(c).alias(f"w{c.id}") for c in columns if c.id not in key), is_null.alias("null_key")]
+    is_null = had & has_null(key, frames.redo_before) | has & has_null(key, frames.redo_after)
+    return [*(before(c).alias(frames.value_before(c.id)) for c in columns if c.id not in key), is_null.alias("null_key")]
 
 
 def lacks_values(version: TableVersion, target: Target) -> Expression:
@@ -121,7 +125,7 @@ def lacks_values(version: TableVersion, target: Target) -> Expression:
     had = F.col("operation_code").isin(Operation.DELETE, Operation.UPDATE)
     ids = [column.id for column in version.columns if any(column.id == c.id for c in target.columns)]
     absent = F.coalesce(F.arrays_overlap("missing", F.array(*map(F.lit, ids))), F.lit(False))
-    unsure = any_of(F.col(f"o{i}").isNull() for i in ids if i in target.defaulted)
+    unsure = any_of(F.col(frames.redo_before(i)).isNull() for i in ids if i in target.defaulted)
     only_oracle_knows = any(c.id in target.computed and c.id not in ids for c in target.columns)
     return had & (absent | unsure | F.lit(only_oracle_knows))
 
@@ -131,8 +135,8 @@ def with_rowid(decoded: DataFrame) -> DataFrame:
     code, rowid = F.col("operation_code"), F.col("row_id")
     return decoded.withColumns(
         {
-            f"o{ROWID_COLUMN}": F.when(code != Operation.INSERT, rowid),
-            f"n{ROWID_COLUMN}": F.when(code != Operation.DELETE, rowid),
+            frames.redo_before(ROWID_COLUMN): F.when(code != Operation.INSERT, rowid),
+            frames.redo_after(ROWID_COLUMN): F.when(code != Operation.DELETE, rowid),
         }
     )
 
@@ -141,8 +145,10 @@ def _row_id(version: TableVersion, key: Sequence[int]) -> Expression:
     """Return what the changes of one row have in common: its ROWID, or its key in an index-organized table."""
     if version.organization != "index" or not key:
         return F.col("row_id")
-    side = F.when(F.col("operation_code") == Operation.INSERT, F.struct(*(F.col(f"n{i}").alias(f"k{i}") for i in key)))
-    return key_text(side.otherwise(F.struct(*(F.col(f"o{i}").alias(f"k{i}") for i in key))))
+    side = F.when(
+        F.col("operation_code") == Operation.INSERT, F.struct(*(F.col(frames.redo_after(i)).alias(frames.key(i)) for i in key))
+    )
+    return key_text(side.otherwise(F.struct(*(F.col(frames.redo_before(i)).alias(frames.key(i)) for i in key))))
 
 
 def by_version(versions: Sequence[Known]) -> list[tuple[Known, Expression]]:
@@ -196,11 +202,11 @@ def _touches_objects(delivery: Delivery) -> Expression:
     return (F.col("operation_code") == Operation.INSERT) | is_set
 
 
-def _value(column: TargetColumn, version: TableVersion, translation: Translation, side: str) -> Expression:
+def _value(column: TargetColumn, version: TableVersion, translation: Translation, side: Kind) -> Expression:
     """Return the value after (`n`) or before (`o`) the change; a column that was added later has its default, as in all older
     rows."""
     if column.id == ROWID_COLUMN or any(known.id == column.id for known in version.columns):
-        return F.col(f"{side}{column.id}")
+        return F.col(side(column.id))
     return F.lit(column.default).cast(column.type)
 
 
@@ -229,7 +235,7 @@ def _absent(ids: Sequence[int], version: TableVersion, target: Target) -> Expres
     """
     known, absent = {column.id for column in version.columns}, F.col("missing")
     maybe = [
-        *(F.when(F.col(f"o{i}").isNull(), F.lit(i)) for i in ids if i in known and i in target.defaulted),
+        *(F.when(F.col(frames.redo_before(i)).isNull(), F.lit(i)) for i in ids if i in known and i in target.defaulted),
         *(F.lit(i) for i in ids if i not in known and i in target.computed),
     ]
     if maybe:

@@ -20,6 +20,7 @@ from pipelines.errors import (
     TextNotValid,
     ValueDoesNotFit,
 )
+from pipelines.values import frames
 from pipelines.values.redo import NO_ROWID, Operation
 from pipelines.values.table import ROWID_COLUMN, TableVersion
 from pipelines.values.valid_text import NOT_VALID
@@ -92,7 +93,11 @@ def _undecoded(version: TableVersion, key: Sequence[int]) -> Iterator[Case]:
     sql = F.col("error_sql")
     cut = F.when(F.length(sql) > SHOWN_CHARACTERS, F.lit(" ...")).otherwise(F.lit(""))
     text = F.coalesce(F.concat(F.lit(": "), F.substring(sql, 1, SHOWN_CHARACTERS), cut), F.lit(""))
-    keys = [F.concat(F.lit(f"{c.name} "), shown(F.coalesce(f"o{c.id}", f"n{c.id}"), c)) for c in version.columns if c.id in key]
+    keys = [
+        F.concat(F.lit(f"{c.name} "), shown(F.coalesce(frames.redo_before(c.id), frames.redo_after(c.id)), c))
+        for c in version.columns
+        if c.id in key
+    ]
     named = F.concat_ws(", ", *keys, F.concat(F.lit("ROWID "), F.col("row_id")))
     row = F.when(named != "", F.concat(F.lit(" ("), named, F.lit(")"))).otherwise(F.lit(""))
     undecoded = F.concat(F.lit("the redo cannot be decoded: "), F.col("error"), row, text)
@@ -109,7 +114,7 @@ def _without_key(version: TableVersion, key: Sequence[int], lacks_values: Expres
     not_logged = F.concat(F.lit("the redo does not contain the key, so supplemental logging was off: "), names)
     yield NotLogged, is_absent, not_logged
     ids = sorted(set(key) - {ROWID_COLUMN})
-    is_null = before & has_null(ids, "o") | after & has_null(ids, "n")
+    is_null = before & has_null(ids, frames.redo_before) | after & has_null(ids, frames.redo_after)
     if lacks_values is None:
         yield RedoNotUnderstood, is_null, F.lit("a key column is NULL")
     else:
@@ -145,7 +150,7 @@ def _moved_in_index(version: TableVersion, key: Sequence[int]) -> Iterator[Case]
     of such an UPDATE is not known, and no ROWID says which change an undo row is of."""
     if version.organization != "index":
         return
-    moved = is_moved(sorted(key), "o", "n")
+    moved = is_moved(sorted(key), frames.redo_before, frames.redo_after)
     what = (
         "an UPDATE changed the key of a row in an index-organized table, whose rows have no ROWIDs, and a part of the "
         "transaction was rolled back"
@@ -156,7 +161,7 @@ def _moved_in_index(version: TableVersion, key: Sequence[int]) -> Iterator[Case]
 def _moved_without_rowid(version: TableVersion, key: Sequence[int]) -> Iterator[Case]:
     """Return the error of an UPDATE of a key in a statement that writes large objects: no ROWID tells which changes before it
     are of that row."""
-    moved = is_moved(sorted(key), "o", "n")
+    moved = is_moved(sorted(key), frames.redo_before, frames.redo_after)
     no_rowid = (F.col("operation_code") == Operation.UPDATE) & (F.col("row_id") == NO_ROWID)
     what = "an UPDATE changed the key of a row together with a large object, and the redo does not contain its ROWID"
     yield RedoNotUnderstood, F.lit(version.hides_rowids) & no_rowid & moved, F.lit(what)

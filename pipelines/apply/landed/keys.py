@@ -1,4 +1,4 @@
-"""Conditions on the key of a change: k<id>, or b<id> before and a<id> after it (o<id> and n<id> while it is decoded)."""
+"""Conditions on the key of a change: whatever values of it a frame has (values/frames.py)."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from pyspark.sql import functions as F
 
 from pipelines.apply.spark.quoting import quoted
 from pipelines.apply.spark.shallow import any_of
+from pipelines.values import frames
+from pipelines.values.frames import Kind
 
 # Spark writes milliseconds if nobody says otherwise.
 _IN_FULL = {
@@ -17,14 +19,14 @@ _IN_FULL = {
 }
 
 
-def is_moved(key: Iterable[int], before: str = "b", after: str = "a") -> Expression:
+def is_moved(key: Iterable[int], before: Kind = frames.key_before, after: Kind = frames.after) -> Expression:
     """Return whether the row has another key after the change. Never NULL."""
-    return any_of(~F.col(f"{before}{i}").eqNullSafe(F.col(f"{after}{i}")) for i in key)
+    return any_of(~F.col(before(i)).eqNullSafe(F.col(after(i))) for i in key)
 
 
-def has_null(key: Iterable[int], side: str = "k") -> Expression:
+def has_null(key: Iterable[int], side: Kind = frames.key) -> Expression:
     """Return whether a column of the key is NULL."""
-    return any_of(F.col(f"{side}{i}").isNull() for i in key)
+    return any_of(F.col(side(i)).isNull() for i in key)
 
 
 def key_text(key: Expression) -> Expression:

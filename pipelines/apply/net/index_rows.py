@@ -19,6 +19,8 @@ from pyspark.sql import functions as F
 from pipelines.apply.landed.keys import is_moved, key_text
 from pipelines.apply.spark.quoting import quoted
 from pipelines.apply.target import TargetColumn
+from pipelines.values import frames
+from pipelines.values.frames import Kind
 from pipelines.values.redo import CHANGE_ORDER, Operation
 
 MOST_STEPS = 1_000_000  # of one table in a batch: they are read by one Python process, which remembers every key
@@ -32,7 +34,8 @@ def with_rows(decoded: DataFrame, target: DataFrame, key: Sequence[TargetColumn]
     ids = [column.id for column in key]
     code = F.col("operation_code")
     placed = decoded.select(
-        *CHANGE_ORDER, code.alias("code"), _text(ids, "b").alias("before"), _text(ids, "a").alias("after"),
+        *CHANGE_ORDER, code.alias("code"),
+        _text(ids, frames.key_before).alias("before"), _text(ids, frames.after).alias("after"),
         ((code == Operation.UPDATE) & is_moved(ids)).alias("moved"),
     )  # fmt: skip
     moves = placed.filter("moved")
@@ -106,9 +109,9 @@ class Rows:
         self._at.setdefault(key, deque([key] if is_there else [])).append(row)
 
 
-def _text(ids: Sequence[int], side: str) -> Expression:
-    return key_text(F.struct(*(F.col(f"{side}{i}").alias(f"k{i}") for i in ids)))
+def _text(ids: Sequence[int], side: Kind) -> Expression:
+    return key_text(F.struct(*(F.col(side(i)).alias(frames.key(i)) for i in ids)))
 
 
 def _text_of(key: Sequence[TargetColumn]) -> Expression:
-    return key_text(F.struct(*(F.col(quoted(column.name)).alias(f"k{column.id}") for column in key)))
+    return key_text(F.struct(*(F.col(quoted(column.name)).alias(frames.key(column.id)) for column in key)))

@@ -24,6 +24,7 @@ from pipelines.apply.spark.looks import Look
 from pipelines.apply.spark.quoting import quoted
 from pipelines.apply.spark.shallow import any_of
 from pipelines.apply.target import UPSERT, TargetColumn
+from pipelines.values import frames
 from pipelines.values.redo import Operation
 
 # Up to this many changes the keys are broadcast to every worker, so that the target is read once and not shuffled.
@@ -61,7 +62,7 @@ def with_missing(decoded: DataFrame, missing: Missing) -> DataFrame:
     """Return the changes with u<id> for each missing column, whether the change lacks its value, in place of `absent`."""
     if not missing.columns:
         return decoded.drop("absent")  # a Connect client refuses withColumns without columns
-    return decoded.withColumns({f"u{i}": is_absent(i) for i in missing.ids}).drop("absent")
+    return decoded.withColumns({frames.unknown(i): is_absent(i) for i in missing.ids}).drop("absent")
 
 
 def fill_known(happened: DataFrame, missing: Missing, key: Sequence[int]) -> DataFrame:
@@ -75,19 +76,22 @@ def fill_known(happened: DataFrame, missing: Missing, key: Sequence[int]) -> Dat
 
     def shown(i: int) -> Expression:
         """Return the column's value after the event, if the event shows it; `is_there` is false after a DELETE."""
-        value = F.col(f"a{i}")
+        value = F.col(frames.after(i))
         absent = F.struct(F.lit(False).alias("is_there"), F.when(F.lit(False), value).alias("value"))
         known = F.struct(F.lit(True).alias("is_there"), value.alias("value"))
-        return F.when(code == Operation.DELETE, absent).when((F.col("event") == ENTERED) & ~F.col(f"u{i}"), known)
+        return F.when(code == Operation.DELETE, absent).when((F.col("event") == ENTERED) & ~F.col(frames.unknown(i)), known)
 
     known = {i: F.last(shown(i), ignorenulls=True).over(so_far) for i in missing.ids}
     filled = happened.withColumns({f"known{i}": value for i, value in known.items()})
-    open_ = {i: F.col(f"u{i}") & (F.col("event") == ENTERED) for i in missing.ids}
+    open_ = {i: F.col(frames.unknown(i)) & (F.col("event") == ENTERED) for i in missing.ids}
     deleted = any_of(open_[i] & ~F.col(f"known{i}.is_there") for i in missing.ids)
     return filled.withColumns(
         {
-            **{f"a{i}": F.when(open_[i], F.col(f"known{i}.value")).otherwise(F.col(f"a{i}")) for i in missing.ids},
-            **{f"u{i}": open_[i] & F.col(f"known{i}").isNull() for i in missing.ids},
+            **{
+                frames.after(i): F.when(open_[i], F.col(f"known{i}.value")).otherwise(F.col(frames.after(i)))
+                for i in missing.ids
+            },
+            **{frames.unknown(i): open_[i] & F.col(f"known{i}").isNull() for i in missing.ids},
             "finding": F.coalesce("finding", F.when(deleted, no_target_row(missing.columns))),
         }
     ).drop(*(f"known{i}" for i in missing.ids))
@@ -101,18 +105,23 @@ def fill_moved(filled: DataFrame, target: DataFrame, missing: Missing, key: Sequ
     code, before = F.col("operation_code"), F.lag("operation_code").over(_row(missing, ids))
     # Between an INSERT or DELETE of the ROWID and the next one, the first UPDATE has the key that the target knows.
     begins = (code == Operation.UPDATE) & (before.isNull() | (before != Operation.UPDATE))
-    first = F.when(F.col("begins"), F.struct(*(F.col(f"k{i}").alias(f"first{i}") for i in ids)))
+    first = F.when(F.col("begins"), F.struct(*(F.col(frames.key(i)).alias(first_key(i)) for i in ids)))
     placed = (
         filled.withColumn("begins", begins)
         .withColumn("first", F.last(first, ignorenulls=True).over(so_far))
-        .withColumns({f"first{i}": F.col(f"first.first{i}") for i in ids})
+        .withColumns({first_key(i): F.col(f"first.{first_key(i)}") for i in ids})
     )
-    moved = is_moved(ids, "first", "k")
-    placed = placed.withColumn("wanted", moved & any_of(F.col(f"u{i}") for i in missing.ids))
-    joined = placed.join(_before(placed, target, missing.columns, key, count), ["wanted", *(f"first{i}" for i in ids)], "left")
+    moved = is_moved(ids, first_key, frames.key)
+    placed = placed.withColumn("wanted", moved & any_of(F.col(frames.unknown(i)) for i in missing.ids))
+    joined = placed.join(_before(placed, target, missing.columns, key, count), ["wanted", *(first_key(i) for i in ids)], "left")
     not_found = F.col("wanted") & F.col("there").isNull()
-    values = {f"a{i}": F.when(F.col("wanted") & F.col(f"u{i}"), F.col(f"t{i}")).otherwise(F.col(f"a{i}")) for i in missing.ids}
-    kept = {f"u{i}": F.col(f"u{i}") & ~F.col("wanted") for i in missing.ids}
+    values = {
+        frames.after(i): F.when(F.col("wanted") & F.col(frames.unknown(i)), F.col(frames.in_target(i))).otherwise(
+            F.col(frames.after(i))
+        )
+        for i in missing.ids
+    }
+    kept = {frames.unknown(i): F.col(frames.unknown(i)) & ~F.col("wanted") for i in missing.ids}
     finding = F.coalesce("finding", F.when(not_found, no_target_row(missing.columns)))
     return joined.withColumns({**values, **kept, "finding": finding}).select(*filled.columns)
 
@@ -120,7 +129,7 @@ def fill_moved(filled: DataFrame, target: DataFrame, missing: Missing, key: Sequ
 def _row(missing: Missing, key: Sequence[int]) -> WindowSpec:
     """Return the window over a row's events. While no key changes, they are all at one key: then the window has the
     partitions of the net change, and costs no shuffle of its own."""
-    of_row = ["row_id"] if missing.keys_change else [*(f"k{i}" for i in key), "row_id"]
+    of_row = ["row_id"] if missing.keys_change else [*(frames.key(i) for i in key), "row_id"]
     return Window.partitionBy(*of_row).orderBy(*ORDER)
 
 
@@ -132,13 +141,13 @@ def _before(
     placed: DataFrame, target: DataFrame, columns: Sequence[TargetColumn], key: Sequence[TargetColumn], count: int
 ) -> DataFrame:
     """Return the target rows that are needed: t<id> of each of `columns`, by first<id>."""
-    firsts = [f"first{k.id}" for k in key]
+    firsts = [first_key(k.id) for k in key]
     wanted = placed.filter("wanted").select("wanted", *firsts).distinct()
     if count <= MOST_KEYS_TO_BROADCAST:
         wanted = F.broadcast(wanted)
     named = target.select(
-        *(F.col(quoted(k.name)).alias(f"first{k.id}") for k in key),
-        *(F.col(quoted(c.name)).alias(f"t{c.id}") for c in columns),
+        *(F.col(quoted(k.name)).alias(first_key(k.id)) for k in key),
+        *(F.col(quoted(c.name)).alias(frames.in_target(c.id)) for c in columns),
         F.lit(True).alias("there"),
     )
     return named.join(wanted, firsts)
@@ -146,9 +155,9 @@ def _before(
 
 def not_in_target(net: DataFrame, target: DataFrame, missing: Missing, key: Sequence[TargetColumn]) -> DataFrame:
     """Return the net changes that keep values of a target row, where there is none, with their `finding`."""
-    keeps = (F.col("op") == UPSERT) & any_of(F.col(f"u{i}") for i in missing.ids)
-    keys = target.select(*(F.col(quoted(k.name)).alias(f"k{k.id}") for k in key))
-    lacking = net.filter(keeps).join(keys, [f"k{k.id}" for k in key], "left_anti")
+    keeps = (F.col("op") == UPSERT) & any_of(F.col(frames.unknown(i)) for i in missing.ids)
+    keys = target.select(*(F.col(quoted(k.name)).alias(frames.key(k.id)) for k in key))
+    lacking = net.filter(keeps).join(keys, [frames.key(k.id) for k in key], "left_anti")
     return lacking.withColumn("finding", no_target_row(missing.columns))
 
 
@@ -160,3 +169,8 @@ def no_target_row(columns: Sequence[TargetColumn]) -> Expression:
         F.lit("RedoNotUnderstood").alias("code"),
         F.lit(f"the redo of an UPDATE does not contain {names}, and the row is not in the target").alias("what"),
     )
+
+
+def first_key(column_id: int) -> str:
+    """Return the name of a key column's value in the first UPDATE of a row."""
+    return f"first{column_id}"

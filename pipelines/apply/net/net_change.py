@@ -16,6 +16,7 @@ from pyspark.sql import functions as F
 from pipelines.apply.landed.keys import has_null, is_moved
 from pipelines.apply.spark.shown import as_text
 from pipelines.apply.target import REMOVE, UPSERT
+from pipelines.values import frames
 from pipelines.values.redo import CHANGE_ORDER, COMMIT_ORDER, Operation
 
 LEFT, ENTERED = 0, 1
@@ -27,32 +28,32 @@ def events(changes: DataFrame, key: Sequence[int], objects: bool = False, nulls:
     code = F.col("operation_code")
     moved = is_moved(key)
     if nulls:  # a row without a key leaves as it was, and enters as it is
-        moved = moved | has_null(key, "b")
+        moved = moved | has_null(key, frames.key_before)
     happened = (
         F.when(code == Operation.DELETE, F.array(F.lit(LEFT)))
         .when((code == Operation.UPDATE) & moved, F.array(F.lit(LEFT), F.lit(ENTERED)))
         .otherwise(F.array(F.lit(ENTERED)))
     )
     entered = F.col("event") == ENTERED
-    keys = {f"k{i}": F.when(entered, F.col(f"a{i}")).otherwise(F.col(f"b{i}")) for i in key}
+    keys = {frames.key(i): F.when(entered, F.col(frames.after(i))).otherwise(F.col(frames.key_before(i))) for i in key}
     if objects:  # a row with another key is another row of the target, without the large objects of the old one
         changes = changes.withColumn("touched", F.col("touched") | (moved & (code == Operation.UPDATE)))
     exploded = changes.withColumn("event", F.explode(happened)).withColumns(keys)
     return exploded.withColumn("weight", F.when(entered | code.isin(Operation.DELETE, Operation.INSERT), 1).otherwise(0)).drop(
-        *(f"b{i}" for i in key)
+        *(frames.key_before(i) for i in key)
     )
 
 
 def by_key(happened: DataFrame, key: Sequence[int]) -> DataFrame:
     """Shuffle the events once, for all windows over a key's events, or over a row's events at a key."""
-    return happened.repartition(*(f"k{column_id}" for column_id in key))
+    return happened.repartition(*(frames.key(column_id) for column_id in key))
 
 
 def net_change(happened: DataFrame, key: Sequence[int], objects: bool = False, *, rows_vanish: bool = False) -> DataFrame:
     """Return one row per key: k<id>, a<id>, `op` (U or D), `commit_scn`, `finding`, and the number of `changes` in it. With
     `objects` also `touched`: whether a change of the row may have given its large objects other values. If rows may vanish
     without redo, as with a dropped partition, the last of several rows at a key counts."""
-    keys = [f"k{column_id}" for column_id in key]
+    keys = [frames.key(column_id) for column_id in key]
     order = F.struct(*ORDER)
     of_row = Window.partitionBy(*keys, "row_id")
     of_key = Window.partitionBy(*keys)

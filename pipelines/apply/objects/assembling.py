@@ -22,6 +22,7 @@ from pipelines.apply.objects.xml_document import ReadText
 from pipelines.apply.spark.quoting import quoted
 from pipelines.apply.spark.shallow import any_of, united
 from pipelines.apply.target import OBJECTS, REMOVE, TargetColumn
+from pipelines.values import frames
 from pipelines.values.redo import CHANGE_ORDER, COMMIT_ORDER, IN_OTHER_ROWS, NO_ROWID, Operation
 
 CURE = "`large_objects: reread` reads such values from the table"
@@ -33,7 +34,7 @@ BEFORE, DURING = 0, 1  # the rank of a step: the value from before the batch, an
 def of_rows(pieces: DataFrame, key: Sequence[int]) -> DataFrame:
     """Give a piece whose text names no row, as releases before 23ai write it, the row and column of the locator before it in
     its transaction. A piece of an unknown row gets a finding."""
-    is_locator, keys = F.col("piece_kind").isin(*NAMING), [f"b{i}" for i in key]
+    is_locator, keys = F.col("piece_kind").isin(*NAMING), [frames.key_before(i) for i in key]
     before = Window.partitionBy("con_id", "xid").orderBy(*CHANGE_ORDER).rowsBetween(Window.unboundedPreceding, -1)
     shown = F.struct("piece_column", "row_id", *keys)
     placed = (
@@ -46,7 +47,11 @@ def of_rows(pieces: DataFrame, key: Sequence[int]) -> DataFrame:
     own = {name: F.when(F.col("is_bare"), F.col(f"locator.{name}")).otherwise(F.col(name)) for name in ("piece_column", *keys)}
     row_id = F.when(F.col("is_bare"), F.coalesce("of_row", "row_id")).otherwise(F.col("row_id"))
     named = placed.withColumns({**own, "row_id": row_id})
-    is_lost = F.col("piece_column").isNull() | has_null(key, "b") | (F.col("is_bare") & F.coalesce("is_other", F.lit(False)))
+    is_lost = (
+        F.col("piece_column").isNull()
+        | has_null(key, frames.key_before)
+        | (F.col("is_bare") & F.coalesce("is_other", F.lit(False)))
+    )
     lost = F.when(
         (F.col("piece_kind") != "locator") & is_lost,
         _finding(F.lit("a change of a large object names no row, or no column, of the table")),
@@ -56,7 +61,7 @@ def of_rows(pieces: DataFrame, key: Sequence[int]) -> DataFrame:
 
 def with_pieces(decoded: DataFrame, pieces: DataFrame, key: Sequence[int]) -> DataFrame:
     """Return the changes, and the pieces as changes that keep the key. PIECE is NULL in other changes."""
-    kept = {f"a{i}": F.col(f"b{i}") for i in key}
+    kept = {frames.after(i): F.col(frames.key_before(i)) for i in key}
     changes = pieces.filter(F.col("piece_kind") != "locator").withColumns(
         {**kept, "operation_code": F.lit(int(Operation.UPDATE))}
     )
@@ -65,7 +70,7 @@ def with_pieces(decoded: DataFrame, pieces: DataFrame, key: Sequence[int]) -> Da
 
 def without_pieces(both: DataFrame, columns: Iterable[TargetColumn]) -> DataFrame:
     """Return the changes alone, without the large objects."""
-    return both.filter(F.col("piece_kind").isNull()).drop(*PIECE, *(f"a{column.id}" for column in columns))
+    return both.filter(F.col("piece_kind").isNull()).drop(*PIECE, *(frames.after(column.id) for column in columns))
 
 
 def assembled(
@@ -83,14 +88,16 @@ def assembled(
     ids, types = [column.id for column in key], {column.id: kind_of(column, documents) for column in columns}
     rows = keep(_in_lives(both, ids))
     lives = keep(_lives(rows, ids, types))
-    needed = lives.filter(any_of(F.col(f"n{i}") for i in types))
-    wanted = needed.select("life", *(F.col(f"first.b{i}").alias(f"first{i}") for i in ids), *(f"n{i}" for i in types))
+    needed = lives.filter(any_of(F.col(f"needs{i}") for i in types))
+    wanted = needed.select(
+        "life", *(F.col(f"first.{frames.key_before(i)}").alias(f"first{i}") for i in ids), *(f"needs{i}" for i in types)
+    )
     steps = united([*_steps(rows, types), _kept(wanted, types), _before(wanted, target, key, types, columns, count)])
     fold = fold_steps(types, {column.id: column.name for column in columns}, read_text)
     ordered = steps.repartition("life").sortWithinPartitions("life", "column", "rank", *CHANGE_ORDER)
     values = ordered.select(*STEP).mapInArrow(fold, values_ddl(types))
     found = values.join(lives.select("life", "is_gone", "first", "last", "of_object"), "life")
-    keys = {f"k{i}": F.coalesce(F.col(f"last.a{i}"), F.col(f"first.b{i}")) for i in ids}
+    keys = {frames.key(i): F.coalesce(F.col(f"last.{frames.after(i)}"), F.col(f"first.{frames.key_before(i)}")) for i in ids}
     shown = found.filter(~F.col("is_gone") | F.col("why").isNotNull()).withColumns(keys)
     return shown.drop("life", "is_gone", "first", "last")
 
@@ -99,7 +106,9 @@ def _in_lives(both: DataFrame, key: Sequence[int]) -> DataFrame:
     """Return the changes of each row's last life in the batch, with `life`, which names it, and `bound`, the INSERT or DELETE
     with which it begins."""
     code, is_delete = F.col("operation_code"), F.col("operation_code") == Operation.DELETE
-    keys = F.struct(*(F.when(is_delete, F.col(f"b{i}")).otherwise(F.col(f"a{i}")).alias(f"k{i}") for i in key))
+    keys = F.struct(
+        *(F.when(is_delete, F.col(frames.key_before(i))).otherwise(F.col(frames.after(i))).alias(frames.key(i)) for i in key)
+    )
     life = F.when(F.col("row_id") != NO_ROWID, F.col("row_id")).otherwise(F.concat(F.lit("key "), key_text(keys)))
     bound = F.when(code.isin(Operation.INSERT, Operation.DELETE), F.struct("place", "operation_code"))
     within = both.withColumn("place", F.struct(*CHANGE_ORDER)).withColumn("life", life)
@@ -121,13 +130,13 @@ def _lives(rows: DataFrame, key: Sequence[int], columns: Columns) -> DataFrame:
     found = rows.groupBy("life").agg(
         F.coalesce(began == Operation.DELETE, F.lit(False)).alias("is_gone"),
         began.isNull().alias("was_there"),
-        F.min_by(F.struct(*(f"b{i}" for i in key)), "place").alias("first"),
-        F.max_by(F.struct(*(f"a{i}" for i in key)), "place").alias("last"),
+        F.min_by(F.struct(*(frames.key_before(i) for i in key)), "place").alias("first"),
+        F.max_by(F.struct(*(frames.after(i) for i in key)), "place").alias("last"),
         F.max(F.when(is_piece, F.struct(*OF_COMMIT))).alias("of_object"),
-        *(F.max(F.coalesce(F.col("piece_column") == i, F.lit(False))).alias(f"p{i}") for i in columns),
+        *(F.max(F.coalesce(F.col("piece_column") == i, F.lit(False))).alias(f"has_piece{i}") for i in columns),
     )
-    moved = any_of(~F.col(f"first.b{i}").eqNullSafe(F.col(f"last.a{i}")) for i in key)
-    return found.withColumns({f"n{i}": F.col("was_there") & (moved | F.col(f"p{i}")) for i in columns})
+    moved = any_of(~F.col(f"first.{frames.key_before(i)}").eqNullSafe(F.col(f"last.{frames.after(i)}")) for i in key)
+    return found.withColumns({f"needs{i}": F.col("was_there") & (moved | F.col(f"has_piece{i}")) for i in columns})
 
 
 def _steps(rows: DataFrame, columns: Columns) -> list[DataFrame]:
@@ -135,8 +144,8 @@ def _steps(rows: DataFrame, columns: Columns) -> list[DataFrame]:
     code = F.col("operation_code")
     is_insert, is_update = code == Operation.INSERT, code == Operation.UPDATE
     sets = {i: is_insert | (is_update & ~is_absent(i)) for i in columns}
-    kind = {i: _kind(f"a{i}", kind) for i, kind in columns.items()}
-    values = {i: _value(f"a{i}", kind) for i, kind in columns.items()}
+    kind = {i: _kind(frames.after(i), kind) for i, kind in columns.items()}
+    values = {i: _value(frames.after(i), kind) for i, kind in columns.items()}
     wholes = _exploded(rows.filter(F.col("piece_kind").isNull()), values, sets, kind)
     own = {"column": "piece_column", **{name: f"piece_{name}" for name in ("kind", "at", "amount", "counts", "text", "octets")}}
     pieces = rows.filter(F.col("piece_column").isin(list(columns))).select(
@@ -148,7 +157,7 @@ def _steps(rows: DataFrame, columns: Columns) -> list[DataFrame]:
 def _kept(wanted: DataFrame, columns: Columns) -> DataFrame:
     """Return a step for each value from before the batch that is needed: without it, the row is not in the target."""
     nothing = F.struct(F.lit(None).cast("string").alias("text"), F.lit(None).cast("binary").alias("octets"))
-    needs = {i: F.col(f"n{i}") for i in columns}
+    needs = {i: F.col(f"needs{i}") for i in columns}
     return _exploded(wanted, dict.fromkeys(columns, nothing), needs, dict.fromkeys(columns, F.lit(KEEP)))
 
 
@@ -163,11 +172,11 @@ def _before(
     """Return a step for each value that the target has."""
     named = target.select(
         *(F.col(quoted(column.name)).alias(f"first{column.id}") for column in key),
-        *(F.col(quoted(column.name)).alias(f"t{column.id}") for column in columns),
+        *(F.col(quoted(column.name)).alias(frames.in_target(column.id)) for column in columns),
     )
     there = named.join(F.broadcast(wanted) if count <= MOST_KEYS_TO_BROADCAST else wanted, [f"first{c.id}" for c in key])
-    values = {column.id: _value(f"t{column.id}", types[column.id]) for column in columns}
-    needs = {column.id: F.col(f"n{column.id}") for column in columns}
+    values = {column.id: _value(frames.in_target(column.id), types[column.id]) for column in columns}
+    needs = {column.id: F.col(f"needs{column.id}") for column in columns}
     return _exploded(there, values, needs, dict.fromkeys(values, F.lit(SET)), rank=BEFORE)
 
 
@@ -228,18 +237,20 @@ def with_assembled(
 ) -> DataFrame:
     """Return the net changes with a<id> of each large object and u<id>, whether the target's value stays. Adds a row with `op`
     O for each key whose objects alone changed."""
-    both = net.join(objects, [f"k{i}" for i in key], "full_outer")
+    both = net.join(objects, [frames.key(i) for i in key], "full_outer")
     is_later = F.col("commit_scn").isNull() | (F.col("of_object.commit_scn") > F.col("commit_scn"))
     commit = {
         name: F.when(is_later, F.col(f"of_object.{name}")).otherwise(F.col(name)) for name in OF_COMMIT if name in net.columns
     }
     given = {
-        **{f"a{c.id}": F.col(f"v{c.id}") for c in columns},
-        **{f"u{c.id}": ~F.coalesce(f"h{c.id}", F.lit(False)) for c in columns},
+        **{frames.after(c.id): F.col(frames.object_value(c.id)) for c in columns},
+        **{frames.unknown(c.id): ~F.coalesce(frames.has_object(c.id), F.lit(False)) for c in columns},
         "op": F.coalesce("op", F.lit(OBJECTS)),
     }
     named = both.withColumns({**given, **commit})
-    gone = F.when((F.col("op") == REMOVE) & any_of(F.col(f"h{c.id}") for c in columns), F.lit("its row is deleted"))
+    gone = F.when(
+        (F.col("op") == REMOVE) & any_of(F.col(frames.has_object(c.id)) for c in columns), F.lit("its row is deleted")
+    )
     cure = CURE_WITH_DOCUMENTS if any(c.id in documents for c in columns) else CURE
     what = F.concat(F.lit("a large object cannot be assembled: "), F.coalesce("why", gone), F.lit(f"; {cure}"))
     finding = F.coalesce("finding", F.when(what.isNotNull(), _finding(what)))

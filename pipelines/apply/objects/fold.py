@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from pipelines.apply.objects.content import Content, Unfollowable
 from pipelines.apply.objects.xml_document import Document, ReadText
+from pipelines.values import frames
 
 
 class Kind(StrEnum):
@@ -78,8 +79,8 @@ class _Rows:
     size: int = 0
 
     def add(self, life: str, found: Mapping[int, str | bytes | None], why: str | None) -> None:
-        values = {f"v{i}": found.get(i) for i in self.columns}
-        self.rows.append({"life": life, "why": why, **values, **{f"h{i}": i in found for i in self.columns}})
+        values = {frames.object_value(i): found.get(i) for i in self.columns}
+        self.rows.append({"life": life, "why": why, **values, **{frames.has_object(i): i in found for i in self.columns}})
         self.size += sum(len(value) for value in values.values() if value is not None)
 
     @property
@@ -100,8 +101,10 @@ def values_ddl(columns: Columns) -> str:
 
 def _schema(columns: Columns) -> pa.Schema:
     kinds = {i: pa.binary() if kind is Kind.BYTES else pa.string() for i, kind in columns.items()}
-    values = [pa.field(f"v{i}", kind) for i, kind in kinds.items()]
-    return pa.schema([("life", pa.string()), ("why", pa.string()), *values, *((f"h{i}", pa.bool_()) for i in columns)])
+    values = [pa.field(frames.object_value(i), kind) for i, kind in kinds.items()]
+    return pa.schema(
+        [("life", pa.string()), ("why", pa.string()), *values, *((frames.has_object(i), pa.bool_()) for i in columns)]
+    )
 
 
 def fold_steps(

@@ -8,6 +8,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from pipelines.apply.landed.keys import is_moved
+from pipelines.values import frames
 from pipelines.values.redo import CHANGE_ORDER, LARGE_OBJECT_CHANGES, NO_ROWID, Operation
 from pipelines.values.table import ROWID_COLUMN, ROWID_NAME, Column, OracleType
 
@@ -30,7 +31,9 @@ def with_row_ids(decoded: DataFrame, key: Sequence[int]) -> DataFrame:
     code, has_rowid, is_copy = F.col("operation_code"), F.col("row_id") != NO_ROWID, F.col("is_copy")
     is_insert, is_update = code == Operation.INSERT, code == Operation.UPDATE
     moved = is_update & is_moved(key)
-    found = {f"found{i}": F.when(is_insert | is_copy, F.col(f"a{i}")).otherwise(F.col(f"b{i}")) for i in key}
+    found = {
+        f"found{i}": F.when(is_insert | is_copy, F.col(frames.after(i))).otherwise(F.col(frames.key_before(i))) for i in key
+    }
     # A row that gets another key is seen at both keys.
     copies = F.when(moved & has_rowid, F.array(F.lit(False), F.lit(True))).otherwise(F.array(F.lit(False)))
     seen = decoded.withColumn("is_copy", F.explode(copies)).withColumns(found)

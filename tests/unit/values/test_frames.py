@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,7 +13,11 @@ import pytest
 from pipelines.values import frames
 
 ROOT = Path(__file__).parents[3]
-NAMES: dict[str, Callable[[int], str]] = dict(inspect.getmembers(frames, inspect.isfunction))
+NAMES: dict[str, frames.Kind] = {
+    name: function
+    for name, function in inspect.getmembers(frames, inspect.isfunction)
+    if list(inspect.signature(function).parameters) == ["column_id"]
+}
 
 
 def test_no_two_kinds_of_values_share_a_letter() -> None:
@@ -41,8 +45,14 @@ def spelled_letters(path: Path) -> Iterator[str]:
                 yield f"{path.relative_to(ROOT)}:{node.lineno}"
 
 
-@pytest.mark.parametrize("room", ["decode", "assemble"])
+@pytest.mark.parametrize("room", ["decode/*.py", "assemble/**/*.py", "apply/**/*.py", "job/*.py"])
 def test_letters_are_spelled_in_one_place(room: str) -> None:
-    modules = sorted((ROOT / "pipelines" / room).glob("*.py"))
+    modules = sorted((ROOT / "pipelines").glob(room))
 
+    assert modules
     assert [place for path in modules for place in spelled_letters(path)] == []
+
+
+def test_the_id_of_a_name_is_that_of_its_own_kind() -> None:
+    assert frames.id_of(frames.unknown(12), frames.unknown) == 12
+    assert {frames.id_of(name, frames.unknown) for name in (frames.after(12), "u", "unknown", "u1x", "")} == {None}
