@@ -12,7 +12,8 @@ from pyspark.sql import functions as F
 from pipelines.assemble.valueless import valueless
 from pipelines.records.batches.spec import NameInRedo
 from pipelines.values.delivery import PLAIN, Delivery
-from pipelines.values.redo import CONTROL, LARGE_OBJECT_CHANGES
+from pipelines.values.logminer import LARGE_OBJECT_CHANGES
+from pipelines.values.redo import CONTROL
 from pipelines.values.table import TableId
 
 

@@ -20,7 +20,8 @@ from pipelines.assemble.parallel_dml import NO_XID, deciding_xid, join_own_ends
 from pipelines.assemble.undo import match_statements, match_undo, stop_taken_back
 from pipelines.assemble.unknown_xid import has_unknown_sequence
 from pipelines.assemble.valueless import counts_pieces
-from pipelines.values.redo import CHANGES, LARGE_OBJECT_CHANGES, TRANSACTION_ENDS, Operation
+from pipelines.values.logminer import LARGE_OBJECT_CHANGES, Mined
+from pipelines.values.redo import CHANGES, TRANSACTION_ENDS, Operation
 
 TRANSACTION = ("con_id", "xid")
 
@@ -109,7 +110,7 @@ def _problem() -> Expression:
     what = (
         F.when(F.col("unknown_object"), unknown_object)
         .when(
-            (code == Operation.UNSUPPORTED) & ~F.col("is_reread"),
+            (code == Mined.UNSUPPORTED) & ~F.col("is_reread"),
             F.lit("LogMiner cannot show a change of the table (UNSUPPORTED)"),
         )
         .when(

@@ -16,7 +16,8 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from pipelines.assemble.landed import ROW_KEY
-from pipelines.values.redo import NO_ROWID, Operation
+from pipelines.values.logminer import NO_ROWID
+from pipelines.values.redo import Operation
 
 ROW = ("table_number", "con_id", "xid", "object_id", "row_id")
 ADDRESS = ("thread", "rs_id", "ssn")

@@ -16,14 +16,15 @@ from pipelines.decode.datatypes.character import CODECS
 from pipelines.decode.literals import decode_unistr
 from pipelines.decode.lob_sql import DOCUMENT, SELECT, TEXT_DOCUMENT
 from pipelines.decode.resolve import ids_by_name
-from pipelines.values.redo import CHARACTERS, CODE_UNITS, Encoding, Operation
+from pipelines.values.logminer import CHARACTERS, CODE_UNITS, Mined
+from pipelines.values.redo import Encoding
 from pipelines.values.table import Column, TableVersion
 from pipelines.values.valid_text import has_marks
 
 ODD_TEXT = "bytes that are no character: `large_objects: reread`, with the rule `replace` for the column, reads them"
 LEFT_OUT = -1  # instead of a column id: the column is not captured
 DEFAULT_ENCODING = Encoding()
-_DOCUMENT_CODES = (Operation.XML_DOC_BEGIN, Operation.XML_DOC_WRITE, Operation.XML_DOC_END)
+_DOCUMENT_CODES = (Mined.XML_DOC_BEGIN, Mined.XML_DOC_WRITE, Mined.XML_DOC_END)
 FIELDS = (
     pa.field("piece_kind", pa.string()),
     pa.field("piece_column", pa.int32()),
@@ -34,10 +35,10 @@ FIELDS = (
     pa.field("piece_octets", pa.binary()),
 )
 _VERBS = {
-    Operation.LOB_WRITE: "write",
-    Operation.LOB_TRIM: "trim",
-    Operation.LOB_ERASE: "erase",
-    Operation.LOB_ERASE_AS_DOCUMENTED: "erase",
+    Mined.LOB_WRITE: "write",
+    Mined.LOB_TRIM: "trim",
+    Mined.LOB_ERASE: "erase",
+    Mined.LOB_ERASE_AS_DOCUMENTED: "erase",
 }
 _END = r"\s*(?:END;\s*)?"
 _WRITE = re.compile(
@@ -80,9 +81,9 @@ def parse_piece(code: int, sql: str | None, encoding: Encoding = DEFAULT_ENCODIN
         raise ValueError(ODD_TEXT)
     if code in _DOCUMENT_CODES:
         return _piece_of_document(code, sql, encoding, single_quotes=single_quotes)
-    if code == Operation.SELECT_LOB_LOCATOR and sql is None:
+    if code == Mined.SELECT_LOB_LOCATOR and sql is None:
         return Piece("locator")
-    if code != Operation.SELECT_LOB_LOCATOR and code not in _VERBS:
+    if code != Mined.SELECT_LOB_LOCATOR and code not in _VERBS:
         raise ValueError(f"operation {code} is not assembled from the redo")
     if sql is None:
         raise ValueError("a change of a large object has no text")
@@ -90,24 +91,24 @@ def parse_piece(code: int, sql: str | None, encoding: Encoding = DEFAULT_ENCODIN
     column, letter, body = None, "", sql
     if selected is not None:
         column, letter, body = selected["column"], selected["letter"], sql[selected.end() :]
-    if code == Operation.SELECT_LOB_LOCATOR:
+    if code == Mined.SELECT_LOB_LOCATOR:
         if column is None:
             raise ValueError("the text of a locator selects no large object")
         return Piece("locator", column, letter)
-    found = _PARSERS[_VERBS[Operation(code)]](body)
+    found = _PARSERS[_VERBS[Mined(code)]](body)
     if letter not in ("", found.letter):
         raise ValueError("the text writes through another locator than the one it selects")
     return replace(found, column=column)
 
 
 def _piece_of_document(code: int, sql: str | None, encoding: Encoding, *, single_quotes: bool) -> Piece:
-    if code == Operation.XML_DOC_END:
+    if code == Mined.XML_DOC_END:
         if sql is not None:
             raise ValueError("the end of a document has a text")
         return Piece("end")
     if sql is None:
         raise ValueError("a row of a document has no text")
-    if code == Operation.XML_DOC_WRITE:
+    if code == Mined.XML_DOC_WRITE:
         return _part(sql, encoding, single_quotes=single_quotes)
     for kind, form in (("document", DOCUMENT), ("text document", TEXT_DOCUMENT)):
         if found := form.fullmatch(sql):

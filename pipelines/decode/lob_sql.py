@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipelines.values.redo import LARGE_OBJECT_CHANGES, PARTS_OF_VALUES, Operation
+from pipelines.values.logminer import LARGE_OBJECT_CHANGES, PARTS_OF_VALUES, Mined
+from pipelines.values.redo import Operation
 
 # The text begins with the declarations, so a value that looks like a SELECT is not taken for one.
 SELECT = re.compile(
@@ -37,11 +38,11 @@ def row_of(code: int, sql: str | None) -> str | None:
     """Return the table and the condition of the row that the text selects; None without one."""
     if sql is None or code in PARTS_OF_VALUES:
         return None
-    if code == Operation.LONG_VALUE_BEGIN:
+    if code == Mined.LONG_VALUE_BEGIN:
         literal = LONG_VALUE.fullmatch(sql)
         found = _OF_LONG_VALUE.fullmatch(literal["statement"].replace("''", "'")) if literal else None
         return f"from {found['table']}{found['row']}" if found else None
-    if code != Operation.XML_DOC_BEGIN:
+    if code != Mined.XML_DOC_BEGIN:
         found = SELECT.match(sql)
         return found["row"] if found else None
     if found := DOCUMENT.fullmatch(sql):

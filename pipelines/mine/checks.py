@@ -19,6 +19,7 @@ from pipelines.mine.copies import EdgeCut
 from pipelines.mine.rows import REPORT, as_integers
 from pipelines.mine.selection import MinedContainer
 from pipelines.values.combinations import combinations
+from pipelines.values.logminer import Mined
 from pipelines.values.ora_codes import CORRUPT, HOLE
 from pipelines.values.redo import CONTROL, Operation, Slice
 from pipelines.values.scn import Scn
@@ -53,7 +54,7 @@ def is_captured(rows: pa.RecordBatch, tables: Sequence[TableId], object_ids: fro
 def check_stream(batch: pa.RecordBatch) -> None:
     """Raise for holes and corruption, before rows are assembled: such rows have no address, name or transaction."""
     what, code = STATUSES[HOLE]
-    _stop(batch, pc.equal(as_integers(batch, "operation_code"), Operation.MISSING_SCN), RedoLost, what, RESTORE, code)
+    _stop(batch, pc.equal(as_integers(batch, "operation_code"), Mined.MISSING_SCN), RedoLost, what, RESTORE, code)
     status = as_integers(batch, "status")
     for number in pc.unique(status.filter(pc.invert(pc.is_in(status, value_set=pa.array(OF_ROWS))))).to_pylist():
         what, code = STATUSES.get(number, UNKNOWN_STATUS)

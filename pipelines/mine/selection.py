@@ -10,11 +10,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby, islice
 
-from pipelines.values.redo import CONTROL, TRANSACTION_BOUNDS, LogFile, Operation
+from pipelines.values.logminer import Mined
+from pipelines.values.redo import CONTROL, TRANSACTION_BOUNDS, LogFile
 from pipelines.values.table import TableId
 
 LIST_LIMIT = 500  # Oracle allows 1000 per IN list (ORA-01795)
-NOT_CHANGES = (Operation.INTERNAL, Operation.SELECT_FOR_UPDATE)
+NOT_CHANGES = (Mined.INTERNAL, Mined.SELECT_FOR_UPDATE)
 UNRESOLVED = (
     "seg_owner IS NULL",
     "seg_owner = 'UNKNOWN'",
@@ -39,7 +40,7 @@ class MinedContainer:
     shared_undo_id: int | None = None
 
 
-def sql_list(codes: Iterable[Operation]) -> str:
+def sql_list(codes: Iterable[int]) -> str:
     return ", ".join(map(str, codes))
 
 
@@ -87,4 +88,4 @@ def predicate(
         kept = f"({own}) AND ({kept})"
     if since is not None:
         kept = f"(scn >= {bind(int(since.first_scn))} OR rbasqn >= {bind(since.sequence)}) AND ({kept})"
-    return f"operation_code = {Operation.MISSING_SCN} OR status NOT IN (0, 2, 3, 5)\n   OR {kept}", bind.values
+    return f"operation_code = {Mined.MISSING_SCN} OR status NOT IN (0, 2, 3, 5)\n   OR {kept}", bind.values

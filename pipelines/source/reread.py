@@ -14,7 +14,7 @@ from pipelines.source.quoting import quote
 from pipelines.source.snapshot import LARGE_OBJECT_ROWS, select_item, show_all_rows
 from pipelines.source.text_check import check_texts
 from pipelines.values.dictionary_table import DictionaryColumn, DictionaryTable
-from pipelines.values.redo import NO_ROWID
+from pipelines.values.logminer import NO_ROWID
 from pipelines.values.scn import Scn
 from pipelines.values.table import ROWID_NAME, TypeRule
 

@@ -1,8 +1,13 @@
-"""The columns of a landed redo row, in their order. Mining produces them, landing writes them, and Spark reads them."""
+"""The columns of a landed redo row, in their order. Mining produces them, landing writes them, and Spark reads them.
+
+`OF_EVERY_SOURCE` is what a transaction and its changes need whichever source they come from; the others are LogMiner's.
+"""
 
 from __future__ import annotations
 
 import pyarrow as pa
+
+from pipelines.values import logminer
 
 LANDED_SCHEMA = pa.schema(
     [
@@ -34,5 +39,6 @@ LANDED_SCHEMA = pa.schema(
         ("sql_redo", pa.string()),
     ]
 )
+OF_EVERY_SOURCE = tuple(name for name in LANDED_SCHEMA.names if name not in logminer.COLUMNS)
 # A carried-over row keeps the start SCN of the window in which it was landed.
 CARRIED_SCHEMA = LANDED_SCHEMA.append(pa.field("window_start", pa.int64()))

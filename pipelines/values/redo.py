@@ -8,8 +8,6 @@ from enum import IntEnum
 
 from pipelines.values.scn import ChainPosition, Scn, ScnRange
 
-CHARACTERS, CODE_UNITS = "characters", "code units"  # what LogMiner counts in text: one beyond the BMP is 1, or 2 of UTF-16
-
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
@@ -21,33 +19,15 @@ class Encoding:
 
 
 class Operation(IntEnum):
-    """V$LOGMNR_CONTENTS.OPERATION_CODE, as listed in the Oracle Database Reference; names are those of the column OPERATION.
+    """What a landed row is, whichever source it comes from; the numbers and names are those of V$LOGMNR_CONTENTS."""
 
-    The list there lacks 29 and 91 to 93, which databases return. A large object is erased by 29; the Reference says 28.
-    """
-
-    INTERNAL = 0
     INSERT = 1
     DELETE = 2
     UPDATE = 3
     DDL = 5
     START = 6
     COMMIT = 7
-    SELECT_LOB_LOCATOR = 9
-    LOB_WRITE = 10
-    LOB_TRIM = 11
-    SELECT_FOR_UPDATE = 25
-    LOB_ERASE_AS_DOCUMENTED = 28
-    LOB_ERASE = 29
-    MISSING_SCN = 34
     ROLLBACK = 36
-    XML_DOC_BEGIN = 68
-    XML_DOC_WRITE = 70
-    XML_DOC_END = 71
-    LONG_VALUE_BEGIN = 91  # 32K_BEGIN: a VARCHAR2 or RAW above 4000 bytes
-    LONG_VALUE_WRITE = 92
-    LONG_VALUE_END = 93
-    UNSUPPORTED = 255
 
 
 CHANGES = (Operation.INSERT, Operation.DELETE, Operation.UPDATE)
@@ -55,31 +35,6 @@ TRANSACTION_ENDS = (Operation.COMMIT, Operation.ROLLBACK)
 TRANSACTION_BOUNDS = (Operation.START, *TRANSACTION_ENDS)
 # Not a change of a row.
 CONTROL = (Operation.DDL, *TRANSACTION_BOUNDS)
-# Parts of a document or an extended string: the row with which it begins names the table's row.
-PARTS_OF_VALUES = (
-    Operation.XML_DOC_WRITE,
-    Operation.XML_DOC_END,
-    Operation.LONG_VALUE_WRITE,
-    Operation.LONG_VALUE_END,
-)
-# LogMiner reports these for a table, but they do not contain the whole change of a row.
-LARGE_OBJECT_CHANGES = (
-    Operation.SELECT_LOB_LOCATOR,
-    Operation.LOB_WRITE,
-    Operation.LOB_TRIM,
-    Operation.LOB_ERASE_AS_DOCUMENTED,
-    Operation.LOB_ERASE,
-    Operation.XML_DOC_BEGIN,
-    Operation.XML_DOC_WRITE,
-    Operation.XML_DOC_END,
-    Operation.LONG_VALUE_BEGIN,
-    Operation.LONG_VALUE_WRITE,
-    Operation.LONG_VALUE_END,
-)
-
-
-NO_ROWID = "A" * 18  # LogMiner's placeholder for a row without a ROWID of its own, as in an INSERT with large objects
-IN_OTHER_ROWS = ""  # in place of a document that is not in its statement
 LARGEST_LAG_SECONDS = 1800  # of ARCHIVE_LAG_TARGET: a log that is open for longer belongs to an idle thread
 
 # Columns that order committed changes: assemble writes them, apply sorts by them.

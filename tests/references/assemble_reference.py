@@ -10,7 +10,8 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pipelines.values.redo import CONTROL, NO_ROWID, TRANSACTION_ENDS, Operation
+from pipelines.values.logminer import NO_ROWID
+from pipelines.values.redo import CONTROL, TRANSACTION_ENDS, Operation
 
 INVERSE = {
     Operation.INSERT: Operation.DELETE,

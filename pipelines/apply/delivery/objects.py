@@ -10,7 +10,7 @@ from pipelines.apply.context import ApplyContext
 from pipelines.apply.delivery.prepared import TableRange
 from pipelines.apply.landed.decoded import Target, decode
 from pipelines.apply.objects.large_objects import OF_OBJECT
-from pipelines.values.redo import NO_ROWID
+from pipelines.values.logminer import NO_ROWID
 
 
 def decode_objects(context: ApplyContext, part: TableRange, changed: DataFrame, *, has_pieces: bool = False) -> DataFrame:

@@ -26,7 +26,8 @@ from pipelines.apply.translation import Translation
 from pipelines.errors import RedoNotUnderstood
 from pipelines.records.batches.spec import LandedWindow, RereadFile, TableTask
 from pipelines.values import frames
-from pipelines.values.redo import NO_ROWID, PARTS_OF_VALUES, Operation
+from pipelines.values.logminer import NO_ROWID, PARTS_OF_VALUES, Mined
+from pipelines.values.redo import Operation
 from pipelines.values.table import ROWID_NAME, Column, TableVersion
 
 
@@ -132,7 +133,7 @@ def check_read(
     asked = F.countDistinct(F.when(~has_no_rowid(), F.col("row_id"))) + F.count(F.when(has_no_rowid(), 1))
     # A locator without a text says nothing of its row, and a part of a value does not: the writes, or the row before it, do.
     code = F.col("operation_code")
-    says_nothing = (code == Operation.SELECT_LOB_LOCATOR) & F.col("sql_redo").isNull() | code.isin(*PARTS_OF_VALUES)
+    says_nothing = (code == Mined.SELECT_LOB_LOCATOR) & F.col("sql_redo").isNull() | code.isin(*PARTS_OF_VALUES)
     is_unnamed = says_nothing & has_no_rowid()
     counted = (
         changes.filter(~F.col("rollback") & ~is_unnamed).groupBy(window_of.alias("window")).agg(asked.alias("asked")).collect()

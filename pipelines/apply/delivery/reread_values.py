@@ -28,7 +28,8 @@ from pipelines.errors import RedoNotUnderstood
 from pipelines.records.batches.spec import LandedWindow, RereadFile, TableTask
 from pipelines.values import frames
 from pipelines.values.delivery import RereadValues
-from pipelines.values.redo import CHANGE_ORDER, NO_ROWID, Operation
+from pipelines.values.logminer import NO_ROWID, Mined
+from pipelines.values.redo import CHANGE_ORDER, Operation
 from pipelines.values.table import ROWID_NAME, Column, TableVersion
 
 
@@ -71,8 +72,8 @@ def named_objects(decoded: DataFrame, key: Sequence[int]) -> tuple[DataFrame, Da
     names."""
     decoded = decoded.withColumn("row_id", F.coalesce("row_id", F.lit(NO_ROWID)))
     has_rowid, has_key = F.col("row_id") != NO_ROWID, F.lit(bool(key)) & ~has_null(key, frames.key_before)
-    is_locator, is_named = F.col("operation_code") == Operation.SELECT_LOB_LOCATOR, has_rowid | has_key
-    begins = F.col("operation_code").isin(Operation.SELECT_LOB_LOCATOR, Operation.XML_DOC_BEGIN, Operation.LONG_VALUE_BEGIN)
+    is_locator, is_named = F.col("operation_code") == Mined.SELECT_LOB_LOCATOR, has_rowid | has_key
+    begins = F.col("operation_code").isin(Mined.SELECT_LOB_LOCATOR, Mined.XML_DOC_BEGIN, Mined.LONG_VALUE_BEGIN)
     before = Window.partitionBy("con_id", "xid").orderBy(*CHANGE_ORDER).rowsBetween(Window.unboundedPreceding, -1)
     through = F.coalesce(F.last(F.when(begins, is_named), ignorenulls=True).over(before), F.lit(False))
     keys = {frames.key(i): F.when(~has_rowid, F.col(frames.key_before(i))) for i in key}

@@ -24,7 +24,8 @@ from pipelines.records.batches.spec import MinedNames
 from pipelines.values import frames
 from pipelines.values.delivery import Delivery, RereadValues, documents_of
 from pipelines.values.frames import Kind
-from pipelines.values.redo import CHANGE_ORDER, IN_OTHER_ROWS, Operation
+from pipelines.values.logminer import IN_OTHER_ROWS
+from pipelines.values.redo import CHANGE_ORDER, Operation
 from pipelines.values.table import ROWID_COLUMN, Rules, TableVersion
 
 REDO = ("row_id", "scn", "xid", "operation_code", "rollback", "status", "info", "seg_owner", "table_name", "sql_redo")

@@ -21,7 +21,8 @@ from pipelines.errors import (
     ValueDoesNotFit,
 )
 from pipelines.values import frames
-from pipelines.values.redo import NO_ROWID, Operation
+from pipelines.values.logminer import NO_ROWID
+from pipelines.values.redo import Operation
 from pipelines.values.table import ROWID_COLUMN, TableVersion
 from pipelines.values.valid_text import NOT_VALID
 

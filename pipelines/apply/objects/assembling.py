@@ -23,7 +23,8 @@ from pipelines.apply.spark.quoting import quoted
 from pipelines.apply.spark.shallow import any_of, united
 from pipelines.apply.target import OBJECTS, REMOVE, TargetColumn
 from pipelines.values import frames
-from pipelines.values.redo import CHANGE_ORDER, COMMIT_ORDER, IN_OTHER_ROWS, NO_ROWID, Operation
+from pipelines.values.logminer import IN_OTHER_ROWS, NO_ROWID
+from pipelines.values.redo import CHANGE_ORDER, COMMIT_ORDER, Operation
 
 CURE = "`large_objects: reread` reads such values from the table"
 CURE_WITH_DOCUMENTS = "`unsupported_columns: reread` reads changed rows of such a table from it"

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pipelines.values.redo import CHARACTERS, CODE_UNITS
+from pipelines.values.logminer import CHARACTERS, CODE_UNITS
 
 OCTETS = "octets"
 CODECS = {CHARACTERS: "utf-32-le", CODE_UNITS: "utf-16-le"}

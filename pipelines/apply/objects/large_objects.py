@@ -9,7 +9,8 @@ from pyspark.sql import functions as F
 
 from pipelines.apply.landed.keys import is_moved
 from pipelines.values import frames
-from pipelines.values.redo import CHANGE_ORDER, LARGE_OBJECT_CHANGES, NO_ROWID, Operation
+from pipelines.values.logminer import LARGE_OBJECT_CHANGES, NO_ROWID
+from pipelines.values.redo import CHANGE_ORDER, Operation
 from pipelines.values.table import ROWID_COLUMN, ROWID_NAME, Column, OracleType
 
 OF_COMMIT = ("commit_scn", "commit_thread", "commit_at", "xid")

@@ -17,7 +17,7 @@ from pipelines.decode.compiled.known import known_separators
 from pipelines.decode.datatypes import family_of
 from pipelines.decode.forms import CONSTANTS, Form
 from pipelines.decode.resolve import columns_of, ints
-from pipelines.values.redo import LARGE_OBJECT_CHANGES
+from pipelines.values.logminer import LARGE_OBJECT_CHANGES
 from pipelines.values.table import TableId, TableVersion
 
 _UNKNOWN_AT_ONCE = 4096

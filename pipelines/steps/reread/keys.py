@@ -13,7 +13,8 @@ from pipelines.decode.changes import decode_changes
 from pipelines.host.arrow_check import check_arrow
 from pipelines.reconcile.table_versions import known_versions, rules
 from pipelines.values.dictionary_table import DictionaryTable
-from pipelines.values.redo import NO_ROWID, Operation
+from pipelines.values.logminer import NO_ROWID
+from pipelines.values.redo import Operation
 from pipelines.values.table import ROWID_NAME
 
 

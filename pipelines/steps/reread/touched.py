@@ -13,7 +13,8 @@ from pipelines.errors import LandingDamaged
 from pipelines.records.windows import SliceRecord, WindowManifest
 from pipelines.steps.reread.keys import key_names
 from pipelines.values.dictionary_table import DictionaryTable
-from pipelines.values.redo import CHANGES, LARGE_OBJECT_CHANGES, NO_ROWID, PARTS_OF_VALUES, TRANSACTION_ENDS, Operation
+from pipelines.values.logminer import LARGE_OBJECT_CHANGES, NO_ROWID, PARTS_OF_VALUES, Mined
+from pipelines.values.redo import CHANGES, TRANSACTION_ENDS, Operation
 from pipelines.values.table import TableId
 
 log = logging.getLogger(__name__)
@@ -39,7 +40,7 @@ LATER = pa.schema(
 )
 READ = (*(name for name in LATER.names if name != "table"), "object_id")
 MAY_TOUCH = (Operation.INSERT, Operation.UPDATE, *LARGE_OBJECT_CHANGES)
-MAY_CHANGE = (*CHANGES, Operation.UNSUPPORTED, *LARGE_OBJECT_CHANGES)
+MAY_CHANGE = (*CHANGES, Mined.UNSUPPORTED, *LARGE_OBJECT_CHANGES)
 
 
 def waiting_after(
@@ -113,7 +114,7 @@ def touches(row: Mapping[str, object], table: DictionaryTable, key: Sequence[str
 def names_no_row(row: Mapping[str, object]) -> bool:
     """Return whether the row says nothing of the table's row: a locator without a text, because nothing changes before a write,
     which names it; or a part of a value that another row has begun."""
-    is_locator = row["operation_code"] == Operation.SELECT_LOB_LOCATOR and row["sql_redo"] is None
+    is_locator = row["operation_code"] == Mined.SELECT_LOB_LOCATOR and row["sql_redo"] is None
     return (is_locator or row["operation_code"] in PARTS_OF_VALUES) and row["row_id"] in (None, NO_ROWID)
 
 

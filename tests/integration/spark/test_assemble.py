@@ -17,7 +17,7 @@ from pipelines.errors import InvariantBroken, RedoNotUnderstood
 from pipelines.records.batches.carry import OpenTransaction
 from pipelines.records.batches.spec import LandedWindow, NameInRedo
 from pipelines.values.delivery import RereadRows, RereadValues
-from pipelines.values.redo import NO_ROWID
+from pipelines.values.logminer import NO_ROWID
 from pipelines.values.scn import ScnRange
 from pipelines.values.table import TableId
 from tests.integration.spark.assembling import T, assembled_cases, assembled_rows, carried_over, dispositions

@@ -9,7 +9,7 @@ import pytest
 
 from pipelines.apply.objects.assembling import assembled
 from pipelines.apply.target import TargetColumn
-from pipelines.values.redo import NO_ROWID
+from pipelines.values.logminer import NO_ROWID
 
 pytestmark = pytest.mark.spark
 

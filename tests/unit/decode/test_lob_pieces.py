@@ -10,7 +10,8 @@ import pytest
 from pipelines.decode.changes import decode_changes, decode_pieces
 from pipelines.decode.lob_pieces import LEFT_OUT, parse_piece
 from pipelines.values.delivery import as_shown, delivery_of
-from pipelines.values.redo import CHARACTERS, CODE_UNITS, Operation
+from pipelines.values.logminer import CHARACTERS, CODE_UNITS, Mined
+from pipelines.values.redo import Operation
 from pipelines.values.table import ColumnChoice, IgnoredColumn
 from tests.unit.decode.redo_text import redo_batch, table
 from tests.unit.decode.test_lob_sql import DECLARED
@@ -47,7 +48,7 @@ def write(value: str, arguments: str, letter: str = "c") -> str:
     ],
 )
 def test_a_write_has_its_offset_and_its_text(value: str, arguments: str, text: str, counts: str | None) -> None:
-    row = piece(Operation.LOB_WRITE, BODY + write(value, arguments))
+    row = piece(Mined.LOB_WRITE, BODY + write(value, arguments))
 
     assert "error" not in row
     assert (row["kind"], row["column"], row["at"], row["text"], row.get("counts")) == ("write", 12, 3, text, counts)
@@ -55,11 +56,10 @@ def test_a_write_has_its_offset_and_its_text(value: str, arguments: str, text: s
 
 
 def test_bytes_trims_and_erases() -> None:
-    wrote = piece(Operation.LOB_WRITE, SCAN + write("HEXTORAW('00fF')", "2, 9", "b"))
-    trimmed = piece(Operation.LOB_TRIM, BODY + " dbms_lob.trim(loc_c, 2);\nEND;\n")
+    wrote = piece(Mined.LOB_WRITE, SCAN + write("HEXTORAW('00fF')", "2, 9", "b"))
+    trimmed = piece(Mined.LOB_TRIM, BODY + " dbms_lob.trim(loc_c, 2);\nEND;\n")
     erased = [
-        piece(code, BODY + " dbms_lob.erase(loc_c, 2, 5);\nEND;\n")
-        for code in (Operation.LOB_ERASE, Operation.LOB_ERASE_AS_DOCUMENTED)
+        piece(code, BODY + " dbms_lob.erase(loc_c, 2, 5);\nEND;\n") for code in (Mined.LOB_ERASE, Mined.LOB_ERASE_AS_DOCUMENTED)
     ]
 
     assert (wrote["column"], wrote["at"], wrote["octets"]) == (13, 9, b"\x00\xff")
@@ -68,38 +68,46 @@ def test_bytes_trims_and_erases() -> None:
 
 
 def test_a_text_without_its_row_and_a_locator_are_no_errors() -> None:
-    bare = piece(Operation.LOB_WRITE, " buf_c := 'x'; \n  dbms_lob.write(loc_c, 1, 1, buf_c);")
-    locator = piece(Operation.SELECT_LOB_LOCATOR, BODY)
+    bare = piece(Mined.LOB_WRITE, " buf_c := 'x'; \n  dbms_lob.write(loc_c, 1, 1, buf_c);")
+    locator = piece(Mined.SELECT_LOB_LOCATOR, BODY)
 
     assert "error" not in bare
     assert "column" not in bare
     assert (locator["kind"], locator["column"], locator["o11"]) == ("locator", 12, 7)
-    assert piece(Operation.SELECT_LOB_LOCATOR, None)["kind"] == "locator"
+    assert piece(Mined.SELECT_LOB_LOCATOR, None)["kind"] == "locator"
 
 
 def test_a_column_that_is_left_out_is_no_error() -> None:
     version = replace(PAPERS, ignored=(IgnoredColumn(9, "excluded", "PHOTO", "BLOB"),))
     text = DECLARED + SELECT.format(column="PHOTO", loc="loc_b") + " dbms_lob.trim(loc_b, 2);\nEND;\n"
 
-    assert piece(Operation.LOB_TRIM, text, version=version)["column"] == LEFT_OUT
+    assert piece(Mined.LOB_TRIM, text, version=version)["column"] == LEFT_OUT
 
 
 @pytest.mark.parametrize(
     ("code", "text", "why"),
     [
-        (Operation.LOB_WRITE, BODY + write("'abc'", "4, 3"), "declares 4 characters"),
-        (Operation.LOB_WRITE, SCAN + write("HEXTORAW('00')", "2, 3", "b"), "declares 2 bytes and has 1"),
-        (Operation.LOB_WRITE, BODY + write("'abcd'", "4, 3")[:-12], "not understood"),
-        (Operation.LOB_WRITE, BODY + write("'abcd'", "4, 3") + "x", "not understood"),
-        (Operation.LOB_WRITE, BODY + write("'ab' || x", "4, 3"), "not a literal"),
-        (Operation.LOB_WRITE, BODY + write(r"UNISTR('\D83D')", "1, 3"), "not a UNISTR"),
-        (Operation.LOB_WRITE, BODY + write("HEXTORAW('00')", "1, 3", "b"), "another locator"),
-        (Operation.LOB_WRITE, BODY + " dbms_lob.trim(loc_c, 2);\nEND;\n", "not understood"),
-        (Operation.LOB_WRITE, BODY + " dbms_lob.fragment_insert(loc_c, 2, 1, buf_c);\nEND;\n", "not understood"),
-        (Operation.LOB_TRIM, None, "no text"),
-        (Operation.LOB_TRIM, BODY.replace("BODY", "OTHER") + " dbms_lob.trim(loc_c, 2);\nEND;\n", "no column of the table"),
-        (Operation.LOB_TRIM, BODY.replace("BODY", "NOTE") + " dbms_lob.trim(loc_c, 2);\nEND;\n", "as CLOB, and it is NCLOB"),
-        (Operation.LONG_VALUE_WRITE, " buf_c := 'x'", "operation 92 is not assembled"),
+        (Mined.LOB_WRITE, BODY + write("'abc'", "4, 3"), "declares 4 characters"),
+        (Mined.LOB_WRITE, SCAN + write("HEXTORAW('00')", "2, 3", "b"), "declares 2 bytes and has 1"),
+        (Mined.LOB_WRITE, BODY + write("'abcd'", "4, 3")[:-12], "not understood"),
+        (Mined.LOB_WRITE, BODY + write("'abcd'", "4, 3") + "x", "not understood"),
+        (Mined.LOB_WRITE, BODY + write("'ab' || x", "4, 3"), "not a literal"),
+        (Mined.LOB_WRITE, BODY + write(r"UNISTR('\D83D')", "1, 3"), "not a UNISTR"),
+        (Mined.LOB_WRITE, BODY + write("HEXTORAW('00')", "1, 3", "b"), "another locator"),
+        (Mined.LOB_WRITE, BODY + " dbms_lob.trim(loc_c, 2);\nEND;\n", "not understood"),
+        (Mined.LOB_WRITE, BODY + " dbms_lob.fragment_insert(loc_c, 2, 1, buf_c);\nEND;\n", "not understood"),
+        (Mined.LOB_TRIM, None, "no text"),
+        (
+            Mined.LOB_TRIM,
+            BODY.replace("BODY", "OTHER") + " dbms_lob.trim(loc_c, 2);\nEND;\n",
+            "no column of the table",
+        ),
+        (
+            Mined.LOB_TRIM,
+            BODY.replace("BODY", "NOTE") + " dbms_lob.trim(loc_c, 2);\nEND;\n",
+            "as CLOB, and it is NCLOB",
+        ),
+        (Mined.LONG_VALUE_WRITE, " buf_c := 'x'", "operation 92 is not assembled"),
     ],
 )
 def test_what_is_not_understood_is_an_error(code: int, text: str | None, why: str) -> None:
@@ -120,7 +128,7 @@ BEGINS_AS_TEXT = 'update "S"."T" a set a."DOC" = XMLType(:1)  where a."ID" = \'7
     ],
 )
 def test_a_document_begins_with_its_row_and_column(text: str, kind: str) -> None:
-    row = piece(Operation.XML_DOC_BEGIN, text, version=LETTERS)
+    row = piece(Mined.XML_DOC_BEGIN, text, version=LETTERS)
 
     assert "error" not in row
     assert (row["kind"], row["column"], row["o11"]) == (kind, 12, 7)
@@ -141,34 +149,42 @@ def test_a_document_begins_with_its_row_and_column(text: str, kind: str) -> None
     ],
 )
 def test_a_part_of_a_document_has_its_declared_length(text: str, expected: str | bytes | None) -> None:
-    row = piece(Operation.XML_DOC_WRITE, text, version=LETTERS)
+    row = piece(Mined.XML_DOC_WRITE, text, version=LETTERS)
 
     assert "error" not in row
     assert (row["kind"], row.get("text", row.get("octets"))) == ("part", expected)
 
 
 def test_a_document_stored_as_text_has_plain_parts() -> None:
-    row = piece(Operation.XML_DOC_WRITE, "update <x/> it's", version=LETTERS)
+    row = piece(Mined.XML_DOC_WRITE, "update <x/> it's", version=LETTERS)
 
     assert "error" not in row
     assert (row["kind"], row["text"]) == ("text", "update <x/> it's")
-    assert piece(Operation.XML_DOC_END, None, version=LETTERS)["kind"] == "end"
+    assert piece(Mined.XML_DOC_END, None, version=LETTERS)["kind"] == "end"
 
 
 @pytest.mark.parametrize(
     ("code", "text", "why"),
     [
-        (Operation.XML_DOC_WRITE, "XML_REDO := '<a/>':5", "declares the length 5"),
-        (Operation.XML_DOC_WRITE, "XML_REDO := HEXTORAW('3c'):2", "declares 2 bytes and has 1"),
-        (Operation.XML_DOC_WRITE, "XML_REDO := '<a/>", "not understood"),
-        (Operation.XML_DOC_WRITE, "XML_REDO := '<a/>'", "not understood"),
-        (Operation.XML_DOC_WRITE, None, "no text"),
-        (Operation.XML_DOC_END, "<a/>", "the end of a document has a text"),
-        (Operation.XML_DOC_BEGIN, BEGINS.replace("DOC BEGIN", "DOC MODIFY"), "first row of a document is not understood"),
-        (Operation.XML_DOC_BEGIN, BEGINS.replace('"DOC"', '"OTHER"'), "no column of the table"),
-        (Operation.XML_DOC_BEGIN, BEGINS.replace('"DOC"', '"BODY"'), "as XMLTYPE, and it is CLOB"),
-        (Operation.XML_DOC_BEGIN, BEGINS.replace("'7'", "'it's'"), "not understood"),
-        (Operation.LOB_TRIM, BODY.replace("BODY", "DOC") + " dbms_lob.trim(loc_c, 2);\nEND;\n", "as CLOB, and it is XMLTYPE"),
+        (Mined.XML_DOC_WRITE, "XML_REDO := '<a/>':5", "declares the length 5"),
+        (Mined.XML_DOC_WRITE, "XML_REDO := HEXTORAW('3c'):2", "declares 2 bytes and has 1"),
+        (Mined.XML_DOC_WRITE, "XML_REDO := '<a/>", "not understood"),
+        (Mined.XML_DOC_WRITE, "XML_REDO := '<a/>'", "not understood"),
+        (Mined.XML_DOC_WRITE, None, "no text"),
+        (Mined.XML_DOC_END, "<a/>", "the end of a document has a text"),
+        (
+            Mined.XML_DOC_BEGIN,
+            BEGINS.replace("DOC BEGIN", "DOC MODIFY"),
+            "first row of a document is not understood",
+        ),
+        (Mined.XML_DOC_BEGIN, BEGINS.replace('"DOC"', '"OTHER"'), "no column of the table"),
+        (Mined.XML_DOC_BEGIN, BEGINS.replace('"DOC"', '"BODY"'), "as XMLTYPE, and it is CLOB"),
+        (Mined.XML_DOC_BEGIN, BEGINS.replace("'7'", "'it's'"), "not understood"),
+        (
+            Mined.LOB_TRIM,
+            BODY.replace("BODY", "DOC") + " dbms_lob.trim(loc_c, 2);\nEND;\n",
+            "as CLOB, and it is XMLTYPE",
+        ),
     ],
 )
 def test_a_row_of_a_document_that_is_not_understood_is_an_error(code: int, text: str | None, why: str) -> None:
@@ -178,9 +194,9 @@ def test_a_row_of_a_document_that_is_not_understood_is_an_error(code: int, text:
 def test_the_quotes_of_a_part_are_doubled_unless_the_database_is_known_to_leave_them_single() -> None:
     text = "XML_REDO := 'ä''b':4"  # 4 bytes where the quote is doubled, else 4 characters
 
-    assert parse_piece(Operation.XML_DOC_WRITE, text).text == "ä'b"
+    assert parse_piece(Mined.XML_DOC_WRITE, text).text == "ä'b"
     with pytest.raises(ValueError, match="one quote or two"):
-        parse_piece(Operation.XML_DOC_WRITE, text, single_quotes=True)
+        parse_piece(Mined.XML_DOC_WRITE, text, single_quotes=True)
 
 
 def changed(text: str, *, code: int = Operation.INSERT, ignored: tuple[IgnoredColumn, ...] = ()) -> dict[str, Any]:
@@ -214,4 +230,4 @@ def test_a_value_of_the_hidden_column_that_stores_a_document_is_not_dropped() ->
 
 
 def test_an_undo_row_is_an_error() -> None:
-    assert "undo row" in piece(Operation.LOB_TRIM, BODY + " dbms_lob.trim(loc_c, 2);\nEND;\n", rollback=1)["error"]
+    assert "undo row" in piece(Mined.LOB_TRIM, BODY + " dbms_lob.trim(loc_c, 2);\nEND;\n", rollback=1)["error"]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pipelines.decode.changes import decode_changes
-from pipelines.values.redo import Operation
+from pipelines.values.logminer import Mined
 from tests.unit.decode.redo_text import redo_batch, table
 
 PAPERS = table(ID="NUMBER(10,2)", NAME="VARCHAR2", BODY="VARCHAR2")  # ids 11, 12, 13
@@ -28,7 +28,15 @@ def decoded(code: int, text: str | None) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", ["a", "it''s; for update; ", ' "BODY" into loc_c from "S"."U" where "ID" = '])
-@pytest.mark.parametrize("code", [Operation.LOB_WRITE, Operation.LOB_TRIM, Operation.LOB_ERASE, Operation.SELECT_LOB_LOCATOR])
+@pytest.mark.parametrize(
+    "code",
+    [
+        Mined.LOB_WRITE,
+        Mined.LOB_TRIM,
+        Mined.LOB_ERASE,
+        Mined.SELECT_LOB_LOCATOR,
+    ],
+)
 def test_the_selected_row_is_the_row_before(code: int, name: str) -> None:
     hostile = WRITE.format(text=f'{DECLARED} select "X" into loc_c from "S"."T" where "ID" = \'\'9\'\' for update;')
 
@@ -49,7 +57,7 @@ def test_the_selected_row_is_the_row_before(code: int, name: str) -> None:
     ids=["none", "no SELECT", "a SELECT in the value", "unbalanced"],
 )
 def test_a_text_that_selects_no_row_names_none(text: str | None) -> None:
-    row = decoded(Operation.LOB_WRITE, text)
+    row = decoded(Mined.LOB_WRITE, text)
 
     assert row["error"] is not None
     assert row["o11"] is None
