@@ -66,8 +66,9 @@ class TableSettings(Settings):
 
     key: Key = Field(
         "primary",
-        description="how rows are identified: `primary` (the primary key); NOT NULL columns of a unique index, e.g. "
-        "`[CODE, DAY]`; `rowid` (stored in Delta as `_rowid`); `append` for a table that only gets INSERTs",
+        description="how rows are identified: `primary` (the primary key); the columns of a valid unique index, e.g. "
+        "`[CODE, DAY]` (a row with a NULL there is known by all its columns); `rowid` (stored in Delta as `_rowid`); "
+        "`append` for a table that only gets INSERTs",
     )
     columns: dict[str, ColumnRule] = Field(
         default_factory=dict,

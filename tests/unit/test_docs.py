@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -159,3 +160,36 @@ def test_pre_commit_runs_the_commands_of_make_check() -> None:
 
     assert {hook["language"] for hook in hooks} == {"system"}
     assert [hook["entry"].removeprefix(".venv/bin/") for hook in hooks] == re.findall(r"^\t@?\$\(BIN\)/(.+)$", recipe, re.M)
+
+
+def test_every_named_module_exists() -> None:
+    """Where a page names a file of the code by its path, or by the end of it, the file is there."""
+    rooms = ("pipelines", "standin", "demo", "docs", "tests", "dags", "benchmarks", "plugins")
+    files = [f"/{path.relative_to(ROOT)}" for room in rooms for path in (ROOT / room).rglob("*.py")]
+    missing = {
+        f"{page.relative_to(ROOT)}: {name}"
+        for page in PAGES
+        for name in re.findall(r"`((?:[a-z_]+/)+[a-z_]+\.py)`", text_of(page))
+        if not any(file.endswith(f"/{name}") for file in files)
+    }
+
+    assert missing == set()
+
+
+def test_the_rooms_on_the_page_are_the_layers_that_imports_obey() -> None:
+    contract = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"][0]
+    page = (ROOT / "docs" / "architecture.md").read_text().partition("| Rooms of `pipelines/`")[2].partition("\n\n")[0]
+    rows = [re.findall(r"`(\w+)`", line.split("|")[1]) for line in page.splitlines()[2:]]
+
+    assert rows == [layer.split(" | ") for layer in contract["layers"]]
+
+
+def test_every_dag_of_a_pipeline_is_on_the_page() -> None:
+    factory = (ROOT / "pipelines" / "airflow" / "factory.py").read_text()
+    built = re.findall(r"(\w+)_dag\b", re.findall(r"^BUILDERS = \((.*?)\)", factory, re.MULTILINE | re.DOTALL)[0])
+    page = (ROOT / "docs" / "architecture.md").read_text().partition("## DAGs")[2]
+
+    assert re.findall(r"^\| `<name>_(\w+)` \|", page, re.MULTILINE) == built
+    assert "Each pipeline has nine." in page
+    assert "nine DAGs" in (ROOT / "README.md").read_text()
+    assert len(built) == 9

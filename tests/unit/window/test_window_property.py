@@ -103,7 +103,7 @@ def is_ambiguous(history):
 
 def unnoticeable_threads(history, facts, start):
     """Return the threads that no view can show in an incarnation of which other threads are known: one that was dropped, or
-    enabled again without a DISABLE_CHANGE#, after V$LOG_HISTORY forgot its logs (docs/architecture.md)."""
+    enabled again without a DISABLE_CHANGE#, after V$LOG_HISTORY forgot its logs (docs/architecture/gate.md)."""
     seen = {(g.thread, g.resetlogs_id) for g in (*facts.archived, *facts.online)}
     seen |= {(h.thread, h.resetlogs_id) for h in facts.history}
     current = history.lines[-1]
