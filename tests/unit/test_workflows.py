@@ -83,3 +83,21 @@ def test_actionlint_finds_nothing() -> None:
     done = subprocess.run(["actionlint"], cwd=ROOT, capture_output=True, text=True, check=False)
 
     assert done.returncode == 0, done.stdout
+
+
+def test_each_action_is_pinned_by_a_hash_with_its_version_beside_it() -> None:
+    """But for the one that publishes: its authors ask for their branch, and PyPI trusts this workflow, not the action."""
+    used = [line.split("uses: ")[1] for file in WORKFLOWS for line in file.read_text().splitlines() if "uses: " in line]
+
+    pinned = re.compile(r"[\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+")
+    assert {one for one in used if not pinned.fullmatch(one)} == {"pypa/gh-action-pypi-publish@release/v1"}
+
+
+def test_every_make_command_that_a_page_names_exists() -> None:
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *ROOT.glob("demo/*.md"), *ROOT.glob("standin/*.md")]
+    named = {
+        (page.name, name) for page in pages for name in re.findall(r"(?:`|^)make ([a-z-]+)", page.read_text(), re.MULTILINE)
+    }
+
+    assert len(named) > 20
+    assert {(page, name) for page, name in named if name not in TARGETS} == set()
