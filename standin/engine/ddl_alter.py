@@ -282,8 +282,7 @@ def _drop(session: EngineSession, store: TableStore, cursor: Cursor) -> bool:
     if not session.database.options.keeps_guards:
         drop_needless_guard(store)
     drop_unused(store)  # "and all columns currently marked as unused" (SQL Language Reference)
-    if session.database.options.renames_guards:
-        rename_guard(store)
+    rename_guard(store)
     return True
 
 

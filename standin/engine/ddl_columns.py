@@ -24,6 +24,8 @@ from standin.engine.values import coercer_of, encoder_of, is_lob
 from standin.interface import OraError
 from standin.model import SqlType, TableColumn, TableDef
 
+GUARD_BYTES = 513  # of the guard column's RAW, as published of 26ai
+
 ARCHIVE_STATE = "ORA_ARCHIVE_STATE"
 _ARCHIVE_TYPE = SqlType("VARCHAR2", 4000, 4000)
 
@@ -140,7 +142,7 @@ def _add_guard(session: EngineSession, store: TableStore) -> None:
     if not options.guards_added_columns or any(is_lob(c.type) for c in table.columns):
         return
     if all(c.kind != "guard" for c in table.columns):
-        name, type_ = _guard_name(len(table.columns)), SqlType("RAW", options.guard_bytes)
+        name, type_ = _guard_name(len(table.columns)), SqlType("RAW", GUARD_BYTES)
         append_column(session, store, TableColumn(name, type_, table.next_segment_id, hidden=True, kind="guard"), None)
 
 

@@ -34,12 +34,11 @@ class LobRow:
 
 @dataclass(frozen=True, slots=True)
 class LobForm:
-    """The options lob_rows, lob_counts, null_lobs, lob_updates and extended_rows."""
+    """The options lob_rows, lob_counts, null_lobs and extended_rows."""
 
     by_statement: bool = False
     by_code_unit: bool = False
     empties_nulls: bool = False
-    sets_columns_apart: bool = False
     has_strings: bool = False  # extended strings have such rows, too
 
 
@@ -127,7 +126,7 @@ def update_statement(
     inside = {number: content for number, content in contents.items() if not _is_outside(layout, number, content)}
     begun = {number: None if content is None else b"" for number, content in inside.items()}
     are_alone = len(inside) == len(contents) and not documents
-    if (form.sets_columns_apart and (own or set(begun.values()) == {None})) or not (own or are_alone):
+    if own or set(begun.values()) == {None} or not are_alone:
         begun = {}
     present = {layout.segment_ids[i] for i in objects if i < len(old) and old[i] is not None}
     if form.empties_nulls:  # a NULL becomes an empty object, which the pieces only fill

@@ -54,8 +54,6 @@ class DatabaseOptions:
     renumbers_pdb: bool = False  # a RESETLOGS of the whole database gives its PDB a row in V$PDB_INCARNATION too
     guards_added_columns: bool = True  # a nullable ADD .. DEFAULT adds a hidden guard column; False: as before 12c
     keeps_guards: bool = True  # the guard column stays without a column that it guards; False: DROP COLUMN of the last drops it
-    guard_bytes: int = 126  # the length of the guard's RAW; 513 was published of 26ai
-    renames_guards: bool = False  # DROP COLUMN of a column in front of the guard gives the guard the name of its new place
     hidden_columns: str = "name"  # how SQL_REDO shows Oracle's own stored columns: name, number (COL n), or none
     nonblocking_ddl: bool = False  # ADD of a column and SET UNUSED ONLINE do not wait for open transactions of the table
     # How ADD of a column with a default that differs by row (NEXTVAL, an identity column) fills older rows: without redo of
@@ -66,7 +64,6 @@ class DatabaseOptions:
     quotes: str = "doubled"
     # A TIMESTAMP or INTERVAL that is stored without a fraction, where the mask has FF9: zeros, the point alone, or none
     whole_seconds: str = "zeros"
-    interval_digits: str = "declared"  # those of days and years in SQL_REDO: as published of 19c and 23ai; or longest, 5 and 4
     local_zone_call: str = "TO_TIMESTAMP_TZ"  # what SQL_REDO calls for a TIMESTAMP WITH LOCAL TIME ZONE; peers know _ITZ too
     national_text: str = "plain"  # NVARCHAR2 of ASCII characters alone: a literal; or unistr, as other national text
     urowids: str = "text"  # the value of a UROWID column in SQL_REDO: unsupported is `Unsupported Type`
@@ -81,12 +78,9 @@ class DatabaseOptions:
     # The redo of a statement that writes LOBs: rows, each with its ROWID; statement: only the last one has it, and one undo row
     # takes all of them back, as measured on 26ai
     lob_rows: str = "rows"
-    # A NULL object in an INSERT: empty, EMPTY_CLOB(), which an UPDATE sets to NULL, as published of 23ai and 26ai; or null
+    # A NULL object in an INSERT, where lob_rows is rows: empty, EMPTY_CLOB(), which an UPDATE sets to NULL, as published of
+    # 23ai; or null
     null_lobs: str = "empty"
-    # UPDATE of columns and objects, where lob_rows is statement: the columns together with the beginning of the objects; or
-    # apart, the columns alone, and one row for objects that become NULL, as published of 26ai
-    lob_updates: str = "together"
-    placeholders_have_segment: bool = True  # DATA_OBJD# of a row without a ROWID of its own; False: 0, as published of 26ai
     lob_locators_have_text: bool = False  # SELECT_LOB_LOCATOR has its name and a text, as before 23ai; False: INTERNAL, no text
     lob_counts: str = "characters"  # what offsets and lengths in a CLOB count: characters, or code units of UTF-16
     # The redo of an XMLTYPE value. values: XMLType(:1) in the statement, and nothing more; documents: XML DOC rows, and the

@@ -81,8 +81,7 @@ class RowChanges:
         return LobForm(
             self._by_statement,
             options.lob_counts == "code units",
-            options.null_lobs == "empty",
-            options.lob_updates == "apart",
+            self._by_statement or options.null_lobs == "empty",
             options.extended_rows == "pieces",
         )
 
@@ -289,7 +288,7 @@ class RowChanges:
         without = self._by_statement or self._options.lob_rows_without_rowid
         if not named or (op is Op.INSERT and not rollback and store.layout.has_large and without):
             row_id = ""
-            data_object_id = data_object_id if self._options.placeholders_have_segment else 0
+            data_object_id = 0 if self._by_statement else data_object_id
         record = RedoRecord(
             0, op, xid, thread, 0, 0, 0, 0, rollback, tx.con_id, object_id, data_object_id,
             table.object_version, row_id, before or {}, after or {}, sql, "", "",

@@ -64,7 +64,6 @@ class Forms:
 
     quotes: str = "doubled"
     whole_seconds: str = "zeros"
-    interval_digits: str = "longest"
     local_zone_call: str = "TO_TIMESTAMP_TZ"
     national_text: str = "unistr"
     urowids: str = "text"
@@ -213,7 +212,7 @@ def _timestamp_ltz(nls: Nls, precision: int, forms: Forms) -> Literal:
 
 
 def _interval_day(value: bytes, kind: SqlType, forms: Forms) -> str:
-    days = 5 if forms.interval_digits == "longest" else 2 if kind.precision is None else kind.precision
+    days = 2 if kind.precision is None else kind.precision
     text = DaySecond.decode(value).text(days, 6 if kind.scale is None else kind.scale)
     whole, point, fraction = text.partition(".")
     if point and not fraction.strip("0") and forms.whole_seconds != "zeros":
@@ -221,8 +220,8 @@ def _interval_day(value: bytes, kind: SqlType, forms: Forms) -> str:
     return f"TO_DSINTERVAL('{text}')"
 
 
-def _interval_year(value: bytes, kind: SqlType, forms: Forms) -> str:
-    years = 4 if forms.interval_digits == "longest" else 2 if kind.precision is None else kind.precision
+def _interval_year(value: bytes, kind: SqlType) -> str:
+    years = 2 if kind.precision is None else kind.precision
     return f"TO_YMINTERVAL('{YearMonth.decode(value).text(years)}')"
 
 
@@ -262,7 +261,7 @@ def literal_of(kind: SqlType, nls: Nls, forms: Forms = AS_MOST) -> Literal:
         "TIMESTAMP WITH TIME ZONE": lambda: _timestamp_tz(nls, precision, forms),
         "TIMESTAMP WITH LOCAL TIME ZONE": lambda: _timestamp_ltz(nls, precision, forms),
         "INTERVAL DAY TO SECOND": lambda: lambda value: _interval_day(value, kind, forms),
-        "INTERVAL YEAR TO MONTH": lambda: lambda value: _interval_year(value, kind, forms),
+        "INTERVAL YEAR TO MONTH": lambda: lambda value: _interval_year(value, kind),
         "ROWID": lambda: _rowid,
         "UROWID": lambda: _rowid if forms.urowids == "text" else lambda _: UNSUPPORTED_TYPE,
         "XMLTYPE": lambda: lambda _: "XMLType(:1)",

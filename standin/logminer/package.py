@@ -135,7 +135,6 @@ def contents_rows(session: EngineSession, wanted: frozenset[str]) -> Iterator[pa
         Forms(
             options.quotes,
             options.whole_seconds,
-            options.interval_digits,
             options.local_zone_call,
             options.national_text,
             options.urowids,

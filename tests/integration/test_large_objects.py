@@ -47,15 +47,12 @@ def papers(shop: Shop, **settings: Any) -> Any:
 
 
 CHANGES = changes()
-# Columns are set apart from objects, and a row without a ROWID has DATA_OBJD# 0.
-PUBLISHED = {"lob_rows": "statement", "lob_updates": "apart", "placeholders_have_segment": False}
 READINGS: dict[str, dict[str, Any]] = {
     "23ai": {},
     "placeholder ROWIDs": {"lob_rows_without_rowid": True, "null_lobs": "null"},
     "locators with text": {"lob_locators_have_text": True},
-    "as on 26ai": {"lob_rows": "statement", "null_lobs": "null"},
     "one ROWID, locators with text": {"lob_rows": "statement", "lob_locators_have_text": True},
-    "as published of 26ai": PUBLISHED,
+    "as published of 26ai": {"lob_rows": "statement"},
 }
 
 

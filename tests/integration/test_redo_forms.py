@@ -73,7 +73,6 @@ def caught_up(shop: Shop, pipeline: Any, spark: Any = "no Spark", tables: int = 
 READINGS: dict[str, dict[str, Any]] = {
     "a timestamp without a fraction has nine zeros": {
         "whole_seconds": "zeros",
-        "interval_digits": "longest",
         "national_text": "unistr",
     },
     "it has the point alone": {
@@ -88,8 +87,6 @@ READINGS: dict[str, dict[str, Any]] = {
         "blank_in_insert": True,
         "young_columns": "null",
         "null_updates": "all",
-        "guard_bytes": 513,
-        "renames_guards": True,
     },
 }
 PRECISIONS = range(10)

@@ -16,8 +16,7 @@ from tests.published.scenarios import SCENARIOS, SECOND, Row, Scenario, publishe
 
 # The readings of what releases write in different ways: those of 26ai.
 AS_PUBLISHED: dict[str, Any] = {
-    "lob_rows": "statement", "lob_updates": "apart", "null_updates": "all", "young_columns": "null",
-    "placeholders_have_segment": False,
+    "lob_rows": "statement", "null_updates": "all", "young_columns": "null",
 }  # fmt: skip
 MINE = """BEGIN DBMS_LOGMNR.START_LOGMNR(STARTSCN => :first, ENDSCN => :last, OPTIONS =>
     DBMS_LOGMNR.COMMITTED_DATA_ONLY + DBMS_LOGMNR.NO_ROWID_IN_STMT + {}); END;"""

@@ -351,10 +351,6 @@ PUBLISHED = {
     "null_updates": "all",
     "young_columns": "null",
     "lob_rows": "statement",
-    "lob_updates": "apart",
-    "placeholders_have_segment": False,
-    "guard_bytes": 513,
-    "renames_guards": True,
 }
 
 

@@ -172,9 +172,9 @@ def test_literals_of_the_standard_are_read_as_string_literals_in_stmt_writes_the
 
 
 READINGS = [
-    Forms(whole_seconds=whole, interval_digits=digits, local_zone_call=call)
+    Forms(whole_seconds=whole, local_zone_call=call)
     for whole in ("zeros", "point", "none")
-    for digits, call in (("longest", "TO_TIMESTAMP_TZ"), ("declared", "TO_TIMESTAMP_ITZ"))
+    for call in ("TO_TIMESTAMP_TZ", "TO_TIMESTAMP_ITZ")
 ]
 LAYOUT = Layout(Nls.of(dict(PINNED)))
 INTERNAL = {
