@@ -37,6 +37,16 @@ _TOKEN = re.compile(
     """,
     re.S | re.I | re.X,
 )
+# Oracle's reserved words, which name no bind unless they are quoted.
+_RESERVED = (
+    "ACCESS ADD ALL ALTER AND ANY AS ASC AUDIT BETWEEN BY CHAR CHECK CLUSTER COLUMN COMMENT COMPRESS CONNECT CREATE CURRENT "
+    "DATE DECIMAL DEFAULT DELETE DESC DISTINCT DROP ELSE EXCLUSIVE EXISTS FILE FLOAT FOR FROM GRANT GROUP HAVING IDENTIFIED "
+    "IMMEDIATE IN INCREMENT INDEX INITIAL INSERT INTEGER INTERSECT INTO IS LEVEL LIKE LOCK LONG MAXEXTENTS MINUS MLSLABEL "
+    "MODE MODIFY NOAUDIT NOCOMPRESS NOT NOWAIT NULL NUMBER OF OFFLINE ON ONLINE OPTION OR ORDER PCTFREE PRIOR PUBLIC RAW "
+    "RENAME RESOURCE REVOKE ROW ROWID ROWNUM ROWS SELECT SESSION SET SHARE SIZE SMALLINT START SUCCESSFUL SYNONYM SYSDATE "
+    "TABLE THEN TO TRIGGER UID UNION UNIQUE UPDATE USER VALIDATE VALUES VARCHAR VARCHAR2 VIEW WHENEVER WHERE WITH "
+)
+RESERVED = frozenset(_RESERVED.split())
 _WORD_CHARACTER = re.compile(r"[\w$#]")
 
 
@@ -48,6 +58,7 @@ class BoundSql:
     names: tuple[str, ...] = ()  # one per occurrence; unquoted names in upper case
     distinct: tuple[str, ...] = ()  # in order of first appearance
     returning_from: int | None = None  # index of the first bind of RETURNING .. INTO
+    has_reserved_name: bool = False
 
 
 def statement_kind(sql: str) -> str:
@@ -65,6 +76,7 @@ def scan_binds(sql: str) -> BoundSql:
     pieces: list[str] = []
     names: list[str] = []
     returning_from: int | None = None
+    has_reserved_name = False
     clause, after_string = "", False
     for token in _TOKEN.finditer(sql):
         kind_of_token = token.lastgroup
@@ -75,6 +87,7 @@ def scan_binds(sql: str) -> BoundSql:
                 after_string = False
                 continue
             names.append(token["quoted"] or token["plain"].upper())
+            has_reserved_name |= token["quoted"] is None and names[-1] in RESERVED
             if clause == "INTO" and returning_from is None:
                 returning_from = len(names) - 1
             follows = sql[token.end() : token.end() + 1]
@@ -84,7 +97,7 @@ def scan_binds(sql: str) -> BoundSql:
         if not piece.isspace():
             after_string = kind_of_token == "string"
         pieces.append(piece)
-    return BoundSql("".join(pieces), tuple(names), tuple(dict.fromkeys(names)), returning_from)
+    return BoundSql("".join(pieces), tuple(names), tuple(dict.fromkeys(names)), returning_from, has_reserved_name)
 
 
 def _returning_clause(clause: str, word: str) -> str:

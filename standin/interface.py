@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -17,6 +18,7 @@ class OraError(Exception):
 
     def __init__(self, code: int, text: str, position: int = 0, more: tuple[str, ...] = ()) -> None:
         self.code, self.position = code, position
+        self.counts: list[int] = []  # of the rows of an array before the one that failed
         super().__init__("\n".join((f"ORA-{code:05d}: {text}", *more)))
 
 
@@ -68,8 +70,11 @@ class Called:
     values: list[Any] = field(default_factory=list)
 
 
+ROUND_TRIPS, PARSES = "SQL*Net roundtrips to/from client", "parse count (total)"
+
+
 class Session(Protocol):
-    """One client session.
+    """One client session. `statistics` counts, under the names of V$STATNAME.
 
     Bind and result values are None, str, int, Decimal, float, bool, bytes, datetime, timedelta, YearMonth.
     """
@@ -77,6 +82,13 @@ class Session(Protocol):
     number: int  # SID
     serial: int
     container: int  # CON_ID; ALTER SESSION SET CONTAINER changes it
+    statistics: Counter[str]
+    user: str
+    schema: str
+    killed: bool
+
+    @property
+    def password(self) -> str: ...
 
     @property
     def in_transaction(self) -> bool: ...
@@ -91,11 +103,27 @@ class Session(Protocol):
         batch errors fails at row i, the rows before it stay and `position` is i.
         """
 
+    def parse(self, sql: str) -> None:
+        """Check a statement that is no query, without running it."""
+
     def commit(self) -> None: ...
 
     def rollback(self) -> None: ...
 
-    def set_info(self, *, module: str | None = None, action: str | None = None, client_id: str | None = None) -> None: ...
+    def set_info(
+        self,
+        *,
+        module: str | None = None,
+        action: str | None = None,
+        client_id: str | None = None,
+        client_info: str | None = None,
+        operation: str | None = None,
+    ) -> None: ...
+
+    def set_client(self, *, terminal: str, os_user: str, driver: str) -> None: ...
+
+    def set_context(self, namespace: str, values: dict[str, str] | None) -> None:
+        """Set values of an application context; None clears it."""
 
     def set_current_schema(self, schema: str) -> None: ...
 

@@ -25,6 +25,17 @@ class DaySecond:
     def of(cls, value: timedelta) -> DaySecond:
         return cls(value // timedelta(microseconds=1) * 1000)
 
+    @property
+    def span(self) -> timedelta:
+        """Return it as Python has it, without the digits after those of microseconds."""
+        return timedelta(microseconds=abs(self.nanoseconds) // 1000) * (-1 if self.nanoseconds < 0 else 1)
+
+    def __neg__(self) -> DaySecond:
+        return DaySecond(-self.nanoseconds, self.digits)
+
+    def __add__(self, other: DaySecond) -> DaySecond:
+        return DaySecond(self.nanoseconds + other.nanoseconds)
+
     @classmethod
     def parse(cls, text: str) -> DaySecond:
         found = _DAYS.fullmatch(text)
@@ -63,6 +74,12 @@ class YearMonth:
 
     months: int
     digits: int = field(default=2, compare=False)
+
+    def __neg__(self) -> YearMonth:
+        return YearMonth(-self.months, self.digits)
+
+    def __add__(self, other: YearMonth) -> YearMonth:
+        return YearMonth(self.months + other.months)
 
     @classmethod
     def parse(cls, text: str) -> YearMonth:

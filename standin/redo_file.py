@@ -22,7 +22,7 @@ MAGIC = b"RLREDO1\n"
 HEADER_BYTES = 512
 BATCH_RECORDS = 5000
 DICTIONARY = "DICTIONARY"  # INFO of a record that contains the definition of a table
-_VALUE_HEAD = Struct(">HH")
+_VALUE_HEAD, _NULL = Struct(">HI"), 0xFFFFFFFF
 
 
 class Op(IntEnum):
@@ -146,13 +146,13 @@ SCHEMA = pa.schema(
 
 
 def pack(values: dict[int, bytes | None]) -> bytes:
-    """Pack values by segment column number: u16 number, u16 length (0xffff for NULL), bytes."""
+    """Pack values by segment column number: u16 number, u32 length (0xffffffff for NULL), bytes."""
     out = []
     for number, value in values.items():
         if value is None:
-            out.append(number.to_bytes(2, "big") + b"\xff\xff")
+            out.append(_VALUE_HEAD.pack(number, _NULL))
         else:
-            out.append(number.to_bytes(2, "big") + len(value).to_bytes(2, "big") + value)
+            out.append(_VALUE_HEAD.pack(number, len(value)) + value)
     return b"".join(out)
 
 
@@ -161,8 +161,8 @@ def unpack(packed: bytes) -> dict[int, bytes | None]:
     at, end = 0, len(packed)
     while at < end:
         number, length = _VALUE_HEAD.unpack_from(packed, at)
-        at += 4
-        if length == 0xFFFF:
+        at += _VALUE_HEAD.size
+        if length == _NULL:
             values[number] = None
         else:
             values[number] = packed[at : at + length]

@@ -24,13 +24,12 @@ class Zoned:
     utc: Moment
     zone: int | str | None = None
 
-    def offset(self, session: int = 0) -> int:
+    def offset(self, session: int | str = 0) -> int:
         """Return the minutes by which local time is ahead of UTC."""
-        if isinstance(self.zone, str):
-            return region_offset(self.zone, self.utc)
-        return session if self.zone is None else self.zone
+        zone = session if self.zone is None else self.zone
+        return region_offset(zone, self.utc) if isinstance(zone, str) else zone
 
-    def local(self, session: int = 0) -> Moment:
+    def local(self, session: int | str = 0) -> Moment:
         return shifted(self.utc, self.offset(session))
 
     def __eq__(self, other: object) -> bool:
@@ -50,24 +49,30 @@ def region_offset(region: str, utc: Moment) -> int:
     return int(delta.total_seconds()) // 60
 
 
-def zoned(local: datetime | Moment, zone: int | str | None, session: int = 0) -> Zoned:
+def zoned(local: datetime | Moment, zone: int | str | None, session: int | str = 0) -> Zoned:
     """Return the instant of a local time. A client's datetime may bring its own offset."""
     local = local if isinstance(local, datetime) else replace(local, offset=0)
     if isinstance(local, datetime) and (delta := local.utcoffset()) is not None:
         minutes = int(delta.total_seconds()) // 60
         return Zoned(replace(shifted(fields_of(local), -minutes), offset=0), None if zone is None else minutes)
-    if isinstance(zone, str):
-        at = datetime(local.year, local.month, local.day, local.hour, local.minute, local.second, tzinfo=ZoneInfo(zone))
+    own = session if zone is None else zone
+    if isinstance(own, str):
+        at = datetime(local.year, local.month, local.day, local.hour, local.minute, local.second, tzinfo=ZoneInfo(own))
         delta = at.utcoffset()
         assert delta is not None
         minutes = int(delta.total_seconds()) // 60
     else:
-        minutes = session if zone is None else zone
+        minutes = own
     return Zoned(replace(shifted(fields_of(local), -minutes), offset=0), zone)
 
 
+def session_zone(setting: str) -> int | str:
+    """Return TIME_ZONE of a session as a region, or in minutes."""
+    return setting if setting in REGIONS else zone_minutes(setting)
+
+
 def zone_minutes(zone: str) -> int:
-    """Return a TIME_ZONE setting in minutes. Region names count as UTC."""
+    """Return an offset in minutes. Other names count as UTC."""
     sign = -1 if zone.startswith("-") else 1
     hours, colon, minutes = zone.lstrip("+-").partition(":")
     return sign * (int(hours) * 60 + int(minutes)) if colon and hours.isdigit() and minutes.isdigit() else 0

@@ -36,12 +36,18 @@ def create_user(session: EngineSession, cursor: Cursor) -> None:
     write_ddl(session, shown)
 
 
+_LONGEST_PASSWORD = 1024  # bytes, since 23ai; 30 before
+
+
 def _password(cursor: Cursor) -> str:
     """Read a password, which keeps its case."""
     token = cursor.take()
     if token.kind == "end":
         raise OraError(988, "missing or invalid password(s)")
-    return token.value if token.kind in ("quoted", "string") else cursor.text[token.start : token.end]
+    password = token.value if token.kind in ("quoted", "string") else cursor.text[token.start : token.end]
+    if len(password.encode()) > _LONGEST_PASSWORD:
+        raise OraError(988, "missing or invalid password(s)")
+    return password
 
 
 def _masked(cursor: Cursor, start: int) -> str:

@@ -32,6 +32,7 @@ from standin.engine.policies import as_seen
 from standin.engine.relations import Relation, relation_of, snapshot_scn, unarchived
 from standin.engine.session import EngineSession
 from standin.interface import ColumnInfo, OraError
+from standin.zones import Zoned
 
 _CONTEXT_COLUMNS = frozenset({"USER", "UID", "CURRENT_SCHEMA"})
 _BOUND = (exp.Placeholder, exp.CurrentTimestamp, exp.Systimestamp, exp.CurrentDate, exp.Localtimestamp)
@@ -46,6 +47,7 @@ _MARK = re.compile(r"redolake_bind_(\d+)_")
 _MACROS = (
     "CREATE MACRO ora_text(x) AS CASE WHEN contains(CAST(x AS VARCHAR), '.') AND typeof(x) LIKE 'DECIMAL%' "
     "THEN rtrim(rtrim(CAST(x AS VARCHAR), '0'), '.') ELSE CAST(x AS VARCHAR) END",
+    "CREATE MACRO ora_divide(a, b) AS CASE WHEN b = 0 THEN error('ORA-01476') ELSE a / b END",
     "CREATE MACRO ora_concat(a, b) AS nullif(concat(ora_text(a), ora_text(b)), '')",
 )
 
@@ -251,6 +253,8 @@ def _as_oracle(error: duckdb.Error) -> OraError:
         return OraError(1438, "value larger than specified precision allowed for this column")
     if isinstance(error, duckdb.ConversionException):
         return OraError(1722, "invalid number")
+    if "ORA-01476" in text:
+        return OraError(1476, "divisor is equal to zero")
     return OraError(3001, f"unimplemented feature: {text}")
 
 
@@ -359,6 +363,10 @@ def _translated(node: exp.Expression) -> exp.Expression:
         if unit is None:
             raise OraError(3001, f"unimplemented feature: TRUNC to {node.args['unit'].name} here")
         return exp.Anonymous(this="date_trunc", expressions=[exp.Literal.string(unit), node.this])
+    if isinstance(node, exp.Div):
+        return exp.Anonymous(this="ora_divide", expressions=[node.this, node.expression])
+    if isinstance(node, exp.StrToTime | exp.StrToDate) and isinstance(node.this, exp.Null):
+        return exp.cast(exp.Null(), "TIMESTAMP", dialect="duckdb")
     if isinstance(node, exp.Column) and identifier(node.this) == "ROWNUM":
         return exp.Anonymous(this="row_number() over", expressions=[])
     return node
@@ -408,6 +416,9 @@ def _literal(value: Any) -> str:
     if isinstance(value, bool | int | Decimal | float):
         number = str(int(value) if isinstance(value, bool) else value)
         return f"({number})" if number.startswith("-") else number
+    if isinstance(value, Zoned):
+        at = value.local()
+        value = datetime(at.year, at.month, at.day, at.hour, at.minute, at.second, at.microsecond)
     if isinstance(value, datetime):
         return f"CAST('{value.isoformat(' ')}' AS TIMESTAMP)"
     if isinstance(value, bytes):

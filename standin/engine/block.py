@@ -31,12 +31,12 @@ from standin.interface import Called, Done, OraError, Rows
 
 _SQL = frozenset({"INSERT", "UPDATE", "DELETE", "MERGE", "SAVEPOINT", "LOCK"})
 _ENDS = frozenset({"END", "EXCEPTION", "ELSE", "ELSIF", "WHEN"})  # words that end a sequence of statements
-_NAMED_ERRORS = {
-    "NO_DATA_FOUND": 1403,
-    "TOO_MANY_ROWS": 1422,
-    "DUP_VAL_ON_INDEX": 1,
-    "ZERO_DIVIDE": 1476,
-    "INVALID_NUMBER": 1722,
+NAMED_ERRORS = {
+    "NO_DATA_FOUND": (1403, "no data found"),
+    "TOO_MANY_ROWS": (1422, "exact fetch returns more than requested number of rows"),
+    "DUP_VAL_ON_INDEX": (1, "unique constraint violated"),
+    "ZERO_DIVIDE": (1476, "divisor is equal to zero"),
+    "INVALID_NUMBER": (1722, "invalid number"),
 }
 _INTO = re.compile(r"\bINTO\s+([\w:.\s,]+?)\s+(?=FROM\b)", re.IGNORECASE)
 
@@ -93,7 +93,7 @@ def _handles(cursor: Cursor, error: OraError) -> bool:
         while cursor.accept("OR"):
             names.append(cursor.name())
         cursor.expect("THEN")
-        if "OTHERS" in names or any(_NAMED_ERRORS.get(name) == error.code for name in names):
+        if "OTHERS" in names or any(NAMED_ERRORS[name][0] == error.code for name in names if name in NAMED_ERRORS):
             return True
         _skip(cursor)
     return False
@@ -269,6 +269,8 @@ def _assigned(session: EngineSession, cursor: Cursor, binds: Binds) -> bool:
 
 def _raise(session: EngineSession, cursor: Cursor, binds: Binds) -> None:
     cursor.expect("RAISE")
+    if cursor.next.value in NAMED_ERRORS:
+        raise OraError(*NAMED_ERRORS[cursor.name()])
     if binds.error is None or not cursor.is_next(";"):
         raise unknown(cursor.next, cursor.text)
     raise binds.error

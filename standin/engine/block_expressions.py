@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any
 
 from standin.binds import scan_binds
@@ -16,6 +17,7 @@ from standin.engine.session import EngineSession
 from standin.engine.tokens import Cursor, Token, tokens_of
 from standin.engine.values import to_number
 from standin.interface import OraError
+from standin.intervals import DaySecond
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,8 @@ class Binds:
     def get(self, name: str) -> Any:
         self.read.add(name)
         value = self.values.get(name)
+        if isinstance(value, timedelta):
+            return DaySecond.of(value)
         return None if value == "" else value
 
     def set(self, name: str, value: Any) -> None:
@@ -86,7 +90,7 @@ def call(session: EngineSession, cursor: Cursor, binds: Binds) -> Any:
     name = _dotted(cursor)
     procedure = procedures.find(name)
     if procedure is None or not executes(session.account, procedure.privilege):
-        raise not_declared(name, *_line_of(cursor.text, start))
+        raise at_token(not_declared(name, *_line_of(cursor.text, start)), start)
     positional: list[Any] = []
     named: dict[str, Any] = {}
     outs: dict[str, str] = {}
@@ -210,8 +214,11 @@ def _line_of(text: str, token: Token) -> tuple[int, int]:
 def unknown(token: Token, text: str, reason: str = "") -> OraError:
     line, column = _line_of(text, token)
     shown, because = token.value or "end-of-file", f" ({reason})" if reason else ""
-    return OraError(
-        6550,
-        f"line {line}, column {column}:",
-        more=(f'PLS-00103: Encountered the symbol "{shown}" when expecting something else{because}',),
-    )
+    text_of_it = f'PLS-00103: Encountered the symbol "{shown}" when expecting something else{because}'
+    return at_token(OraError(6550, f"line {line}, column {column}:", more=(text_of_it,)), token)
+
+
+def at_token(error: OraError, token: Token) -> OraError:
+    """Return the error with the token's offset in the text, which a client shows beside the line and column."""
+    error.position = token.start
+    return error

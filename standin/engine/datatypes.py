@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from standin.engine.values import encode_timestamp, encode_zoned, number_text
 from standin.interface import ColumnInfo, OraError
+from standin.intervals import DaySecond, YearMonth
 from standin.model import SqlType, TableColumn
 from standin.moment import Moment
 from standin.octets import text_array
@@ -199,9 +200,13 @@ def text_info(chars: int = MAX_TEXT) -> ColumnInfo:
 
 
 NUMBER = ColumnInfo("", "NUMBER")
+BINARY_DOUBLE = ColumnInfo("", "BINARY_DOUBLE", 8, 0, 0, 0)
 DATE = ColumnInfo("", "DATE", 7, 0, 0, 0)
 TIMESTAMP = ColumnInfo("", "TIMESTAMP", 11, 0, 0, 6)
 TIMESTAMP_TZ = ColumnInfo("", "TIMESTAMP WITH TIME ZONE", 13, 0, 0, 6)
+DAY_INTERVAL = ColumnInfo("", "INTERVAL DAY TO SECOND", 11, 0, 9, 9)
+YEAR_INTERVAL = ColumnInfo("", "INTERVAL YEAR TO MONTH", 5, 0, 9, 0)
+INTERVALS = {info.type: info for info in (DAY_INTERVAL, YEAR_INTERVAL)}
 RAW = ColumnInfo("", "RAW", 2000, 0, 0, 0)
 BINARY_DOUBLE = ColumnInfo("", "BINARY_DOUBLE", 8, 0, 0, 0)
 
@@ -262,10 +267,18 @@ def info_of_value(value: Any) -> ColumnInfo:
     """Return the type that a bind alone has as a column."""
     if isinstance(value, bool):
         return ColumnInfo("", "BOOLEAN", 1, 0, 0, 0)
-    if isinstance(value, int | float | Decimal):
+    if isinstance(value, float):  # a NUMBER is an int or a Decimal
+        return BINARY_DOUBLE
+    if isinstance(value, int | Decimal):
         return NUMBER
     if isinstance(value, bytes):
         return ColumnInfo("", "RAW", max(1, len(value)), 0, 0, 0)
     if isinstance(value, datetime):
         return TIMESTAMP if value.microsecond else DATE
+    if isinstance(value, Zoned):
+        return TIMESTAMP_TZ
+    if isinstance(value, DaySecond):
+        return DAY_INTERVAL
+    if isinstance(value, YearMonth):
+        return YEAR_INTERVAL
     return text_info()

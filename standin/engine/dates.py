@@ -51,18 +51,18 @@ def parser_of(mask: str) -> Callable[[str], datetime | Moment]:
     return lambda text: _moment(parse(text))
 
 
-def zoned_parser_of(mask: str) -> Callable[[str, int], Zoned]:
+def zoned_parser_of(mask: str) -> Callable[[str, int | str], Zoned]:
     """Return the parser of (text, the session's offset), for a mask in which a zone may be."""
     parse = fields_parser(mask)
 
-    def zoned_of(text: str, session: int) -> Zoned:
+    def zoned_of(text: str, session: int | str) -> Zoned:
         fields = parse(text)
         return zoned(_moment(fields), zone_of_fields(fields, session))
 
     return zoned_of
 
 
-def zone_of_fields(fields: dict[str, str], session: int) -> int | str:
+def zone_of_fields(fields: dict[str, str], session: int | str) -> int | str:
     region = fields.get("region")
     if region is not None and region not in REGIONS:
         if not re.fullmatch(r"[+-]?\d{1,2}:\d{2}", region):

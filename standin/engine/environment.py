@@ -19,7 +19,7 @@ _USERENV: dict[str, Callable[[EngineSession], str | None]] = {
     "INSTANCE": lambda s: str(s.thread),
     "INSTANCE_NAME": lambda s: s.database.state.threads[s.thread].instance,
     "SERVER_HOST": lambda s: "standin",
-    "SERVICE_NAME": lambda s: s.service,
+    "SERVICE_NAME": lambda s: s.service.lower(),
     "SESSION_USER": lambda s: s.user,
     "CURRENT_USER": lambda s: s.user,
     "CURRENT_SCHEMA": lambda s: s.schema,
@@ -27,7 +27,7 @@ _USERENV: dict[str, Callable[[EngineSession], str | None]] = {
     "SID": lambda s: str(s.number),
     "SESSIONID": lambda s: str(s.serial),
     "HOST": lambda s: s.machine,
-    "TERMINAL": lambda s: None,
+    "TERMINAL": lambda s: s.terminal or None,
     "MODULE": lambda s: s.module or None,
     "ACTION": lambda s: s.action or None,
     "CLIENT_IDENTIFIER": lambda s: s.client_id or None,
@@ -36,11 +36,20 @@ _USERENV: dict[str, Callable[[EngineSession], str | None]] = {
     "LANG": lambda s: "US",
     "NLS_DATE_FORMAT": lambda s: s.nls["NLS_DATE_FORMAT"],
     "CLOUD_SERVICE": lambda s: None,
+    "CLIENT_INFO": lambda s: s.client_info or None,
+    "CURRENT_EDITION_NAME": lambda s: "ORA$BASE",
+    "DBOP_NAME": lambda s: s.operation or None,
+    "OS_USER": lambda s: s.os_user,
+    "PROXY_USER": lambda s: None,
+    "AUTHENTICATION_METHOD": lambda s: "PASSWORD",
+    "NETWORK_PROTOCOL": lambda s: "tcp",
 }
 
 
 def context(session: EngineSession, space: str, key: str) -> str | None:
-    """Return a parameter of USERENV; None for another namespace. Raise ORA-02003 for an unknown parameter."""
+    """Return a parameter of USERENV or CLIENTCONTEXT; None for others. Raise ORA-02003 for an unknown one of USERENV."""
+    if space.upper() == "CLIENTCONTEXT":
+        return session.context.get(key.upper())
     if space.upper() != "USERENV":
         return None
     parameter = _USERENV.get(key.upper())

@@ -17,9 +17,7 @@ from standin.engine import datatypes
 from standin.engine.comparison import COMPARE, arithmetic, like_pattern
 from standin.engine.frame import Compiled, Fn, Frame, NotCompilable, Outer, Rows, Scope, SubQuery, compared, constant
 from standin.engine.functions import (
-    DAY_INTERVAL,
     FUNCTIONS,
-    YEAR_INTERVAL,
     Function,
     at_time_zone,
     date_literal,
@@ -122,12 +120,7 @@ class Compiler:
 
     def _bind(self, node: exp.Placeholder) -> Compiled:
         at = int(str(node.this)[1:])
-
-        def value(row: Any, f: Frame) -> Any:
-            bound = f.binds[at]
-            return None if bound == "" else bound
-
-        return Compiled(value, datatypes.text_info(), True, at)
+        return Compiled(lambda row, f: f.binds[at], datatypes.text_info(), True, at)
 
     def _literal(self, node: exp.Literal) -> Compiled:
         text = str(node.this)
@@ -155,16 +148,17 @@ class Compiler:
         if isinstance(node.this, exp.Literal) and isinstance(span, exp.IntervalSpan):
             units = str(span.this.this).upper(), str(span.expression.this).upper()
             if units == ("DAY", "SECOND"):
-                return constant(DaySecond.parse(node.this.name), DAY_INTERVAL)
+                return constant(DaySecond.parse(node.this.name), datatypes.DAY_INTERVAL)
             if units == ("YEAR", "MONTH"):
-                return constant(YearMonth.parse(node.this.name), YEAR_INTERVAL)
+                return constant(YearMonth.parse(node.this.name), datatypes.YEAR_INTERVAL)
             raise NotCompilable("interval")
         if isinstance(node.this, exp.Literal) and str(span).upper() in ("YEAR", "MONTH"):
-            return constant(YearMonth(int(node.this.name) * (12 if str(span).upper() == "YEAR" else 1)), YEAR_INTERVAL)
+            months = int(node.this.name) * (12 if str(span).upper() == "YEAR" else 1)
+            return constant(YearMonth(months), datatypes.YEAR_INTERVAL)
         unit = str(node.args.get("unit") or "").upper()
         if not isinstance(node.this, exp.Literal) or unit not in ("DAY", "HOUR", "MINUTE", "SECOND"):
             raise NotCompilable("interval")
-        return constant(timedelta(**{f"{unit.lower()}s": float(node.this.name)}), datatypes.DATE)
+        return constant(DaySecond.of(timedelta(**{f"{unit.lower()}s": float(node.this.name)})), datatypes.DAY_INTERVAL)
 
     def _and(self, node: exp.And) -> Compiled:
         left, right = self.compile(node.this), self.compile(node.expression)
@@ -320,7 +314,8 @@ class Compiler:
         left, right = self.compile(node.this), self.compile(node.expression)
         a, b = left.run, right.run
         dates = [side.info for side in (left, right) if side.info.type.startswith(("DATE", "TIMESTAMP"))]
-        info = dates[0] if len(dates) == 1 else datatypes.NUMBER
+        intervals = [datatypes.INTERVALS[side.info.type] for side in (left, right) if side.info.type in datatypes.INTERVALS]
+        info = dates[0] if len(dates) == 1 else intervals[0] if intervals and not dates else datatypes.NUMBER
         constant = left.constant and right.constant
         return Compiled(lambda row, f: arithmetic(sign, a(row, f), b(row, f)), replace(info, name=""), constant)
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlglot import exp
 
 from standin.engine.comparison import aligned
 from standin.engine.session import EngineSession
+from standin.engine.values import EMPTY_CLOB
 from standin.interface import ColumnInfo
+from standin.intervals import DaySecond
+from standin.zones import zoned
 
 
 class NotCompilable(Exception):
@@ -24,7 +27,8 @@ class Frame:
     __slots__ = ("_now", "binds", "cache", "nls", "outer", "outer_row", "row_id", "row_scn", "rownum", "session")
 
     def __init__(self, session: EngineSession, binds: Sequence[Any], now: datetime | None = None) -> None:
-        self.session, self.binds, self.nls, self._now = session, binds, session.nls, now
+        self.session, self.nls, self._now = session, session.nls, now
+        self.binds = [_oracle_value(bind) for bind in binds]
         self.outer: Frame | None = None  # of the statement around a subquery, with the row that it is at
         self.outer_row: Any = ()
         self.row_id: str | None = None
@@ -38,6 +42,16 @@ class Frame:
         if self._now is None:
             self._now = self.session.database.clock.now()
         return self._now
+
+
+def _oracle_value(bind: Any) -> Any:
+    """Return a client's interval, point in time with a zone, or empty large object as Oracle has it; an empty text comes as
+    NULL."""
+    if isinstance(bind, timedelta):
+        return DaySecond.of(bind)
+    if isinstance(bind, str) and not bind:
+        return EMPTY_CLOB
+    return zoned(bind, 0) if isinstance(bind, datetime) and bind.tzinfo is not None else bind
 
 
 Fn = Callable[[Any, Frame], Any]

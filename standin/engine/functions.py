@@ -42,9 +42,9 @@ from standin.engine.values import (
 from standin.interface import ColumnInfo, OraError
 from standin.intervals import DaySecond, YearMonth
 from standin.model import SqlType
-from standin.moment import Moment
+from standin.moment import Moment, moment_of_fields
 from standin.octets import octets_of, text_of
-from standin.zones import REGIONS, Zoned, zone_minutes, zoned
+from standin.zones import REGIONS, Zoned, session_zone, zone_minutes, zoned
 
 FIRST_ARGUMENT = "first"
 Result = ColumnInfo | str
@@ -85,7 +85,7 @@ def _to_timestamp(frame: Frame, value: Any, mask: str | None = None, nls: str | 
 
 
 def _to_timestamp_tz(frame: Frame, value: Any, mask: str | None = None, nls: str | None = None) -> Zoned:
-    session = zone_minutes(frame.nls["TIME_ZONE"])
+    session = session_zone(frame.nls["TIME_ZONE"])
     if isinstance(value, datetime | Moment):
         return zoned(value, session)
     return value if isinstance(value, Zoned) else zoned_parser_of(mask or frame.nls["NLS_TIMESTAMP_TZ_FORMAT"])(value, session)
@@ -97,7 +97,7 @@ def _from_tz(frame: Frame, value: Any, zone: str) -> Zoned:
 
 def at_time_zone(frame: Frame, value: Any, zone: str) -> Zoned:
     """Return the same instant in another zone."""
-    at = value if isinstance(value, Zoned) else zoned(moment(value, ""), zone_minutes(frame.nls["TIME_ZONE"]))
+    at = value if isinstance(value, Zoned) else zoned(moment(value, ""), session_zone(frame.nls["TIME_ZONE"]))
     return Zoned(at.utc, zone if zone in REGIONS else zone_minutes(zone))
 
 
@@ -159,6 +159,9 @@ def _round(frame: Frame, value: Any, digits: Any = 0) -> Any:
 
 
 def _trunc(frame: Frame, value: Any, digits: Any = None) -> Any:
+    if isinstance(value, Zoned):
+        local = value.local(session_zone(frame.nls["TIME_ZONE"]))  # its own zone, if it has one
+        value = moment_of_fields(local.year, local.month, local.day, local.hour, local.minute, local.second)
     if isinstance(value, datetime):
         return _truncated(value, str(digits or "DD").upper())
     return _quantized(value, int(digits or 0), ROUND_DOWN)
@@ -256,8 +259,13 @@ def _rounded_whole(rounding: str) -> Callable[..., Any]:
     return lambda frame, value: int(Decimal(to_number(value)).to_integral_value(rounding=rounding))
 
 
-def _interval(frame: Frame, count: Any, unit: str) -> timedelta:
-    return timedelta(**{{"DAY": "days", "HOUR": "hours", "MINUTE": "minutes"}.get(unit, "seconds"): float(count)})
+def _interval(frame: Frame, count: Any, unit: str) -> DaySecond:
+    names = {"DAY": "days", "HOUR": "hours", "MINUTE": "minutes"}
+    return DaySecond.of(timedelta(**{names.get(unit, "seconds"): float(count)}))
+
+
+def _months(frame: Frame, count: Any, unit: str) -> YearMonth:
+    return YearMonth(round(float(count) * (12 if unit.upper() == "YEAR" else 1)))
 
 
 def _json_object(frame: Frame, *pairs: Any) -> str:
@@ -294,23 +302,21 @@ def _raw_substr(frame: Frame, value: Any, start: Any, length: Any = None) -> byt
     return octets[at:end]
 
 
-DAY_INTERVAL = ColumnInfo("", "INTERVAL DAY TO SECOND", 11, 0, 9, 9)
-YEAR_INTERVAL = ColumnInfo("", "INTERVAL YEAR TO MONTH", 5, 0, 9, 0)
 _TEXT, _NUMBER = datatypes.text_info(), datatypes.NUMBER
 _CLOB = ColumnInfo("", "CLOB", 4000, 0, 0, 0)
 _BINARY_FLOAT = ColumnInfo("", "BINARY_FLOAT", 4, 0, 0, 0)
 FUNCTIONS: dict[str, Function] = {
     "TO_CHAR": Function(_to_char, _TEXT),
     "TO_NCHAR": Function(_to_char, _TEXT),
-    "TO_CLOB": Function(_to_char, _TEXT),
+    "TO_CLOB": Function(_to_char, _CLOB),
     "TO_NCLOB": Function(_to_char, ColumnInfo("", "NCLOB", 4000, 0, 0, 0)),
     "TO_BLOB": Function(lambda frame, v: v, ColumnInfo("", "BLOB", 4000, 0, 0, 0)),
     "TO_DATE": Function(_to_date, datatypes.DATE),
     "TO_TIMESTAMP": Function(_to_timestamp, datatypes.TIMESTAMP),
     "TO_TIMESTAMP_TZ": Function(_to_timestamp_tz, datatypes.TIMESTAMP_TZ),
     "FROM_TZ": Function(_from_tz, datatypes.TIMESTAMP_TZ),
-    "TO_DSINTERVAL": Function(lambda frame, v: DaySecond.parse(v), DAY_INTERVAL),
-    "TO_YMINTERVAL": Function(lambda frame, v: YearMonth.parse(v), YEAR_INTERVAL),
+    "TO_DSINTERVAL": Function(lambda frame, v: DaySecond.parse(v), datatypes.DAY_INTERVAL),
+    "TO_YMINTERVAL": Function(lambda frame, v: YearMonth.parse(v), datatypes.YEAR_INTERVAL),
     "TO_BINARY_FLOAT": Function(partial(_binary, kind="BINARY_FLOAT"), _BINARY_FLOAT),
     "TO_BINARY_DOUBLE": Function(partial(_binary, kind="BINARY_DOUBLE"), datatypes.BINARY_DOUBLE),
     "UNISTR": Function(_unistr, ColumnInfo("", "NVARCHAR2", 4000, 2000, 0, 0)),
@@ -363,9 +369,10 @@ FUNCTIONS: dict[str, Function] = {
     "UTL_RAW.CAST_TO_BINARY_FLOAT": Function(lambda frame, v: unpack(">f", _raw(v))[0], _BINARY_FLOAT),
     "UTL_RAW.CAST_TO_BINARY_DOUBLE": Function(lambda frame, v: unpack(">d", _raw(v))[0], datatypes.BINARY_DOUBLE),
     "UTL_RAW.CAST_TO_RAW": Function(lambda frame, v: octets_of(v), datatypes.RAW),
-    "UTL_RAW.CAST_TO_VARCHAR2": Function(lambda frame, v: text_of(v), _TEXT),
+    "UTL_RAW.CAST_TO_VARCHAR2": Function(lambda frame, v: text_of(bytes.fromhex(v) if isinstance(v, str) else v), _TEXT),
     "ORA_HASH": Function(_ora_hash, _NUMBER, nulls=False),
-    "NUMTODSINTERVAL": Function(_interval, datatypes.DATE),
+    "NUMTODSINTERVAL": Function(_interval, datatypes.DAY_INTERVAL),
+    "NUMTOYMINTERVAL": Function(_months, datatypes.YEAR_INTERVAL),
     "SYS_EXTRACT_UTC": Function(_utc, datatypes.TIMESTAMP),
     "EMPTY_CLOB": Function(lambda frame: EMPTY_CLOB, _CLOB),
     "EMPTY_BLOB": Function(lambda frame: b"", ColumnInfo("", "BLOB", 4000, 0, 0, 0)),

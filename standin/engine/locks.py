@@ -13,7 +13,8 @@ class Waiter:
     def __init__(self) -> None:
         self.transaction: RowOwner | None = None
         self.waiting_for: RowOwner | None = None
-        self.cancelled = self.killed = False
+        self.cancelled: bool = False
+        self.killed: bool = False
 
     def check_cancelled(self) -> None:
         """Raise ORA-00028 after a kill; raise ORA-01013 once after a cancel."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from standin.interface import OraError
+from standin.zones import REGIONS
 
 NLS_DEFAULTS = {
     "NLS_LANGUAGE": "AMERICAN",
@@ -40,6 +41,6 @@ def checked_nls(name: str, value: str) -> str:
     if name == "TIME_ZONE":
         if value.upper() in ("UTC", "GMT", "DBTIMEZONE", "LOCAL"):
             return "+00:00" if value.upper() in ("DBTIMEZONE", "LOCAL") else value.upper()
-        if not _ZONE.match(value):
+        if not _ZONE.match(value) and value not in REGIONS:
             raise OraError(1882, "timezone region not found")
     return value

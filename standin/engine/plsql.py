@@ -77,9 +77,9 @@ class Procedures:
         arguments.update({n.lower(): v for n, v in named.items()})
         for parameter in procedure.parameters:
             if parameter.name not in arguments:
-                if parameter.default is REQUIRED and "IN" in parameter.direction.split():
+                if parameter.default is REQUIRED:
                     raise wrong_arguments(name)
-                arguments[parameter.name] = None if parameter.default is REQUIRED else parameter.default
+                arguments[parameter.name] = parameter.default
         return procedure.run(session, **arguments)
 
 

@@ -51,10 +51,35 @@ class EngineSession(SessionState, ABC):
             self.database.rollback.session(self)
             self.database.changed.notify_all()
 
-    def set_info(self, *, module: str | None = None, action: str | None = None, client_id: str | None = None) -> None:
+    @property
+    def password(self) -> str:
+        return self.account.password
+
+    def set_info(
+        self,
+        *,
+        module: str | None = None,
+        action: str | None = None,
+        client_id: str | None = None,
+        client_info: str | None = None,
+        operation: str | None = None,
+    ) -> None:
+        if module is not None and module != self.module:
+            self.action = ""  # a new module has no action yet
         self.module = self.module if module is None else module
         self.action = self.action if action is None else action
         self.client_id = self.client_id if client_id is None else client_id
+        self.client_info = self.client_info if client_info is None else client_info
+        self.operation = self.operation if operation is None else operation
+
+    def set_client(self, *, terminal: str, os_user: str, driver: str) -> None:
+        self.terminal, self.os_user, self.driver = terminal, os_user or self.os_user, driver
+
+    def set_context(self, namespace: str, values: dict[str, str] | None) -> None:
+        """Change CLIENTCONTEXT, the only namespace that a client may write."""
+        if namespace.upper() != "CLIENTCONTEXT":
+            raise OraError(28267, "Invalid NameSpace Value")
+        self.context = {} if values is None else self.context | {name.upper(): value for name, value in values.items()}
 
     def set_current_schema(self, schema: str) -> None:
         if schema not in self.database.state.users:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import datetime
 
 from standin.engine.locks import TableLock, Waiter
@@ -30,7 +31,14 @@ class SessionState(Waiter):
         self.module: str = ""
         self.action: str = ""
         self.client_id: str = ""
+        self.client_info: str = ""
+        self.operation: str = ""
+        self.terminal: str = ""
+        self.os_user: str = "oracle"
+        self.driver: str = ""
+        self.context: dict[str, str] = {}  # CLIENTCONTEXT, by upper-case name
         self.logon_at = logon_at
+        self.statistics: Counter[str] = Counter()
         self.package_state: dict[str, object] = {}
         self.nls: dict[str, str] = dict(NLS_DEFAULTS)
         self.settings: dict[str, str] = {}

@@ -35,8 +35,17 @@ class SqlSession(EngineSession):
         except ArithmeticError:
             raise OraError(1426, "numeric overflow") from None
 
+    def parse(self, sql: str) -> None:
+        kind = statement_kind(sql)
+        _check_names(kind, sql)
+        if kind == "dml":
+            text = _without_into(scan_binds(sql))
+            with self.database.lock:
+                self.database.plans.of(self, text, lambda: self._compile_dml(text))
+
     def _run(self, sql: str, rows: Sequence[Sequence[Any]], batch_errors: bool, describe_only: bool) -> Rows | Done | Called:
         kind = statement_kind(sql)
+        _check_names(kind, sql)
         if kind == "query":
             return self._query(scan_binds(sql), rows[0] if rows else (), describe_only)
         if kind == "dml":
@@ -92,7 +101,7 @@ class SqlSession(EngineSession):
             except OraError as error:
                 if not rows or (len(rows) == 1 and not batch_errors):
                     raise
-                error.position = number
+                error.position, error.counts = number, done.counts
                 if not batch_errors:
                     raise
                 done.failures.append((number, error))
@@ -149,6 +158,11 @@ class SqlSession(EngineSession):
             if cursor.is_next("EXPLAIN"):
                 raise OraError(3001, f"unimplemented feature: {cursor.next.value}")
             raise OraError(900, "invalid SQL statement")
+
+
+def _check_names(kind: str, sql: str) -> None:
+    if kind in ("query", "dml") and scan_binds(sql).has_reserved_name:
+        raise OraError(1745, "invalid host/bind variable name")
 
 
 def _without_into(bound: BoundSql) -> str:

@@ -26,7 +26,7 @@ from standin.intervals import DaySecond, YearMonth
 from standin.model import SqlType, is_extended
 from standin.moment import Moment, moment_of_fields, nanosecond_of, with_nanosecond
 from standin.octets import octets_of
-from standin.zones import Zoned, zone_bytes, zone_minutes, zoned
+from standin.zones import Zoned, session_zone, zone_bytes, zoned
 
 Encoder = Callable[[Any], bytes]
 Coercer = Callable[[Any, Mapping[str, str]], Any]  # (value, NLS settings) -> stored value; never called for NULL
@@ -223,7 +223,7 @@ def to_text(value: Any, nls: Mapping[str, str]) -> str:
 
 
 def zoned_text(value: Zoned, nls: Mapping[str, str], mask: str) -> str:
-    return date_text(value.local(zone_minutes(nls["TIME_ZONE"])), mask)
+    return date_text(value.local(session_zone(nls["TIME_ZONE"])), mask)
 
 
 def coercer_of(type_: SqlType, where: str) -> Coercer:
@@ -331,7 +331,7 @@ def _zoned_coercer(digits: int, *, is_local: bool) -> Coercer:
     unit = 10 ** (9 - digits)
 
     def coerce(value: Any, nls: Mapping[str, str]) -> Zoned:
-        session = zone_minutes(nls["TIME_ZONE"])
+        session = session_zone(nls["TIME_ZONE"])
         if isinstance(value, str):
             value = zoned_parser_of(nls["NLS_TIMESTAMP_TZ_FORMAT"])(value, session)
         at = value if isinstance(value, Zoned) else zoned(moment_or_zoned(value), session)
@@ -383,7 +383,9 @@ def _year_interval_coercer(type_: SqlType) -> Coercer:
 
 
 def _rowid(value: Any, _: Mapping[str, str]) -> str:
-    if not isinstance(value, str) or not is_rowid(value):
+    if not isinstance(value, str):
+        raise OraError(932, f"inconsistent datatypes: expected ROWID got {type(value).__name__.upper()}")
+    if not is_rowid(value):
         raise OraError(1410, "invalid ROWID")
     return value
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from standin.interface import PARSES, ROUND_TRIPS
 from standin.model import PDB, ROOT, DatabaseState, RedoThreadState
 from standin.views.registration import Row, ViewRow, dictionary_views, fixed_view
 
 if TYPE_CHECKING:
     from standin.engine.database import Database
     from standin.engine.session import EngineSession
+    from standin.engine.session_state import SessionState
 
 _INSTANCE_COLUMNS = """INSTANCE_NUMBER NUMBER, INSTANCE_NAME VARCHAR2(16), HOST_NAME VARCHAR2(64), VERSION VARCHAR2(17),
     VERSION_FULL VARCHAR2(17), STARTUP_TIME DATE, STATUS VARCHAR2(12), PARALLEL VARCHAR2(3), THREAD# NUMBER,
@@ -35,6 +37,8 @@ NLS_DEFAULTS = {
     "NLS_NCHAR_CONV_EXCP": "FALSE",
 }
 _PARAMETER_DEFAULTS = {
+    "db_domain": "",
+    "open_cursors": "300",
     "archive_lag_target": "0",
     "compatible": "19.0.0",
     "control_file_record_keep_time": "7",
@@ -43,8 +47,10 @@ _PARAMETER_DEFAULTS = {
     "pga_aggregate_limit": "2147483648",
     "undo_retention": "900",
 }
-# Typical values of a database without load; the stand-in's LogMiner uses no PGA.
+# Counts of a session, or typical values of a database without load; the stand-in's LogMiner uses no PGA.
 _STATISTICS = (
+    (10, ROUND_TRIPS, None),
+    (11, PARSES, None),
     (25, "session uga memory", 1_500_000),
     (37, "session pga memory", 3_000_000),
     (38, "session pga memory max", 4_000_000),
@@ -101,7 +107,7 @@ def parameters(session: EngineSession) -> Iterator[Row]:
     for number, (name, value) in enumerate(sorted(values.items()), 1):
         kind = 3 if value.isdigit() else 1 if value in ("TRUE", "FALSE") else 2
         default = "TRUE" if _PARAMETER_DEFAULTS.get(name) == value else "FALSE"
-        yield (number, name, kind, value, value, default, "TRUE", "IMMEDIATE", None, 0)
+        yield (number, name, kind, value or None, value or None, default, "TRUE", "IMMEDIATE", None, 0)
 
 
 def _nls_of_session(session: EngineSession) -> dict[str, str]:
@@ -184,8 +190,15 @@ def tablespaces(database: Database) -> Iterator[ViewRow]:
             yield ViewRow(con_id, "SYS", None, (name, 8192, "ONLINE", contents, "LOGGING", "LOCAL", "NO"))
 
 
-def _statistics(columns: Callable[[int, str, int], Row]) -> Callable[[EngineSession], Iterator[Row]]:
-    return lambda session: (columns(*statistic) for statistic in _STATISTICS)
+def _session_statistics(session: SessionState) -> Iterator[Row]:
+    for number, name, typical in _STATISTICS:
+        yield session.number, number, session.statistics[name] if typical is None else typical, 0
+
+
+def _all_statistics(session: EngineSession) -> Iterator[Row]:
+    for other in session.database.sessions.values():
+        if other.thread == session.thread:
+            yield from _session_statistics(other)
 
 
 def register() -> None:
@@ -244,10 +257,8 @@ def register() -> None:
     fixed_view(
         "V$STATNAME",
         "STATISTIC# NUMBER, NAME VARCHAR2(64), CLASS NUMBER, STAT_ID NUMBER, DISPLAY_NAME VARCHAR2(64), CON_ID NUMBER",
-        _statistics(lambda number, name, _: (number, name, 1, number, name, 0)),
+        lambda _: ((number, name, 1, number, name, 0) for number, name, _ in _STATISTICS),
     )
-    fixed_view(
-        "V$MYSTAT",
-        "SID NUMBER, STATISTIC# NUMBER, VALUE NUMBER, CON_ID NUMBER",
-        lambda session: ((session.number, number, value, 0) for number, _, value in _STATISTICS),
-    )
+    values = "SID NUMBER, STATISTIC# NUMBER, VALUE NUMBER, CON_ID NUMBER"
+    fixed_view("V$MYSTAT", values, _session_statistics)
+    fixed_view("V$SESSTAT", values, _all_statistics)

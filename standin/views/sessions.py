@@ -20,7 +20,8 @@ _TRANSACTION_COLUMNS = """ADDR RAW(8), XIDUSN NUMBER, XIDSLOT NUMBER, XIDSQN NUM
     XID RAW(8), CON_ID NUMBER"""
 _SESSION_COLUMNS = """SADDR RAW(8), SID NUMBER, SERIAL# NUMBER, USER# NUMBER, USERNAME VARCHAR2(128), STATUS VARCHAR2(8),
     SCHEMANAME VARCHAR2(128), OSUSER VARCHAR2(128), MACHINE VARCHAR2(64), PROGRAM VARCHAR2(84), TYPE VARCHAR2(10),
-    MODULE VARCHAR2(64), ACTION VARCHAR2(64), CLIENT_IDENTIFIER VARCHAR2(64), LOGON_TIME DATE, TADDR RAW(8), CON_ID NUMBER"""
+    MODULE VARCHAR2(64), ACTION VARCHAR2(64), CLIENT_IDENTIFIER VARCHAR2(64), LOGON_TIME DATE, TADDR RAW(8), CON_ID NUMBER,
+    TERMINAL VARCHAR2(30), CLIENT_INFO VARCHAR2(64)"""
 _ADMINISTRATOR_PRIVILEGES = (
     "ALTER DATABASE", "ALTER SYSTEM", "CREATE SESSION", "CREATE TABLE", "CREATE USER", "FLASHBACK ANY TABLE",
     "GRANT ANY PRIVILEGE",
@@ -79,9 +80,9 @@ def in_doubt(session: EngineSession) -> Iterator[Row]:
 def _session_row(session: EngineSession, other: SessionState) -> Row:
     tx = next((t for t in session.database.state.transactions.values() if t.session == other.number), None)
     return (
-        _session_address(other.number), other.number, other.serial, 0, other.user, "ACTIVE", other.schema, "oracle",
+        _session_address(other.number), other.number, other.serial, 0, other.user, "ACTIVE", other.schema, other.os_user,
         other.machine, other.program, "USER", other.module, other.action, other.client_id, other.logon_at,
-        _transaction_address(tx) if tx else None, other.container,
+        _transaction_address(tx) if tx else None, other.container, other.terminal, other.client_info,
     )  # fmt: skip
 
 
@@ -94,6 +95,12 @@ def sessions(session: EngineSession) -> Iterator[Row]:
 def all_sessions(session: EngineSession) -> Iterator[Row]:
     for other in session.database.sessions.values():
         yield (other.thread, *_session_row(session, other))
+
+
+def connections(session: EngineSession) -> Iterator[Row]:
+    for other in session.database.sessions.values():
+        if other.thread == session.thread:
+            yield other.number, other.serial, "DATABASE", other.os_user, other.driver, other.container
 
 
 def _is_role(privilege: str) -> bool:
@@ -117,6 +124,9 @@ def register() -> None:
     fixed_view("GV$TRANSACTION", f"INST_ID NUMBER, {_TRANSACTION_COLUMNS}", all_transactions, con_id=21)
     fixed_view("V$SESSION", _SESSION_COLUMNS, sessions, con_id=16)
     fixed_view("GV$SESSION", f"INST_ID NUMBER, {_SESSION_COLUMNS}", all_sessions, con_id=17)
+    connected = """SID NUMBER, SERIAL# NUMBER, AUTHENTICATION_TYPE VARCHAR2(26), OSUSER VARCHAR2(128),
+        CLIENT_DRIVER VARCHAR2(30), CON_ID NUMBER"""
+    fixed_view("V$SESSION_CONNECT_INFO", connected, connections, con_id=5)
     fixed_view("SESSION_PRIVS", "PRIVILEGE VARCHAR2(40)", privileges, public=True)
     fixed_view("SESSION_ROLES", "ROLE VARCHAR2(128)", roles, public=True)
     pending = """LOCAL_TRAN_ID VARCHAR2(22), GLOBAL_TRAN_ID VARCHAR2(169), STATE VARCHAR2(16), MIXED VARCHAR2(3),

@@ -23,10 +23,19 @@ _BLOCK = 16
 
 @dataclass(frozen=True, slots=True)
 class AuthRequest:
-    """The request of either phase: the user as typed, and keys with values."""
+    """The request of either phase: the user as typed, and keys with values; `contexts` are namespaces, names and values."""
 
     user: str
     pairs: Mapping[str, str]
+    contexts: tuple[tuple[str, ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """A logon with the right password: the session's key, and the server's proof for the client (AUTH_SVR_RESPONSE)."""
+
+    key: bytes
+    proof: bytes
 
 
 def read_auth_request(reader: Reader, dialect: Dialect) -> AuthRequest:
@@ -36,13 +45,16 @@ def read_auth_request(reader: Reader, dialect: Dialect) -> AuthRequest:
     count = reader.ub()
     reader.skip(2)
     user = dialect.text(reader, length) if has_user else ""
-    pairs = {}
+    pairs, contexts = {}, []
     for _ in range(count):
-        key, value = reader.dalc(), reader.dalc()
+        name, sent = reader.dalc(), reader.dalc()
         reader.ub()
-        pairs[(key or b"").decode()] = (value or b"").decode(errors="replace").rstrip("\0")
+        key, value = ((part or b"").decode(errors="replace").rstrip("\0") for part in (name, sent))
+        pairs[key] = value
+        if key.startswith("AUTH_APPCTX"):
+            contexts.append(value)
     reader.finish()
-    return AuthRequest(user, pairs)
+    return AuthRequest(user, pairs, tuple(zip(*[iter(contexts)] * 3, strict=True)))
 
 
 def user_name(typed: str) -> str:
@@ -84,19 +96,19 @@ class Handshake:
         }
         return pairs, {"AUTH_VFR_DATA": VERIFIER_12C}
 
-    def accepts(self, answer: Mapping[str, str]) -> bytes | None:
-        """Return the proof for the client (AUTH_SVR_RESPONSE), None for a wrong password."""
+    def accepts(self, answer: Mapping[str, str]) -> Accepted | None:
+        """Return the accepted logon, None for a wrong password."""
         try:
             client_half = _decrypt(self._verifier.key, bytes.fromhex(answer["AUTH_SESSKEY"]))[:32]
             key = self._session_key(client_half)
-            given = _decrypt(key, bytes.fromhex(answer["AUTH_PASSWORD"]))
+            given = sent_password(key, answer, "AUTH_PASSWORD")
         except (KeyError, ValueError) as error:
             raise RequestNotUnderstood(f"the second phase of a logon: {error!r}") from error
-        padding = given[-1] if given else 0
-        if self.password is None or not secrets.compare_digest(given[_BLOCK : len(given) - padding], self.password.encode()):
+        if self.password is None or not secrets.compare_digest(given, self.password.encode()):
             return None
         # JDBC also checks the padding; python-oracledb accepts both forms.
-        return _encrypt(key, secrets.token_bytes(_BLOCK) + b"SERVER_TO_CLIENT" + bytes((_BLOCK,)) * _BLOCK)
+        proof = _encrypt(key, secrets.token_bytes(_BLOCK) + b"SERVER_TO_CLIENT" + bytes((_BLOCK,)) * _BLOCK)
+        return Accepted(key, proof)
 
     @property
     def _verifier(self) -> _Verifier:
@@ -105,6 +117,12 @@ class Handshake:
     def _session_key(self, client_half: bytes) -> bytes:
         halves = _hex(client_half + self.server_half).encode()  # the client's half first, and as hex text
         return hashlib.pbkdf2_hmac("sha512", halves, self.session_salt, _SESSION_ROUNDS, 32)
+
+
+def sent_password(key: bytes, answer: Mapping[str, str], name: str) -> bytes:
+    """Return AUTH_PASSWORD or AUTH_NEWPASSWORD, which the client encrypts after random bytes of one block."""
+    given = _decrypt(key, bytes.fromhex(answer[name]))
+    return given[_BLOCK : len(given) - given[-1]] if given else b""
 
 
 def _hex(data: bytes) -> str:

@@ -34,6 +34,7 @@ _NULL = pa.scalar(b"\0", pa.binary())
 _LONG_END = pa.scalar(b"\0\0", pa.binary())  # null indicator and return code
 _UNITS = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 
+Locate = Callable[[str | bytes, bool], bytes]
 Part = Any  # a pyarrow array or scalar of type binary
 Ints = npt.NDArray[np.int64]
 
@@ -64,13 +65,15 @@ class EncodedRows:
 
 
 def encode_rows(
-    batches: Iterable[pa.RecordBatch], cells: tuple[Cell, ...], locator: Callable[[str | bytes], bytes]
+    batches: Iterable[pa.RecordBatch], cells: tuple[Cell, ...], locator: Locate, *, whole: bool = False
 ) -> Iterator[EncodedRows]:
-    """Yield blocks of encoded rows. `locator` converts a LOB value to its cell."""
+    """Yield blocks of encoded rows. `locator` converts a LOB value, national or not, to its cell. Rows that are `whole`
+    have all of their values, also those that repeat the row before."""
     repeats = RepeatedValues([cell.type for cell in cells])
     for batch in batches:
         for block in _blocks(batch):
-            yield _rows(*repeats.leave_out(encode_columns(block, cells, locator)), block.num_rows)
+            columns = encode_columns(block, cells, locator)
+            yield _rows(*((columns, None) if whole else repeats.leave_out(columns)), block.num_rows)
 
 
 def _blocks(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
@@ -89,7 +92,7 @@ def _rows(columns: Sequence[pa.Array], vectors: list[bytes] | None, count: int) 
     return EncodedRows(memoryview(data), np.frombuffer(offsets, np.int32)[joined.offset : joined.offset + len(joined) + 1])
 
 
-def encode_columns(batch: pa.RecordBatch, cells: tuple[Cell, ...], locator: Callable[[str | bytes], bytes]) -> list[pa.Array]:
+def encode_columns(batch: pa.RecordBatch, cells: tuple[Cell, ...], locator: Locate) -> list[pa.Array]:
     """Return the wire cells of each column. A few rows are encoded value by value: Arrow's and numpy's fixed costs per column
     are those of a hundred rows."""
     columns = []
@@ -110,7 +113,7 @@ def _one(parts: list[Part], rows: int) -> pa.Array:
     return parts[0] if len(parts) == 1 else _joined(parts)
 
 
-def _column_cells(column: pa.Array, cell: Cell, locator: Callable[[str | bytes], bytes]) -> list[bytes]:
+def _column_cells(column: pa.Array, cell: Cell, locator: Locate) -> list[bytes]:
     encode = _value_encoder(column.type, cell)
     if encode is not None:
         values = column.cast(pa.binary()) if encode is clr else column
@@ -141,14 +144,14 @@ def _unsendable(name: str, column: pa.Array, cell: Cell, error: Exception) -> Va
     return ValueError(f"column {name} ({column.type}) cannot be sent as type {cell.type}: {error}")
 
 
-def _column_parts(column: pa.Array, cell: Cell, locator: Callable[[str | bytes], bytes]) -> list[Part]:
+def _column_parts(column: pa.Array, cell: Cell, locator: Locate) -> list[Part]:
     """Return arrays that form the cells of one column when joined element-wise."""
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     if pa.types.is_null(column.type):
         return [_NULL, _LONG_END] if cell.type in LONGS else [_NULL]
     if cell.type in LOBS:
-        return [_each(column, locator)]
+        return [_each(column, lambda value: locator(value, cell.form == NATIONAL))]
     if cell.type in NUMBERS:
         return [_number_cells(column)]
     if cell.type in MOMENTS:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+import pyarrow as pa
+
 from standin.binds import BoundSql, scan_binds, statement_kind
 from standin.interface import ColumnInfo, OraError
 from standin.wire.cells import Cell, EncodedRows
 from standin.wire.errors import as_ora_error
-from standin.wire.types import LOBS, LONGS, BindType, column_type
+from standin.wire.types import LOBS, LONGS, TEXTS, BindType, WireType, column_type
 
+_BYTES = frozenset({WireType.RAW, WireType.LONG_RAW})
 _HIGHEST_ID = 0xFFFF
 _INLINE = 32767  # bytes; longer binds of SQL are sent after all others
 
@@ -73,10 +76,11 @@ class Cursor:
     bound: BoundSql
     container: int  # CON_ID in which it was parsed
     binds: tuple[BindType, ...] = ()
-    defines: tuple[BindType, ...] = ()
+    defines: tuple[BindType | None, ...] = ()
     directions: tuple[str, ...] = ()  # of an executed PL/SQL block
     columns: tuple[ColumnInfo, ...] = ()
     result: Result | None = None
+    scrolled: pa.Table | None = None  # the whole result of a scrollable cursor
 
     @property
     def is_plsql(self) -> bool:
@@ -102,17 +106,35 @@ class Cursor:
         """The wire formats of the columns. The client defines whether LOBs are sent inline as LONG or as locators."""
         cells = []
         for i, column in enumerate(self.columns):
-            kind = column_type(column)
-            defined = self.defines[i].type if i < len(self.defines) else kind.type
-            cells.append(Cell(defined if kind.type in LOBS and defined in LONGS else kind.type, kind.form))
+            kind, defined = column_type(column), self._define(i)
+            if kind.type in LOBS and defined is not None and defined.type in LONGS:
+                cells.append(Cell(defined.type, defined.form))
+            else:
+                cells.append(Cell(kind.type, kind.form))
         return tuple(cells)
+
+    def show(self, columns: tuple[ColumnInfo, ...]) -> None:
+        """Take the columns of an execution. The cursor keeps its defines: a LOB that was text or RAW is still sent inline."""
+        if self.columns and self.columns != columns:
+            was = [column_type(column) for column in self.columns]
+            self.defines = tuple(
+                BindType(WireType.LONG_RAW if was[i].type in _BYTES else WireType.LONG, 0, was[i].form)
+                if i < len(was) and column_type(column).type in LOBS and was[i].type in _BYTES | TEXTS
+                else self._define(i)
+                for i, column in enumerate(columns)
+            )
+        self.columns = columns
+
+    def _define(self, column: int) -> BindType | None:
+        return self.defines[column] if column < len(self.defines) else None
 
     @property
     def awaits_defines(self) -> bool:
         """Whether the client will send defines before it expects rows, as it does for LOB columns."""
-        return not self.defines and any(column_type(column).type in LOBS for column in self.columns)
+        return any(column_type(column).type in LOBS and self._define(i) is None for i, column in enumerate(self.columns))
 
     def finish(self) -> None:
+        self.scrolled = None
         if self.result is not None:
             self.result.close()
             self.result = None

@@ -1,6 +1,7 @@
 """The LOB values of a session: those with a locator at the client, and those that the client writes.
 
-A locator has 40 bytes in our own format: bit 0 of byte 7 means temporary, the last eight bytes are the key. Text is UTF-8.
+A locator has 40 bytes in our own format: bit 7 of byte 6 means text in UTF-16, bit 0 of byte 7 temporary, the last eight
+bytes are the key. Text is UTF-8, and UTF-16 for an NCLOB.
 """
 
 from __future__ import annotations
@@ -8,13 +9,15 @@ from __future__ import annotations
 from itertools import count
 
 from standin.interface import OraError
-from standin.octets import octets_of
+from standin.octets import octets_of, units_of
 from standin.wire.primitives import clr, dalc, sb, ub
 from standin.wire.requests import LOCATOR_LENGTH, Dialect, LobOperation, LobRequest
-from standin.wire.types import UTF8, WireType
+from standin.wire.types import WireType
 
 CHUNK_SIZE = 8132
-_KEY = 8
+_KEY, _UTF16 = 8, 0x80
+_OPENED = 22293, "LOB already opened in the same transaction"
+_NOT_OPENED = 22289, "cannot perform operation on an unopened file or LOB"
 _PARAMETERS, _LOB_DATA = b"\x08", b"\x0e"
 
 
@@ -23,19 +26,20 @@ class LobStore:
 
     def __init__(self, dialect: Dialect) -> None:
         self._values: dict[bytes, str | bytes] = {}
+        self._open: set[bytes] = set()
         self._numbers = count(1)
         self._dialect = dialect
 
-    def locator(self, value: str | bytes, *, temporary: bool = False) -> bytes:
+    def locator(self, value: str | bytes, *, national: bool = False, temporary: bool = False) -> bytes:
         key = next(self._numbers).to_bytes(_KEY, "big")
         self._values[key] = value
-        return bytes(7) + bytes((temporary,)) + bytes(LOCATOR_LENGTH - 8 - _KEY) + key
+        return bytes(6) + bytes((_UTF16 if national else 0, temporary)) + bytes(LOCATOR_LENGTH - 8 - _KEY) + key
 
-    def cell(self, value: str | bytes) -> bytes:
+    def cell(self, value: str | bytes, national: bool = False) -> bytes:
         """Encode a LOB value of a row. An empty LOB is not NULL."""
         if self._dialect.is_jdbc:
             return dalc(self.locator(value))
-        return ub(LOCATOR_LENGTH) + ub(len(value)) + ub(CHUNK_SIZE) + clr(self.locator(value))
+        return ub(LOCATOR_LENGTH) + ub(len(value)) + ub(CHUNK_SIZE) + clr(self.locator(value, national=national))
 
     def value(self, locator: bytes) -> str | bytes:
         value = self._values.get(locator[-_KEY:])
@@ -51,7 +55,8 @@ class LobStore:
         """Perform a LOB operation; return its reply without the message that ends the call."""
         if request.operation == LobOperation.CREATE_TEMPORARY:
             empty: str | bytes = b"" if request.destination == WireType.BLOB else ""
-            return _PARAMETERS + self.locator(empty, temporary=True) + ub(UTF8) + b"\0"
+            locator = self.locator(empty, national=request.is_national, temporary=True)
+            return _PARAMETERS + locator + ub(request.charset) + b"\0"
         value = self.value(request.locator)
         data, amount = b"", request.amount or 0
         start = max(request.offset, 1) - 1
@@ -59,7 +64,7 @@ class LobStore:
             case LobOperation.READ:
                 piece = value[start : start + amount]
                 amount = len(piece)
-                data = _LOB_DATA + clr(octets_of(piece) if isinstance(piece, str) else piece)
+                data = _LOB_DATA + clr(_sent(piece, request.locator))
             case LobOperation.LENGTH:
                 amount = len(value)
             case LobOperation.CHUNK_SIZE:
@@ -67,17 +72,43 @@ class LobStore:
             case LobOperation.TRIM:
                 self._values[request.locator[-_KEY:]] = value[:amount]
             case LobOperation.WRITE:
-                self._values[request.locator[-_KEY:]] = _overwritten(value, start, request.data or b"")
-            case LobOperation.OPEN | LobOperation.CLOSE | LobOperation.IS_OPEN:
+                self._values[request.locator[-_KEY:]] = _overwritten(value, start, request)
+            case LobOperation.OPEN | LobOperation.CLOSE:
+                self._open_or_close(request)
+            case LobOperation.IS_OPEN:
                 pass
             case _:
                 raise OraError(3001, f"unimplemented feature: LOB operation {request.operation:#x}")
         tail = sb(amount) if request.amount is not None else b""
-        return data + _PARAMETERS + request.locator + tail + (b"\0" if request.operation == LobOperation.IS_OPEN else b"")
+        return (
+            data
+            + _PARAMETERS
+            + request.locator
+            + tail
+            + (bytes((request.locator in self._open,)) if request.operation == LobOperation.IS_OPEN else b"")
+        )
+
+    def _open_or_close(self, request: LobRequest) -> None:
+        """Note that a LOB is open, so that Oracle updates its indexes at its close; only one open is allowed."""
+        opens = request.operation == LobOperation.OPEN
+        if opens == (request.locator in self._open):
+            raise OraError(*(_OPENED if opens else _NOT_OPENED))
+        self._open ^= {request.locator}
 
 
-def _overwritten(value: str | bytes, start: int, data: bytes) -> str | bytes:
+def _is_national(locator: bytes) -> bool:
+    return bool(locator[6] & _UTF16)
+
+
+def _sent(piece: str | bytes, locator: bytes) -> bytes:
+    if isinstance(piece, bytes):
+        return piece
+    return units_of(octets_of(piece)) if _is_national(locator) else octets_of(piece)
+
+
+def _overwritten(value: str | bytes, start: int, request: LobRequest) -> str | bytes:
+    data = request.data or b""
     if isinstance(value, bytes):
         return value[:start].ljust(start, b"\0") + data + value[start + len(data) :]
-    text = data.decode()
+    text = data.decode("utf-16-be" if _is_national(request.locator) else "utf-8")
     return value[:start].ljust(start) + text + value[start + len(text) :]

@@ -8,10 +8,12 @@ from functools import lru_cache
 
 from standin.interface import ColumnInfo, OraError
 from standin.wire.primitives import clr, dalc, sb, ub
-from standin.wire.types import SCALED, UNLIMITED_SCALE, WireType, column_type
+from standin.wire.types import INTERVALS, LONGS, SCALED, UNLIMITED_SCALE, WireType, column_type
 
 IN, OUT, IN_OUT = 32, 16, 48
 DIRECTIONS = {"IN": IN, "OUT": OUT, "IN OUT": IN_OUT}
+_CURRENT_SCHEMA = 168  # the number of a fact about the session
+_ROWID_DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 _IN_TRANSACTION = 0x02  # a bit of the call status; the client reports it and relies on it to roll back
 
 
@@ -38,8 +40,10 @@ def end_of_call(
     cursor: int = 0,
     count: int = 0,
     failures: Sequence[tuple[int, OraError]] = (),
+    rowid: str | None = None,
 ) -> bytes:
-    """Build message 4, which ends execute and fetch, successful or not. `count` is the rows affected, or fetched so far."""
+    """Build message 4, which ends execute and fetch, successful or not. `count` is the rows affected, or fetched so far.
+    `rowid` is that of the last row that a statement wrote."""
     number = error.code if error else 0
     head = (
         b"\x04",
@@ -51,12 +55,27 @@ def end_of_call(
         ub(cursor),
         sb(error.position if error else 0),
         bytes(6),  # SQL type, fatal, flags, user cursor options, UPI parameter, warnings
-        bytes(5),  # no rowid
+        _rowid(rowid),
         ub(0),
         bytes((0, context.sequence)),  # statement and call number
         ub(0) * 3,
     )
     return b"".join(head) + _batch_errors(failures) + ub(number) + ub(count) + (clr(f"{error}\n".encode()) if error else b"")
+
+
+def _rowid(text: str | None) -> bytes:
+    """Return the parts of a ROWID: data object, file, a zero, block, row; all of them 0 without one."""
+    if text is None or len(text) != 18:
+        return bytes(5)
+    data_object, file, block, row = (_number(text[start:end]) for start, end in ((0, 6), (6, 9), (9, 15), (15, 18)))
+    return ub(data_object) + ub(file) + b"\0" + ub(block) + ub(row)
+
+
+def _number(digits: str) -> int:
+    number = 0
+    for digit in digits:
+        number = number * 64 + _ROWID_DIGITS.index(digit)
+    return number
 
 
 def _batch_errors(failures: Sequence[tuple[int, OraError]]) -> bytes:
@@ -89,13 +108,13 @@ def described(columns: tuple[ColumnInfo, ...], *, wide_scale: bool) -> bytes:
         parts += [
             bytes((kind.type, 0, precision & 0xFF)),
             sb(scale) if wide_scale and kind.type in SCALED else bytes((scale & 0xFF,)),
-            ub(kind.buffer or max(column.size, 1)),  # 0 would mean a column that is always NULL
+            ub(0 if kind.type in LONGS else kind.buffer or max(column.size, 1)),  # 0 of others: a column that is always NULL
             ub(0) * 2,
             dalc(b""),
             ub(0),
             ub(kind.charset),
             bytes((kind.form,)),
-            ub(column.chars or (column.size if kind.form else 0)),
+            ub(0 if kind.is_unsized else column.chars or (column.size if kind.form else 0)),
             ub(0),
             bytes((column.nullable, min(len(column.name.encode()), 255))),
             dalc(column.name),
@@ -113,6 +132,8 @@ def _precision_and_scale(column: ColumnInfo) -> tuple[int, int]:
         return 0, kind.scale
     if kind.type == WireType.NUMBER:
         return column.precision, column.scale
+    if kind.type in INTERVALS:
+        return column.precision, max(column.scale, 0)
     return 0, 6 if column.scale == UNLIMITED_SCALE else column.scale
 
 
@@ -122,12 +143,15 @@ def return_parameters(pairs: Mapping[str, str], flags: Mapping[str, int] | None 
     return b"\x08" + ub(len(pairs)) + b"".join(items)
 
 
-def executed(cursor: int, counts: Sequence[int] | None, *, with_cursor: bool) -> bytes:
-    """Build message 8 of an execute: the cursor id for clients that read it here, and requested row counts."""
-    if counts is None and not with_cursor:
+def executed(cursor: int, counts: Sequence[int] | None, *, with_cursor: bool, schema: str | None = None) -> bytes:
+    """Build message 8 of an execute: the cursor id for clients that read it here, a new current schema, and requested
+    row counts."""
+    if counts is None and not with_cursor and schema is None:
         return b""
     parameters = ub(6) + bytes(2) + ub(cursor) + bytes(3) if with_cursor else ub(0)
-    return b"\x08" + parameters + ub(0) * 3 + (b"" if counts is None else ub(len(counts)) + b"".join(map(ub, counts)))
+    facts = ub(0) if schema is None else ub(1) + dalc(schema) + ub(0) + ub(_CURRENT_SCHEMA)
+    rows = b"" if counts is None else ub(len(counts)) + b"".join(map(ub, counts))
+    return b"\x08" + parameters + ub(0) + facts + ub(0) + rows
 
 
 def version(banner: str, number: int) -> bytes:

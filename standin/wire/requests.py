@@ -50,6 +50,19 @@ class Option(IntFlag):
     BATCH_ERRORS = 0x80000
 
 
+class Orientation(IntFlag):
+    """Where a scrollable cursor goes. Clients send a position from the first row with all but FIRST and LAST."""
+
+    CURRENT = 0x01
+    NEXT = 0x02
+    FIRST = 0x04
+    LAST = 0x08
+    PRIOR = 0x10
+    ABSOLUTE = 0x20
+    RELATIVE = 0x40
+
+
+_CLEAR_CONTEXT = 2
 _SCROLLABLE = 0x02
 _ROW_COUNTS = 0x4000
 
@@ -82,6 +95,8 @@ class ExecuteHead:
     define_count: int
     row_counts: bool
     scrollable: bool
+    orientation: Orientation
+    position: int  # of the first row that a scrollable cursor returns, from 1
 
 
 def read_execute(reader: Reader, dialect: Dialect) -> ExecuteHead:
@@ -110,6 +125,8 @@ def read_execute(reader: Reader, dialect: Dialect) -> ExecuteHead:
         define_count=define_count if has_defines else 0,
         row_counts=bool(wants_counts and al8i4[9] & _ROW_COUNTS),
         scrollable=bool(al8i4[9] & _SCROLLABLE),
+        orientation=Orientation(al8i4[10]),
+        position=al8i4[11],
     )
 
 
@@ -148,8 +165,7 @@ def _read_value(reader: Reader, kind: BindType) -> bytes | None:
     if kind.type in LOBS:
         return reader.dalc()
     if kind.type == WireType.CURSOR:
-        reader.u8()
-        return reader.ub().to_bytes(2, "big")
+        return reader.ub().to_bytes(2, "big") if reader.ub() else None
     if kind.type == WireType.BOOLEAN:
         length = reader.u8()
         if length == _ESCAPED_NULL:
@@ -187,7 +203,7 @@ _END_TO_END_FIELDS = ("client_id", "module", "action", "", "", "client_info", ""
 
 
 def read_end_to_end(reader: Reader, dialect: Dialect) -> dict[str, str]:
-    """Read module, action and client identifier. An empty text clears a value, a missing key keeps it."""
+    """Read module, action and the like. An empty text clears a value, a missing key keeps it."""
     reader.skip(2)
     reader.ub()
     announced = [(name, reader.u8(), reader.ub()) for name in _END_TO_END_FIELDS]
@@ -195,16 +211,19 @@ def read_end_to_end(reader: Reader, dialect: Dialect) -> dict[str, str]:
     return {name: dialect.text(reader, length) if length else "" for name, length in sent}
 
 
-def read_application_context(reader: Reader) -> None:
-    """Skip an application context: the stand-in has no SYS_CONTEXT for an application's namespaces."""
+def read_application_context(reader: Reader) -> tuple[str, dict[str, str] | None]:
+    """Return a namespace with values to set; None clears it."""
     reader.skip_fields("bub")
     count = reader.ub()
-    reader.skip_fields("ub")
-    reader.clr()
+    clears = reader.ub() == _CLEAR_CONTEXT
+    reader.u8()
+    namespace = (reader.clr() or b"").decode()
+    values = {}
     for _ in range(count):
-        reader.dalc()
-        reader.dalc()
+        name, value = reader.dalc(), reader.dalc()
+        values[(name or b"").decode()] = (value or b"").decode()
         reader.ub()
+    return namespace, None if clears else values
 
 
 class LobOperation(IntEnum):

@@ -6,9 +6,9 @@ import logging
 import socket
 from dataclasses import dataclass
 
-from standin.interface import Instance, OraError, Session
+from standin.interface import ROUND_TRIPS, Instance, OraError, Session
 from standin.wire import handshake, messages, requests
-from standin.wire.auth import Handshake, read_auth_request, user_name
+from standin.wire.auth import AuthRequest, Handshake, read_auth_request, sent_password, user_name
 from standin.wire.errors import CANCELLED, as_ora_error, cancelled
 from standin.wire.lobs import LobStore
 from standin.wire.network_faults import NetworkFaults, oracle_error
@@ -19,6 +19,8 @@ from standin.wire.statements import Reply, Statements
 from standin.wire.watch import CallWatch
 
 log = logging.getLogger(__name__)
+
+WRONG_PASSWORD = OraError(1017, "invalid username/password; logon denied")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,7 @@ class ClientSession:
         self._session: Session | None = None
         self._rounds = rounds
         self._sequence = 0
+        self._key = b""  # of the logon; a new password is encrypted with it
 
     def run(self) -> None:
         """Serve the client until it disconnects, then close its session."""
@@ -85,14 +88,15 @@ class ClientSession:
         return _LoggedOn(session, Statements(session, lobs, dialect, self._network_faults.before_statement), lobs, dialect)
 
     def _authenticated(self, connect: handshake.ConnectData, dialect: Dialect) -> Session:
-        typed = read_auth_request(self._logon_request(Function.AUTH_PHASE_ONE), dialect).user
-        user = user_name(typed)
+        first = read_auth_request(self._logon_request(Function.AUTH_PHASE_ONE), dialect)
+        typed, user = first.user, user_name(first.user)
         logon = Handshake(self._instance.password_of(user, connect.service), self._rounds)
         self._stream.send_data(messages.return_parameters(*logon.challenge()) + messages.status(self._context()))
         answer = read_auth_request(self._logon_request(Function.AUTH_PHASE_TWO), dialect)
-        proof = logon.accepts(answer.pairs)
-        if proof is None:
-            raise OraError(1017, "invalid username/password; logon denied")
+        accepted = logon.accepts(answer.pairs)
+        if accepted is None:
+            raise WRONG_PASSWORD
+        self._key = accepted.key
         refusal = self._network_faults.refuse_logon
         if refusal is not None and user != "SYS":
             raise oracle_error(refusal)
@@ -118,10 +122,30 @@ class ClientSession:
             "AUTH_SC_REAL_DBUNIQUE_NAME": instance.name,
             "AUTH_INSTANCENAME": connect.instance or instance.name,
             "AUTH_SC_DB_DOMAIN": "",
-            "AUTH_SVR_RESPONSE": proof.hex().upper(),
+            "AUTH_SVR_RESPONSE": accepted.proof.hex().upper(),
         }
+        session.set_client(
+            terminal=first.pairs.get("AUTH_TERMINAL", ""),
+            os_user=first.pairs.get("AUTH_SID", ""),
+            driver=answer.pairs.get("SESSION_CLIENT_DRIVER_NAME", ""),
+        )
+        for namespace, name, value in answer.contexts:
+            session.set_context(namespace, {name: value})
+        if "AUTH_NEWPASSWORD" in answer.pairs:
+            self._change_password(session, answer)
         self._stream.send_data(messages.return_parameters(facts) + messages.status(self._context()))
         return session
+
+    def _change_password(self, session: Session, answer: AuthRequest) -> None:
+        new = sent_password(self._key, answer.pairs, "AUTH_NEWPASSWORD").decode()
+        session.execute(f'ALTER USER "{session.user}" IDENTIFIED BY "{new}"', [])
+
+    def _changed_password(self, session: Session, answer: AuthRequest) -> Reply:
+        """Change the password of a session that exists, if the client knows the old one."""
+        if sent_password(self._key, answer.pairs, "AUTH_PASSWORD").decode() != session.password:
+            raise WRONG_PASSWORD
+        self._change_password(session, answer)
+        return Reply([messages.return_parameters({})], is_status=True)
 
     def _logon_request(self, function: Function) -> Reader:
         reader = self._stream.request()
@@ -179,6 +203,9 @@ class ClientSession:
             if kind != REQUEST:
                 raise RequestNotUnderstood(f"message {kind} instead of a function")
             function, self._sequence = reader.u8(), reader.u8()
+            client.session.statistics[ROUND_TRIPS] += 1
+            if client.session.killed and function != Function.LOGOFF:
+                raise OraError(28, "your session has been killed")
             return self._perform(client, function, reader)
         except Disconnected:
             raise
@@ -207,6 +234,8 @@ class ClientSession:
                 return Reply([messages.version(*self._version())], is_status=True)
             case Function.PING:
                 pass
+            case Function.AUTH_PHASE_TWO:  # of a session that exists: a new password
+                return self._changed_password(client.session, read_auth_request(reader, client.dialect))
             case _:
                 raise OraError(3001, f"unimplemented feature: function {function} of the call interface")
         reader.finish()
@@ -226,9 +255,9 @@ class ClientSession:
                 client.session.set_current_schema(requests.read_current_schema(reader))
             case Function.END_TO_END:
                 info = requests.read_end_to_end(reader, client.dialect)
-                client.session.set_info(**{key: info.get(key) for key in ("module", "action", "client_id")})
+                client.session.set_info(**info)
             case Function.APPLICATION_CONTEXT:
-                requests.read_application_context(reader)
+                client.session.set_context(*requests.read_application_context(reader))
             case Function.LOB:
                 client.lobs.free(requests.read_free_temporaries(reader))
             case _:
@@ -238,7 +267,9 @@ class ClientSession:
         context = self._context()
         if reply.is_status and reply.error is None:
             return messages.status(context)
-        return messages.end_of_call(context, error=reply.error, cursor=reply.cursor, count=reply.count, failures=reply.failures)
+        return messages.end_of_call(
+            context, error=reply.error, cursor=reply.cursor, count=reply.count, failures=reply.failures, rowid=reply.rowid
+        )
 
     def _context(self) -> messages.CallContext:
         session = self._session

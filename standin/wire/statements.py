@@ -6,27 +6,30 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from standin.interface import Called, Done, OraError, Rows, Session
+import pyarrow as pa
+
+from standin.interface import PARSES, Called, Done, OraError, Rows, Session
 from standin.wire import messages
 from standin.wire.cells import ROW, EncodedRows, encode_rows
 from standin.wire.cursors import Cursor, CursorTable, Result
 from standin.wire.errors import NO_DATA_FOUND, as_ora_error
 from standin.wire.lobs import LobStore
-from standin.wire.primitives import sb, ub
+from standin.wire.primitives import clr, sb, ub
 from standin.wire.reader import Reader
 from standin.wire.repeats import vector_in_front
 from standin.wire.requests import (
     Dialect,
     ExecuteHead,
     Option,
+    Orientation,
     RawBind,
     read_bind_row,
     read_bind_type,
     read_execute,
     read_reexecute,
 )
-from standin.wire.types import LOBS, BindType, WireType
-from standin.wire.values import decode_bind, encode_out
+from standin.wire.types import LOBS, TEXTS, BindType, WireType
+from standin.wire.values import decode_bind, encode_out, out_bytes
 
 
 @dataclass(slots=True)
@@ -45,6 +48,7 @@ class Reply:
     rows_ahead: int = 0
     is_fetch: bool = False
     is_status: bool = False
+    rowid: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,21 +76,25 @@ class Statements:
         if head.sql is None:
             cursor = self._cursor(head.cursor)
         else:
+            self._session.statistics[PARSES] += 1
             cursor = self.cursors.open(head.sql, self._session.container, head.cursor)
         if head.define_count:
             cursor.defines = tuple(read_bind_type(reader, self._dialect) for _ in range(head.define_count))
             reader.finish()
-            return self._fetched(cursor, head.prefetch)
+            if cursor.scrolled is not None:
+                return self._scrolled(cursor, head, [], describe=False)
+            return self._fetched(cursor, head.prefetch) if cursor.result is not None else Reply(cursor=cursor.id)
         if head.bind_count:
             cursor.binds = tuple(read_bind_type(reader, self._dialect) for _ in range(head.bind_count))
-        raw = self._bind_rows(reader, cursor, head.iterations, again=False)
+        is_run = bool(head.options & Option.EXECUTE)  # without it, a statement is parsed: no binds follow
+        raw = self._bind_rows(reader, cursor, head.iterations, again=False) if is_run else []
         reader.finish()
         try:
             return self._execute(cursor, head, raw)
         except Exception as error:
             if head.sql is not None:  # the client never receives the cursor id if the first execution fails
                 self.cursors.close(cursor.id)
-            return _failed(cursor, error, len(raw), known=head.sql is None)
+            return _failed(cursor, error, len(raw), known=head.sql is None, row_counts=head.row_counts)
 
     def reexecute(self, reader: Reader, *, fetch: bool) -> Reply:
         request = read_reexecute(reader)
@@ -112,15 +120,16 @@ class Statements:
         return cursor
 
     def _execute(self, cursor: Cursor, head: ExecuteHead, raw: list[list[RawBind]]) -> Reply:
-        if head.scrollable:
-            raise OraError(3001, "unimplemented feature: scrollable cursors")
         describe = bool(head.options & (Option.PARSE | Option.DESCRIBE))
         rows = self._decoded(cursor, raw)
+        if head.scrollable and cursor.kind == "query":
+            return self._scrolled(cursor, head, rows, describe=describe)
         if head.sql is None and cursor.result is not None and not head.options & Option.EXECUTE:  # opened by a PL/SQL block
             return self._fetched(cursor, head.prefetch)
         if head.options & Option.EXECUTE:
             return self._run(cursor, _Run(rows, head.prefetch, head.options, head.row_counts, describe))
         if cursor.kind != "query":
+            self._session.parse(cursor.sql)
             return Reply(cursor=cursor.id)
         answer = self._session.execute(cursor.sql, rows, describe_only=True)
         if not isinstance(answer, Rows):
@@ -132,9 +141,14 @@ class Statements:
         cursor.finish()
         if (failure := self._failure(cursor.sql)) is not None:
             raise failure
+        if cursor.is_plsql and len(run.rows) > 1:
+            return self._called_for_each(cursor, run)
+        schema = self._session.schema
         answer = self._session.execute(cursor.sql, run.rows, batch_errors=bool(run.options & Option.BATCH_ERRORS))
         if isinstance(answer, Rows):
             return self._opened(cursor, answer, run)
+        if self._session.schema != schema and not self._dialect.is_jdbc:
+            return Reply([messages.executed(cursor.id, None, with_cursor=False, schema=self._session.schema)], cursor.id)
         reply = self._done(cursor, answer, run) if isinstance(answer, Done) else self._called(cursor, answer)
         if run.options & Option.COMMIT and not reply.failures:
             self._session.commit()
@@ -146,16 +160,46 @@ class Statements:
         if cursor.kind != "query":
             raise TypeError(f"rows came back from a statement of kind {cursor.kind}")
         changed = cursor.columns != answer.columns  # the table was altered since the last execution: describe it again
-        cursor.columns = answer.columns
+        cursor.show(answer.columns)
         cursor.result = Result(self._encoded(cursor, answer))
         reply = Reply(cursor=cursor.id)
-        if run.options & Option.FETCH and run.prefetch and (self._dialect.is_jdbc or not cursor.awaits_defines):
+        if self._wants_rows(cursor, run):
             reply = self._fetched(cursor, run.prefetch)
         front = [self._describe(cursor)] if run.describe or changed else []
         reply.parts = [*front, *reply.parts]
         if self._dialect.is_jdbc:
             reply.parts.append(messages.executed(cursor.id, None, with_cursor=True))
         return reply
+
+    def _scrolled(self, cursor: Cursor, head: ExecuteHead, binds: list[list[Any]], *, describe: bool) -> Reply:
+        """Run a scrollable cursor, or move it. A client names the first row that it wants; the reply counts to the last one."""
+        if head.options & Option.EXECUTE:
+            cursor.finish()
+            answer = self._session.execute(cursor.sql, binds)
+            if not isinstance(answer, Rows):
+                raise TypeError(f"a query was answered with {type(answer).__name__}")
+            cursor.show(answer.columns)
+            batches = list(answer.batches)
+            cursor.scrolled = pa.Table.from_batches(batches) if batches else pa.table({})
+        if cursor.scrolled is None:
+            raise OraError(1002, "fetch out of sequence")
+        front: list[bytes | memoryview] = [self._describe(cursor)] if describe else []
+        if cursor.awaits_defines:
+            return Reply(front, cursor.id)
+        last = cursor.scrolled.num_rows
+        first = {Orientation.FIRST: 1, Orientation.LAST: max(last, 1)}.get(head.orientation, max(head.position, 1))
+        rows = cursor.scrolled.slice(first - 1, head.prefetch)
+        encoded = list(encode_rows(rows.to_batches() if last else [], cursor.cells, self._lobs.cell, whole=True))
+        front += [messages.row_header(), *(block.first(len(block)) for block in encoded)] if encoded else []
+        count = sum(map(len, encoded))
+        return Reply(front, cursor.id, first - 1 + count, NO_DATA_FOUND if count < head.prefetch else None, is_fetch=True)
+
+    def _wants_rows(self, cursor: Cursor, run: _Run) -> bool:
+        """Return whether rows come with the execution. LOBs wait for the client's defines; with defines they come unasked: the
+        client does not ask for rows of LOBs, and takes them as its first batch."""
+        if self._dialect.is_jdbc:
+            return bool(run.prefetch and run.options & Option.FETCH)
+        return bool(run.prefetch) and not cursor.awaits_defines and bool(run.options & Option.FETCH or cursor.defines)
 
     def _encoded(self, cursor: Cursor, answer: Rows) -> Iterator[EncodedRows]:
         """Encode lazily: the define request after the execute decides how LOBs are sent."""
@@ -165,12 +209,13 @@ class Statements:
         result = cursor.result
         if result is None:
             raise OraError(1002, "fetch out of sequence")
+        before = result.fetched
         taken = result.take(rows)
         parts: list[bytes | memoryview] = []
         if taken:
             vector, taken[0] = vector_in_front(taken[0], len(cursor.columns))
             parts = [messages.row_header(vector), *taken]
-        if result.is_at_end:
+        if result.is_at_end and result.fetched - before < rows:  # Oracle finds the end when it looks for one more row
             return Reply(parts, cursor.id, result.fetched, NO_DATA_FOUND, is_fetch=True)
         return Reply(parts, cursor.id, result.fetched, ahead=result, rows_ahead=rows, is_fetch=True)
 
@@ -189,22 +234,45 @@ class Statements:
             messages.executed(cursor.id, done.counts if run.row_counts else None, with_cursor=self._dialect.is_jdbc),
         )
         error = OraError(24381, "error(s) in array DML") if done.failures else None
-        return Reply(parts, cursor.id, sum(done.counts), error, done.failures)
+        return Reply(parts, cursor.id, sum(done.counts), error, done.failures, rowid=done.rowid)
 
     def _returned(self, values: Sequence[Sequence[Any]], binds: Sequence[BindType]) -> bytes:
         columns = zip(values, binds, strict=True)
-        return ROW + b"".join(ub(len(column)) + b"".join(self._out(v, bind) for v in column) for column, bind in columns)
+        return ROW + b"".join(ub(len(column)) + b"".join(self._fitted(v, bind) for v in column) for column, bind in columns)
 
-    def _called(self, cursor: Cursor, called: Called) -> Reply:
+    def _fitted(self, value: Any, bind: BindType) -> bytes:
+        """Encode a value that RETURNING brings. One that is too long is cut, and its whole length is its return code."""
+        if value is None or not (bind.type in TEXTS or bind.type == WireType.RAW):
+            return self._out(value, bind)
+        whole = out_bytes(value, bind)
+        return clr(whole[: bind.size]) + sb(len(whole) if len(whole) > bind.size else 0)
+
+    def _called_for_each(self, cursor: Cursor, run: _Run) -> Reply:
+        """Run a block for each row of binds. If one fails, the rows before it stay, and their number is its position."""
+        calls = []
+        for number, row in enumerate(run.rows):
+            try:
+                calls.append(self._session.execute(cursor.sql, [row]))
+            except OraError as error:
+                error.position = number
+                raise
+        if run.options & Option.COMMIT:
+            self._session.commit()
+        return self._called(cursor, *(call for call in calls if isinstance(call, Called)))
+
+    def _called(self, cursor: Cursor, *calls: Called) -> Reply:
+        """Answer one call, or those of an array: the directions, and the OUT values of each call."""
         parts: list[bytes | memoryview] = []
         if cursor.binds:
-            if len(called.directions) != len(cursor.binds):
-                raise TypeError(f"{len(cursor.binds)} binds, but {len(called.directions)} directions")
-            cursor.directions = tuple(called.directions)
-            parts.append(messages.io_vector(called.directions))
-            given = zip(called.directions, called.values, cursor.binds, strict=True)
-            outs = [self._out(value, bind) for direction, value, bind in given if direction != "IN"]
-            parts += [ROW, *outs] if outs else []
+            directions = calls[-1].directions
+            if len(directions) != len(cursor.binds):
+                raise TypeError(f"{len(cursor.binds)} binds, but {len(directions)} directions")
+            cursor.directions = tuple(directions)
+            parts.append(messages.io_vector(directions))
+            for called in calls:
+                given = zip(called.directions, called.values, cursor.binds, strict=True)
+                outs = [self._out(value, bind) for direction, value, bind in given if direction != "IN"]
+                parts += [ROW, *outs] if outs else []
         parts.append(messages.executed(cursor.id, None, with_cursor=self._dialect.is_jdbc))
         return Reply(parts, cursor.id, 0)
 
@@ -252,11 +320,15 @@ class Statements:
         return self._lobs.value(raw) if bind.type in LOBS else decode_bind(raw, bind)
 
 
-def _failed(cursor: Cursor, error: Exception, rows: int, *, known: bool) -> Reply:
+def _failed(cursor: Cursor, error: Exception, rows: int, *, known: bool, row_counts: bool = False) -> Reply:
     """Return the reply to a failure, with the cursor id if the client has it already.
 
-    In an array run the position is the failing row; the rows before it were executed.
+    In an array run the position is the failing row; the rows before it were executed. That of a block is only a count: its
+    position would be one in the text.
     """
     fault = as_ora_error(error)
-    done = fault.position if cursor.kind == "dml" and rows > 1 else 0
-    return Reply(cursor=cursor.id if known else 0, count=done, error=fault)
+    done = fault.position if cursor.kind in ("dml", "plsql") and rows > 1 else 0
+    if cursor.is_plsql and rows > 1:
+        fault.position = 0
+    parts = [messages.executed(cursor.id, fault.counts, with_cursor=False)] if row_counts else []
+    return Reply([*parts], cursor.id if known else 0, done, fault)

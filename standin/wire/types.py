@@ -37,6 +37,7 @@ NUMBERS = frozenset({WireType.NUMBER, WireType.INTEGER})
 MOMENTS = frozenset({WireType.DATE, WireType.TIMESTAMP, WireType.TIMESTAMP_TZ, WireType.TIMESTAMP_LTZ})
 FLOATS = frozenset({WireType.BINARY_DOUBLE, WireType.BINARY_FLOAT})
 LOBS = frozenset({WireType.CLOB, WireType.BLOB})
+INTERVALS = frozenset({WireType.INTERVAL_DS, WireType.INTERVAL_YM})
 LONGS = frozenset({WireType.LONG, WireType.LONG_RAW})
 SCALED = frozenset({WireType.NUMBER, WireType.TIMESTAMP, WireType.TIMESTAMP_TZ, WireType.TIMESTAMP_LTZ, WireType.INTERVAL_DS})
 
@@ -53,6 +54,11 @@ class ColumnType:
     buffer: int = 0  # 0: the size of the column
     form: int = 0
     scale: int | None = 0  # None: the scale of the column
+
+    @property
+    def is_unsized(self) -> bool:
+        """Whether a column of the type has no size that a client could use."""
+        return self.type in LOBS or self.type in LONGS
 
     @property
     def charset(self) -> int:
@@ -72,7 +78,7 @@ _COLUMN_TYPES = {
     "TIMESTAMP": ColumnType(WireType.TIMESTAMP, 11, scale=None),
     "TIMESTAMP WITH TIME ZONE": ColumnType(WireType.TIMESTAMP_TZ, 13, scale=None),
     "TIMESTAMP WITH LOCAL TIME ZONE": ColumnType(WireType.TIMESTAMP_LTZ, 11, scale=None),
-    "INTERVAL YEAR TO MONTH": ColumnType(WireType.INTERVAL_YM, 5),
+    "INTERVAL YEAR TO MONTH": ColumnType(WireType.INTERVAL_YM, 5, scale=None),
     "INTERVAL DAY TO SECOND": ColumnType(WireType.INTERVAL_DS, 11, scale=None),
     "RAW": ColumnType(WireType.RAW),
     "LONG": ColumnType(WireType.LONG, form=IMPLICIT),

@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 from standin.interface import OraError
-from standin.intervals import YearMonth
+from standin.intervals import DaySecond, YearMonth
 from standin.moment import Moment, moment_of_fields
 from standin.wire.numbers import NumberOutOfRange, decode_number, encode_number
 from standin.wire.primitives import clr
@@ -112,10 +112,12 @@ def decode_bind(data: bytes, bind: BindType) -> Any:
 
 def encode_out(value: Any, bind: BindType) -> bytes:
     """Encode an OUT or RETURNING value for the type of the client's variable."""
-    if value is None:
-        return b"\0"
+    return b"\0" if value is None else clr(out_bytes(value, bind))
+
+
+def out_bytes(value: Any, bind: BindType) -> bytes:
     try:
-        return clr(_encode_as(value, bind))
+        return _encode_as(value, bind)
     except (NumberOutOfRange, ArithmeticError, AttributeError, TypeError, ValueError, struct.error) as error:
         raise OraError(6502, f"PL/SQL: numeric or value error: {value!r} as type {bind.type}: {error}") from error
 
@@ -129,13 +131,22 @@ def _encode_as(value: Any, bind: BindType) -> bytes:
         return encode_float(float(value), bind.type)
     if bind.type == WireType.BOOLEAN:
         return encode_boolean(value)
+    if isinstance(value, DaySecond | YearMonth):
+        return value.encode()
     if bind.type == WireType.INTERVAL_DS:
         return encode_interval(value)
-    if bind.type == WireType.INTERVAL_YM:
-        return encode_months(value)
     if isinstance(value, bytes):
         return value
+    if bind.type == WireType.RAW:
+        return _raw_of(str(value))
     return _as_text(value).encode(bind.encoding)
+
+
+def _raw_of(text: str) -> bytes:
+    try:
+        return bytes.fromhex(text)
+    except ValueError:
+        raise OraError(1465, "invalid hex number") from None
 
 
 def _as_text(value: Any) -> str:

@@ -273,9 +273,7 @@ def test_parsing_describes_without_execution(cursor, instance):
 
 
 def test_an_unknown_request_is_refused_and_not_ignored(connection, cursor):
-    scrollable = connection.cursor(scrollable=True)
-
-    assert failure(scrollable.execute, "select 1 from dual").code == 3001
+    assert failure(connection.tpc_begin, connection.xid(1, "global", "branch")).code == 3001
     assert cursor.execute("select 1 from dual").fetchone() == (1,)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from typing import Any
@@ -34,9 +35,11 @@ def text(name: str = "T", chars: int = 4000) -> ColumnInfo:
 class FakeSession:
     def __init__(self, instance: FakeInstance, number: int) -> None:
         self.instance, self.number, self.serial = instance, number, 7
-        self.container = 3
+        self.container, self.user, self.schema, self.password = 3, USER, USER, PASSWORD
+        self.killed = False
         self.in_transaction = False
         self.events: list[Any] = []
+        self.statistics: Counter[str] = Counter()
         self.cancelled = threading.Event()
 
     def execute(
@@ -48,6 +51,9 @@ class FakeSession:
             raise OraError(942, "table or view does not exist", position=14)
         return answer(self, [list(row) for row in rows])
 
+    def parse(self, sql: str) -> None:
+        """Accept any statement."""
+
     def commit(self) -> None:
         self.events.append("commit")
         self.in_transaction = False
@@ -56,8 +62,14 @@ class FakeSession:
         self.events.append("rollback")
         self.in_transaction = False
 
-    def set_info(self, *, module: str | None = None, action: str | None = None, client_id: str | None = None) -> None:
-        self.events.append(("info", module, action, client_id))
+    def set_info(self, **info: str) -> None:
+        self.events.append(("info", info.get("module"), info.get("action"), info.get("client_id")))
+
+    def set_client(self, *, terminal: str, os_user: str, driver: str) -> None:
+        self.client = (terminal, os_user, driver)
+
+    def set_context(self, namespace: str, values: dict[str, str] | None) -> None:
+        self.events.append(("context", namespace, values))
 
     def set_current_schema(self, schema: str) -> None:
         if schema == "NOBODY":

@@ -1,5 +1,6 @@
 """The V$ and dictionary views."""
 
+from collections import Counter
 from contextlib import nullcontext
 from datetime import datetime
 from pathlib import Path
@@ -94,8 +95,10 @@ def select(view, *columns, user="C##ALL", container=1, state=None):
     database.redo = RedoWriter(state, database.clock, database.archiver)
     database.archived_logs = ArchivedLogs(state, database.clock, Path())
     session = SimpleNamespace(
-        nls={}, container=container, user=user, account=state.users[user], database=database, thread=1, number=42
-    )
+        nls={}, container=container, user=user, account=state.users[user], database=database, thread=1, number=42,
+        statistics=Counter(),
+    )  # fmt: skip
+    database.sessions = {42: session}
     source = VIEWS[view]
     places = {column.name: place for place, column in enumerate(source.columns)}
     rows = list(source.rows(session, frozenset(columns)))
