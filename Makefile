@@ -12,7 +12,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo stop test test-fast coverage test-oldest witness oracle-set-up oracle-abort test-oracle selftest verified-on soak mutants bench bench-full \
+.PHONY: help setup demo stop test test-fast coverage test-oldest witness driver-tests oracle-set-up oracle-abort test-oracle selftest verified-on soak mutants bench bench-full \
 	ci workflows release check clean
 
 help: ## List these commands
@@ -66,10 +66,10 @@ test: $(STAMP) ## Run all tests (ARGS="-n 0 -k name" for some of them in one pro
 	@$(PYTEST) $(ARGS)
 
 test-fast: $(STAMP) ## Run the first check: no Spark, no Airflow, no whole pipelines (below 3 minutes)
-	@$(PYTEST) -m "not spark and not airflow and not slow and not witness" $(ARGS)
+	@$(PYTEST) -m "not spark and not airflow and not slow and not witness and not driver" $(ARGS)
 
 coverage: $(STAMP) ## Run that check and print which lines and branches of pipelines/ it does not reach (ALL=1: of all tests)
-	@$(PYTEST) $(if $(ALL),,-m "not spark and not airflow and not slow and not witness") --cov --cov-report=term-missing $(ARGS)
+	@$(PYTEST) $(if $(ALL),,-m "not spark and not airflow and not slow and not witness and not driver") --cov --cov-report=term-missing $(ARGS)
 
 OLDEST = .venv-oldest
 test-oldest: ## Run that check with the oldest packages that pyproject.toml allows, in an environment of its own
@@ -77,6 +77,9 @@ test-oldest: ## Run that check with the oldest packages that pyproject.toml allo
 
 witness: $(STAMP) ## Run an unmodified Debezium on the stand-in, and compare it with the source and with Redolake (needs Maven; 5 minutes)
 	@$(BIN)/python -m pytest -n 0 -m "witness or not witness" tests/witness $(ARGS)
+
+driver-tests: $(STAMP) ## Run python-oracledb's own tests on the stand-in, from its source package or ORACLEDB_TESTS=folder; prints the report (4 minutes)
+	@$(BIN)/python -m pytest -n 0 -rP -m "driver or not driver" tests/driver $(ARGS)
 
 # On the database that REDOLAKE_ORACLE_DSN names, else on the stand-in: docs/how-to/try-a-real-oracle.md. The reports are in .oracle/.
 oracle-set-up: $(STAMP) ## Prepare the database of the container REDOLAKE_ORACLE_DOCKER: ARCHIVELOG mode, user, grants
