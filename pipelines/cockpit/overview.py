@@ -323,7 +323,7 @@ def decision_lines(reading: LedgerReading) -> list[DecisionLine]:
 
 
 def gap_line(gap: DeclaredGap, reading: LedgerReading) -> DecisionLine:
-    lacking = reading.lacking(gap)
+    lacking = reading.lacking_tables(gap)
     what = f"SCN {count(int(gap.start.scn))} to {count(int(gap.end.scn))} was never read"
     if gap.dropped:
         what += f"; {len(gap.dropped)} open transactions with {count(gap.dropped_rows)} rows were dropped"

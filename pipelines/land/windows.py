@@ -83,12 +83,12 @@ class Windows:
         tally = Tally(logs, tables, frozenset(names), renamed)
         name = layout.redo_file(token, slice_number)
 
-        def counted() -> Iterable[pa.RecordBatch]:
+        def count() -> Iterable[pa.RecordBatch]:
             for batch in batches:
                 tally.add(batch)
                 yield batch
 
-        written = write_parquet(self._files, layout.in_window(window.name, name), LANDED_SCHEMA, counted())
+        written = write_parquet(self._files, layout.in_window(window.name, name), LANDED_SCHEMA, count())
         facts = {
             "landed_rows": tally.row_count,
             "unresolved_rows": tally.unresolved_count,

@@ -24,7 +24,7 @@ from pipelines.errors import (
 )
 from pipelines.host.crash import ledger_point
 from pipelines.ledger import tables as t
-from pipelines.ledger.checks import check_own_version, check_version, damaged, shown, version_of
+from pipelines.ledger.checks import check_own_version, check_version, damage_error, url_text, version_of
 from pipelines.ledger.entries import Lease
 
 # SQLite has one class of errors for all: a table that is gone, a full disk, a lock. PostgreSQL's words come second.
@@ -58,18 +58,18 @@ class LedgerBase:
 
     @contextmanager
     def _read(self) -> Iterator[Connection]:
-        with database_errors(self._engine), self._joined(self._engine) as connection:
+        with database_errors(self._engine), self._join(self._engine) as connection:
             yield connection
 
     @contextmanager
     def _transaction(self) -> Iterator[Connection]:
         """Open a transaction, in which an older program writes nothing into tables that a newer one has changed."""
-        with database_errors(self._engine), self._joined(self._writing) as connection:
+        with database_errors(self._engine), self._join(self._writing) as connection:
             if self._under_way is None:
                 check_own_version(connection)
             yield connection
 
-    def _joined(self, engine: Engine) -> AbstractContextManager[Connection]:
+    def _join(self, engine: Engine) -> AbstractContextManager[Connection]:
         return engine.begin() if self._under_way is None else nullcontext(self._under_way)
 
     @contextmanager
@@ -86,7 +86,7 @@ class LedgerBase:
 def database_errors(engine: Engine) -> Iterator[None]:
     """Raise LedgerUnavailable for errors that may pass (network, restart, a lock held too long), LedgerDamaged for what the
     ledger lacks or its database finds damaged, Terminal for others."""
-    where = shown(engine)
+    where = url_text(engine)
     try:
         yield
     except DBAPIError as error:
@@ -120,7 +120,7 @@ def changed_or_damaged(engine: Engine, what: str) -> RedolakeError:
         return changed
     except (DBAPIError, LedgerDamaged):
         pass
-    return damaged(engine, what)
+    return damage_error(engine, what)
 
 
 def check_lease(connection: Connection, lease: Lease) -> None:
@@ -152,6 +152,6 @@ def unless_known(connection: Connection, table: Table) -> Insert:
     return found
 
 
-def changed(connection: Connection, statement: Executable) -> bool:
+def change_row(connection: Connection, statement: Executable) -> bool:
     """Return whether a compare-and-set found its row."""
     return connection.execute(statement).rowcount > 0

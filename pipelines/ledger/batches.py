@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Row, and_, delete, insert, select, update
 from pipelines.errors import InvariantBroken
 from pipelines.host import crash
 from pipelines.ledger import tables as t
-from pipelines.ledger.base import LedgerBase, changed, insert_new, unless_known
+from pipelines.ledger.base import LedgerBase, change_row, insert_new, unless_known
 from pipelines.ledger.entries import BatchEntry, Json, Lease
 from pipelines.ledger.shown_facts import Changes, add_changes
 from pipelines.ledger.states import BATCH, BatchState, check_moves
@@ -52,7 +52,7 @@ class Batches(LedgerBase):
         }
         with self._write(lease) as connection:
             insert_new(connection, t.batches, row)
-            entry = batch_entry(connection.execute(select(t.batches).where(_named(self._pipeline, name))).one())
+            entry = batch_entry(connection.execute(select(t.batches).where(_has_name(self._pipeline, name))).one())
         if entry.scns != scns:
             raise InvariantBroken(
                 f"the batch {name} has the range {entry.scns}, not {scns}",
@@ -76,8 +76,8 @@ class Batches(LedgerBase):
         states = check_moves(BATCH, from_states, to_state)
         values = {"state": to_state, "changed_at": self._now(), "result": None if result is None else dict(result)}
         with self._write(lease) as connection:
-            found = and_(_named(self._pipeline, name), B.state.in_(states))
-            moved = changed(connection, update(t.batches).where(found).values(values))
+            found = and_(_has_name(self._pipeline, name), B.state.in_(states))
+            moved = change_row(connection, update(t.batches).where(found).values(values))
             if moved and changes:
                 add_changes(connection, self._pipeline, changes, self._now())
             return moved
@@ -129,7 +129,7 @@ class Batches(LedgerBase):
 
     def batch(self, name: str) -> BatchEntry | None:
         with self._read() as connection:
-            row = connection.execute(select(t.batches).where(_named(self._pipeline, name))).first()
+            row = connection.execute(select(t.batches).where(_has_name(self._pipeline, name))).first()
         return None if row is None else batch_entry(row)
 
     def batches(self, state: BatchState | None = None, limit: int | None = None) -> list[BatchEntry]:
@@ -181,7 +181,7 @@ class Batches(LedgerBase):
         ]
 
 
-def _named(pipeline: str, name: str) -> ColumnElement[bool]:
+def _has_name(pipeline: str, name: str) -> ColumnElement[bool]:
     return and_(B.pipeline == pipeline, B.name == name)
 
 

@@ -37,7 +37,7 @@ def check_not_newer(found: str, engine: Engine) -> None:
         raise FormatTooNew(
             f"the ledger has version {found}, this Redolake knows {t.VERSION}",
             cure="use a newer Redolake",
-            ledger=shown(engine),
+            ledger=url_text(engine),
         )
 
 
@@ -48,7 +48,7 @@ def check_version(found: str, engine: Engine) -> None:
         raise LedgerOutdated(
             f"the ledger has version {found}, this Redolake needs {t.VERSION}",
             cure="run `redolake migrate`, or the next run, which does it too; first stop what an older Redolake runs",
-            ledger=shown(engine),
+            ledger=url_text(engine),
         )
 
 
@@ -65,9 +65,9 @@ def check_whole(connection: Connection, expected: Parts) -> None:
     found = parts_of(connection, expected)
     for table, parts in expected.items():
         if table not in found:
-            raise damaged(connection.engine, f"the ledger has no table {table}")
+            raise damage_error(connection.engine, f"the ledger has no table {table}")
         if missing := sorted(parts - found[table]):
-            raise damaged(connection.engine, f"the ledger's table {table} has no {', '.join(missing)}")
+            raise damage_error(connection.engine, f"the ledger's table {table} has no {', '.join(missing)}")
 
 
 def parts_of(connection: Connection, tables: Mapping[str, object]) -> Parts:
@@ -92,7 +92,7 @@ def own_parts() -> Parts:
     }
 
 
-def damaged(engine: Engine, what: str) -> LedgerDamaged:
+def damage_error(engine: Engine, what: str) -> LedgerDamaged:
     """Return the error of a ledger that must be rebuilt."""
     if engine.dialect.name == "sqlite":
         file = engine.url.database
@@ -100,12 +100,12 @@ def damaged(engine: Engine, what: str) -> LedgerDamaged:
     else:
         away = f"drop its tables ({', '.join(t.metadata.tables)})"
     cure = f"stop what writes the pipelines of this ledger, {away}, and run again: the files of the landing rebuild it"
-    return LedgerDamaged(what, cure=cure, ledger=shown(engine))
+    return LedgerDamaged(what, cure=cure, ledger=url_text(engine))
 
 
 def lost_version(engine: Engine) -> LedgerDamaged:
-    return damaged(engine, f"the ledger has lost its version: there is not one row in {t.version.name}")
+    return damage_error(engine, f"the ledger has lost its version: there is not one row in {t.version.name}")
 
 
-def shown(engine: Engine) -> str:
+def url_text(engine: Engine) -> str:
     return engine.url.render_as_string(hide_password=True)

@@ -28,7 +28,7 @@ def _of_uri(text: str, name: str) -> URL:
         url = make_url(text)
     except (ArgumentError, ValueError):
         raise _unusable(name, "is no database URL") from None
-    return _checked(url.drivername, name, url.set(drivername=DRIVER))
+    return _check(url.drivername, name, url.set(drivername=DRIVER))
 
 
 def _of_json(text: str, name: str) -> URL:
@@ -47,10 +47,10 @@ def _of_json(text: str, name: str) -> URL:
         )
     except (ValueError, TypeError, AttributeError):
         raise _unusable(name, "is not the JSON of a connection") from None
-    return _checked(str(body.get("conn_type")), name, url)
+    return _check(str(body.get("conn_type")), name, url)
 
 
-def _checked(scheme: str, name: str, url: URL) -> URL:
+def _check(scheme: str, name: str, url: URL) -> URL:
     if scheme not in SCHEMES:
         raise _unusable(name, f"is of type {scheme!r}")
     return url

@@ -10,7 +10,7 @@ from sqlalchemy import delete, select, update
 
 from pipelines.host import crash
 from pipelines.ledger import tables as t
-from pipelines.ledger.base import LedgerBase, changed, insert_new
+from pipelines.ledger.base import LedgerBase, change_row, insert_new
 from pipelines.ledger.entries import Json, Loss
 
 G, L = t.gaps.c, t.losses.c
@@ -47,7 +47,7 @@ class Losses(LedgerBase):
     def clear_loss(self) -> bool:
         """Remove the recorded loss. Return whether there was one."""
         with self._write() as connection:
-            return changed(connection, delete(t.losses).where(L.pipeline == self._pipeline))
+            return change_row(connection, delete(t.losses).where(L.pipeline == self._pipeline))
 
     @crash.writer
     def record_gap(self, name: str, body: Json) -> bool:

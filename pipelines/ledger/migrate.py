@@ -27,7 +27,7 @@ from pipelines.ledger.checks import (
     Parts,
     check_not_newer,
     check_whole,
-    damaged,
+    damage_error,
     own_parts,
     parts_of,
     version_of,
@@ -58,7 +58,7 @@ def migrate(engine: Engine, now: datetime, may_end: Callable[[str], bool]) -> No
 
     Raises LeaseHeld while somebody writes: the owner of a lease that `may_end` does not let go. Raises FormatTooNew and
     LedgerDamaged as well."""
-    with locked(engine) as connection:
+    with open_locked(engine) as connection:
         found = version_of(connection)
         if found is None:
             create(connection)
@@ -82,11 +82,11 @@ def check_known(found: str, engine: Engine) -> None:
     try:
         migrations_after(found)
     except LookupError:
-        raise damaged(engine, f"the ledger has version {found}, which no Redolake has written") from None
+        raise damage_error(engine, f"the ledger has version {found}, which no Redolake has written") from None
 
 
 @contextmanager
-def locked(engine: Engine) -> Iterator[Connection]:
+def open_locked(engine: Engine) -> Iterator[Connection]:
     """Open the one transaction that may create or change tables: SQLite has one writer, PostgreSQL a lock for it."""
     with database_errors(engine), engine.execution_options(**{WRITING: True}).begin() as connection:
         if engine.dialect.name == "postgresql":

@@ -92,7 +92,7 @@ class LedgerReading:
     decisions: tuple[Decision, ...]
     facts: Mapping[str, Mapping[str, FactRow]]  # by kind, then name
 
-    def lacking(self, gap: DeclaredGap) -> list[str]:
+    def lacking_tables(self, gap: DeclaredGap) -> list[str]:
         """Return the tables that still lack the redo of a declared gap."""
         return [str(entry.table) for entry in self.tables if gap.concerns(entry.table, entry.snapshot_scn)]
 

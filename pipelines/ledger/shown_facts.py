@@ -10,7 +10,7 @@ from typing import Any, Literal
 from sqlalchemy import Connection, Table, delete, select, update
 
 from pipelines.ledger import tables as t
-from pipelines.ledger.base import LedgerBase, changed, insert_new
+from pipelines.ledger.base import LedgerBase, change_row, insert_new
 from pipelines.ledger.entries import Json
 from pipelines.ledger.table_entries import key_of
 from pipelines.values.table import TableId
@@ -89,7 +89,7 @@ def _add(connection: Connection, table: Table, key: Mapping[str, Any], counts: M
 def _put(connection: Connection, pipeline: str, kind: str, name: str, body: Json, now: datetime) -> None:
     row = {"pipeline": pipeline, "kind": kind, "name": name, "body": dict(body), "at": now}
     here = (F.pipeline == pipeline, F.kind == kind, F.name == name)
-    if not changed(connection, update(t.facts).where(*here).values(body=dict(body), at=now)):
+    if not change_row(connection, update(t.facts).where(*here).values(body=dict(body), at=now)):
         insert_new(connection, t.facts, row)
 
 

@@ -65,7 +65,7 @@ def open_ledger(
     checked = checked_url(url)
     make_file(checked)
     engine = kept_engine(checked)
-    with closed_on_error(engine):
+    with close_on_error(engine):
         if not _is_current(engine):
             migrate(engine, now(), may_end)
     return Ledger(engine, pipeline, now)
@@ -89,10 +89,10 @@ def open_ledger_to_read(url: str, pipeline: str, now: Callable[[], datetime] = u
 def engine_to_read(url: str) -> Engine | None:
     """Return an engine that cannot write; None where there is no ledger yet. Raises as `open_ledger` does, but LedgerOutdated
     for the tables of an older Redolake: who reads changes nothing."""
-    engine = _existing(url)
+    engine = _engine_if_there(url)
     if engine is None:
         return None
-    with closed_on_error(engine), database_errors(engine), engine.begin() as connection:
+    with close_on_error(engine), database_errors(engine), engine.begin() as connection:
         found = version_of(connection)
         if found is not None:
             check_known(found, engine)
@@ -105,7 +105,7 @@ def engine_to_read(url: str) -> Engine | None:
 
 
 @contextmanager
-def closed_on_error(engine: Engine) -> Iterator[None]:
+def close_on_error(engine: Engine) -> Iterator[None]:
     """Close the connections of an engine that is kept, where nobody gets a ledger to close."""
     try:
         yield
@@ -114,7 +114,7 @@ def closed_on_error(engine: Engine) -> Iterator[None]:
         raise
 
 
-def _existing(url: str) -> Engine | None:
+def _engine_if_there(url: str) -> Engine | None:
     """Return an engine that cannot write; None where the ledger is a file that is not there."""
     checked = checked_url(url)
     if checked.get_backend_name() == "sqlite" and not Path(checked.database or "").exists():
@@ -135,7 +135,7 @@ class LedgerVersion:
 def ledger_version(url: str) -> LedgerVersion:
     """Return the version of a ledger, and the migrations that it lacks; nothing is written. Raises as `open_ledger` does."""
     found, where = None, checked_url(url).render_as_string(hide_password=True)
-    engine = _existing(url)
+    engine = _engine_if_there(url)
     if engine is not None:
         try:
             with database_errors(engine), engine.begin() as connection:

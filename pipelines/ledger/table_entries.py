@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, Row, and_, or_, select, update
 
 from pipelines.host import crash
 from pipelines.ledger import tables as t
-from pipelines.ledger.base import LedgerBase, changed, insert_new
+from pipelines.ledger.base import LedgerBase, change_row, insert_new
 from pipelines.ledger.entries import Json, Lease, TableEntry
 from pipelines.ledger.states import TABLE, TableState, check_moves
 from pipelines.values.scn import Scn
@@ -62,7 +62,9 @@ class TableEntries(LedgerBase):
         if snapshot_scn is not None:
             values["snapshot_scn"] = snapshot_scn
         with self._write(lease) as connection:
-            return changed(connection, update(t.tables).where(_is(self._pipeline, table), T.state.in_(states)).values(values))
+            return change_row(
+                connection, update(t.tables).where(_is(self._pipeline, table), T.state.in_(states)).values(values)
+            )
 
     @crash.writer
     def hold(self, table: TableId, error: Json) -> bool:
@@ -70,21 +72,21 @@ class TableEntries(LedgerBase):
         now = self._now()
         values = {"state": "held", "held_from": T.state, "held_at": now, "error": dict(error), "changed_at": now}
         with self._write() as connection:
-            return changed(connection, update(t.tables).where(_is(self._pipeline, table), T.state != "held").values(values))
+            return change_row(connection, update(t.tables).where(_is(self._pipeline, table), T.state != "held").values(values))
 
     @crash.writer
     def restate_hold(self, table: TableId, error: Json) -> bool:
         """Replace the error of a held table, which stays held since it was. Return False when it is not held."""
         values = {"error": dict(error), "changed_at": self._now()}
         with self._write() as connection:
-            return changed(connection, update(t.tables).where(_is(self._pipeline, table), T.state == "held").values(values))
+            return change_row(connection, update(t.tables).where(_is(self._pipeline, table), T.state == "held").values(values))
 
     @crash.writer
     def release(self, table: TableId) -> bool:
         """Return a held table to the state it was held in. Return False when it is not held."""
         values = {"state": T.held_from, "held_from": None, "held_at": None, "error": None, "changed_at": self._now()}
         with self._write() as connection:
-            return changed(connection, update(t.tables).where(_is(self._pipeline, table), T.state == "held").values(values))
+            return change_row(connection, update(t.tables).where(_is(self._pipeline, table), T.state == "held").values(values))
 
     @crash.writer
     def record_complete_to(
@@ -98,7 +100,7 @@ class TableEntries(LedgerBase):
             values["resetlogs_id"] = resetlogs_id
             news = or_(news, T.resetlogs_id.is_distinct_from(resetlogs_id))
         with self._write() as connection:
-            return changed(connection, update(t.tables).where(and_(_is(self._pipeline, table), news)).values(values))
+            return change_row(connection, update(t.tables).where(and_(_is(self._pipeline, table), news)).values(values))
 
 
 def key_of(pipeline: str, table: TableId) -> dict[str, str]:

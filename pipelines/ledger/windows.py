@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, case, de
 from pipelines.errors import LandingConflict
 from pipelines.host import crash
 from pipelines.ledger import tables as t
-from pipelines.ledger.base import LedgerBase, changed, unless_known
+from pipelines.ledger.base import LedgerBase, change_row, unless_known
 from pipelines.ledger.entries import Json, Lease, WindowEntry
 from pipelines.ledger.states import LANDED, WINDOW, WindowState, check_moves
 from pipelines.records.windows import WindowManifest
@@ -33,7 +33,7 @@ class WindowEntries(LedgerBase):
         over."""
         now = self._now()
         with self._write(lease) as connection:
-            at_start = _starting_at(self._pipeline, resetlogs_id, scns.start)
+            at_start = _begins_at(self._pipeline, resetlogs_id, scns.start)
             taken = connection.execute(select(t.windows).where(at_start)).first()
             if taken is not None and taken.state in LANDED:
                 return _entry(taken)
@@ -69,7 +69,7 @@ class WindowEntries(LedgerBase):
         """Record what a manifest proves. Return whether the ledger did not have it yet. Raises LandingConflict when a window
         with another end has landed at the same start."""
         now = self._now()
-        at_start = _starting_at(self._pipeline, manifest.resetlogs_id, manifest.scns.start)
+        at_start = _begins_at(self._pipeline, manifest.resetlogs_id, manifest.scns.start)
         with self._write() as connection:
             row = connection.execute(select(t.windows).where(at_start).with_for_update()).first()
             if row is not None and row.state in LANDED:
@@ -81,7 +81,7 @@ class WindowEntries(LedgerBase):
                     )
                 return False
             _abandon_plans(connection, at_start, now)
-            before = connection.execute(select(t.windows).where(_named(self._pipeline, manifest.name))).first()
+            before = connection.execute(select(t.windows).where(_has_name(self._pipeline, manifest.name))).first()
             plan, token = ({}, 0) if before is None else (before.plan, before.token)
             planned_at = now if before is None else before.planned_at
             entry = WindowEntry(manifest.name, manifest.resetlogs_id, manifest.scns, "landed", plan, token, planned_at, now)
@@ -117,7 +117,7 @@ class WindowEntries(LedgerBase):
 
     def window(self, name: str) -> WindowEntry | None:
         with self._read() as connection:
-            row = connection.execute(select(t.windows).where(_named(self._pipeline, name))).first()
+            row = connection.execute(select(t.windows).where(_has_name(self._pipeline, name))).first()
         return None if row is None else _entry(row)
 
     def windows(self, state: WindowState | None = None, limit: int | None = None) -> list[WindowEntry]:
@@ -163,11 +163,11 @@ def read_end_times(connection: Connection, pipeline: str, ends: Iterable[ChainPo
     return found
 
 
-def _named(pipeline: str, name: str) -> ColumnElement[bool]:
+def _has_name(pipeline: str, name: str) -> ColumnElement[bool]:
     return and_(W.pipeline == pipeline, W.name == name)
 
 
-def _starting_at(pipeline: str, resetlogs_id: int, start: int) -> ColumnElement[bool]:
+def _begins_at(pipeline: str, resetlogs_id: int, start: int) -> ColumnElement[bool]:
     return and_(W.pipeline == pipeline, W.resetlogs_id == resetlogs_id, W.start_scn == start, W.state != "abandoned")
 
 
@@ -190,7 +190,7 @@ def counts_of(manifest: WindowManifest) -> dict[str, Any]:
 def _put(connection: Connection, pipeline: str, entry: WindowEntry, **more: Any) -> None:
     """Insert a window, or update the abandoned one of the same name."""
     values = {**_values(entry), **more}
-    if not changed(connection, update(t.windows).where(_named(pipeline, entry.name)).values(values)):
+    if not change_row(connection, update(t.windows).where(_has_name(pipeline, entry.name)).values(values)):
         connection.execute(insert(t.windows).values(pipeline=pipeline, name=entry.name, **values))
 
 

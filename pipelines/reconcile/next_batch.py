@@ -25,7 +25,7 @@ from pipelines.reconcile.lake_place import lake_place
 from pipelines.reconcile.ledger import drops, last_batch
 from pipelines.reconcile.mined_names import columns_known_from, mined_names
 from pipelines.reconcile.omitted_tables import omission
-from pipelines.reconcile.resnapshot_policy import announced
+from pipelines.reconcile.resnapshot_policy import announce
 from pipelines.reconcile.table_versions import all_known_versions, app_id, history, origin, record_derived, table_task
 from pipelines.reconcile.whole_tables import before_ddl
 from pipelines.records.batches.carry import OpenTransaction
@@ -219,7 +219,7 @@ def build_tasks(
         names = partial(mined_names, context, windows=windows, carried=carried, readings=readings)
         hold = before_ddl(first_hold(table), past.derived.steps, windows)
         if entry.state != "held":
-            hold = announced(context.pipeline, entry.table, hold)
+            hold = announce(context.pipeline, entry.table, hold)
         task = table_task(context, past, app, target, hold, at_least, names)
         tasks.append(replace(task, known_from=columns_known_from(context, past.known[0], windows, carried)))
     return tuple(tasks)

@@ -70,7 +70,7 @@ def answering_policy(policies: DdlPolicies, policy: str | None) -> str | None:
     return wanted if wanted is not None and getattr(policies, wanted, None) == "resnapshot" else None
 
 
-def announced(pipeline: Pipeline, table: TableId, hold: HoldAt | None) -> HoldAt | None:
+def announce(pipeline: Pipeline, table: TableId, hold: HoldAt | None) -> HoldAt | None:
     """Return a new hold with a cure that says that the table is snapshotted again by itself, where a policy says so, or which
     policy would."""
     policy = None if hold is None else hold.error.get("where", {}).get("policy")

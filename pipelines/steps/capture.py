@@ -290,12 +290,12 @@ def mine_window_slice(
 def mine(context: PipelineContext, source: ConnectParams | None, made: WindowPlan, slice_number: int) -> SliceRecord:
     piece = next(s for s in made.window.slices if s.number == slice_number)
 
-    def archived() -> tuple[LogFile, ...]:
+    def read_archived() -> tuple[LogFile, ...]:
         with open_pipeline_source(context.pipeline, source) as oracle:
             return read_redo_facts(oracle).archived
 
     logs = LogSet.of(piece, made.window.dictionary_logs)
-    return mine_from_any_copy(logs, lambda reading: mine_once(context, source, made, reading), archived)
+    return mine_from_any_copy(logs, lambda reading: mine_once(context, source, made, reading), read_archived)
 
 
 def mine_once(context: PipelineContext, source: ConnectParams | None, made: WindowPlan, reading: LogSet) -> SliceRecord:

@@ -252,7 +252,7 @@ def open_gaps(context: PipelineContext, reading: LedgerReading) -> tuple[Declare
     return tuple(
         gap_report(context, gap, tables, context.landing.gaps.split_by(gap))
         for gap in reading.gaps
-        if (tables := reading.lacking(gap))
+        if (tables := reading.lacking_tables(gap))
     )
 
 

@@ -281,7 +281,7 @@ def test_of_several_that_migrate_at_once_one_does_and_the_others_go_on(filled: s
 def test_who_waits_too_long_for_a_migration_is_refused_for_now(filled: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(migrate, "LOCK_SECONDS", 0.1)
     monkeypatch.setattr("pipelines.ledger.store.BUSY_SECONDS", 0.1)
-    with newer_redolake(), migrate.locked(engine(filled)), pytest.raises(LedgerUnavailable, match="locked") as refused:
+    with newer_redolake(), migrate.open_locked(engine(filled)), pytest.raises(LedgerUnavailable, match="locked") as refused:
         opened_by_another(filled)
     assert "when the other process has ended" in refused.value.cure
 

@@ -21,6 +21,21 @@ NOT_IMPERATIVE = re.compile(
 )
 
 
+# Names of settings, options and fields that had others in their first months; and sentences that help nobody.
+OLD_NAMES = re.compile(
+    r"\b(wait_looks_every_seconds|wait_warns_after_minutes|most_seconds|tables_at_once|mining_tasks|quoted_on)\b|"
+    r"\bon: \{(truncate|drop_|recreate|narrow|unknown_ddl|primary_key|rename_column|computed)|: evolve\b|readers: widest|"
+    r"""\b(complete_to|landed_to)"\]|["']there is no such|python -m pipelines\.(?!job\.class_archive)"""
+)
+# A function is named by what it does, or by the value that it returns. These are properties of a kind, or words of the field.
+PARTICIPLE = re.compile(
+    r"_?(made|known|given|taken|found|told|kept|held|left|begun|built|shown|written|seen|said|gone|drawn|[a-z]{2,}[^e]ed)"
+    r"(_(again|once|next|by|from|in|to|at|on|before|after|since|into))?"
+)
+NAMED_BY_PARTICIPLE = {"found_again", "carried_again", "kept_in", "named", "marked", "refused", "needed"}
+THEIR_NAMES_MOVE = {"apply"}
+
+
 def sources(*endings: str) -> Iterator[Path]:
     for folder in FOLDERS:
         yield from (path for ending in endings for path in sorted((ROOT / folder).rglob(f"*{ending}")))
@@ -30,6 +45,32 @@ def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield node
+
+
+@pytest.mark.parametrize("ending", [".py", ".md", ".yml", ".html"])
+def test_no_old_name_is_used(ending: str) -> None:
+    tests_of_names = (Path(__file__), ROOT / "tests/unit/config/test_config.py")
+    found = [
+        f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
+        for path in (*sources(ending), *ROOT.glob(f"*{ending}"), ROOT / "Makefile", ROOT / "Dockerfile")
+        if path not in tests_of_names and path.name != "CHANGELOG.md"
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if OLD_NAMES.search(line)
+    ]
+
+    assert found == []
+
+
+def test_a_function_is_named_by_a_verb_or_by_its_value() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{function.lineno} {function.name}"
+        for path in sorted((ROOT / "pipelines").rglob("*.py"))
+        if path.relative_to(ROOT / "pipelines").parts[0] not in THEIR_NAMES_MOVE
+        for function in functions(path)
+        if PARTICIPLE.fullmatch(function.name) and function.name not in NAMED_BY_PARTICIPLE and not is_property(function)
+    ]
+
+    assert found == []
 
 
 @pytest.mark.parametrize("ending", [".py", ".md", ".sql", ".yml"])
