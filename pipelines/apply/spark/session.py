@@ -14,7 +14,6 @@ from pyspark import SparkConf
 from pyspark.errors import AnalysisException
 from pyspark.sql import Row, SparkSession
 
-from pipelines.apply.spark.java_names import remember_java_names
 from pipelines.errors import ConfigurationError, Finding
 from pipelines.host.runtime import class_archive, prepare_this_process, spark_jars
 from pipelines.host.spark_settings import AS_WRITTEN, FIXED, default_property
@@ -131,8 +130,6 @@ def open_session(
     for key, value in settings.items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()
-    if not is_connect(session):  # Spark's own settings may ask for a Connect session here too
-        remember_java_names(session)
     fix(session)
     return session
 
