@@ -20,6 +20,14 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 @pytest.fixture
+def second_url(url: str, request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Another database of the same kind."""
+    if url.startswith("sqlite"):
+        return f"sqlite:///{tmp_path}/second.db"
+    return str(request.getfixturevalue("postgres").new_database())
+
+
+@pytest.fixture
 def clock() -> Clock:
     return Clock()
 

@@ -12,6 +12,7 @@ from sqlalchemy import JSON, Column, Engine, Integer, MetaData, String, Table, c
 
 from pipelines.ledger import migrate, store
 from pipelines.ledger import tables as t
+from pipelines.ledger.base import WRITING
 from pipelines.ledger.store import checked_url, engine_of, make_file
 
 RELEASED, NEWER = t.VERSION, "9002"
@@ -53,6 +54,12 @@ def newer_tables() -> MetaData:
 def engine(url: str) -> Engine:
     make_file(checked_url(url))
     return engine_of(checked_url(url))
+
+
+def migrated(url: str, version: str) -> None:
+    """Make a new ledger by the migrations up to a version."""
+    with engine(url).execution_options(**{WRITING: True}).begin() as connection:
+        migrate.run(connection, version)
 
 
 def run_in(url: str, *statements: str) -> None:

@@ -22,7 +22,6 @@ from pipelines.errors import FormatTooNew, LeaseHeld, LedgerDamaged, LedgerOutda
 from pipelines.host import crash
 from pipelines.ledger import Ledger, ledger_version, migrate, open_ledger, open_ledger_to_read
 from pipelines.ledger import tables as t
-from pipelines.ledger.base import WRITING
 from pipelines.values.table import TableId
 from tests.contract.ledgers import NOW, START, Clock, at_once, manifest, name, plan
 from tests.contract.newer import (
@@ -32,6 +31,7 @@ from tests.contract.newer import (
     engine,
     forget,
     make_unversioned,
+    migrated,
     newer_redolake,
     newer_tables,
     run_in,
@@ -39,14 +39,6 @@ from tests.contract.newer import (
 )
 
 ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture
-def second_url(url: str, request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """Another database of the same kind."""
-    if url.startswith("sqlite"):
-        return f"sqlite:///{tmp_path}/second.db"
-    return str(request.getfixturevalue("postgres").new_database())
 
 
 @pytest.fixture
@@ -70,11 +62,6 @@ def opened(url: str, clock: Clock | None = None) -> Ledger:
 
 
 # -- the migrations and the tables
-
-
-def migrated(url: str, version: str) -> None:
-    with engine(url).execution_options(**{WRITING: True}).begin() as connection:
-        migrate.run(connection, version)
 
 
 def differences(url: str) -> list[Any]:

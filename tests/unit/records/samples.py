@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pipelines.reconcile.redo_loss import LostPosition, MissingLogFile, MissingLogReport
 from pipelines.records.approvals import Approval
 from pipelines.records.batches.carry import OpenTransaction, ParkedRows
 from pipelines.records.batches.manifest import BatchResult, DroppedRows, RowAccount, TableResult
@@ -17,6 +18,20 @@ from pipelines.records.handover import FirstPosition
 from pipelines.records.jobs import JobFailure
 from pipelines.records.lakes import LakeMark, LakePlace
 from pipelines.records.loads import SnapshotLoaded, SnapshotResult, SnapshotSpec, SnapshotTask
+from pipelines.records.shown_facts import (
+    ChoiceFact,
+    ChoicesFact,
+    FailureFact,
+    LogFact,
+    PlanFact,
+    ProofFact,
+    RedoFact,
+    RunwayFact,
+    SettingsFact,
+    SnapshotFact,
+    SourceFact,
+    ThreadFact,
+)
 from pipelines.records.single_quotes import DoubtfulWindows, SingleQuotes
 from pipelines.records.snapshots import RedoNeededFrom, SnapshotBegun, SnapshotManifest
 from pipelines.records.split import SplitTransaction, SplitTransactions, TransactionName
@@ -145,4 +160,19 @@ RECORDS: tuple[Any, ...] = (
     SingleQuotes("w", {"SHOP.T": DoubtfulWindows("0000000001-10-20", "0000000001-30-40", 5)}),
     JobFailure(True, "RedoLost: gone"),
     MARK,
+)
+
+# Those that are in the ledger only. Nothing decides by facts, and yet each page reads those that an older version has left.
+IN_LEDGER: tuple[Any, ...] = (
+    SourceFact(7200.0),
+    FailureFact("SourceUnavailable", "what", "cure", "2026-01-02T03:04:05+00:00"),
+    PlanFact("waits", "why", "2026-01-02T03:04:05+00:00", 1, 7),
+    SettingsFact("5f2d", "host", "2026-01-02T03:04:05+00:00"),
+    RedoFact(2, 300, 400, (ThreadFact(1, "FREE1", (LogFact(7, 100, None, None, 4096, "online"),)),)),
+    RunwayFact("enough", "why", 10.4, True, 0, None, 300, 12.0, ("a warning",)),
+    ChoicesFact(300, (ChoiceFact("restore", "what", "nothing", "redolake recover"),), ("RESTORE ..",)),
+    ProofFact(300, 7, 100),
+    SnapshotFact("loaded", 300, 5, 0.5, "2026-01-02T03:04:05"),
+    LostPosition(1, 2, 300, 400),
+    MissingLogReport(1, 7, 2, (100, 200), (MissingLogFile(1, "/a/7.arc", "D"),), "deleted", False),
 )
