@@ -51,7 +51,7 @@ class SmallTables:
         self.groups = {numbers[at]: numbers[at : at + MOST_TABLES] for at in range(0, len(numbers), MOST_TABLES)}
         self.known: dict[int, Prepared] = {}
 
-    def prepared(self, number: int) -> Prepared | None:
+    def prepare(self, number: int) -> Prepared | None:
         """Return None for a table that is to be prepared by itself."""
         group = self.groups.pop(number, ())
         if len(group) > 1:

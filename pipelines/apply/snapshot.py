@@ -12,7 +12,7 @@ from pipelines.apply.delta.features import beyond, check_readers
 from pipelines.apply.delta.log import read_log
 from pipelines.apply.delta.own_columns import of_load
 from pipelines.apply.delta.owner import Owner, Use, check_owner
-from pipelines.apply.delta.schema import named, target_schema
+from pipelines.apply.delta.schema import target_schema, with_lake_names
 from pipelines.apply.delta.settings import check_writable, comment_on, is_constrained, settle
 from pipelines.apply.delta.table import DeltaTable
 from pipelines.apply.landed.source_rows import check_values, read_source
@@ -55,7 +55,7 @@ def load_snapshot(spark: SparkSession, spec: SnapshotSpec, task: SnapshotTask, t
         else:
             remove_table(task.target)
     # Refuses names that Delta cannot distinguish.
-    target_schema(named(task.version, task.options), task.rules, translation, task.options)
+    target_schema(with_lake_names(task.version, task.options), task.rules, translation, task.options)
     options, comments = task.options, dict(task.comments)
     source = read_source(spark, task.files, task.version, task.rules, translation, options, comments, options.partition_by)
     rows = check_values(source, task.version)

@@ -20,7 +20,7 @@ from pipelines.apply.delta.create import create_shadow
 from pipelines.apply.delta.target import DeltaTarget
 from pipelines.apply.small_tables import Prepared, SmallTables, small_table
 from pipelines.apply.spark.kept import let_go
-from pipelines.apply.spark.session import planned_for_few_rows
+from pipelines.apply.spark.session import plan_for_few_rows
 from pipelines.apply.table import apply_table
 from pipelines.assemble.assembled import AssembledBatch, assemble_batch
 from pipelines.assemble.attribution import CapturedTable
@@ -79,7 +79,7 @@ def apply_batch(spark: SparkSession, spec: BatchSpec, report: Report, may_commit
     spec = with_damage_held(hold_damaged(spec, damage), positions)
     captured = [captured_table(spec, number, position) for number, position in enumerate(positions)]
     has_few_rows = spec.rows is not None and spec.rows <= MOST_ROWS
-    with planned_for_few_rows(spark) if has_few_rows else nullcontext():
+    with plan_for_few_rows(spark) if has_few_rows else nullcontext():
         assembly = assemble(spark, spec, captured)
         assemble_seconds = round(time.monotonic() - started, 3)
         log.info("assembled %s change rows of %s window(s) in %.1f s", assembly.rows, len(spec.windows), assemble_seconds)
@@ -202,7 +202,7 @@ def apply_all(
         while waiting or running:
             while waiting and len(running) < spec.parallel_tables:
                 number = waiting.popleft()
-                ready = small.prepared(number)
+                ready = small.prepare(number)
                 future = threads.submit(apply_one, context, tables[number], spec, assembly, number, ready)
                 running[future] = number
             for future in wait(running, return_when=FIRST_COMPLETED).done:

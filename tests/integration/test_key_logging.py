@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipelines import steps
-from pipelines.apply.delta.commit import Tag, tagged
+from pipelines.apply.delta.commit import Tag, session_with_tag
 from pipelines.steps.status import TableStatus
 from pipelines.steps.verify import TableComparison
 from standin.serve import standin
@@ -166,7 +166,7 @@ def test_a_partial_update_of_a_row_missing_from_the_target_holds_the_table(spark
     source.run_sql(OF_TABLE.format("ADD"))
     pipeline = pipeline_with_snapshot(source, spark)
     tag = Tag(f"{pipeline.name}/SHOP.PARTS/test", 1, {})
-    with tagged(spark, tag) as session:  # any other commit would hold the table at once
+    with session_with_tag(spark, tag) as session:  # any other commit would hold the table at once
         session.sql(f"UPDATE delta.`{source.folder}/lake/shop/parts` SET ID = 500 WHERE ID = 5")
     source.run_sql("UPDATE parts SET quantity = 50 WHERE id = 5")
     held = caught_up(source, pipeline, spark)

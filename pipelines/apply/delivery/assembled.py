@@ -13,7 +13,7 @@ from pipelines.apply.delivery.objects import decode_objects
 from pipelines.apply.delivery.prepared import NetChanges, TableRange
 from pipelines.apply.landed.check_changes import check_all, look_at_changes
 from pipelines.apply.net.net_change import net_change
-from pipelines.apply.objects.assembling import assembled, of_rows, with_assembled, with_pieces, without_pieces
+from pipelines.apply.objects.assembling import assemble, of_rows, with_assembled, with_pieces, without_pieces
 from pipelines.apply.objects.large_objects import of_objects, without_objects
 from pipelines.apply.spark.looks import Plan
 from pipelines.apply.target import TargetColumn
@@ -42,5 +42,5 @@ def assemble_objects(
     both = keep(with_pieces(decoded, pieces, part.key))
     key, rows = [part.table.columns[i] for i in part.key], part.table.live(part.task.options)
     read_text = context.translation.read_text
-    objects = assembled(both, rows, key, large, part.committed.count, delivery.documents, read_text, keep)
+    objects = assemble(both, rows, key, large, part.committed.count, delivery.documents, read_text, keep)
     return without_pieces(both, large), objects, count

@@ -33,11 +33,11 @@ def net_changes(context: ApplyContext, part: TableRange, delivery: Keyed) -> Pla
 def prepare(context: ApplyContext, part: TableRange, delivery: Keyed) -> Plan[PreparedRange]:
     net = yield from net_changes(context, part, delivery)
     ranged = None if net.has_whole else part.table.ranged_column(part.version)
-    frame, keys = yield from checked(context, part, net, ranged)
+    frame, keys = yield from check_net_changes(context, part, net, ranged)
     return to_merge(part, net, frame, keys)
 
 
-def checked(
+def check_net_changes(
     context: ApplyContext, part: TableRange, net: NetChanges, ranged: TargetColumn | None = None
 ) -> Plan[tuple[DataFrame, KeyRange | None]]:
     """Return the net changes, none of which has a finding or is missing, and the range of their keys by the column `ranged`."""

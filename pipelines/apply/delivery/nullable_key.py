@@ -23,7 +23,7 @@ from pipelines.apply.landed.keys import has_null, is_moved, lacks_key
 from pipelines.apply.net.net_change import ENTERED, ORDER, net_change
 from pipelines.apply.objects.large_objects import with_row_ids
 from pipelines.apply.spark.looks import Plan
-from pipelines.apply.spark.quoting import quoted
+from pipelines.apply.spark.quoting import quote
 from pipelines.apply.target import REMOVE, UPSERT, TargetColumn
 from pipelines.values import frames
 from pipelines.values.redo import CHANGE_ORDER
@@ -90,7 +90,9 @@ def of_whole_rows(
             F.max_by("last", "order").alias("last"),
         )
     )
-    found = equal.join(counted(target, columns, key), all_equal(columns), "left").drop(*(frames.in_target(i) for i in columns))
+    found = equal.join(count_equal_rows(target, columns, key), all_equal(columns), "left").drop(
+        *(frames.in_target(i) for i in columns)
+    )
     stay = F.coalesce("there", F.lit(0)) + F.col("more")
     rows = found.withColumns(
         {
@@ -109,10 +111,10 @@ def of_whole_rows(
     )
 
 
-def counted(target: DataFrame, columns: Mapping[int, TargetColumn], key: Sequence[int]) -> DataFrame:
+def count_equal_rows(target: DataFrame, columns: Mapping[int, TargetColumn], key: Sequence[int]) -> DataFrame:
     """Return each different row of the target that has a NULL in its key, as t<id>, and how often it is `there`."""
     lacking = target.filter(lacks_key(columns[i].name for i in key))
-    named = lacking.select(*(F.col(quoted(column.name)).alias(frames.in_target(i)) for i, column in columns.items()))
+    named = lacking.select(*(F.col(quote(column.name)).alias(frames.in_target(i)) for i, column in columns.items()))
     return named.groupBy(*named.columns).agg(F.count("*").alias("there"))
 
 

@@ -19,8 +19,8 @@ from pipelines.apply.landed.keys import has_null
 from pipelines.apply.landed.source_rows import check_values, read_source
 from pipelines.apply.objects.large_objects import OF_COMMIT, ROWID
 from pipelines.apply.spark.looks import Plan
-from pipelines.apply.spark.quoting import quoted
-from pipelines.apply.spark.shallow import united
+from pipelines.apply.spark.quoting import quote
+from pipelines.apply.spark.shallow import unite
 from pipelines.apply.target import REMOVE, UPSERT, NetColumns
 from pipelines.apply.translation import Translation
 from pipelines.errors import RedoNotUnderstood
@@ -62,11 +62,11 @@ def whole_rows(
     for file in used:
         source = read_source(spark, [file.path], after, task.rules, translation, partition_by=task.options.partition_by)
         check_values(source, after)
-        parts.append(keyed(source.frame, after, after.columns, file, is_there=True))
+        parts.append(rows_by_key(source.frame, after, after.columns, file, is_there=True))
         if file.before is not None:
             frame = read_source(spark, [file.before], before, task.rules, translation).frame
-            parts.append(keyed(frame, before, after.columns, file, is_there=False))
-    rows = united(parts)
+            parts.append(rows_by_key(frame, before, after.columns, file, is_there=False))
+    rows = unite(parts)
     may_be_null = any(column.nullable for known in task.versions for column in known.columns if column.id in keys)
     if may_be_null and rows.filter(has_null(keys)).limit(1).count():
         raise RedoNotUnderstood(
@@ -77,9 +77,11 @@ def whole_rows(
     return net_rows(rows, changes, [frames.key(i) for i in keys])
 
 
-def keyed(frame: DataFrame, version: TableVersion, columns: Sequence[Column], file: RereadFile, *, is_there: bool) -> DataFrame:
+def rows_by_key(
+    frame: DataFrame, version: TableVersion, columns: Sequence[Column], file: RereadFile, *, is_there: bool
+) -> DataFrame:
     """Return k<id> of the key, a<id> of the columns (NULL where the frame lacks it), row_id, as_of and is_there."""
-    names = {column.id: quoted(column.name) for column in version.columns}
+    names = {column.id: quote(column.name) for column in version.columns}
     values = [F.col(names[c.id]) if c.id in names else F.lit(None) for c in columns]
     return frame.select(
         *(F.col(names[i]).alias(frames.key(i)) for i in version.key),

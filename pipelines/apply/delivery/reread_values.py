@@ -21,7 +21,7 @@ from pipelines.apply.landed.source_rows import read_source
 from pipelines.apply.net.net_change import net_change
 from pipelines.apply.objects.large_objects import OF_COMMIT, ROWID, of_objects, with_row_ids, without_objects
 from pipelines.apply.spark.looks import Plan
-from pipelines.apply.spark.shallow import united
+from pipelines.apply.spark.shallow import unite
 from pipelines.apply.target import OBJECTS, UPSERT
 from pipelines.apply.translation import Translation
 from pipelines.errors import RedoNotUnderstood
@@ -52,7 +52,7 @@ def with_objects(
     again = read_again(context.spark, files, version, columns, task, context.translation)
     changed = of_objects(part.committed.frame)
     count, late = changed.count(), any(file.late for file in files)
-    objects, unnamed = named_objects(decode_objects(context, part, changed), part.key)
+    objects, unnamed = divide_objects(decode_objects(context, part, changed), part.key)
     if count and not late and (missing := unfound(objects, again, decoded, part.key) + unnamed.count()):
         names = ", ".join(column.name for column in columns)
         raise RedoNotUnderstood(
@@ -65,7 +65,7 @@ def with_objects(
     return with_values(net, objects, again, version.key, columns, late=late), count
 
 
-def named_objects(decoded: DataFrame, key: Sequence[int]) -> tuple[DataFrame, DataFrame]:
+def divide_objects(decoded: DataFrame, key: Sequence[int]) -> tuple[DataFrame, DataFrame]:
     """Divide the changes of large objects: those that name their row by ROWID or by key (k<id>, NULL if by ROWID), and those
     that name none. A locator without a text is neither, because nothing has changed before it is used; a change through a
     locator is of the row that the locator names, and a part of a document or extended string of the row that its first one
@@ -114,7 +114,7 @@ def read_again(
             )
         )
     newest = Window.partitionBy(*(frames.key(i) for i in version.key)).orderBy(F.col("as_of").desc())
-    return united(parts).withColumn("newest", F.row_number().over(newest)).filter("newest = 1").drop("newest", "as_of")
+    return unite(parts).withColumn("newest", F.row_number().over(newest)).filter("newest = 1").drop("newest", "as_of")
 
 
 def _name(version: TableVersion, column_id: int) -> str:

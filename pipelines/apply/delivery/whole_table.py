@@ -19,9 +19,9 @@ from pipelines.apply.delivery import keyed
 from pipelines.apply.delivery.prepared import PreparedRange, TableRange
 from pipelines.apply.landed.source_rows import check_values, read_source
 from pipelines.apply.spark.looks import Plan
-from pipelines.apply.spark.quoting import quoted
+from pipelines.apply.spark.quoting import quote
 from pipelines.apply.spark.shallow import any_of
-from pipelines.apply.spark.shown import as_text
+from pipelines.apply.spark.text import as_text
 from pipelines.apply.target import OBJECTS, REMOVE, UPSERT, Target, TargetColumn, target_columns
 from pipelines.errors import OF_BATCH, InvariantBroken, report_with
 from pipelines.records.batches.spec import TableTask, WholeFile
@@ -33,7 +33,7 @@ from pipelines.values.table import TableVersion
 
 def prepare(context: ApplyContext, part: TableRange, delivery: WholeTable) -> Plan[PreparedRange]:
     net = yield from keyed.net_changes(context, part, delivery.changes)
-    frame, _ = yield from keyed.checked(context, part, net)
+    frame, _ = yield from keyed.check_net_changes(context, part, net)
     frame = context.kept.keep(part.task.table, with_whole_table(context, part, frame))
     return keyed.to_merge(part, net, frame)
 
@@ -61,7 +61,7 @@ def read_whole(
     narrow = replace(version, columns=tuple(column for column in version.columns if column.id in ids))
     source = read_source(context.spark, [whole.path], narrow, task.rules, context.translation)
     check_values(source, narrow)
-    names = {column.id: quoted(column.name) for column in target_columns(narrow)}
+    names = {column.id: quote(column.name) for column in target_columns(narrow)}
     return source.frame.select(
         *(F.col(names[i]).alias(frames.key(i)) for i in version.key),
         *(F.col(names[column.id]).alias(frames.read_again(column.id)) for column in filled),
@@ -74,8 +74,8 @@ def both_sides(
 ) -> DataFrame:
     """Return the keys of the target and of the file, with the filled columns of both: t<id> and f<id>."""
     target = table.live(task.options).select(
-        *(F.col(quoted(table.columns[i].name)).alias(frames.key(i)) for i in version.key),
-        *(F.col(quoted(column.name)).alias(frames.in_target(column.id)) for column in filled),
+        *(F.col(quote(table.columns[i].name)).alias(frames.key(i)) for i in version.key),
+        *(F.col(quote(column.name)).alias(frames.in_target(column.id)) for column in filled),
         F.lit(True).alias("is_there"),
     )
     return target.join(read, [frames.key(i) for i in version.key], "full_outer")

@@ -44,7 +44,7 @@ class Tag:
 
 
 @contextmanager
-def described(spark: SparkSession, metadata: Mapping[str, object]) -> Iterator[SparkSession]:
+def session_with_metadata(spark: SparkSession, metadata: Mapping[str, object]) -> Iterator[SparkSession]:
     """Yield a session with the views of `spark`; its commits have the user metadata, by which they are known as ours."""
     with session_like(spark) as session:
         session.conf.set(METADATA, text_of(metadata))
@@ -52,7 +52,7 @@ def described(spark: SparkSession, metadata: Mapping[str, object]) -> Iterator[S
 
 
 @contextmanager
-def tagged(spark: SparkSession, tag: Tag) -> Iterator[SparkSession]:
+def session_with_tag(spark: SparkSession, tag: Tag) -> Iterator[SparkSession]:
     """Yield a session with the views of `spark`; its commits have the tag."""
     with session_like(spark) as session:
         for key, value in ((APP_ID, tag.app_id), (VERSION, str(tag.version)), (METADATA, tag.text)):

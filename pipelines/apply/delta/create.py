@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pipelines.apply.context import ApplyContext
 from pipelines.apply.delta.commit import Tag
 from pipelines.apply.delta.features import NAMES_FEATURES, PROPERTY, feature_of_name
-from pipelines.apply.delta.schema import named, target_schema
+from pipelines.apply.delta.schema import target_schema, with_lake_names
 from pipelines.apply.delta.table import DeltaTable
 from pipelines.apply.translation import Translation
 from pipelines.host import crash
@@ -41,7 +41,7 @@ def create_table(
     options: TargetOptions = DEFAULT,
 ) -> None:
     """Create an empty table, at the tag's position or without one."""
-    schema = target_schema(named(version, options), rules, translation, options)
+    schema = target_schema(with_lake_names(version, options), rules, translation, options)
     overwrite(spark.createDataFrame([], schema), path, {} if tag is None else tag.options(), options)
 
 

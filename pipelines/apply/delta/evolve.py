@@ -18,12 +18,12 @@ from pyspark.sql import types as T
 
 from pipelines.apply.commit_ranges import CommitRange
 from pipelines.apply.context import ApplyContext
-from pipelines.apply.delta.commit import Tag, described, tagged
+from pipelines.apply.delta.commit import Tag, session_with_metadata, session_with_tag
 from pipelines.apply.delta.features import Feature, enabling, feature_of_name, feature_of_type, has_feature
 from pipelines.apply.delta.rewrite import rewrite, widens
-from pipelines.apply.delta.schema import check_columns, field_of, has_rowid, named, refuse_conflict
+from pipelines.apply.delta.schema import check_columns, field_of, has_rowid, refuse_conflict, with_lake_names
 from pipelines.apply.delta.table import DeltaTable
-from pipelines.apply.spark.quoting import quoted, table_at, text_literal, typed_literal
+from pipelines.apply.spark.quoting import quote, table_at, text_literal, typed_literal
 from pipelines.apply.spark.session import run_sql
 from pipelines.apply.target import TargetColumn
 from pipelines.errors import SchemaConflict
@@ -73,7 +73,7 @@ def evolve(context: ApplyContext, table: DeltaTable, task: TableTask, commit_ran
     if not commit_range.followed:
         return
     check_kinds(task, commit_range.followed)
-    version = named(commit_range.version, task.options)
+    version = with_lake_names(commit_range.version, task.options)
     evolution = Evolution(context, table, task, version)
     done = None if table.log is None else table.log.last_ddl(task.app_id)
     last = commit_range.followed[-1].scn
@@ -125,7 +125,9 @@ def follow_steps(evolution: Evolution, run: Sequence[ColumnChange], number: int)
     else:
         commits = FOLLOW[run[0].kind](evolution, run[0])
     for place, commit in enumerate(commits, 1):
-        with described(context.spark, {**about, **({"ddl_step": number} if place == len(commits) else {})}) as session:
+        with session_with_metadata(
+            context.spark, {**about, **({"ddl_step": number} if place == len(commits) else {})}
+        ) as session:
             commit(session)
         crash.point("evolve")
     table.refresh()
@@ -189,14 +191,14 @@ def place_of(evolution: Evolution, column_id: int, name: str) -> list[Commit]:
     ours = [other for other in fields if other not in others and other != name]
     if not others or not ours or (name in fields and fields.index(name) < fields.index(ours[0])):
         return []
-    return [evolution.alter(f"ALTER COLUMN {quoted(name)} AFTER {quoted(others[-1])}")]
+    return [evolution.alter(f"ALTER COLUMN {quote(name)} AFTER {quote(others[-1])}")]
 
 
 def drop_column(evolution: Evolution, step: ColumnChange) -> list[Commit]:
     column = evolution.table.columns.get(step.column.id)
     if column is None:
         return []
-    return [*evolution.enable("columnMapping"), evolution.alter(f"DROP COLUMN {quoted(column.name)}")]
+    return [*evolution.enable("columnMapping"), evolution.alter(f"DROP COLUMN {quote(column.name)}")]
 
 
 def rename_column(evolution: Evolution, step: ColumnChange) -> list[Commit]:
@@ -210,9 +212,9 @@ def rename_column(evolution: Evolution, step: ColumnChange) -> list[Commit]:
     for other in table.columns.values():
         if fold(other.name) == fold(name):
             parked = f"{PARKED}{other.id}"
-            commits.append(evolution.alter(f"RENAME COLUMN {quoted(other.name)} TO {quoted(parked)}"))
+            commits.append(evolution.alter(f"RENAME COLUMN {quote(other.name)} TO {quote(parked)}"))
             old = parked if other.id == column.id else old
-    return [*commits, evolution.alter(f"RENAME COLUMN {quoted(old)} TO {quoted(name)}")]
+    return [*commits, evolution.alter(f"RENAME COLUMN {quote(old)} TO {quote(name)}")]
 
 
 def change_type(evolution: Evolution, step: ColumnChange) -> list[Commit]:
@@ -221,7 +223,7 @@ def change_type(evolution: Evolution, step: ColumnChange) -> list[Commit]:
         return []
     if not widens(column.type, new) or column.name in partitions_of(evolution.table):
         return rewritten(evolution, [step])
-    return [*evolution.enable("typeWidening"), evolution.alter(f"ALTER COLUMN {quoted(column.name)} TYPE {new}")]
+    return [*evolution.enable("typeWidening"), evolution.alter(f"ALTER COLUMN {quote(column.name)} TYPE {new}")]
 
 
 def nullable(evolution: Evolution, step: ColumnChange) -> list[Commit]:
@@ -229,14 +231,14 @@ def nullable(evolution: Evolution, step: ColumnChange) -> list[Commit]:
     column = evolution.table.columns.get(step.column.id)
     if column is None or not step.column.nullable or evolution.table.allows_null(column.name):
         return []
-    return [evolution.alter(f"ALTER COLUMN {quoted(column.name)} DROP NOT NULL")]
+    return [evolution.alter(f"ALTER COLUMN {quote(column.name)} DROP NOT NULL")]
 
 
 def comment(evolution: Evolution, step: ColumnChange) -> list[Commit]:
     column = evolution.table.columns.get(step.column.id)
     if column is None or evolution.table.comment_of(column.name) == step.comment:
         return []
-    return [evolution.alter(f"ALTER COLUMN {quoted(column.name)} COMMENT {text_literal(step.comment)}")]
+    return [evolution.alter(f"ALTER COLUMN {quote(column.name)} COMMENT {text_literal(step.comment)}")]
 
 
 def comment_table(evolution: Evolution, step: ColumnChange) -> list[Commit]:
@@ -251,7 +253,7 @@ def truncate(evolution: Evolution, step: ColumnChange) -> list[Commit]:
     tag = Tag(table.filling_id, step.scn, {**context.metadata, "table": str(evolution.task.table), "ddl_scn": step.scn})
 
     def delete(described_session: SparkSession) -> None:
-        with tagged(described_session, tag) as session:
+        with session_with_tag(described_session, tag) as session:
             run_sql(session, removal(table.path, evolution.task.options, step.scn))
 
     return [delete]
@@ -325,7 +327,7 @@ def fill_defaults(table: DeltaTable, steps: Sequence[ColumnChange], tag: Tag) ->
     ]
     if not added or (table.filled_to is not None and table.filled_to >= tag.version):
         return
-    with tagged(table.spark, tag) as session:
+    with session_with_tag(table.spark, tag) as session:
         run_sql(session, fill_sql(table.path, added))
     table.refresh()
     crash.point("fill")
@@ -333,5 +335,5 @@ def fill_defaults(table: DeltaTable, steps: Sequence[ColumnChange], tag: Tag) ->
 
 def fill_sql(path: str, added: Sequence[tuple[TargetColumn, str]]) -> str:
     """Return the UPDATE of all rows: each is older than the DDL, because the table's position is."""
-    values = ", ".join(f"{quoted(column.name)} = {typed_literal(default, column.type)}" for column, default in added)
+    values = ", ".join(f"{quote(column.name)} = {typed_literal(default, column.type)}" for column, default in added)
     return f"UPDATE {table_at(path)} SET {values}"

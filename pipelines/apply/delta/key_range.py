@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from pipelines.apply.delta.table import DeltaTable
-from pipelines.apply.spark.quoting import quoted
+from pipelines.apply.spark.quoting import quote
 from pipelines.apply.target import KeyRange, TargetColumn
 from pipelines.values.table import TableVersion
 
@@ -21,7 +21,7 @@ WHOLE_NUMBER = re.compile(r"int|bigint|decimal\(\d+,0\)")
 
 def condition(keys: KeyRange, target: str) -> str:
     """Return as SQL whether a row of `target` may have one of the keys."""
-    name, type_ = f"{target}.{quoted(keys.column.name)}", keys.column.type
+    name, type_ = f"{target}.{quote(keys.column.name)}", keys.column.type
     return f"{name} >= CAST({keys.low} AS {type_}) AND {name} <= CAST({keys.high} AS {type_})"
 
 

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from pipelines.apply.delta.commit import Tag, described, tagged
+from pipelines.apply.delta.commit import Tag, session_with_metadata, session_with_tag
 from pipelines.apply.delta.features import enabling, has_feature
 from pipelines.apply.delta.key_range import condition
 from pipelines.apply.delta.own_columns import of_change
 from pipelines.apply.delta.table import DeltaTable
-from pipelines.apply.spark.quoting import quoted, table_at
+from pipelines.apply.spark.quoting import quote, table_at
 from pipelines.apply.spark.session import run_sql
 from pipelines.apply.spark.shallow import any_of
 from pipelines.apply.target import OBJECTS, REMOVE, UPSERT, Merged, NetColumns, TargetColumn
@@ -47,11 +47,11 @@ def merge(table: DeltaTable, net: DataFrame, has: NetColumns, tag: Tag, options:
     net.select(*names, *lacks, *of_change(options)).createOrReplaceTempView(view)
     marks = marks_deleted(table, options.readers)
     if marks and table.log is not None and not has_feature(table.log, "deletionVectors"):
-        with described(spark, tag.metadata) as session:
+        with session_with_metadata(spark, tag.metadata) as session:
             run_sql(session, f"ALTER TABLE {table_at(table.path)} {enabling('deletionVectors')}")
         crash.point("feature")
     try:
-        with tagged(spark, tag) as session:
+        with session_with_tag(spark, tag) as session:
             session.conf.set(DELETION_VECTORS, "true" if marks else "false")
             answer = run_sql(session, merge_sql(table.path, view, columns, has, options))
     finally:
@@ -65,7 +65,7 @@ def merge(table: DeltaTable, net: DataFrame, has: NetColumns, tag: Tag, options:
 def merge_sql(
     path: str, source: str, columns: Sequence[TargetColumn], has: NetColumns, options: TargetOptions = DEFAULT
 ) -> str:
-    names, marks = {column.id: quoted(column.name) for column in columns}, options.deletes == "mark"
+    names, marks = {column.id: quote(column.name) for column in columns}, options.deletes == "mark"
 
     def value(column: TargetColumn) -> str:
         name, new = names[column.id], f"s.{frames.after(column.id)}"
@@ -99,7 +99,7 @@ def merge_sql(
 
 def same_row(columns: Sequence[TargetColumn], has: NetColumns, marks: bool) -> str:
     """Return the condition on which a net change finds its row in the target."""
-    names = {column.id: quoted(column.name) for column in columns}
+    names = {column.id: quote(column.name) for column in columns}
     same_key = " AND ".join(f"t.{names[i]} {'<=>' if has.has_whole else '='} s.k{i}" for i in has.key)
     if not has.has_whole:
         return same_key if has.within is None else f"{same_key} AND {condition(has.within, 't')}"

@@ -55,7 +55,7 @@ def of_load(options: TargetOptions, scn: int) -> dict[str, Expression]:
     return {name: F.expr(column.loaded.format(scn=scn)).cast(column.type) for name, column in own.items()}
 
 
-def needed(options: TargetOptions) -> tuple[str, ...]:
+def needed_columns(options: TargetOptions) -> tuple[str, ...]:
     """Return the columns of changes that the table's own columns are made of, apart from those of every change."""
     return tuple(dict.fromkeys(need for name in options.own_columns for need in OWN_COLUMNS[name].needs))
 

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from pipelines.apply.spark.shallow import any_of
-from pipelines.apply.spark.shown import as_text
+from pipelines.apply.spark.text import as_text
 from pipelines.apply.target import UPSERT, TargetColumn
 from pipelines.errors import ValueDoesNotFit
 from pipelines.values import frames

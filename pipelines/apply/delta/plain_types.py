@@ -10,9 +10,9 @@ import json
 from collections.abc import Mapping
 
 from pipelines.apply.context import MayCommit
-from pipelines.apply.delta.commit import described
+from pipelines.apply.delta.commit import session_with_metadata
 from pipelines.apply.delta.table import DeltaTable
-from pipelines.apply.spark.quoting import quoted, table_at
+from pipelines.apply.spark.quoting import quote, table_at
 from pipelines.apply.spark.session import run_sql
 from pipelines.host import crash
 
@@ -26,8 +26,8 @@ def write_plain_types(table: DeltaTable, metadata: Mapping[str, object], may_com
     may_commit()
     # ALTER COLUMN would be skipped: for Spark the types are equal. REPLACE COLUMNS keeps ids, metadata and comments.
     fields = table.rows.schema.fields
-    columns = ", ".join(f"{quoted(field.name)} {field.dataType.simpleString()}" for field in fields)
-    with described(table.spark, {**metadata, "schema": "plain types"}) as session:
+    columns = ", ".join(f"{quote(field.name)} {field.dataType.simpleString()}" for field in fields)
+    with session_with_metadata(table.spark, {**metadata, "schema": "plain types"}) as session:
         run_sql(session, f"ALTER TABLE {table_at(table.path)} REPLACE COLUMNS ({columns})")
     table.refresh()
     crash.point("evolve")

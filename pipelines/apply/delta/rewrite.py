@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 
 from pipelines.apply.delta.schema import COLUMN_ID
 from pipelines.apply.delta.table import DeltaTable
-from pipelines.apply.spark.quoting import quoted
+from pipelines.apply.spark.quoting import quote
 from pipelines.apply.spark.spelling import one_spelling
 from pipelines.apply.target import TargetColumn
 from pipelines.errors import ValueDoesNotFit
@@ -49,7 +49,7 @@ def widens(old: str, new: str) -> bool:
 
 def casting(name: str, old: str, new: str) -> Casting:
     """Return how a column's values become the new type; where the types have nothing in common, every value is a misfit."""
-    value = F.col(quoted(name))
+    value = F.col(quote(name))
     if old.startswith(NUMBERS) and new.startswith(NUMBERS):
         cast = value.try_cast(new)
         return Casting(cast, value.isNotNull() & ~value.eqNullSafe(cast.try_cast(old)))
@@ -71,7 +71,7 @@ def rewrite(table: DeltaTable, after: Mapping[int, TargetColumn], table_id: Tabl
         if column_id is not None and column is None:
             continue
         old, name = field.dataType.simpleString(), field.name if column is None else column.name
-        value: Expression = F.col(quoted(field.name))
+        value: Expression = F.col(quote(field.name))
         if column is not None and column.type != old:
             cast = casting(field.name, old, column.type)
             value, misfits[name] = cast.value, cast.misfit

@@ -56,7 +56,7 @@ def field_of(column: Column, version: TableVersion, type_: str, default: str | N
     return T.StructField(column.name, parse_type(type_), True, metadata)
 
 
-def named(version: TableVersion, options: TargetOptions) -> TableVersion:
+def with_lake_names(version: TableVersion, options: TargetOptions) -> TableVersion:
     """Return the version with the names of the lake; redo and dictionary have Oracle's."""
     return replace(version, columns=tuple(replace(c, name=options.name(c.name)) for c in version.columns))
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pipelines.apply.context import MayCommit, allow
-from pipelines.apply.delta.commit import described
+from pipelines.apply.delta.commit import session_with_metadata
 from pipelines.apply.delta.log import DeltaLog
 from pipelines.apply.delta.own_columns import OWN_COLUMNS
 from pipelines.apply.delta.table import DeltaTable
-from pipelines.apply.spark.quoting import quoted, table_at, text_literal
+from pipelines.apply.spark.quoting import quote, table_at, text_literal
 from pipelines.apply.spark.session import run_sql
 from pipelines.errors import SchemaConflict, TargetRefused
 from pipelines.host import crash
@@ -95,7 +95,7 @@ def settle(
             )
         detail = run_sql(table.spark, f"DESCRIBE DETAIL {table_at(table.path)}")[0]
         if list(detail["clusteringColumns"]) != wanted:
-            commit_setting(table, table_id, f"{alter} CLUSTER BY ({', '.join(map(quoted, wanted))})", metadata, may_commit)
+            commit_setting(table, table_id, f"{alter} CLUSTER BY ({', '.join(map(quote, wanted))})", metadata, may_commit)
 
 
 def comment_on(table: DeltaTable, table_id: TableId, comment: str, metadata: Mapping[str, object]) -> None:
@@ -110,7 +110,7 @@ def commit_setting(
     table: DeltaTable, table_id: TableId, statement: str, metadata: Mapping[str, object], may_commit: MayCommit = allow
 ) -> None:
     may_commit()
-    with described(table.spark, {**metadata, "table": str(table_id), "settings": statement}) as session:
+    with session_with_metadata(table.spark, {**metadata, "table": str(table_id), "settings": statement}) as session:
         run_sql(session, statement)
     table.refresh()
     crash.point("settings")

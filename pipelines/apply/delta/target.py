@@ -13,7 +13,7 @@ from pipelines.apply.delta.commit import Tag
 from pipelines.apply.delta.features import check_readers
 from pipelines.apply.delta.owner import Owner, check_owner
 from pipelines.apply.delta.plain_types import write_plain_types
-from pipelines.apply.delta.schema import check_columns, named
+from pipelines.apply.delta.schema import check_columns, with_lake_names
 from pipelines.apply.delta.settings import check_layout, check_writable, settle
 from pipelines.apply.delta.table import DeltaTable
 from pipelines.apply.target import Merged, NetColumns, TargetColumn
@@ -38,7 +38,7 @@ class DeltaTarget(DeltaTable):
         set_back.check_not_set_back(task, start, self.position, self.log)
 
     def check_columns(self, version: TableVersion, task: TableTask, translation: Translation) -> None:
-        check_columns(named(version, task.options), task.rules, self.columns, translation)
+        check_columns(with_lake_names(version, task.options), task.rules, self.columns, translation)
 
     def make_ready(self, context: ApplyContext, task: TableTask) -> None:
         assert self.log is not None
@@ -57,7 +57,7 @@ class DeltaTarget(DeltaTable):
         evolve.evolve(context, self, task, commit_range)
 
     def needs(self, options: TargetOptions) -> tuple[str, ...]:
-        return own_columns.needed(options)
+        return own_columns.needed_columns(options)
 
     def with_findings(self, changes: DataFrame, key: Sequence[int], options: TargetOptions) -> DataFrame:
         return partitions.with_findings(changes, self.columns, key, options)

@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 from pipelines.apply.commit_ranges import Known
 from pipelines.apply.landed.findings import finding
 from pipelines.apply.landed.keys import has_null, key_text
-from pipelines.apply.spark.shallow import any_of, united
+from pipelines.apply.spark.shallow import any_of, unite
 from pipelines.apply.target import TargetColumn
 from pipelines.apply.translation import Translation
 from pipelines.records.batches.spec import MinedNames
@@ -108,7 +108,7 @@ def decode(
                 *(whole_row(columns, key, before_of) if target.has_null_keys else ()),
             )
         )
-    return united(parts)
+    return unite(parts)
 
 
 def whole_row(

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 from pipelines.apply.landed.keys import has_null, is_moved
 from pipelines.apply.spark.shallow import any_of
-from pipelines.apply.spark.shown import shown
+from pipelines.apply.spark.text import to_text
 from pipelines.errors import (
     KeyNeeded,
     NotLogged,
@@ -95,7 +95,7 @@ def _undecoded(version: TableVersion, key: Sequence[int]) -> Iterator[Case]:
     cut = F.when(F.length(sql) > SHOWN_CHARACTERS, F.lit(" ...")).otherwise(F.lit(""))
     text = F.coalesce(F.concat(F.lit(": "), F.substring(sql, 1, SHOWN_CHARACTERS), cut), F.lit(""))
     keys = [
-        F.concat(F.lit(f"{c.name} "), shown(F.coalesce(frames.redo_before(c.id), frames.redo_after(c.id)), c))
+        F.concat(F.lit(f"{c.name} "), to_text(F.coalesce(frames.redo_before(c.id), frames.redo_after(c.id)), c))
         for c in version.columns
         if c.id in key
     ]

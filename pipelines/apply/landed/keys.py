@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pyspark.sql import Column as Expression
 from pyspark.sql import functions as F
 
-from pipelines.apply.spark.quoting import quoted
+from pipelines.apply.spark.quoting import quote
 from pipelines.apply.spark.shallow import any_of
 from pipelines.values import frames
 from pipelines.values.frames import Kind
@@ -36,4 +36,4 @@ def key_text(key: Expression) -> Expression:
 
 def lacks_key(names: Iterable[str]) -> Expression:
     """Return whether one of these columns of a table is NULL."""
-    return any_of(F.col(quoted(name)).isNull() for name in names)
+    return any_of(F.col(quote(name)).isNull() for name in names)

@@ -11,9 +11,9 @@ from pyspark.sql import functions as F
 
 from pipelines.apply.delta.partitions import WHAT, cure_of, unfit
 from pipelines.apply.delta.schema import field_of, parse_type
-from pipelines.apply.spark.quoting import quoted
-from pipelines.apply.spark.shown import shown
+from pipelines.apply.spark.quoting import quote
 from pipelines.apply.spark.spelling import one_spelling
+from pipelines.apply.spark.text import to_text
 from pipelines.apply.target import target_columns
 from pipelines.apply.translation import Translation
 from pipelines.errors import SchemaConflict, ValueDoesNotFit
@@ -87,7 +87,7 @@ def read_source(
             raise read_as_date(column, version)
         target, misfit = _cast(column, rule, type_, translation, is_text=is_text)
         if misfit is not None:
-            misfits.append(misfit_of(column, F.col(quoted(column.name)).isNotNull() & misfit, version.table))
+            misfits.append(misfit_of(column, F.col(quote(column.name)).isNotNull() & misfit, version.table))
         if type_ == "string" and column.name in partition_by:
             misfits.append(Misfit(column, unfit(column.name, target), WHAT, cure_of(version.table)))
         field = field_of(column, version, type_)
@@ -102,7 +102,7 @@ def _cast(
 ) -> tuple[Expression, Expression | None]:
     """Return the value in the target's type, and the condition under which it does not fit. The types are DDL text: a Connect
     client sends StringType as `string collate UTF8_BINARY`, which only Spark reads."""
-    value = F.col(quoted(column.name))
+    value = F.col(quote(column.name))
     if _is_read_as_redo(column, rule, type_, is_text=is_text):
         checked = translation.cast_text(value.cast("string"), column.type, rule)
         return checked["value"], checked["refused"].isNotNull()
@@ -143,7 +143,7 @@ def read_as_date(column: Column, version: TableVersion) -> SchemaConflict:
 def _row_of(version: TableVersion) -> Expression:
     """Return the key of a row as text, empty for a table without a key."""
     columns = [next(column for column in target_columns(version) if column.id == key) for key in version.key]
-    parts = [F.concat(F.lit(f"{column.name} "), shown(F.col(quoted(column.name)), column)) for column in columns]
+    parts = [F.concat(F.lit(f"{column.name} "), to_text(F.col(quote(column.name)), column)) for column in columns]
     return F.concat_ws(", ", F.lit(None).cast("string"), *parts)
 
 

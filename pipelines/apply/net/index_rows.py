@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from pipelines.apply.landed.keys import is_moved, key_text
-from pipelines.apply.spark.quoting import quoted
+from pipelines.apply.spark.quoting import quote
 from pipelines.apply.target import TargetColumn
 from pipelines.values import frames
 from pipelines.values.frames import Kind
@@ -114,4 +114,4 @@ def _text(ids: Sequence[int], side: Kind) -> Expression:
 
 
 def _text_of(key: Sequence[TargetColumn]) -> Expression:
-    return key_text(F.struct(*(F.col(quoted(column.name)).alias(frames.key(column.id)) for column in key)))
+    return key_text(F.struct(*(F.col(quote(column.name)).alias(frames.key(column.id)) for column in key)))

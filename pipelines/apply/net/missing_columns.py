@@ -21,7 +21,7 @@ from pipelines.apply.landed.decoded import is_absent
 from pipelines.apply.landed.keys import is_moved
 from pipelines.apply.net.net_change import ENTERED, ORDER
 from pipelines.apply.spark.looks import Look
-from pipelines.apply.spark.quoting import quoted
+from pipelines.apply.spark.quoting import quote
 from pipelines.apply.spark.shallow import any_of
 from pipelines.apply.target import UPSERT, TargetColumn
 from pipelines.values import frames
@@ -146,8 +146,8 @@ def _before(
     if count <= MOST_KEYS_TO_BROADCAST:
         wanted = F.broadcast(wanted)
     named = target.select(
-        *(F.col(quoted(k.name)).alias(first_key(k.id)) for k in key),
-        *(F.col(quoted(c.name)).alias(frames.in_target(c.id)) for c in columns),
+        *(F.col(quote(k.name)).alias(first_key(k.id)) for k in key),
+        *(F.col(quote(c.name)).alias(frames.in_target(c.id)) for c in columns),
         F.lit(True).alias("there"),
     )
     return named.join(wanted, firsts)
@@ -156,7 +156,7 @@ def _before(
 def not_in_target(net: DataFrame, target: DataFrame, missing: Missing, key: Sequence[TargetColumn]) -> DataFrame:
     """Return the net changes that keep values of a target row, where there is none, with their `finding`."""
     keeps = (F.col("op") == UPSERT) & any_of(F.col(frames.unknown(i)) for i in missing.ids)
-    keys = target.select(*(F.col(quoted(k.name)).alias(frames.key(k.id)) for k in key))
+    keys = target.select(*(F.col(quote(k.name)).alias(frames.key(k.id)) for k in key))
     lacking = net.filter(keeps).join(keys, [frames.key(k.id) for k in key], "left_anti")
     return lacking.withColumn("finding", no_target_row(missing.columns))
 

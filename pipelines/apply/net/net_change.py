@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from pipelines.apply.landed.keys import has_null, is_moved
-from pipelines.apply.spark.shown import as_text
+from pipelines.apply.spark.text import as_text
 from pipelines.apply.target import REMOVE, UPSERT
 from pipelines.values import frames
 from pipelines.values.redo import CHANGE_ORDER, COMMIT_ORDER, Operation

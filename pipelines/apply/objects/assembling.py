@@ -19,8 +19,8 @@ from pipelines.apply.net.missing_columns import MOST_KEYS_TO_BROADCAST
 from pipelines.apply.objects.fold import BEGIN, EXPECT, KEEP, SET, STEP, Columns, Kind, fold_steps, values_ddl
 from pipelines.apply.objects.large_objects import OF_COMMIT, with_row_ids
 from pipelines.apply.objects.xml_document import ReadText
-from pipelines.apply.spark.quoting import quoted
-from pipelines.apply.spark.shallow import any_of, united
+from pipelines.apply.spark.quoting import quote
+from pipelines.apply.spark.shallow import any_of, unite
 from pipelines.apply.target import OBJECTS, REMOVE, TargetColumn
 from pipelines.values import frames
 from pipelines.values.logminer import IN_OTHER_ROWS, NO_ROWID
@@ -74,7 +74,7 @@ def without_pieces(both: DataFrame, columns: Iterable[TargetColumn]) -> DataFram
     return both.filter(F.col("piece_kind").isNull()).drop(*PIECE, *(frames.after(column.id) for column in columns))
 
 
-def assembled(
+def assemble(
     both: DataFrame,
     target: DataFrame,
     key: Sequence[TargetColumn],
@@ -93,7 +93,7 @@ def assembled(
     wanted = needed.select(
         "life", *(F.col(f"first.{frames.key_before(i)}").alias(f"first{i}") for i in ids), *(f"needs{i}" for i in types)
     )
-    steps = united([*_steps(rows, types), _kept(wanted, types), _before(wanted, target, key, types, columns, count)])
+    steps = unite([*_steps(rows, types), _steps_before(wanted, types), _before(wanted, target, key, types, columns, count)])
     fold = fold_steps(types, {column.id: column.name for column in columns}, read_text)
     ordered = steps.repartition("life").sortWithinPartitions("life", "column", "rank", *CHANGE_ORDER)
     values = ordered.select(*STEP).mapInArrow(fold, values_ddl(types))
@@ -147,7 +147,7 @@ def _steps(rows: DataFrame, columns: Columns) -> list[DataFrame]:
     sets = {i: is_insert | (is_update & ~is_absent(i)) for i in columns}
     kind = {i: _kind(frames.after(i), kind) for i, kind in columns.items()}
     values = {i: _value(frames.after(i), kind) for i, kind in columns.items()}
-    wholes = _exploded(rows.filter(F.col("piece_kind").isNull()), values, sets, kind)
+    wholes = _explode(rows.filter(F.col("piece_kind").isNull()), values, sets, kind)
     own = {"column": "piece_column", **{name: f"piece_{name}" for name in ("kind", "at", "amount", "counts", "text", "octets")}}
     pieces = rows.filter(F.col("piece_column").isin(list(columns))).select(
         "life", F.lit(DURING).alias("rank"), *CHANGE_ORDER, *(F.col(name).alias(step) for step, name in own.items())
@@ -155,11 +155,11 @@ def _steps(rows: DataFrame, columns: Columns) -> list[DataFrame]:
     return [wholes, pieces]
 
 
-def _kept(wanted: DataFrame, columns: Columns) -> DataFrame:
+def _steps_before(wanted: DataFrame, columns: Columns) -> DataFrame:
     """Return a step for each value from before the batch that is needed: without it, the row is not in the target."""
     nothing = F.struct(F.lit(None).cast("string").alias("text"), F.lit(None).cast("binary").alias("octets"))
     needs = {i: F.col(f"needs{i}") for i in columns}
-    return _exploded(wanted, dict.fromkeys(columns, nothing), needs, dict.fromkeys(columns, F.lit(KEEP)))
+    return _explode(wanted, dict.fromkeys(columns, nothing), needs, dict.fromkeys(columns, F.lit(KEEP)))
 
 
 def _before(
@@ -172,13 +172,13 @@ def _before(
 ) -> DataFrame:
     """Return a step for each value that the target has."""
     named = target.select(
-        *(F.col(quoted(column.name)).alias(f"first{column.id}") for column in key),
-        *(F.col(quoted(column.name)).alias(frames.in_target(column.id)) for column in columns),
+        *(F.col(quote(column.name)).alias(f"first{column.id}") for column in key),
+        *(F.col(quote(column.name)).alias(frames.in_target(column.id)) for column in columns),
     )
     there = named.join(F.broadcast(wanted) if count <= MOST_KEYS_TO_BROADCAST else wanted, [f"first{c.id}" for c in key])
     values = {column.id: _value(frames.in_target(column.id), types[column.id]) for column in columns}
     needs = {column.id: F.col(f"needs{column.id}") for column in columns}
-    return _exploded(there, values, needs, dict.fromkeys(values, F.lit(SET)), rank=BEFORE)
+    return _explode(there, values, needs, dict.fromkeys(values, F.lit(SET)), rank=BEFORE)
 
 
 def kind_of(column: TargetColumn, documents: Container[int]) -> Kind:
@@ -199,7 +199,7 @@ def _value(name: str, kind: Kind) -> Expression:
     return F.struct(text.alias("text"), octets.alias("octets"))
 
 
-def _exploded(
+def _explode(
     rows: DataFrame,
     values: Mapping[int, Expression],
     wanted: Mapping[int, Expression],

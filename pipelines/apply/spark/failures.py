@@ -252,25 +252,25 @@ def check_workers(surprise: Exception, thrown: Sequence[Thrown]) -> None:
 
 
 def error_of(trouble: Trouble, seen: Thrown) -> RedolakeError:
-    return trouble.error(f"{trouble.what}: {shown(seen.message)[:300] or seen.name}", cure=trouble.cure)
+    return trouble.error(f"{trouble.what}: {message_text(seen.message)[:300] or seen.name}", cure=trouble.cure)
 
 
 def said(surprise: BaseException) -> str:
     """Return what a failure says, without texts that may contain values of rows: classes and conditions, the messages of the
     file system and of the analysis of a statement, and the place in our code."""
-    parts = [shown_thrown(one) for one in chain_of(surprise)] or [type(surprise).__name__]
+    parts = [thrown_text(one) for one in chain_of(surprise)] or [type(surprise).__name__]
     return "; ".join(dict.fromkeys((*parts, *_place_of(surprise))))[:1000]
 
 
-def shown_thrown(one: Thrown) -> str:
+def thrown_text(one: Thrown) -> str:
     if (one.condition or "").startswith(OF_SESSIONS):
-        return shown(one.message)[:500]
+        return message_text(one.message)[:500]
     if one.name in OF_FILES | OF_ANALYSIS:
-        return f"{one.name}: {shown(one.message)[:500]}"
+        return f"{one.name}: {message_text(one.message)[:500]}"
     return f"{one.name} {one.condition}" if one.condition else one.name
 
 
-def shown(message: str) -> str:
+def message_text(message: str) -> str:
     """Return a message's first line. The folder of a partition contains a value."""
     return PARTITION.sub(r"\1=..", message.partition("\n")[0])
 
@@ -372,7 +372,7 @@ def check_version(surprise: Exception, table: TableId, delta_version: int) -> No
 def held_error(table: TableId, path: str, surprise: Exception) -> dict[str, Any]:
     """Return the error with which a failure that is not of our own classes holds the table."""
     refused = refusal(table, path, surprise)
-    return unexpected(table, surprise) if refused is None else refused.as_dict()
+    return unforeseen_error(table, surprise) if refused is None else refused.as_dict()
 
 
 def refusal(table: TableId, path: str, surprise: Exception) -> TargetRefused | None:
@@ -399,7 +399,7 @@ def without_row(message: str) -> str:
     return text[:300].rstrip(". ")
 
 
-def unexpected(table: TableId, surprise: Exception) -> dict[str, Any]:
+def unforeseen_error(table: TableId, surprise: Exception) -> dict[str, Any]:
     """Return the error with which an unforeseen failure holds the table."""
     damage = table_damage(table, surprise)
     if damage is not None:

@@ -13,7 +13,7 @@ from typing import TypeVar
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 
-from pipelines.apply.spark.shallow import united
+from pipelines.apply.spark.shallow import unite
 from pipelines.errors import RedolakeError
 
 T = TypeVar("T")
@@ -73,7 +73,7 @@ def answer_together(looks: Mapping[int, Look]) -> dict[int, Row]:
     found: dict[int, Row] = {}
     for aggregates in dict.fromkeys(look.aggregates for look in looks.values()):
         alike = {number: look.rows for number, look in looks.items() if look.aggregates == aggregates}
-        rows = united([rows.withColumns({"look": F.lit(number)}) for number, rows in alike.items()])
+        rows = unite([rows.withColumns({"look": F.lit(number)}) for number, rows in alike.items()])
         found |= {row["look"]: row for row in rows.groupBy("look").agg(*map(F.expr, aggregates)).collect()}
     # A look at no rows has no group.
     return {number: found[number] if number in found else look.answer() for number, look in looks.items()}

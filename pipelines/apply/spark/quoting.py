@@ -10,13 +10,13 @@ from __future__ import annotations
 ESCAPES = str.maketrans({"\\": "\\\\", "'": "\\'", "$": "\\u0024"})
 
 
-def quoted(name: str) -> str:
+def quote(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
 def table_at(path: str) -> str:
     """Return the SQL name of the Delta table at a path."""
-    return f"delta.{quoted(path)}"
+    return f"delta.{quote(path)}"
 
 
 def text_literal(text: str) -> str:

@@ -121,7 +121,7 @@ def open_session(
     if mode == "local":
         conf = {JAVA_OPTIONS: f"-Dlog4j2.configurationFile={LOGGING.as_uri()}", **(conf or {})}
     if mode == "submit":
-        conf = {**submitted(), **(conf or {})}
+        conf = {**submitted_settings(), **(conf or {})}
     settings = spark_conf(conf)
     if mode == "local":
         prepare_this_process()
@@ -134,7 +134,7 @@ def open_session(
     return session
 
 
-def submitted() -> dict[str, str]:
+def submitted_settings() -> dict[str, str]:
     """Return the settings that spark-submit was given: they win over our defaults."""
     return dict(SparkConf().getAll()) if "PYSPARK_GATEWAY_PORT" in os.environ else {}
 
@@ -189,7 +189,7 @@ def session_like(spark: SparkSession) -> Iterator[SparkSession]:
 
 
 @contextmanager
-def planned_for_few_rows(spark: SparkSession) -> Iterator[None]:
+def plan_for_few_rows(spark: SparkSession) -> Iterator[None]:
     """Plan the session's queries for few rows while the block runs, then restore its settings. Code generation and AQE stay as
     they are where the user has set them to another value than Spark's default."""
     before = {name: spark.conf.get(name, None) for name in (*FOR_FEW_ROWS, *ONE_TASK)}  # None where it is not set

@@ -14,7 +14,7 @@ def any_of(conditions: Iterable[Expression]) -> Expression:
     return F.greatest(F.lit(False), F.lit(False), *conditions)
 
 
-def united(parts: Sequence[DataFrame]) -> DataFrame:
+def unite(parts: Sequence[DataFrame]) -> DataFrame:
     """Return the union by name as a balanced tree."""
     middle = len(parts) // 2
-    return parts[0] if middle == 0 else united(parts[:middle]).unionByName(united(parts[middle:]))
+    return parts[0] if middle == 0 else unite(parts[:middle]).unionByName(unite(parts[middle:]))

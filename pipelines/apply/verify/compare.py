@@ -15,11 +15,11 @@ from pyspark.sql import functions as F
 from pipelines.apply.delta.log import DeltaLog, read_log
 from pipelines.apply.delta.own_columns import live
 from pipelines.apply.delta.owner import Owner, check_owner
-from pipelines.apply.delta.schema import COMMIT_SCN, check_columns, columns_of, named
+from pipelines.apply.delta.schema import COMMIT_SCN, check_columns, columns_of, with_lake_names
 from pipelines.apply.landed.keys import lacks_key
 from pipelines.apply.landed.source_rows import check_values, read_source
-from pipelines.apply.spark.quoting import quoted
-from pipelines.apply.spark.shown import shown
+from pipelines.apply.spark.quoting import quote
+from pipelines.apply.spark.text import to_text
 from pipelines.apply.target import target_columns
 from pipelines.apply.translation import Translation
 from pipelines.apply.verify.comparison import CompareTask, Comparison, Difference
@@ -42,7 +42,7 @@ OWN_SCN = "redolake: commit SCN"  # as no column of a sane table is called
 
 def compare(spark: SparkSession, task: CompareTask, translation: Translation) -> Comparison:
     """Compare with the Delta version of `complete_to`; batches that are applied meanwhile do not matter."""
-    version = named(task.version, task.options)
+    version = with_lake_names(task.version, task.options)
     delta_version = version_to_compare(task)
     delta = spark.read.format("delta").option("versionAsOf", delta_version).load(task.target)
     check_columns(version, task.rules, columns_of(delta.schema), translation)
@@ -64,7 +64,7 @@ def compare(spark: SparkSession, task: CompareTask, translation: Translation) ->
 
 def compare_keyed(source: DataFrame, delta: DataFrame, task: CompareTask, delta_version: int) -> Comparison:
     """Compare row by row and cell by cell."""
-    version, complete_to = named(task.version, task.options), task.complete_to
+    version, complete_to = with_lake_names(task.version, task.options), task.complete_to
     columns = target_columns(version)
     both = side_by_side(source, delta, columns, version.key)
     missing, extra = F.col("in_delta").isNull(), F.col("in_source").isNull()
@@ -153,7 +153,7 @@ def check_not_beyond(last_commit: int | None, task: CompareTask, delta_version: 
 
 def compare_counts(source: DataFrame, delta: DataFrame, task: CompareTask, delta_version: int) -> Comparison:
     """Compare both sides as multisets: a row that differs in one cell is missing once and extra once."""
-    version = named(task.version, task.options)
+    version = with_lake_names(task.version, task.options)
     both = count_rows(source, delta, version)
     in_source, in_delta, none = F.col("source"), F.col("delta"), F.lit(0)
     counts = both.agg(
@@ -174,7 +174,7 @@ def compare_counts(source: DataFrame, delta: DataFrame, task: CompareTask, delta
 
 def count_rows(source: DataFrame, delta: DataFrame, version: TableVersion) -> DataFrame:
     """Return each different row as c<id>, how often it is in `source` and in `delta`, and its newest commit in Delta."""
-    values = [F.col(quoted(c.name)).alias(f"c{c.id}") for c in version.columns]
+    values = [F.col(quote(c.name)).alias(f"c{c.id}") for c in version.columns]
     no_scn = F.lit(None).cast("bigint").alias("commit_scn")
     ours = source.select(*values, F.lit(1).alias("source"), F.lit(0).alias("delta"), no_scn)
     theirs = delta.select(*values, F.lit(0).alias("source"), F.lit(1).alias("delta"), F.col(OWN_SCN).alias("commit_scn"))
@@ -183,16 +183,16 @@ def count_rows(source: DataFrame, delta: DataFrame, version: TableVersion) -> Da
 
 
 def sample_counts(both: DataFrame, version: TableVersion) -> tuple[Difference, ...]:
-    row = F.concat_ws(", ", *(F.coalesce(shown(F.col(f"c{c.id}"), c), F.lit("NULL")) for c in version.columns))
+    row = F.concat_ws(", ", *(F.coalesce(to_text(F.col(f"c{c.id}"), c), F.lit("NULL")) for c in version.columns))
     counts = [F.concat(F.col(side).cast("string"), F.lit(" rows")).alias(side) for side in ("source", "delta")]
     differing = both.filter("source != delta").select(row.alias("key"), F.lit("*").alias("column"), *counts)
     return tuple(Difference(**row.asDict()) for row in differing.orderBy("key").limit(MOST_SAMPLES).collect())
 
 
 def side_by_side(source: DataFrame, delta: DataFrame, columns: Sequence[Column], key: Sequence[int]) -> DataFrame:
-    ours = source.select(*(F.col(quoted(c.name)).alias(f"s{c.id}") for c in columns), F.lit(1).alias("in_source"))
+    ours = source.select(*(F.col(quote(c.name)).alias(f"s{c.id}") for c in columns), F.lit(1).alias("in_source"))
     theirs = delta.select(
-        *(F.col(quoted(c.name)).alias(f"d{c.id}") for c in columns),
+        *(F.col(quote(c.name)).alias(f"d{c.id}") for c in columns),
         F.col(OWN_SCN).alias("commit_scn"),
         F.lit(1).alias("in_delta"),
     )
@@ -210,7 +210,7 @@ def sample(
     extra: Expression,
 ) -> tuple[Difference, ...]:
     by_id = {column.id: column for column in columns}
-    key = F.concat_ws(", ", *(shown(F.coalesce(F.col(f"s{i}"), F.col(f"d{i}")), by_id[i]) for i in key_ids))
+    key = F.concat_ws(", ", *(to_text(F.coalesce(F.col(f"s{i}"), F.col(f"d{i}")), by_id[i]) for i in key_ids))
     nothing = F.lit(None).cast("string")
     found = [
         F.when(missing, F.struct(F.lit("*").alias("column"), F.lit("row").alias("source"), nothing.alias("delta"))),
@@ -220,8 +220,8 @@ def sample(
                 ~missing & ~extra & differs(c),
                 F.struct(
                     F.lit(c.name).alias("column"),
-                    shown(F.col(f"s{c.id}"), c).alias("source"),
-                    shown(F.col(f"d{c.id}"), c).alias("delta"),
+                    to_text(F.col(f"s{c.id}"), c).alias("source"),
+                    to_text(F.col(f"d{c.id}"), c).alias("delta"),
                 ),
             )
             for c in columns

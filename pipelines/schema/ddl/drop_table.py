@@ -10,7 +10,7 @@ import re
 from dataclasses import replace
 
 from pipelines.schema.ddl.effect import Effect
-from pipelines.schema.ddl.rename_table import rename
+from pipelines.schema.ddl.rename_table import give_name
 from pipelines.schema.ddl_statement import DdlStatement
 from pipelines.values.ddl_policies import SNAPSHOT_OR_IGNORE
 from pipelines.values.table import TableId, TableVersion
@@ -83,7 +83,7 @@ def _take_back(statement: DdlStatement, version: TableVersion, *, is_own: bool) 
         raise statement.refuse(what, "recreate")
     back = replace(version, dropped_at=None, key_constraint=None)
     if statement.take("RENAME", "TO"):
-        back = rename(statement, back, TableId(version.in_oracle.owner, statement.name()))
+        back = give_name(statement, back, TableId(version.in_oracle.owner, statement.name()))
     if not statement.done:
         raise statement.not_understood()
     return Effect(back)

@@ -24,10 +24,10 @@ def read(statement: DdlStatement, version: TableVersion) -> Effect | None:
     new = TableId(version.in_oracle.owner, statement.name())
     if not statement.done:
         raise statement.not_understood()
-    return Effect(rename(statement, version, new))
+    return Effect(give_name(statement, version, new))
 
 
-def rename(statement: DdlStatement, version: TableVersion, new: TableId) -> TableVersion:
+def give_name(statement: DdlStatement, version: TableVersion, new: TableId) -> TableVersion:
     """Return the version under its new name. Raises SchemaConflict where that is not declared."""
     declared = statement.policies.renamed_to or version.table
     if version.in_oracle == declared and not _is_found(statement, version):

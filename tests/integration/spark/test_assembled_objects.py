@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.apply.objects.assembling import assembled
+from pipelines.apply.objects.assembling import assemble
 from pipelines.apply.target import TargetColumn
 from pipelines.values.logminer import NO_ROWID
 
@@ -52,7 +52,7 @@ def test_an_empty_object_of_a_row_that_replaces_one_must_be_filled_by_its_transa
     key, body = TargetColumn(KEY, "ID", "int"), TargetColumn(BODY, "BODY", "string")
     found = {
         row["k1"]: row["why"] or row["v2"]
-        for row in assembled(
+        for row in assemble(
             spark.createDataFrame(rows, SCHEMA), target, (key,), (body,), len(rows), (), bytes.decode, lambda frame: frame
         ).collect()
     }

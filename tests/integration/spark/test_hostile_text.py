@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pipelines.apply.delta.commit import Tag, tagged
+from pipelines.apply.delta.commit import Tag, session_with_tag
 from pipelines.apply.delta.log import read_log
-from pipelines.apply.spark.quoting import quoted, text_literal, typed_literal
+from pipelines.apply.spark.quoting import quote, text_literal, typed_literal
 from pipelines.apply.spark.session import AS_WRITTEN, read_as_written, run_sql, session_like
 from pipelines.errors import ConfigurationError
 from pipelines.job.batch import run_batch
@@ -61,10 +61,10 @@ def test_spark_reads_hostile_texts_and_names_as_they_are_written(substituting: A
 
     names = [name for name in HOSTILE if "\0" not in name]
     frame = spark.createDataFrame([tuple(names)], [f"c{n}" for n in range(len(names))]).toDF(*names)
-    (row,) = frame.select(*map(quoted, names)).collect()
+    (row,) = frame.select(*map(quote, names)).collect()
     assert list(row) == names
     frame.createOrReplaceTempView("hostile")
-    (found,) = run_sql(spark, f"SELECT {', '.join(f't.{quoted(name)} AS {quoted(name)}' for name in names)} FROM hostile AS t")
+    (found,) = run_sql(spark, f"SELECT {', '.join(f't.{quote(name)} AS {quote(name)}' for name in names)} FROM hostile AS t")
     assert found.asDict() == dict(zip(names, names, strict=True))
 
 
@@ -125,8 +125,8 @@ def test_the_description_of_a_commit_is_kept_as_it_is(spark: Any, tmp_path: Path
     target = str(tmp_path / "t")
     spark.range(2).write.format("delta").save(target)
 
-    with tagged(spark, Tag("p/T/1", 7, {"table": SECRET})) as session:
-        run_sql(session, f"DELETE FROM delta.{quoted(target)} WHERE id = 1")
+    with session_with_tag(spark, Tag("p/T/1", 7, {"table": SECRET})) as session:
+        run_sql(session, f"DELETE FROM delta.{quote(target)} WHERE id = 1")
 
     log = read_log(target)
     assert log is not None

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipelines.apply.delta.commit import Tag, tagged
+from pipelines.apply.delta.commit import Tag, session_with_tag
 from pipelines.apply.delta.log import last_txn, read_log
 from pipelines.apply.delta.schema import read_columns
 from pipelines.apply.verify.comparison import CompareTask, Difference
@@ -153,7 +153,7 @@ def test_the_position_is_read_from_commits_and_from_checkpoints(spark, tmp_path:
     seen: list[Any] = []
     for scn in range(60, 65):
         app = mine.app_id if scn % 2 == 0 else "another"
-        with tagged(spark, Tag(app, scn, {})) as session:
+        with session_with_tag(spark, Tag(app, scn, {})) as session:
             session.sql(f"UPDATE delta.`{mine.target}` SET V = '{scn}' WHERE ID = 1")
         seen.append((last_txn(mine.target, mine.app_id), last_txn(mine.target, "another")))
     log = Path(mine.target) / "_delta_log"

@@ -66,7 +66,7 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         monkeypatch.setattr(module, "net_changes", part(name, NetChanges(cast("Any", name), 1)))
     for name, module in {"rows": reread_rows, "appended": appended}.items():
         monkeypatch.setattr(module, "prepare", part(name, name))
-    monkeypatch.setattr(keyed, "checked", part("checked", ("frame", None)))
+    monkeypatch.setattr(keyed, "check_net_changes", part("checked", ("frame", None)))
     monkeypatch.setattr(keyed, "to_merge", lambda *_: "merge")
     monkeypatch.setattr(whole_table, "with_whole_table", lambda *_: names.append("whole") or "frame")
     return names
@@ -84,7 +84,7 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         (committed(Assembled((3,)), WHOLE), ["assembled", "checked", "whole"]),
         (committed(NullableKey(), WHOLE), ["plain", "checked", "whole"]),
     ],
-    ids=str,
+    ids=lambda given: " ".join(given) if isinstance(given, list) else "range",
 )
 def test_each_delivery_has_its_module(taken: list[str], commit_range: CommitRange, expected: list[str]) -> None:
     kept = SimpleNamespace(keep=lambda _, frame: frame)

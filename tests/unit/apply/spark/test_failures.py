@@ -12,7 +12,7 @@ from pyspark.errors import PySparkException
 from pyspark.errors.exceptions import connect
 
 from pipelines.apply.delta.schema import parse_type
-from pipelines.apply.spark.failures import check_session, said, unexpected, without_row
+from pipelines.apply.spark.failures import check_session, said, unforeseen_error, without_row
 from pipelines.errors import (
     OF_ALL_TABLES,
     ConfigurationError,
@@ -272,7 +272,7 @@ SAID = {
 
 @pytest.mark.parametrize(("trace", "shown"), SAID.values(), ids=SAID)
 def test_an_unforeseen_failure_is_named_without_the_values_of_rows(trace: str, shown: str) -> None:
-    text = str(unexpected(TableId("SHOP", "T"), Failed(trace)))
+    text = str(unforeseen_error(TableId("SHOP", "T"), Failed(trace)))
 
     assert shown in text
     assert "HUNTER2" not in text

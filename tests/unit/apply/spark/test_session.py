@@ -12,7 +12,7 @@ from pipelines.apply.spark.session import (
     COMPILES_ALL,
     EXECUTOR_JAVA_OPTIONS,
     JAVA_OPTIONS,
-    planned_for_few_rows,
+    plan_for_few_rows,
     spark_conf,
 )
 from pipelines.host.spark_settings import AS_WRITTEN, FIXED
@@ -88,7 +88,7 @@ def test_the_error_that_ended_a_session_is_not_lost_when_its_settings_cannot_be_
     ended = EndedSession()
 
     def run() -> None:
-        with planned_for_few_rows(ended):
+        with plan_for_few_rows(ended):
             ended.is_over = True
             raise ArithmeticError("the first error")
 

@@ -10,7 +10,7 @@ from pipelines.values.table import Column
 OCTETS = frozenset({"RAW", "LONG RAW", "EXTENDED RAW", "BLOB"})
 
 
-def shown(value: Expression, column: Column) -> Expression:
+def to_text(value: Expression, column: Column) -> Expression:
     """Return the value of a column as text: bytes in hexadecimal digits, as Oracle shows them."""
     return F.hex(value) if column.type.name in OCTETS else as_text(value)
 
