@@ -98,6 +98,8 @@ def window_actions(pipeline: str, window: WindowLine, tables: Sequence[str]) -> 
 
 def table_actions(pipeline: str, table: TableLine) -> list[Action]:
     chosen = {"tables": [table.name]}
+    if not table.listed:
+        return []
     if table.state == "held":
         found = [] if table.complete_to_scn is None else [Action("Resume", f"{pipeline}_resume", chosen, costs=RESUME)]
         return [*found, Action("Read again", f"{pipeline}_snapshot", {**chosen, "replace": True}, costs=READ_AGAIN)]

@@ -31,7 +31,7 @@ def health_of(
     state, sentence, cure = verdict(pipeline, reading, latency, newest, lag, known_at, paused)
     return Health(
         state=state,
-        tone="notice" if state == "on time" and any(t.state == "held" for t in tables) else TONES[state],
+        tone="notice" if state == "on time" and any(t.counted_as == "held" for t in tables) else TONES[state],
         sentence=sentence,
         more=tuple(more_facts(reading, tables, now)),
         cure=cure,
@@ -131,7 +131,7 @@ def is_nothing_new(reading: LedgerReading) -> bool:
 
 
 def more_facts(reading: LedgerReading, tables: Sequence[TableLine], now: datetime) -> list[str]:
-    held = sum(table.state == "held" for table in tables)
+    held = sum(table.counted_as == "held" for table in tables)
     found = [f"{plural(held, 'table')} held"] if held else []
     if (runway := one(reading, "runway")) is not None:
         fact = from_body(RunwayFact, runway.body, "the runway in the ledger")
@@ -139,7 +139,7 @@ def more_facts(reading: LedgerReading, tables: Sequence[TableLine], now: datetim
             least = "at least " if fact.is_floor else ""
             low = "" if fact.state == "enough" else f" (below {fact.warn_below_hours:g} h)"
             found.append(f"runway {least}{duration(fact.hours_left * 3600)}{low}")
-    proofs = [table.proofs[0] for table in tables if table.proofs and table.state != "held"]
+    proofs = [table.proofs[0] for table in tables if table.proofs and table.counted_as not in ("held", "not listed")]
     if proofs:
         wrong = sum(not proof.result.is_equal for proof in proofs)
         oldest = min(proof.at for proof in proofs)

@@ -35,6 +35,7 @@ from pipelines.records.gaps import DeclaredGap
 from pipelines.records.shown_facts import ChoicesFact, LogFact, ProofFact, RedoFact, RunwayFact, SourceFact
 from pipelines.values.redo import Position
 from pipelines.values.scn import ChainPosition
+from pipelines.values.table import TableId
 
 PARTS = {
     "applied": "applied",
@@ -95,7 +96,7 @@ def overview_of(
         next_windows=None if last is None else f"{last.resetlogs_id}-{last.start_scn}",
         waiting_windows=reading.window_counts.get("landed", 0),
         tables=tuple(chosen[:tables]),
-        table_counts=dict(Counter(line.state for line in lines)),
+        table_counts=dict(Counter(line.counted_as for line in lines)),
         found_tables=len(chosen),
         batch=batch_of(reading),
         transactions=tuple(transaction_lines(reading)),
@@ -165,6 +166,7 @@ def account_parts(account: Mapping[str, int] | None) -> tuple[tuple[AccountPart,
 
 def table_lines(pipeline: Pipeline, reading: LedgerReading) -> list[TableLine]:
     """Return all tables: held ones first, then those that others have passed, then by name."""
+    listed = {entry.table for entry in reading.tables if is_listed(pipeline, entry.table)}
     furthest = max((entry.position for entry in reading.tables if entry.state == "live"), default=None)
     lake = pipeline.lake.rstrip("/")
     targets = {table.id: f"{lake}/{table.path}" for table in pipeline.tables}
@@ -174,14 +176,21 @@ def table_lines(pipeline: Pipeline, reading: LedgerReading) -> list[TableLine]:
             reading,
             targets.get(entry.table) or f"{lake}/{default_path(entry.table)}",  # of a pattern
             furthest is not None and entry.position < furthest,
+            entry.table in listed,
         )
         for entry in reading.tables
     ]
-    rank = {"held": 0, "snapshotting": 1, "new": 2}
-    return sorted(lines, key=lambda line: (rank.get(line.state, 4), not line.behind, line.name))
+    rank = {"held": 0, "snapshotting": 1, "new": 2, "not listed": 5}
+    return sorted(lines, key=lambda line: (rank.get(line.counted_as, 4), not line.behind, line.name))
 
 
-def table_line(entry: TableEntry, reading: LedgerReading, target: str, is_behind: bool) -> TableLine:
+def is_listed(pipeline: Pipeline, table: TableId) -> bool:
+    """Return whether `tables` names the table, or a pattern of it matches. The page reads the ledger alone, which does not have
+    the tables that patterns have matched."""
+    return table in pipeline.by_id or pipeline.match_of(table) is not None
+
+
+def table_line(entry: TableEntry, reading: LedgerReading, target: str, is_behind: bool, listed: bool) -> TableLine:
     changes, hold = reading.changes.get(entry.table), entry.hold
     return TableLine(
         name=str(entry.table),
@@ -189,7 +198,7 @@ def table_line(entry: TableEntry, reading: LedgerReading, target: str, is_behind
         state=entry.state,
         complete_to_scn=entry.complete_to_scn,
         delta_version=entry.delta_version,
-        behind=is_behind and entry.state == "live",
+        behind=is_behind and entry.state == "live" and listed,
         inserted=changes.inserted if changes else 0,
         updated=changes.updated if changes else 0,
         deleted=changes.deleted if changes else 0,
@@ -202,6 +211,7 @@ def table_line(entry: TableEntry, reading: LedgerReading, target: str, is_behind
         cure=hold.cure or "",
         held_at=entry.held_at,
         complete_to_at=reading.contents_at.get(entry.table),
+        listed=listed,
     )
 
 

@@ -138,7 +138,8 @@ class Proof:
 
 @dataclass(frozen=True, slots=True)
 class TableLine:
-    """`inserted`, `updated` and `deleted` are rows of the last 24 hours; `behind` is true where others are further."""
+    """`inserted`, `updated` and `deleted` are rows of the last 24 hours; `behind` is true where others are further. A table
+    that is no longer `listed` in pipelines.yml keeps its Delta table as it is."""
 
     name: str
     target: str
@@ -158,6 +159,11 @@ class TableLine:
     cure: str = ""
     held_at: datetime | None = None
     complete_to_at: datetime | None = None  # when the source wrote that SCN; None where no step recorded it
+    listed: bool = True
+
+    @property
+    def counted_as(self) -> str:
+        return self.state if self.listed else "not listed"
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,14 @@ from sqlalchemy import create_engine, inspect, text
 
 from pipelines.cockpit import Overview, read_overview
 from pipelines.cockpit.render import Pages
+from pipelines.config import Pipeline
 from pipelines.ledger.store import checked_url
 from pipelines.records.codec import to_body
 from pipelines.records.shown_facts import PlanFact, ProofFact, RedoFact, SnapshotFact
 from pipelines.steps.status import read_status
 from pipelines.values.redo import Position
 from pipelines.values.scn import Scn
+from pipelines.values.table import TableId
 from tests.states.cockpit_ledger import FIRST_SCN, INCARNATION, SCNS, CockpitLedger
 
 NOW = datetime(2026, 5, 1, 14, 2, 41, tzinfo=UTC)
@@ -174,6 +176,28 @@ def test_held_tables_come_first_with_their_cure_and_the_buttons_for_it(shop: Coc
     assert "<code>redolake snapshot SHOP.STOCK --replace</code> reads the table again" in text
     assert '"dag": "shop_resume"' in text.replace("&#34;", '"')
     assert '"conf": {"replace": true, "tables": ["SHOP.STOCK"]}' in text.replace("&#34;", '"')
+
+
+@pytest.mark.parametrize(
+    "left", [["SHOP.ORDERS"], ["SHOP.O*"], ["SHOP.*", "!SHOP.STOCK"]], ids=["named", "a pattern", "excluded"]
+)
+def test_tables_that_are_no_longer_listed_say_so_and_neither_lag_nor_alarm(shop: CockpitLedger, left: list[str]) -> None:
+    shop.run()
+    shop.hold_stock()
+    shop.ledger.record_complete_to(TableId("SHOP", "CUSTOMERS"), Scn(FIRST_SCN + 1), INCARNATION, 1)
+    shop.pipeline = Pipeline.model_validate({**shop.pipeline.model_dump(mode="json", exclude_unset=True), "tables": left})
+
+    found = seen(shop)
+    text = page(shop, found)
+
+    stock = found.tables[-1]
+    assert (stock.name, stock.listed, stock.behind) == ("SHOP.STOCK", False, False)
+    assert "held, not listed" in text
+    assert '"conf": {"replace": true, "tables": ["SHOP.STOCK"]}' not in text.replace("&#34;", '"')
+    assert (found.table_counts["not listed"], "held" in found.table_counts) == (5 - sum(t.listed for t in found.tables), False)
+    assert (found.health.tone, "1 table held" in found.health.more) == ("good", False)
+    status = {t.table: t.listed for t in read_status(shop.pipeline).tables}
+    assert left[0] != "SHOP.ORDERS" or status == {t.name: t.listed for t in found.tables}
 
 
 def test_logs_that_landed_after_the_last_look_at_the_source_are_shown_as_read(shop: CockpitLedger) -> None:
