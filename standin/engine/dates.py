@@ -14,6 +14,8 @@ from standin.interface import OraError
 from standin.moment import Moment, with_nanosecond
 from standin.zones import REGIONS, Zoned, zone_minutes, zoned
 
+NO_YEAR = "(full) year must be between -4713 and +9999, and not be 0"
+
 MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
 _PATTERNS = {
     "SYYYY": r"(?P<year>[ -]?\d{1,4})",
@@ -128,7 +130,7 @@ def _moment(fields: dict[str, str]) -> datetime | Moment:
 
 def _error_of(reason: str) -> tuple[int, str]:
     for word, code, text in (
-        ("year", 1841, "(full) year must be between -4713 and +9999, and not be 0"),
+        ("year", 1841, NO_YEAR),
         ("day", 1847, "day of month must be between 1 and last day of month"),
         ("hour", 1850, "hour must be between 0 and 23"),
         ("minute", 1851, "minutes must be between 0 and 59"),

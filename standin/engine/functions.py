@@ -12,7 +12,7 @@ import re
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import MAXYEAR, MINYEAR, datetime, timedelta
 from decimal import ROUND_DOWN, ROUND_FLOOR, ROUND_HALF_UP, Decimal
 from functools import partial
 from struct import unpack
@@ -20,7 +20,7 @@ from typing import Any
 from uuid import uuid4
 
 from standin.engine import datatypes
-from standin.engine.dates import parser_of, zoned_parser_of
+from standin.engine.dates import NO_YEAR, parser_of, zoned_parser_of
 from standin.engine.environment import context
 from standin.engine.formats import formatted_number
 from standin.engine.frame import Frame
@@ -229,6 +229,8 @@ def _add_months(frame: Frame, value: Any, months: Any) -> datetime:
     assert isinstance(at, datetime), "ADD_MONTHS of a date before year 1 is not modelled"
     count = at.year * 12 + at.month - 1 + int(months)
     year, month = divmod(count, 12)
+    if not MINYEAR <= year <= MAXYEAR:
+        raise OraError(1841, NO_YEAR)
     last = calendar.monthrange(year, month + 1)[1]
     is_last = at.day == calendar.monthrange(at.year, at.month)[1]
     return at.replace(year=year, month=month + 1, day=last if is_last else min(at.day, last))

@@ -10,6 +10,7 @@ from zlib import crc32
 
 from sqlglot import exp
 
+from standin.engine.dates import NO_YEAR
 from standin.engine.ddl_redo import RECURSIVE_DDL, write_ddl
 from standin.engine.expressions import Compiler
 from standin.engine.frame import EMPTY_SCOPE, Frame
@@ -200,7 +201,7 @@ def _next_limit(last: Any, value: Any, interval: str) -> Any:
         try:
             limit = _later(last, unit, count * steps)
         except (ValueError, OverflowError):  # the bound would be in the year 10000
-            raise OraError(1841, "(full) year must be between -4713 and +9999, and not be 0") from None
+            raise OraError(1841, NO_YEAR) from None
     return limit
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from standin.binds import BoundSql, scan_binds, statement_kind
 from standin.engine.block import run_block
+from standin.engine.dates import NO_YEAR
 from standin.engine.ddl import run_ddl
 from standin.engine.dml import DmlPlan, Touched
 from standin.engine.dml_plans import compile_dml
@@ -21,6 +22,12 @@ from standin.engine.tokens import Cursor
 from standin.interface import Called, Done, OraError, Rows
 
 
+def overflow(error: ArithmeticError) -> OraError:
+    """Return Oracle's error for a number, or a date, that is too large; Python has one class for both."""
+    of_a_date = isinstance(error, OverflowError) and any(word in str(error) for word in ("date", "days", "C int"))
+    return OraError(1841, NO_YEAR) if of_a_date else OraError(1426, "numeric overflow")
+
+
 class SqlSession(EngineSession):
     """Implements interface.Session."""
 
@@ -32,8 +39,8 @@ class SqlSession(EngineSession):
             raise OraError(28, "your session has been killed")
         try:
             return self._run(sql, rows, batch_errors, describe_only)
-        except ArithmeticError:
-            raise OraError(1426, "numeric overflow") from None
+        except ArithmeticError as error:
+            raise overflow(error) from None
 
     def parse(self, sql: str) -> None:
         kind = statement_kind(sql)
@@ -83,8 +90,8 @@ class SqlSession(EngineSession):
     def _with_oracle_errors(self, batches: Iterator[Any]) -> Iterator[Any]:
         try:
             yield from batches
-        except ArithmeticError:
-            raise OraError(1426, "numeric overflow") from None
+        except ArithmeticError as error:
+            raise overflow(error) from None
 
     def _compile_dml(self, text: str) -> DmlPlan:
         return compile_dml(self, parse_as_written(text), subquery_compiler(self, correlated=True))

@@ -52,6 +52,8 @@ def _segment(cursor: Cursor, storage: Storage) -> bool:
         cursor.take()
     elif cursor.accept("SEGMENT", "CREATION"):
         cursor.take()
+    elif cursor.accept("COMPUTE", "STATISTICS"):  # of an index; Oracle ignores it
+        pass
     elif cursor.accept("STORAGE") or cursor.accept("RESULT_CACHE"):
         cursor.parenthesised()
     elif cursor.accept("PARALLEL"):

@@ -1,4 +1,4 @@
-"""Dictionary views of views, triggers and sequences."""
+"""Dictionary views of views, triggers, synonyms, stored code and sequences."""
 
 from __future__ import annotations
 
@@ -50,7 +50,32 @@ def sequences(database: Database) -> Iterator[ViewRow]:
         yield ViewRow(con_id, owner, None, (owner, name, one.low, one.high, one.step, *flags, one.cache, last, "N", "N"))
 
 
+def synonyms(database: Database) -> Iterator[ViewRow]:
+    for found in objects_of(database, "SYNONYM"):
+        assert found.target is not None
+        yield ViewRow(found.con_id, found.owner, None, (found.owner, found.name, *found.target, None, found.con_id))
+
+
+def source(database: Database) -> Iterator[ViewRow]:
+    for kind in ("FUNCTION", "PACKAGE", "PACKAGE BODY", "PROCEDURE", "TRIGGER"):
+        for found in objects_of(database, kind):
+            for number, line in enumerate(f"{kind} {found.name} {found.text}".splitlines(keepends=True), 1):
+                yield ViewRow(found.con_id, found.owner, None, (found.owner, found.name, kind, number, line, found.con_id))
+
+
 def register() -> None:
+    dictionary_views(
+        "SYNONYMS",
+        """OWNER VARCHAR2(128), SYNONYM_NAME VARCHAR2(128), TABLE_OWNER VARCHAR2(128), TABLE_NAME VARCHAR2(128),
+        DB_LINK VARCHAR2(128), ORIGIN_CON_ID NUMBER""",
+        synonyms,
+    )
+    dictionary_views(
+        "SOURCE",
+        """OWNER VARCHAR2(128), NAME VARCHAR2(128), TYPE VARCHAR2(12), LINE NUMBER, TEXT VARCHAR2(4000),
+        ORIGIN_CON_ID NUMBER""",
+        source,
+    )
     dictionary_views(
         "VIEWS",
         """OWNER VARCHAR2(128), VIEW_NAME VARCHAR2(128), TEXT_LENGTH NUMBER, TEXT LONG, TEXT_VC VARCHAR2(4000),

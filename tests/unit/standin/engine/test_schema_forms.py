@@ -30,7 +30,13 @@ def code_of(cursor: Any, statement: str) -> str | None:
 
 @pytest.mark.parametrize(
     "form",
-    ["USING INDEX LOCAL", "USING INDEX TABLESPACE users LOCAL", "USING INDEX GLOBAL", "USING INDEX REVERSE ENABLE VALIDATE"],
+    [
+        "USING INDEX STORAGE (INITIAL 64K) COMPUTE STATISTICS",
+        "USING INDEX LOCAL",
+        "USING INDEX TABLESPACE users LOCAL",
+        "USING INDEX GLOBAL",
+        "USING INDEX REVERSE ENABLE VALIDATE",
+    ],
 )
 def test_the_index_of_a_key_may_be_local_or_global(cursor: Any, form: str) -> None:
     columns = f"id NUMBER(9), d DATE, CONSTRAINT parts_pk PRIMARY KEY (id, d) {form}"
@@ -151,3 +157,36 @@ def test_the_last_day_of_all_fits_no_interval_partition(cursor: Any, parts: str,
     high = [row[0][9:19] for row in cursor]
     assert high[1:] == (["2021-03-01", "4000-02-01"] if parts is BY_MONTH else ["2021-03-01", "4000-01-02"])
     cursor.execute("DROP TABLE days PURGE")
+
+
+@pytest.mark.parametrize(
+    "date",
+    [
+        "DATE '9999-12-31' + 1",
+        "DATE '2024-01-01' + 99999999",
+        "DATE '2024-01-01' + 9999999999",
+        "ADD_MONTHS(DATE '9999-12-31', 1)",
+        "ADD_MONTHS(DATE '0001-01-31', -1)",
+        "TIMESTAMP '9999-12-31 23:59:59' + INTERVAL '1' SECOND",
+    ],
+)
+def test_a_date_after_the_last_one_is_no_date(cursor: Any, date: str) -> None:
+    """Before the first one Oracle has others, which the stand-in refuses here."""
+    assert code_of(cursor, f"SELECT {date} FROM dual") == "ORA-01841"
+
+
+def test_a_number_that_is_too_large_is_no_date(cursor: Any) -> None:
+    assert code_of(cursor, "SELECT POWER(10, 120) * POWER(10, 120) FROM dual") == "ORA-01426"
+
+
+def test_synonyms_and_stored_code_are_in_the_dictionary(cursor: Any) -> None:
+    cursor.execute("CREATE TABLE places (id NUMBER(9))")
+    cursor.execute("CREATE SYNONYM there FOR places")
+    cursor.execute("CREATE PROCEDURE go AS\nBEGIN\n  NULL;\nEND;")
+
+    cursor.execute("SELECT synonym_name, table_owner, table_name, db_link FROM user_synonyms")
+    assert cursor.fetchall() == [("THERE", "SHOP", "PLACES", None)]
+    cursor.execute("SELECT owner, synonym_name FROM all_synonyms WHERE table_name = 'PLACES'")
+    assert cursor.fetchall() == [("SHOP", "THERE")]
+    cursor.execute("SELECT type, line, text FROM user_source WHERE name = 'GO' ORDER BY line")
+    assert [row[:2] for row in cursor] == [("PROCEDURE", number) for number in range(1, 5)]
