@@ -63,6 +63,7 @@ def add_hash(path: str, name: str) -> str:
 
 # Hadoop reads some of these as patterns, and then other folders beside this one; `%` and `?` change a URL, `:` chains file
 # systems, and Windows refuses most.
+MOST_BYTES = 255
 UNFIT = re.compile(r'[*?\[\]{}\\^%:|<>"`\x00-\x1f\x7f-\x9f]')
 PROTOCOL = re.compile(r"[a-z][a-z0-9+.-]*://")
 
@@ -94,6 +95,8 @@ def unfit_characters(path: str) -> str | None:
         return f"contains {shown}, which Spark or a URL reads as something else: use another folder"
     if any(part != part.strip() or part.endswith(".") for part in path.split("/") if part != "."):
         return "has a name that begins or ends with a blank or ends with a dot, which some stores remove: use another folder"
+    if any(len(part.encode()) > MOST_BYTES for part in path.split("/")):
+        return f"has a name of more than {MOST_BYTES} bytes, which file systems do not take: use a shorter one"
     return None
 
 

@@ -75,10 +75,23 @@ def _fit(literal: Constant, type_: OracleType) -> str | None:
         return _number(literal, type_)
     if type_.name in ("DATE", "TIMESTAMP"):
         return _moment(literal, type_)
-    if type_.name == "BOOLEAN" and literal.kind == "boolean":
-        return literal.text
+    if type_.name == "BOOLEAN":
+        return _boolean(literal)
     if type_.name == "RAW":
         return _bytes(literal, type_)
+    return None
+
+
+TRUE, FALSE = frozenset({"true", "t", "yes", "y", "on", "1"}), frozenset({"false", "f", "no", "n", "off", "0"})
+
+
+def _boolean(literal: Constant) -> str | None:
+    """Return `true` or `false`. Oracle converts texts and numbers; every number but 0 is true."""
+    text = literal.text.strip().lower()
+    if literal.kind == "number":
+        return "false" if not float(text) else "true"
+    if literal.kind in ("boolean", "text") and text in TRUE | FALSE:
+        return "true" if text in TRUE else "false"
     return None
 
 

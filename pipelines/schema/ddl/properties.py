@@ -16,7 +16,8 @@ PLAIN = (
     "ENABLE ROW MOVEMENT", "DISABLE ROW MOVEMENT", "MINIMIZE RECORDS_PER_BLOCK", "NOMINIMIZE RECORDS_PER_BLOCK",
     "MEMOPTIMIZE FOR READ", "MEMOPTIMIZE FOR WRITE", "NO MEMOPTIMIZE FOR READ", "NO MEMOPTIMIZE FOR WRITE",
     "ENABLE TABLE LOCK", "DISABLE TABLE LOCK", "NO FLASHBACK ARCHIVE", "NO CELLMEMORY", "FOR STAGING", "NOT FOR STAGING",
-    "DROP CLUSTERING",
+    "DROP CLUSTERING", "INDEXING ON", "INDEXING OFF", "ENABLE CONTAINER_MAP", "DISABLE CONTAINER_MAP",
+    "ENABLE CONTAINERS_DEFAULT", "DISABLE CONTAINERS_DEFAULT",
 )  # fmt: skip
 NUMBERED = ("PCTFREE", "PCTUSED", "INITRANS", "MAXTRANS")
 COMPRESSIONS = (
@@ -68,6 +69,27 @@ def _take_deallocate(statement: DdlStatement) -> bool:
         statement.whole_number()
         statement.take_any("K", "M", "G", "T", "P", "E")
     return True
+
+
+def _take_retention(statement: DdlStatement) -> bool:
+    """Take how long an immutable or blockchain table and its rows must stay."""
+    if not statement.take_any("NO DROP", "NO DELETE"):
+        return False
+    if statement.take("UNTIL"):
+        statement.whole_number()
+        statement.need("DAYS")
+        statement.take_any("IDLE", "AFTER INSERT")
+    statement.take("LOCKED")
+    return True
+
+
+def _take_coalesce(statement: DdlStatement) -> bool:
+    """Take COALESCE of an index-organized table, whose rows have no place; COALESCE PARTITION moves rows."""
+    start = statement.position
+    if statement.take("COALESCE") and statement.done:
+        return True
+    statement.back_to(start)
+    return False
 
 
 def _take_parallel(statement: DdlStatement) -> bool:
@@ -168,5 +190,5 @@ def _take_large_object(statement: DdlStatement) -> bool:
 
 TAKERS: tuple[Callable[[DdlStatement], bool], ...] = (
     _take_number, _take_parentheses, _take_deallocate, _take_parallel, _take_in_memory, _take_cell_memory, _take_named,
-    _take_clustering, _take_policy, _take_column_annotations, _take_large_object,
+    _take_retention, _take_coalesce, _take_clustering, _take_policy, _take_column_annotations, _take_large_object,
 )  # fmt: skip

@@ -342,3 +342,17 @@ alter table orders add (a varchar2(9) collate binary_ci default 'x' not null, b 
 -- a domain, whose default older rows would get
 alter table orders add (a number domain shop.positive)
 --> refused: DDL that is not understood from 'domain' on
+
+-- a boolean whose default is a text
+alter table shop.orders add (b boolean default 'Yes')
+--> add B BOOLEAN default 'true'
+--> columns 1 ID (id 1), 2 CUSTOMER (id 2), 3 AMOUNT (id 3), 4 Mixed Case (id 4), 5 <guard>, 6 B (id 5); next id 6
+
+-- a boolean whose default is a number
+alter table shop.orders add (b bool default 0)
+--> add B BOOLEAN default 'false'
+--> columns 1 ID (id 1), 2 CUSTOMER (id 2), 3 AMOUNT (id 3), 4 Mixed Case (id 4), 5 <guard>, 6 B (id 5); next id 6
+
+-- a boolean whose default is no truth value
+alter table shop.orders add (b boolean default 'maybe')
+--> refused: DEFAULT of B is not a supported constant for BOOLEAN, and `on_ddl: computed_default` is `hold`

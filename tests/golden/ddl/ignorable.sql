@@ -381,3 +381,27 @@ create user orders identified by "x"
 -- a cluster
 create cluster orders (id number(9)) size 512
 --> unchanged
+
+-- partial indexes from now on
+alter table shop.orders indexing off
+--> unchanged
+
+-- a container map
+alter table shop.orders enable container_map
+--> unchanged
+
+-- an immutable table that may be dropped later
+alter table shop.orders no drop until 16 days idle
+--> unchanged
+
+-- rows that may not be deleted
+alter table shop.orders no delete until 30 days after insert locked
+--> unchanged
+
+-- the index of an index-organized table is compacted
+alter table shop.orders coalesce
+--> unchanged
+
+-- a hash partition is given up, and its rows move
+alter table shop.orders coalesce partition
+--> renumber

@@ -224,6 +224,8 @@ def test_a_place_that_all_read_alike_is_taken(place: str) -> None:
         "a%20",
         "a ",
         "a/b.\t",
+        "a/" + "x" * 256,
+        "\u00e9" * 128,
     ],
 )
 def test_a_target_that_is_not_plainly_below_the_lake_is_refused(target: str) -> None:
