@@ -17,12 +17,6 @@ class HandoverFiles:
         self._files = files
 
     @crash.writer
-    def record_start(self, start: FirstPosition) -> None:
-        """Write the start once. Raises LandingConflict where another one is there."""
-        self._files.write_record_once(layout.HANDOVER, start)
-        self._files.create_record(layout.HANDOVER_COPY, start)
-
-    @crash.writer
     def start(self) -> FirstPosition | None:
         """Return the start of the first window; None before the first snapshot. A file that is gone comes back from its copy.
         Raises LandingDamaged for a damaged one, and where both are gone and windows have landed."""
@@ -38,7 +32,7 @@ class HandoverFiles:
 
     @crash.writer
     def copy_start(self) -> None:
-        """Write the copy that a landing of an older version lacks."""
+        """Write the copy, where it is not there yet."""
         start = self.start()
         if start is not None and not self._files.exists(layout.HANDOVER_COPY):
             self._files.create_record(layout.HANDOVER_COPY, start)

@@ -214,7 +214,7 @@ def start_pipeline(context: PipelineContext, oracle: Source, handover: Handover,
     dictionary_for(context.pipeline, oracle, position.chain_position)  # raises while the first window would have none
     encoding = read_encoding(oracle, context.pipeline.source.container)
     start = FirstPosition(position.dbid, position.resetlogs_id, int(position.scn), encoding, container)
-    context.landing.handover.record_start(start)
+    context.landing.files.write_record_once(layout.HANDOVER, start)
     context.ledger.start_at(position)
     add_tables(context, {table.id: position.scn for table in context.pipeline.tables})
 
