@@ -41,9 +41,7 @@ def reconcile_ledger(context: PipelineContext) -> None:
         log.info("recording %s landed window(s) that the ledger does not know", len(news))
         context.ledger.record_all_landed(news)
     context.landing.handover.copy_start()
-    position = proven_position(context)
-    if position is None and context.ledger.position() is not None:
-        raise missing_landing(context)
+    position = landed_position(context)
     if position is not None and context.ledger.position() != position:
         context.ledger.correct_position(position)
     reconcile_approvals(context)  # first: versions are derived as people approved
@@ -51,6 +49,14 @@ def reconcile_ledger(context: PipelineContext) -> None:
     reconcile_batches(context)
     reconcile_gaps(context)  # after the batches: one from before a gap would release tables that the gap holds
     reconcile_drops(context)
+
+
+def landed_position(context: PipelineContext) -> Position | None:
+    """Return what `proven_position` does. Raises LandingMissing for an empty landing of a pipeline that the ledger knows."""
+    position = proven_position(context)
+    if position is None and context.ledger.position() is not None:
+        raise missing_landing(context)
+    return position
 
 
 def proven_position(context: PipelineContext) -> Position | None:

@@ -14,6 +14,7 @@ from pipelines.decode.datatypes.character import CODECS
 from pipelines.errors import ConfigurationError, Finding, LandingMissing, LedgerOutdated, NoDictionaryInRedo, RedolakeError
 from pipelines.reconcile.chosen_columns import rules_of
 from pipelines.reconcile.lake_place import check_landing
+from pipelines.reconcile.ledger import landed_position
 from pipelines.reconcile.table_versions import dropped_tables
 from pipelines.source import (
     ConfiguredTable,
@@ -185,11 +186,14 @@ def position_findings(pipeline: Pipeline, probed: ProbeResult) -> list[Finding]:
     try:
         with open_to_read(pipeline) as context:
             position = context.ledger.position()
+            landed_position(context)
             # A PDB that is closed shows no facts; another finding says so.
             was_read = pipeline.source.container is None or probed.container_facts is not None
             changed = (
                 pdb_change(context, recorded_container(context), probed.container_facts) if position and was_read else None
             )
+    except LandingMissing as error:
+        return [Finding(f"{pipeline.name}.landing", error.what, error.cure)]
     except RedolakeError:
         return []  # validate reports it
     if changed is not None:

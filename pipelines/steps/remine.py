@@ -12,7 +12,7 @@ from pipelines.host import crash
 from pipelines.host.progress import Progress
 from pipelines.land.chain_rules import build_manifest
 from pipelines.land.tally import log_identity
-from pipelines.reconcile.ledger import last_batch, reconcile_ledger
+from pipelines.reconcile.ledger import landed_position, last_batch, reconcile_ledger
 from pipelines.reconcile.table_versions import object_ids
 from pipelines.records.windows import SliceRecord, WindowManifest, WindowPlan
 from pipelines.source import ConnectParams, read_redo_facts, read_tables
@@ -49,6 +49,7 @@ def remine_window(
     """Mine a landed window again and compare the identities. Remove the new files, or with `in_place` those of the window: then
     no batch runs meanwhile. Files with another identity replace nothing."""
     with open_context(pipeline) as context:
+        landed_position(context)  # raises for a landing that is not there
         manifest = context.landing.windows.manifest(window)
         if manifest is None:
             raise Terminal(

@@ -13,7 +13,7 @@ from pipelines.ledger.reading import LedgerReading, WindowRow
 from pipelines.ledger.states import TableState, WindowState
 from pipelines.reconcile.batches import is_in_chain
 from pipelines.reconcile.dropped_transactions import DropReport, read_open_drops
-from pipelines.reconcile.ledger import proven_position, reconcile_ledger
+from pipelines.reconcile.ledger import landed_position, proven_position, reconcile_ledger
 from pipelines.reconcile.table_versions import dropped_tables
 from pipelines.records.gaps import DeclaredGap, GapKind
 from pipelines.records.split import SplitTransaction
@@ -221,6 +221,7 @@ def loss_status(loss: Loss | None) -> LossStatus | None:
 def list_windows(pipeline: Pipeline, limit: int = 20) -> list[WindowReport]:
     """Return the last landed windows, oldest first."""
     with open_to_read(pipeline) as context:
+        landed_position(context)  # raises for a landing that is not there
         accounts, landed = accounts_by_window(context), context.landing.windows.last(limit)
         times = context.ledger.end_times(manifest.end_position for manifest in landed)
         return [

@@ -16,7 +16,7 @@ from pipelines.host import crash
 from pipelines.land import layout
 from pipelines.land.carried import CarriedRows, read_carried
 from pipelines.reconcile.dropped_transactions import DropReport, key_of, read_drops
-from pipelines.reconcile.ledger import drops, last_batch, reconcile_ledger
+from pipelines.reconcile.ledger import drops, landed_position, last_batch, reconcile_ledger
 from pipelines.reconcile.table_versions import app_id, known_versions
 from pipelines.records.batches.carry import OpenTransaction
 from pipelines.records.batches.manifest import BatchResult
@@ -63,6 +63,7 @@ class DropCost(OpenTransaction):
 def list_transactions(pipeline: Pipeline) -> TransactionList:
     """Return the transactions open at the end of the last batch, and the dropped ones."""
     with open_to_read(pipeline) as context:
+        landed_position(context)  # raises for a landing that is not there
         last = last_batch(context)
         dropped = read_drops(context)
         dropped_keys = {drop.key for drop in dropped}

@@ -15,7 +15,7 @@ import pytest
 
 from pipelines import steps
 from pipelines.context import open_context
-from pipelines.errors import LandingDamaged, RedoLost, Terminal
+from pipelines.errors import LandingDamaged, LandingMissing, RedoLost, Terminal
 from tests.references.plain_lake import PlainLake
 from tests.states.damaged_parts import Parts, cut, flip, open_parts, redo_of
 from tests.states.lost_ledger import lose_ledger
@@ -308,6 +308,27 @@ def test_a_damaged_list_of_matched_tables_is_made_again(parts: Parts) -> None:
     assert found[0] == found[1]
     cut(first)
     parts.run()  # only the newest is read
+
+
+def test_a_landing_that_has_moved_is_one_error_of_every_command(parts: Parts, tmp_path: Path) -> None:
+    folder = parts.land("INSERT INTO parts VALUES (2, 'second')")
+    parts.pipeline = parts.shop.pipeline(
+        tables=["SHOP.PARTS"],
+        ledger={"url": f"sqlite:///{parts.landing.parent}/redolake-ledger.db"},
+        landing=str(tmp_path / "x"),
+    )
+
+    for do in (
+        parts.run,
+        lambda: parts.remine(folder),
+        lambda: steps.discard_windows(parts.pipeline, folder.name),
+        lambda: steps.list_windows(parts.pipeline),
+        lambda: steps.list_transactions(parts.pipeline),
+    ):
+        with pytest.raises(LandingMissing):
+            do()
+    found = steps.run_doctor(parts.pipeline, parts.shop.params)
+    assert [one.subject for one in found if "not mounted" in one.what] == ["shop.landing"]
 
 
 def test_a_held_table_whose_windows_were_removed_is_held_again_and_the_others_go_on(parts: Parts) -> None:
