@@ -38,7 +38,8 @@ class Snapshots:
         self._files.write_record_once(layout.snapshot_dictionary(found.table, scn), found)
 
     def was_begun(self, table: TableId, scn: int, epoch: str) -> bool:
-        return self._files.read_record(SnapshotBegun, layout.snapshot_begun(table, scn, epoch)) is not None
+        file = layout.snapshot_begun(table, scn, epoch)
+        return self._files.read_record(SnapshotBegun, file, snapshot_again(table)) is not None
 
     def scns(self, table: TableId) -> list[int]:
         """Return the SCNs at which snapshots of the table were begun or read."""

@@ -9,6 +9,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,8 @@ import pytest
 from pipelines import steps
 from pipelines.context import open_context
 from pipelines.errors import LandingDamaged, LandingMissing, RedoLost, Terminal
+from pipelines.job.lake import check_lake
+from pipelines.reconcile.lake_place import lake_place
 from tests.references.plain_lake import PlainLake
 from tests.states.damaged_parts import Parts, cut, flip, open_parts, redo_of
 from tests.states.lost_ledger import lose_ledger
@@ -308,6 +311,29 @@ def test_a_damaged_list_of_matched_tables_is_made_again(parts: Parts) -> None:
     assert found[0] == found[1]
     cut(first)
     parts.run()  # only the newest is read
+
+
+def test_a_landing_that_is_lost_for_good_is_begun_again_as_its_error_says(parts: Parts, tmp_path: Path) -> None:
+    with open_context(parts.pipeline) as context:
+        place = lake_place(context)
+    check_lake(replace(place, holds=()))  # as the first job in Spark does
+    parts.land("INSERT INTO parts VALUES (2, 'second')")
+    for name in ("handover.json", "handover-copy.json"):
+        (parts.landing / name).unlink()
+
+    with pytest.raises(LandingDamaged) as caught:
+        parts.run()
+    assert "name another database for `ledger`, move what is left of the landing away" in caught.value.cure
+    parts.landing.rename(tmp_path / "what is left")
+    parts.pipeline = parts.shop.pipeline(tables=["SHOP.PARTS"], ledger={"url": f"sqlite:///{tmp_path}/another.db"})
+    with pytest.raises(LandingMissing, match="the lake was written from it"):
+        steps.take_snapshot(parts.pipeline, source=parts.shop.params, spark=parts.spark)
+    Path(place.lake, place.mark).unlink()
+    steps.take_snapshot(parts.pipeline, source=parts.shop.params, spark=parts.spark)
+    parts.land("INSERT INTO parts VALUES (3, 'third')")
+    parts.run()
+
+    assert parts.is_equal()
 
 
 def test_a_landing_that_has_moved_is_one_error_of_every_command(parts: Parts, tmp_path: Path) -> None:
