@@ -226,11 +226,6 @@ def spark_jars(*places: str) -> list[str]:
     return [*delta_jars(), *(s3_jars() if on_s3 else ())]
 
 
-def class_archive() -> Path:
-    """Return the file that `python -m pipelines.job.class_archive` writes. Java ignores it after an upgrade."""
-    return share() / "spark-classes.jsa"
-
-
 def trust_options(store: Path) -> list[str]:
     """Return Java options that make the packaged Java trust the authorities that Python trusts (SSL_CERT_FILE, else the
     system's certificates), such as a company's own. The machine's own Java has its own trust store."""

@@ -25,7 +25,7 @@ NOT_IMPERATIVE = re.compile(
 OLD_NAMES = re.compile(
     r"\b(wait_looks_every_seconds|wait_warns_after_minutes|most_seconds|tables_at_once|mining_tasks|quoted_on)\b|"
     r"\bon: \{(truncate|drop_|recreate|narrow|unknown_ddl|primary_key|rename_column|computed)|: evolve\b|readers: widest|"
-    r"""\b(complete_to|landed_to)"\]|["']there is no such|python -m pipelines\.(?!job\.class_archive)"""
+    r"""\b(complete_to|landed_to)"\]|["']there is no such|python -m pipelines\."""
 )
 # A function is named by what it does, or by the value that it returns. These are properties of a kind, or words of the field.
 PARTICIPLE = re.compile(

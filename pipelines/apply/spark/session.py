@@ -15,7 +15,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import Row, SparkSession
 
 from pipelines.errors import ConfigurationError, Finding
-from pipelines.host.runtime import class_archive, prepare_this_process, spark_jars
+from pipelines.host.runtime import prepare_this_process, spark_jars
 from pipelines.host.spark_settings import AS_WRITTEN, FIXED, default_property
 from pipelines.values.target_options import why_refused
 
@@ -79,16 +79,7 @@ def spark_conf(extra: Mapping[str, str] | None = None) -> dict[str, str]:
     for name in (JAVA_OPTIONS, EXECUTOR_JAVA_OPTIONS):
         given = settings.get(name, "")
         settings[name] = given if "DontCompileHugeMethods" in given else f"{given} {COMPILES_ALL}".strip()
-    if (archive := class_archive()).is_file():
-        settings[JAVA_OPTIONS] = with_archive(settings[JAVA_OPTIONS], archive)
     return settings
-
-
-def with_archive(given: str, archive: Path) -> str:
-    """Return Java's options with the archive of Spark's classes; a warning that it does not fit would be part of the output."""
-    if "-XX:SharedArchiveFile" in given or "-XX:ArchiveClassesAtExit" in given:
-        return given
-    return f"{given} -XX:SharedArchiveFile={archive} -Xlog:cds=error -Xlog:cds+dynamic=error"
 
 
 def s3_endpoint(environ: Mapping[str, str]) -> dict[str, str]:

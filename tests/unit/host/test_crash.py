@@ -148,7 +148,7 @@ NO_POINT = {
     "run_sql",  # runs statements of others, whose calls count
     "make_private",  # an empty ledger is none
 }
-LEFT_OUT = {"crash.py", "runtime.py", "class_archive.py"}  # the points themselves, Java for Spark
+LEFT_OUT = {"crash.py", "runtime.py"}  # the points themselves, Java for Spark
 
 
 @cache

@@ -14,7 +14,7 @@ import pipelines
 from pipelines.apply.spark.quoting import text_literal, typed_literal
 
 # These run SQL without names and texts of the source.
-CONSTANT = {"apply/spark/failures.py", "job/class_archive.py"}
+CONSTANT = {"apply/spark/failures.py"}
 
 
 @pytest.mark.parametrize(

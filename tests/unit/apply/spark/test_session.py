@@ -18,33 +18,10 @@ from pipelines.apply.spark.session import (
 from pipelines.host.spark_settings import AS_WRITTEN, FIXED
 from pipelines.steps.spark_jobs import open_spark
 
-QUIET = "-Xlog:cds=error -Xlog:cds+dynamic=error"
 
-
-@pytest.fixture
-def archive(tmp_path, monkeypatch):
-    file = tmp_path / "spark-classes.jsa"
-    monkeypatch.setattr(session, "class_archive", lambda: file)
-    return file
-
-
-def test_java_takes_sparks_classes_from_the_archive_where_one_was_written(archive):
+def test_java_compiles_the_code_of_wide_tables_in_the_driver_and_the_executors():
     assert spark_conf({})[JAVA_OPTIONS] == spark_conf({})[EXECUTOR_JAVA_OPTIONS] == COMPILES_ALL
     assert spark_conf({JAVA_OPTIONS: "-Xss4m"})[JAVA_OPTIONS] == f"-Xss4m {COMPILES_ALL}"
-
-    archive.write_bytes(b"classes")
-
-    assert spark_conf({})[JAVA_OPTIONS] == f"{COMPILES_ALL} -XX:SharedArchiveFile={archive} {QUIET}"
-    assert (
-        spark_conf({JAVA_OPTIONS: "-Xss4m"})[JAVA_OPTIONS] == f"-Xss4m {COMPILES_ALL} -XX:SharedArchiveFile={archive} {QUIET}"
-    )
-
-
-@pytest.mark.parametrize("own", ["-XX:SharedArchiveFile=/own.jsa", "-XX:ArchiveClassesAtExit=/own.jsa"])
-def test_an_archive_in_the_settings_wins(archive, own):
-    archive.write_bytes(b"classes")
-
-    assert spark_conf({JAVA_OPTIONS: own})[JAVA_OPTIONS] == f"{own} {COMPILES_ALL}"
 
 
 def test_a_spark_of_the_process_itself_gets_the_jars_for_the_places_of_its_pipeline(monkeypatch):
