@@ -18,6 +18,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 PAGE = Path(__file__).parents[2] / "docs" / "verified-on.md"
+ANSWERED = re.compile(r"^## Answered .*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 CASE = re.compile(r"\bRLT_[A-Z_]+\b")
 # A test that answers a question by its outcome.
 TEST_OF = {
@@ -82,9 +83,10 @@ def as_test(case: ElementTree.Element) -> Outcome:
 
 
 def questions_of(page: str) -> dict[str, str]:
-    """Return each question of the page in one line, with the whole entry it stands in."""
-    bullets = re.findall(r"^\* \*\*(.+?)\*\*(.*?)(?=^\* |^$|\Z)", page, re.MULTILINE | re.DOTALL)
-    lines = [line.strip("| ").split(" | ", 1) for line in page.splitlines() if line.startswith("| ")]
+    """Return each open question of the page in one line, with the whole entry it stands in."""
+    open_ones = ANSWERED.sub("", page)
+    bullets = re.findall(r"^\* \*\*(.+?)\*\*(.*?)(?=^\* |^$|\Z)", open_ones, re.MULTILINE | re.DOTALL)
+    lines = [line.strip("| ").split(" | ", 1) for line in open_ones.splitlines() if line.startswith("| ")]
     entries = [*bullets, *(tuple(line) for line in lines if len(line) == 2 and line[0] != "Question")]
     return {" ".join(question.split()): " ".join((question + rest).split()) for question, rest in entries}
 

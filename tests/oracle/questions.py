@@ -591,7 +591,7 @@ mines(
     "INSERT INTO q_urowid VALUES (1, 'AAAR0xAAMAAAACDAAA')",
 )
 mines(
-    "Which ADDs bring a guard column, and where",
+    "Which ADDs bring a guard column",
     "CREATE TABLE q_guard (id NUMBER(9) PRIMARY KEY, a NUMBER(9))",
     LOGGED.format("q_guard"),
     "INSERT INTO q_guard (id) VALUES (1)",

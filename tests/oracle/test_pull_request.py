@@ -92,6 +92,14 @@ def test_each_question_that_is_asked_is_on_the_page_once() -> None:
     assert {beginning: texts for beginning, texts in named.items() if len(texts) != 1} == {}
 
 
+def test_a_question_that_others_have_answered_is_not_open() -> None:
+    open_ones = questions_of(
+        "## Open\n| Is it? | maybe |\n## Answered by others\n| Was it? | yes |\n## Open\n* **Will it?** Look.\n"
+    )
+
+    assert set(open_ones) == {"Is it?", "Will it?"}
+
+
 def test_a_question_that_names_a_case_of_the_self_test_is_answered_by_it() -> None:
     run = Run(None, SELFTEST, None)
 
