@@ -10,6 +10,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Callable
 
 from tests.mutants.deciders import GROUPS, Deciders
 from tests.mutants.kept import KEPT
@@ -21,7 +22,8 @@ FLOOR = 0.9  # of the mutants that tests kill, those that are explained counted 
 class Report:
     """Counts the mutants of each file, and prints those that survive as they are found."""
 
-    def __init__(self, modules: list[Mutated]) -> None:
+    def __init__(self, modules: list[Mutated], is_tried: Callable[[str], bool]) -> None:
+        self._is_tried = is_tried
         self._files = {module.module: str(module.path.relative_to(ROOT)) for module in modules}
         self._counts: dict[str, Counter[str]] = {file: Counter() for file in self._files.values()}
         self._kept: set[tuple[str, str]] = set()
@@ -40,18 +42,22 @@ class Report:
         print(text, file=sys.__stdout__, flush=True)
 
     def end(self, is_whole: bool) -> int:
-        """Print the score of each file; return the exit code."""
+        """Print the score of each file; return the exit code. The floor and the explanations are for whole groups."""
         total = Counter[str]()
         for file, counts in self._counts.items():
             total += counts
             self.print(line(file, counts))
         self.print(line("together", total) + f"   floor {FLOOR:.0%}")
         needless = [
-            (file, name) for file in self._counts for name in KEPT.get(file, {}) if is_whole and (file, name) not in self._kept
+            (file, name)
+            for file in self._counts
+            for name in KEPT.get(file, {})
+            if is_whole and self._is_tried(name.partition(": ")[0]) and (file, name) not in self._kept
         ]
         for file, name in needless:
             self.print(f"is killed, or is no mutant any more: take it out of kept.py  {file}  {name}")
-        return int(bool(total["survived"] or needless) or total["killed"] < FLOOR * total.total())
+        is_low = is_whole and total["killed"] < FLOOR * total.total()
+        return int(bool(total["survived"] or needless) or is_low)
 
 
 def line(name: str, counts: Counter[str]) -> str:
@@ -60,8 +66,8 @@ def line(name: str, counts: Counter[str]) -> str:
 
 
 def try_group(group: Deciders, only: str) -> int:
-    modules = [mutated(file) for file in group.files]
-    report = Report(modules)
+    modules = [mutated(file, group.tries) for file in group.files]
+    report = Report(modules, group.tries)
     if group.tests:
         from tests.mutants.by_unit_tests import try_mutants
 

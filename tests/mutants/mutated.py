@@ -10,7 +10,7 @@ from __future__ import annotations
 import difflib
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from importlib.abc import MetaPathFinder, SourceLoader
 from importlib.machinery import ModuleSpec
@@ -50,8 +50,8 @@ class Mutated:
     mutants: tuple[Mutant, ...]
 
 
-def mutated(file: str) -> Mutated:
-    """Return the mutants of a file of the checkout."""
+def mutated(file: str, is_tried: Callable[[str], bool] = bool) -> Mutated:
+    """Return the mutants of a file of the checkout, in functions that are tried: `name`, or `Class.name`."""
     path, module = ROOT / file, file.removesuffix(".py").replace("/", ".")
     made = mutate_file_contents(file, path.read_text())
     lines = made.code.splitlines()
@@ -65,7 +65,7 @@ def mutated(file: str) -> Mutated:
         whole = name.partition("__mutmut_")[0]
         function = whole.removeprefix("x_") if "ǁ" not in whole else ".".join(whole.split("ǁ")[1:])
         old, new = source(f"{whole}__mutmut_orig"), source(name)
-        if not is_prose(old, new):
+        if is_tried(function) and not is_prose(old, new):
             mutants.append(Mutant(f"{module}.{name}", function, changed(old, new)))
     return Mutated(module, path, made.code, tuple(numbered(mutants)))
 

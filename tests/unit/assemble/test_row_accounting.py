@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from pipelines.assemble.input_counts import InputCounts
-from pipelines.assemble.row_accounting import RowAccounting
+from pipelines.assemble.row_accounting import Problem, RowAccounting, check_balance
+from pipelines.errors import InvariantBroken
 from pipelines.records.batches.manifest import CARRIED_IN, RowAccount
 from pipelines.records.batches.spec import LandedWindow
+from pipelines.values.table import TableId
 
+TABLE = TableId("SHOP", "ORDERS")
 WINDOWS = [LandedWindow("first", 10, 20, ()), LandedWindow("second", 20, 30, ())]
 INPUT = InputCounts(
     landed={0: 9, 1: 2}, carried={0: 3}, per_window={10: 6, 20: 5}, foreign=0, ends=1, ends_without_container=0, undo_rows=0,
@@ -54,3 +59,54 @@ def test_a_lost_row_unbalances_its_window() -> None:
 
     assert accounts["first"] == RowAccount(landed=6, applied=3, undone=2)
     assert [account.difference for account in accounts.values()] == [1, 0, 0]
+
+
+def test_a_window_without_change_rows_has_an_account_of_zeros() -> None:
+    empty = LandedWindow("third", 30, 40, ())
+
+    assert ACCOUNTING.accounts([*WINDOWS, empty], INPUT)["third"] == RowAccount()
+
+
+TERMS = ("applied", "undone", "rolled_back", "carried_out", "before_position", "held", "dropped", "left_out")
+# Table 5 has each disposition another number of times, and in two windows.
+EACH = RowAccounting(
+    {
+        **{(5, 0, term, 10): 2**n for n, term in enumerate(TERMS)},
+        **{(5, 1, term, 20): 1000 for term in TERMS},
+        **{(6, 0, term, 10): 10**6 for term in TERMS},
+    },
+    {},
+)
+
+
+def test_the_account_of_a_table_has_all_its_rows_by_disposition() -> None:
+    counts = replace(INPUT, landed={5: 40, 6: 1}, carried={5: 2, 6: 1})
+
+    account = EACH.balance(5, counts)
+
+    assert account == RowAccount(40, 2, **{term: 1000 + 2**n for n, term in enumerate(TERMS)})
+    assert EACH.balance(7, counts) == RowAccount()
+    assert EACH.count(5, "held", 1) == 1000
+
+
+def test_commit_ranges_and_the_carry_over_read_the_rows() -> None:
+    assert ACCOUNTING.readers == 3
+    assert EACH.readers == 3 + 1
+
+
+def test_rows_that_do_not_add_up_stop_the_batch_with_all_terms() -> None:
+    check_balance(RowAccount(landed=3, applied=2, held=1))
+
+    with pytest.raises(InvariantBroken, match=r"do not add up, \+1: landed 3, carried_in 0, applied 2, undone 0, ") as broken:
+        check_balance(RowAccount(landed=3, applied=2), table=TABLE, window="first")
+
+    assert broken.value.where == {"table": TABLE, "window": "first"}
+    assert broken.value.cure.startswith("run again")
+
+
+def test_the_first_problem_of_a_range_is_the_error_that_holds_its_table() -> None:
+    error = Problem(120, "an undo row finds no change to undo").error(TABLE)
+
+    assert error.what == "an undo row finds no change to undo"
+    assert error.where == {"table": TABLE, "commit_scn": 120}
+    assert "run `redolake snapshot SHOP.ORDERS --replace`" in error.cure

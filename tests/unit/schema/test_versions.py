@@ -8,7 +8,7 @@ import pytest
 
 from pipelines.errors import FormatTooNew, SchemaConflict
 from pipelines.records.codec import decode, encode, from_body, to_body
-from pipelines.schema.dictionary_conflict import conflict_with_dictionary
+from pipelines.schema.dictionary_conflict import conflict_with_dictionary, guard_conflict
 from pipelines.schema.versions import baseline, same_type, valid_at, versions_before
 from pipelines.values.dictionary_table import DictionaryColumn, DictionaryTable
 from pipelines.values.scn import Scn
@@ -129,6 +129,8 @@ def test_a_hidden_column_that_may_store_another_one_stops_the_table(hidden, type
     error = conflict_with_dictionary(baseline(table(column("ID", 1)), Scn(400)), dictionary)
     assert error is not None
     assert "hidden column" in error.what
+    assert error.where["table"] == TableId("SHOP", "ORDERS")
+    assert "`exclude_columns`" in error.cure
 
 
 def test_a_key_of_a_virtual_column_is_refused():
@@ -159,8 +161,13 @@ def test_a_version_is_valid_from_its_scn_to_the_next():
     versions = [ORDERS, ORDERS.since(Scn(200)), ORDERS.since(Scn(300))]
 
     assert [valid_at(versions, scn).from_scn for scn in (100, 199, 200, 299, 5000)] == [100, 100, 200, 200, 300]
-    with pytest.raises(SchemaConflict, match="no version"):
+    with pytest.raises(SchemaConflict, match="no version") as refused:
         valid_at(versions, 99)
+    assert (refused.value.where["table"], refused.value.where["scn"]) == (ORDERS.table, 99)
+    assert refused.value.cure == "run `redolake snapshot SHOP.ORDERS --replace`"
+    with pytest.raises(SchemaConflict, match="no version") as refused:
+        valid_at([], 99)
+    assert "capture the table first" in refused.value.cure
 
 
 def test_a_batch_starts_from_the_versions_before_it():
@@ -173,6 +180,12 @@ def test_a_batch_starts_from_the_versions_before_it():
 
 def test_the_redo_and_the_dictionary_agree_when_nothing_differs():
     assert conflict_with_dictionary(baseline(PLAIN, Scn(400)), PLAIN) is None
+
+
+ANSWERED_BY = {
+    "the primary key is (ID), in the dictionary ()": "primary_key",
+    "OBJECT_ID is 7000, in the dictionary 8000": "recreate",
+}
 
 
 @pytest.mark.parametrize(
@@ -202,6 +215,81 @@ def test_the_first_difference_is_reported_with_its_cure(expected, dictionary):
     assert error is not None
     assert error.what.endswith(expected) or expected in error.what
     assert "redolake snapshot SHOP.ORDERS" in error.cure
+    assert (error.where["table"], error.where["scn"]) == (TableId("SHOP", "ORDERS"), 500)
+    assert error.where["policy"] == ANSWERED_BY.get(expected, "unknown_ddl")
+
+
+def test_an_object_id_that_is_not_known_is_no_difference():
+    version = replace(baseline(PLAIN, Scn(400)), object_id=0, data_object_id=0)
+
+    assert conflict_with_dictionary(version, PLAIN) is None
+    error = conflict_with_dictionary(version, replace(PLAIN, key=()))
+    assert error is not None
+    assert error.where["policy"] == "primary_key"
+    for name in ("object_id", "data_object_id"):
+        assert conflict_with_dictionary(replace(version, **{name: 1}), PLAIN) is not None
+
+
+def test_all_hidden_columns_are_listed_by_their_place():
+    hidden = [
+        column(name, number, column_id=None, hidden=True, user_generated=False)
+        for number, name in ((4, "SYS_C00004_26010112:00:00$"), (3, "SYS_C00003_26010112:00:00$"))
+    ]
+
+    error = conflict_with_dictionary(baseline(PLAIN, Scn(400)), replace(PLAIN, columns=(*PLAIN.columns, *hidden)))
+
+    assert error is not None
+    assert "hidden columns none, in the dictionary 3 (unused), 4 (unused)" in error.what
+
+
+@pytest.mark.parametrize(
+    ("definitions", "differs"),
+    [((("NAME", "a hash"),), False), ((("NAME", "another"),), True), ((), False), ((("ID", "another"),), False)],
+    ids=["the same", "altered", "no longer shown", "of another column"],
+)
+def test_a_type_of_users_that_was_altered_is_a_difference(definitions, differs):
+    version = baseline(replace(PLAIN, definitions=(("NAME", "a hash"),)), Scn(400))
+
+    error = conflict_with_dictionary(version, replace(PLAIN, definitions=definitions))
+
+    assert (error is not None) is differs
+    if error is not None:
+        assert "the type of column NAME was altered" in error.what
+
+
+GUARD = column("SYS_NC00003$", 3, OracleType("RAW", length=126), column_id=None, hidden=True, user_generated=False)
+UNUSED = column("SYS_C00004_26010112:00:00$", 4, column_id=None, hidden=True, user_generated=False)
+GUARDED = replace(PLAIN, columns=(*PLAIN.columns, UNUSED, GUARD))
+
+
+def test_a_guard_column_that_the_dictionary_no_longer_has_stops_the_table():
+    version = baseline(GUARDED, Scn(400))
+    asked: list[int] = []
+
+    def later(scn: int) -> DictionaryTable:
+        asked.append(scn)
+        return replace(PLAIN, columns=(*PLAIN.columns, UNUSED))
+
+    error = guard_conflict(version, later)
+
+    assert asked == [400]
+    assert error is not None
+    assert "hidden guard column with SEGMENT_COLUMN_ID 3" in error.what
+    assert "run `redolake snapshot SHOP.ORDERS --replace`" in error.cure
+    assert (error.where["table"], error.where["scn"], error.where["policy"]) == (TableId("SHOP", "ORDERS"), 500, "unknown_ddl")
+
+
+NO_GUARD_CONFLICT = {
+    "it is still there": (GUARDED, GUARDED),
+    "no later dictionary was read": (GUARDED, None),
+    "the table is another one": (GUARDED, replace(PLAIN, object_id=8000)),
+    "there never was one": (replace(PLAIN, columns=(*PLAIN.columns, UNUSED)), PLAIN),
+}
+
+
+@pytest.mark.parametrize(("table_then", "table_later"), NO_GUARD_CONFLICT.values(), ids=NO_GUARD_CONFLICT)
+def test_a_guard_column_is_no_conflict_if(table_then, table_later):
+    assert guard_conflict(baseline(table_then, Scn(400)), lambda scn: table_later) is None
 
 
 BY_COLUMNS = KeyPolicy("columns", ("DAY", "CODE"))
@@ -261,6 +349,8 @@ def test_rows_with_new_rowids_are_a_difference(kind):
         (OracleType("NUMBER", precision=5), OracleType("NUMBER", 22, 5, 0), True),
         (OracleType("NUMBER"), OracleType("NUMBER", precision=38, scale=0), False),
         (OracleType("NUMBER", precision=5, scale=1), OracleType("NUMBER", precision=5, scale=2), False),
+        (OracleType("NUMBER", precision=5), OracleType("NUMBER", precision=6), False),
+        (OracleType("NUMBER", precision=5), OracleType("NUMBER", precision=5, scale=1), False),
         (OracleType("FLOAT"), OracleType("FLOAT", precision=126), True),
         (OracleType("FLOAT", precision=63), OracleType("FLOAT", precision=126), False),
         (OracleType("TIMESTAMP"), OracleType("TIMESTAMP", 11, scale=6), True),
