@@ -48,6 +48,9 @@ GROUPS = {
     "row accounting": Deciders(
         _of("assemble", "row_accounting"), ("tests/unit/assemble/test_row_accounting.py",), other_functions=COUNTED_BY_SPARK
     ),
+    "MERGE": Deciders(
+        _of("apply/delta", "merge"), ("tests/unit/apply/delta/test_merge_sql.py",), functions=("merge_sql", "same_row")
+    ),
     "row counts": Deciders(_of("assemble", "row_accounting"), functions=COUNTED_BY_SPARK),
     "undo": Deciders(_of("assemble", "undo")),
 }

@@ -76,6 +76,10 @@ REACHES = {
         facts(ONE, [ON_1, online(2, 1, 250)], [opened(1), RedoThread(2, False, "PUBLIC", Scn(250), Scn(250), None)]),
         400,
     ),
+    "a thread enabled at CURRENT_SCN did not exist when the logs were read": (
+        facts(ONE, [ON_1], [opened(1), opened(2, enable=10_000)], current=10_000),
+        400,
+    ),
     # archived 2  --7--|     |--8--|             closed at 150, open again from 250 on: no sequence is missing
     "the time a thread was closed is not a hole": (
         facts([*ONE, log(2, 7, 50, 150), log(2, 8, 250, 400)], [ON_1, online(2, 9, 400)], BOTH),

@@ -10,7 +10,11 @@ import pytest
 from pipelines.values.redo import Incarnation, LogTrace, Position, RedoThread
 from pipelines.values.scn import OPEN_ENDS, Scn, ScnRange, known_end
 from pipelines.window import Lost, NothingNew, Sealed, Wait, missing_logs, next_complete_scn, plan_window
+from pipelines.window.end import End
+from pipelines.window.gate import FullCoverage, cover_all
+from pipelines.window.incarnation import Branch
 from tests.unit.window.drawn import (
+    CURRENT,
     DBID,
     GONE,
     INC,
@@ -363,6 +367,15 @@ def test_a_thread_without_enable_scn_that_has_logs_needs_them_up_to_its_checkpoi
     disabled = thread(2, enabled="DISABLED", checkpoint=250)
 
     assert isinstance(plan(facts([*ONE, log(2, 7, 50, 150)], [ON_1], [opened(1), disabled]), start=150), Lost)
+
+
+def test_the_redo_of_a_dropped_thread_is_covered_whole():
+    branch, dropped = Branch(CURRENT, Scn(100), End.OPEN), log(2, 3, 50, 220)
+
+    first, second = cover_all(branch, facts([*ONE, dropped], [ON_1]))
+
+    assert (first.thread, first.covered_to) == (1, 400)
+    assert second == FullCoverage(2, (dropped,))
 
 
 def test_a_dropped_threads_log_without_an_end_is_needed():
