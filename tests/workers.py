@@ -17,6 +17,11 @@ STARTED_BY = {
     "airflow": ("airflow_db",),
     "postgres": ("postgres",),
 }
+# A warning is an error, also one that Python cannot raise, such as that of a socket which nobody closed.
+WARNINGS = (
+    "error",
+    "ignore:unclosed <socket:ResourceWarning:oracledb.connection",  # it leaves its socket open if the handshake fails
+)
 # Path prefixes of the modules that share a worker. A new Java machine needs a minute of CPU time until Spark runs at speed, and
 # Airflow half a minute for its imports and its database, so each worker gets one of them. The worker that ends its group first
 # begins with the other modules, so that both end at about the same time.
@@ -116,6 +121,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for mark, fixtures in STARTED_BY.items():
             if set(fixtures) & set(getattr(item, "fixturenames", ())):
                 item.add_marker(mark)
+        if path_of(item).startswith("tests/unit/") and not any(map(item.get_closest_marker, STARTED_BY)):
+            item.add_marker(pytest.mark.filterwarnings(*WARNINGS))
     alone = {path_of(item) for item in items if item.get_closest_marker("spark")} - {
         path_of(item) for item in items if group_of(path_of(item)) in GROUPS
     }

@@ -51,23 +51,24 @@ def newer_tables() -> MetaData:
     return made
 
 
-def engine(url: str) -> Engine:
+@contextmanager
+def engine(url: str) -> Iterator[Engine]:
     make_file(checked_url(url))
-    return engine_of(checked_url(url))
+    opened = engine_of(checked_url(url))
+    yield opened
+    opened.dispose()
 
 
 def migrated(url: str, version: str) -> None:
     """Make a new ledger by the migrations up to a version."""
-    with engine(url).execution_options(**{WRITING: True}).begin() as connection:
+    with engine(url) as made, made.execution_options(**{WRITING: True}).begin() as connection:
         migrate.run(connection, version)
 
 
 def run_in(url: str, *statements: str) -> None:
-    opened = engine(url)
-    with opened.begin() as connection:
+    with engine(url) as opened, opened.begin() as connection:
         for statement in statements:
             connection.execute(text(statement))
-    opened.dispose()
     forget()
 
 

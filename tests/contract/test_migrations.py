@@ -65,7 +65,7 @@ def opened(url: str, clock: Clock | None = None) -> Ledger:
 
 
 def differences(url: str) -> list[Any]:
-    with engine(url).connect() as connection:
+    with engine(url) as made, made.connect() as connection:
         options = {"compare_type": True, "compare_server_default": True, "version_table": t.version.name}
         return compare_metadata(MigrationContext.configure(connection, opts=options), t.metadata)
 
@@ -166,7 +166,7 @@ def test_an_unversioned_ledger_that_is_whole_is_read_and_gets_its_version_with_t
 
     opened(filled).close()
     assert (structure_of(filled), contents_of(filled)) == was
-    with engine(filled).connect() as connection:  # what programs of that time look at: they know 1
+    with engine(filled) as made, made.connect() as connection:  # what programs of that time look at: they know 1
         assert connection.execute(text("SELECT version FROM redolake_format")).scalar() == 2
 
 
@@ -268,7 +268,12 @@ def test_of_several_that_migrate_at_once_one_does_and_the_others_go_on(filled: s
 def test_who_waits_too_long_for_a_migration_is_refused_for_now(filled: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(migrate, "LOCK_SECONDS", 0.1)
     monkeypatch.setattr("pipelines.ledger.store.BUSY_SECONDS", 0.1)
-    with newer_redolake(), migrate.open_locked(engine(filled)), pytest.raises(LedgerUnavailable, match="locked") as refused:
+    with (
+        newer_redolake(),
+        engine(filled) as made,
+        migrate.open_locked(made),
+        pytest.raises(LedgerUnavailable, match="locked") as refused,
+    ):
         opened_by_another(filled)
     assert "when the other process has ended" in refused.value.cure
 

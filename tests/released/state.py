@@ -67,8 +67,8 @@ def with_root(body: bytes, old: str, new: str) -> bytes:
 def keep_ledger(url: str, folder: Path, old: str) -> None:
     """Keep a ledger's rows as JSON. Times and JSON bodies are texts, as SQLite has them."""
     tables = MetaData()
-    tables.reflect(engine(url))
-    with engine(url).connect() as connection:
+    with engine(url) as opened, opened.connect() as connection:
+        tables.reflect(connection)
         found = {name: connection.execute(text(f"SELECT * FROM {name} ORDER BY 1")) for name in tables.tables}
         rows = {name: [dict(row._mapping) for row in result] for name, result in found.items()}
     body = json.dumps(rows, indent=1, sort_keys=True, ensure_ascii=False).replace(old, ROOT)
@@ -87,10 +87,10 @@ def keep_structure(folder: Path) -> None:
 
 def put_ledger(release: str, url: str, root: str) -> None:
     """Make a ledger as that release has left it."""
-    kept, opened = HERE / release, engine(url)
-    statements = (kept / f"ledger.{opened.dialect.name}.sql").read_text().split(";\n")
+    kept = HERE / release
     rows = json.loads((kept / "ledger.json").read_text().replace(ROOT, root))
-    with opened.execution_options(**{WRITING: True}).begin() as connection:
+    with engine(url) as opened, opened.execution_options(**{WRITING: True}).begin() as connection:
+        statements = (kept / f"ledger.{opened.dialect.name}.sql").read_text().split(";\n")
         for statement in filter(str.strip, statements):
             connection.exec_driver_sql(statement)
         for name, found in rows.items():
@@ -98,7 +98,6 @@ def put_ledger(release: str, url: str, root: str) -> None:
                 columns = ", ".join(f'"{column}"' for column in row)
                 values = ", ".join(f":{column}" for column in row)
                 connection.execute(text(f"INSERT INTO {name} ({columns}) VALUES ({values})"), row)
-    opened.dispose()
     forget()
 
 

@@ -24,6 +24,7 @@ from pipelines.window import (
     next_complete_scn,
     plan_window,
 )
+from pipelines.window.incarnation import SNAPSHOT_CURE
 from tests.unit.window.drawn import (
     CURRENT,
     DBID,
@@ -361,6 +362,43 @@ def test_no_incarnation_is_its_own_ancestor():
 
     assert incarnation_at(Scn(100), control_file) == control_file.incarnations[0]
     assert incarnation_at(Scn(49), control_file) is None
+
+
+FOREIGN_POSITIONS = {
+    "of another database": (
+        Position(DBID + 1, INC, Scn(100)),
+        "the position belongs to database 8, but the connection reaches database 7",
+        "connect to the database that was captured before",
+        {"scn": 100},
+    ),
+    "of an incarnation that is no ancestor": (
+        Position(DBID, 5, Scn(100)),
+        "the position's incarnation (resetlogs id 5) is not an ancestor of the current one",
+        SNAPSHOT_CURE,
+        {"scn": 100},
+    ),
+    "before its incarnation began": (
+        Position(DBID, 12, Scn(249)),
+        "SCN 249 lies before incarnation 12 began at 250",
+        SNAPSHOT_CURE,
+        {"scn": 249},
+    ),
+    "after a RESETLOGS": (
+        Position(DBID, INC, Scn(260)),
+        "RESETLOGS at SCN 250, before the position 260, undid changes that were landed",
+        SNAPSHOT_CURE,
+        {"scn": 260, "resetlogs_scn": 250},
+    ),
+}
+
+
+@pytest.mark.parametrize(("position", "what", "cure", "where"), FOREIGN_POSITIONS.values(), ids=FOREIGN_POSITIONS)
+def test_a_position_that_no_redo_continues_is_lost(position, what, cure, where):
+    answer = plan_window(position, turned(250, ONE), Limits())
+
+    assert isinstance(answer, Lost), answer
+    assert (answer.error.what, answer.error.where, answer.may_appear) == (what, where, False)
+    assert answer.error.cure.startswith(cure)
 
 
 def test_an_orphan_that_began_at_the_same_scn_as_the_current_incarnation_is_ignored():
