@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hypothesis import given, seed
+from hypothesis import given, seed, settings
 
 from tests.mutants.mutated import Mutant, Mutated, choose, put_in_place
 
@@ -49,6 +49,8 @@ def played(number: int) -> list[Played]:
     from tests.references.gathered_histories import Played
     from tests.references.reference_copy import ReferenceCopy, play_into_reference
 
+    settings.register_profile("mutants", deadline=None)
+    settings.load_profile("mutants")
     kept: list[Played] = []
 
     @hunt(number)

@@ -302,7 +302,7 @@ def test_logs_of_an_orphan_incarnation_do_not_extend_the_known_redo():
 
 @pytest.mark.parametrize("archived", [ONE, []], ids=["V$ARCHIVED_LOG", "V$LOG_HISTORY"])
 def test_a_position_above_a_lagging_current_scn_is_not_lost(archived):
-    shown = facts(archived, [online(1, 4, 401)], current=390, history=[trace(1, 3, 300, 401)])
+    shown = facts(archived, current=390, history=[trace(1, 3, 300, 401)])
 
     assert isinstance(plan(shown, start=401), NothingNew)
 
