@@ -7,9 +7,10 @@ from dataclasses import replace
 import pytest
 
 from pipelines.values.redo import Incarnation, LogFile
-from pipelines.values.scn import Scn
+from pipelines.values.scn import Scn, ScnRange
 from pipelines.window import Lost, NothingNew, Sealed, Wait
-from tests.unit.window.drawn import GONE, INC, Limits, closed, copy, disabled, facts, log, online, opened, plan, trace
+from pipelines.window.plan import find_overlapping, within_budget
+from tests.unit.window.drawn import DBID, GONE, INC, Limits, closed, copy, disabled, facts, log, online, opened, plan, trace
 
 ONE = [log(1, 1, 100, 200), log(1, 2, 200, 300)]
 TWO = [log(2, 1, 100, 150), log(2, 2, 150, 250)]
@@ -270,3 +271,28 @@ def test_a_slice_does_not_span_the_time_a_thread_was_closed():
 
     assert isinstance(answer, Sealed)
     assert [len(s.logs) for s in answer.window.slices] == [1, 1]
+
+
+def test_a_window_is_of_the_database_that_was_reached():
+    answer = plan(facts([log(1, 1, 50, 200)], [online(1, 2, 200)]))
+
+    assert (answer.window.dbid, answer.window.resetlogs_id) == (DBID, INC)
+
+
+def test_a_window_fills_its_budget_to_the_last_byte():
+    logs = [log(1, n, 100 * n, 100 * n + 100, size=10) for n in (1, 2, 3)]
+
+    assert within_budget([Scn(200), Scn(300), Scn(400)], logs, 20) == 300
+
+
+def test_logs_overlap_a_range_that_contains_one_of_their_scns():
+    logs = [log(1, 1, 50, 100), log(1, 2, 100, 200), log(1, 3, 200, None), log(1, 4, 250, 300)]
+
+    assert [g.sequence for g in find_overlapping(logs, ScnRange(Scn(100), Scn(250)))] == [2, 3]
+
+
+def test_nothing_new_names_the_scns_between_which_no_log_ended():
+    answer = plan(facts([log(1, 1, 50, 200)], [online(1, 2, 200)], current=150))
+
+    assert isinstance(answer, NothingNew)
+    assert answer.reason == "no log ended between SCN 100 and the current SCN 150"
