@@ -17,7 +17,7 @@ STARTED_BY = {
     "airflow": ("airflow_db",),
     "postgres": ("postgres",),
 }
-# A warning is an error, also one that Python cannot raise, such as that of a socket which nobody closed.
+# In unit tests without Spark, Airflow and PostgreSQL a warning is an error, also that of a socket which nobody closed.
 WARNINGS = (
     "error",
     "ignore:unclosed <socket:ResourceWarning:oracledb.connection",  # it leaves its socket open if the handshake fails

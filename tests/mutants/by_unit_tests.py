@@ -11,8 +11,6 @@ import resource
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Any
 
 import pytest
 from _pytest.runner import runtestprotocol
@@ -45,6 +43,8 @@ class Trials:
                 pytest.exit(f"{item.nodeid} is red without any mutant", returncode=3)
             for function in calls():
                 callers[function][number] = time.process_time() - begun
+        if red_test(None, session.items, 600) is not None:
+            pytest.exit("a test is red in a copy of the process without any mutant", returncode=3)
         killed: Counter[int] = Counter()
         for mutant in self._mutants:
             seconds = callers[mutant.of_function]
@@ -60,7 +60,7 @@ def is_red(item: pytest.Item) -> bool:
     return any(report.failed for report in runtestprotocol(item, log=False, nextitem=None))
 
 
-def red_test(mutant: Mutant, tests: Sequence[pytest.Item], seconds: int) -> int | None:
+def red_test(mutant: Mutant | None, tests: Sequence[pytest.Item], seconds: int) -> int | None:
     """Return the place of the test that is red with this mutant, or None. A process that dies or exceeds its seconds is red."""
     child = os.fork()
     if child == 0:
@@ -72,7 +72,7 @@ def red_test(mutant: Mutant, tests: Sequence[pytest.Item], seconds: int) -> int 
     return None if status == 0 else os.WEXITSTATUS(status) - 1 if os.WIFEXITED(status) else len(tests)
 
 
-def run_until_red(mutant: Mutant, tests: Sequence[pytest.Item], seconds: int) -> int | None:
+def run_until_red(mutant: Mutant | None, tests: Sequence[pytest.Item], seconds: int) -> int | None:
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     silence = os.open(os.devnull, os.O_WRONLY)
     os.dup2(silence, 1)
@@ -87,6 +87,5 @@ def try_mutants(
     """Try all mutants, or those whose name contains `only`. The product must not be imported yet."""
     put_in_place(modules)
     mutants = [mutant for module in modules for mutant in module.mutants if only in str(mutant)]
-    arguments: list[Any] = [*ARGUMENTS, *map(str, map(Path, tests))]
-    code = pytest.main(arguments, plugins=[Trials(mutants, report)])
+    code = pytest.main([*ARGUMENTS, *tests], plugins=[Trials(mutants, report)])
     assert code == 0, f"pytest ended with {code}"

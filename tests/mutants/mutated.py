@@ -22,6 +22,7 @@ from mutmut.mutation.trampoline import set_mutant_under_test
 from mutmut.state import state
 
 ROOT = Path(__file__).parents[2]
+TEXT = re.compile(r'"[^"]*"')
 
 
 @dataclass(frozen=True)
@@ -72,12 +73,11 @@ def mutated(file: str, is_tried: Callable[[str], bool] = bool) -> Mutated:
 
 def is_prose(old: Sequence[str], new: Sequence[str]) -> bool:
     """Return whether only a text of four words or more was changed: a message, whose words no test should repeat."""
-    before, after = (re.findall(r'"([^"]*)"', "\n".join(lines)) for lines in (old, new))
-    if len(before) != len(after) or [re.sub(r'"[^"]*"', "", line) for line in old] != [
-        re.sub(r'"[^"]*"', "", line) for line in new
-    ]:
+    before, after = ("\n".join(lines) for lines in (old, new))
+    if re.sub(TEXT, '""', before) != re.sub(TEXT, '""', after):
         return False
-    return all(len(was.split()) >= 4 for was, now in zip(before, after, strict=True) if was != now)
+    texts = zip(re.findall(TEXT, before), re.findall(TEXT, after), strict=True)
+    return all(len(was.split()) >= 4 for was, now in texts if was != now)
 
 
 def changed(old: Sequence[str], new: Sequence[str]) -> str:
