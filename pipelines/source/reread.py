@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from pipelines.source.empty_objects import flags_of, with_empty_objects
 from pipelines.source.oracle import Source
 from pipelines.source.quoting import quote
 from pipelines.source.snapshot import LARGE_OBJECT_ROWS, select_item, show_all_rows
@@ -50,11 +51,13 @@ def read_again(source: Source, wanted: Wanted, scn: Scn, container: str | None) 
 def _read(source: Source, wanted: Wanted, scn: Scn, condition: str, binds: Mapping[str, object]) -> Iterator[Any]:
     own = {column.name: column for column in wanted.table.captured}
     items = [select_item(own[name]) for name in wanted.key if name in own]
-    items += [select_item(column) for column in wanted.columns]
+    flags = flags_of(wanted.columns)
+    items += [*(select_item(column) for column in wanted.columns), *(flag.item for flag in flags)]
     items.append(f"ROWIDTOCHAR(ROWID) AS {quote(ROWID_NAME)}")
     table = f"{quote(wanted.table.in_oracle.owner)}.{quote(wanted.table.in_oracle.name)}"
     sql = f"SELECT {', '.join(items)}\n  FROM {table} AS OF SCN :scn\n WHERE {condition}"
     answers = source.arrow(sql, {**binds, "scn": int(scn)}, LARGE_OBJECT_ROWS, name=f"changed rows of {wanted.table.table}")
+    answers = with_empty_objects(answers, flags)
     yield from check_texts(answers, wanted.table.table, (*wanted.key, ROWID_NAME), wanted.rules, wanted.converted)
 
 

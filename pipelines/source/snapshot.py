@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Literal
 
+from pipelines.source.empty_objects import flags_of, with_empty_objects
 from pipelines.source.oracle import Source
 from pipelines.source.quoting import quote
 from pipelines.source.text_check import check_texts
@@ -78,7 +79,7 @@ def snapshot_sql(
     table: DictionaryTable, *, ordered: bool = False, rowid: bool = False, dates_as_text: DatesAsText = frozenset()
 ) -> str:
     """Return the SELECT AS OF SCN :scn; ordered by key if `ordered`, for a row-by-row comparison."""
-    items = [select_item(c, dates_as_text) for c in table.captured]
+    items = [*(select_item(c, dates_as_text) for c in table.captured), *(flag.item for flag in flags_of(table.captured))]
     if rowid:
         items.append(f"ROWIDTOCHAR(ROWID) AS {quote(ROWID_NAME)}")
     columns = ",\n       ".join(items)
@@ -112,6 +113,7 @@ def read_snapshot(
         fetch_rows = min(fetch_rows, LARGE_OBJECT_ROWS)
     sql = snapshot_sql(table, ordered=ordered, rowid=rowid, dates_as_text=dates_as_text)
     answers = source.arrow(sql, {"scn": int(scn)}, fetch_rows, name=f"snapshot of {table.table}")
+    answers = with_empty_objects(answers, flags_of(table.captured))
     yield from check_texts(answers, table.table, (ROWID_NAME,) if rowid else table.key, rules, converted)
 
 

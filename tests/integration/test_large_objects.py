@@ -193,3 +193,23 @@ def test_a_landing_that_is_full_while_objects_are_read_again_holds_nothing(
     caught_up(shop, pipeline, no_spark)
 
     assert differences(shop, pipeline) == {}
+
+
+def test_an_empty_object_is_empty_in_the_lake_and_not_null(shop: Shop) -> None:
+    """To Oracle EMPTY_CLOB() IS NOT NULL, and the driver returns both as None."""
+    shop.run_sql("INSERT INTO papers (id, name, body, scan) VALUES (100, 'loaded', EMPTY_CLOB(), EMPTY_BLOB())")
+    pipeline, lake = papers(shop), PlainLake()
+    with lake.in_place_of_spark():
+        steps.take_snapshot(pipeline, source=shop.params, spark="no Spark")
+        shop.run_sql(
+            "INSERT INTO papers (id, name, body, scan) VALUES (101, 'mined', EMPTY_CLOB(), EMPTY_BLOB())",
+            "INSERT INTO papers (id, name, body, scan) VALUES (102, 'null', NULL, NULL)",
+        )
+        caught_up(shop, pipeline, "no Spark")
+
+    (table,) = lake.tables.values()
+    assert {name: values for _, name, *values in table.rows.values() if name in ("loaded", "mined", "null")} == {
+        "loaded": ["", b""],
+        "mined": ["", b""],
+        "null": [None, None],
+    }

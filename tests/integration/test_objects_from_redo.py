@@ -130,6 +130,7 @@ LETTER_CHANGES: Statements = [
     ("UPDATE letters SET name = 'kept' WHERE id = 7", ()),
     ("INSERT INTO letters VALUES (9, 'new', XMLTYPE(:1), :2)", (LONG, BIG)),
     ("INSERT INTO letters VALUES (10, 'none', NULL, NULL)", ()),
+    ("INSERT INTO letters VALUES (11, 'empty', XMLTYPE('<g/>'), EMPTY_CLOB())", ()),
     ("UPDATE letters SET v = XMLTYPE('<e/>') WHERE id = 10", ()),
     ("UPDATE letters SET v = XMLTYPE('<f/>') WHERE id = 10", ()),
 ]
