@@ -123,12 +123,12 @@ def differing(spark: Any, folder: Path, histories: Sequence[Played]) -> list[int
 
 
 def set_apart(rows: Sequence[Row], number: int) -> list[Row]:
-    windows = {start: n for n, start in enumerate(sorted({row["window_start"] for row in rows}))}
+    slices = {at: n for n, at in enumerate(sorted({(row["window_start"], row["slice"]) for row in rows}))}
     return [
         {
             **row,
             "con_id": 10 * number + row["con_id"],
-            "slice": 10_000 * number + 10 * windows[row["window_start"]] + row["slice"],
+            "slice": 10_000 * number + slices[row["window_start"], row["slice"]],
             "table_name": f"{row['table_name']}{number}",
             "object_id": 1_000_000 * number + (row["object_id"] or 0),
             "window_start": 0,

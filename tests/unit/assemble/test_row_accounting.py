@@ -110,3 +110,9 @@ def test_the_first_problem_of_a_range_is_the_error_that_holds_its_table() -> Non
     assert error.what == "an undo row finds no change to undo"
     assert error.where == {"table": TABLE, "commit_scn": 120}
     assert "run `redolake snapshot SHOP.ORDERS --replace`" in error.cure
+
+
+def test_only_ranges_with_changes_to_apply_can_lack_them() -> None:
+    accounting = RowAccounting({(0, 1, "undone", 10): 2, (0, 3, "applied", 10): 4, (1, 5, "applied", 10): 4}, {})
+
+    assert (accounting.ranges_not_applied(0, 0), accounting.ranges_not_applied(0, 4)) == ([3], [])

@@ -162,7 +162,7 @@ def test_a_version_is_valid_from_its_scn_to_the_next():
 
     assert [valid_at(versions, scn).from_scn for scn in (100, 199, 200, 299, 5000)] == [100, 100, 200, 200, 300]
     with pytest.raises(SchemaConflict, match="no version") as refused:
-        valid_at(versions, 99)
+        valid_at(versions[:1], 99)
     assert (refused.value.where["table"], refused.value.where["scn"]) == (ORDERS.table, 99)
     assert refused.value.cure == "run `redolake snapshot SHOP.ORDERS --replace`"
     with pytest.raises(SchemaConflict, match="no version") as refused:
@@ -255,6 +255,16 @@ def test_a_type_of_users_that_was_altered_is_a_difference(definitions, differs):
     assert (error is not None) is differs
     if error is not None:
         assert "the type of column NAME was altered" in error.what
+
+
+def test_a_column_of_a_users_type_is_compared_as_stored_if_its_rows_are_read_again():
+    place = column("PLACE", None, OracleType("MDSYS.SDO_GEOMETRY"), column_id=2, virtual=True)
+    attribute = column("SYS_NC00002$", 2, OracleType("RAW", length=126), column_id=2, hidden=True, user_generated=False)
+    dictionary = table(column("ID", 1), place, attribute)
+    read_again = baseline(dictionary.with_stored_types(), Scn(400), choice=ColumnChoice(unsupported="reread"))
+
+    assert conflict_with_dictionary(read_again, dictionary) is None
+    assert conflict_with_dictionary(replace(read_again, choice=ColumnChoice()), dictionary) is not None
 
 
 GUARD = column("SYS_NC00003$", 3, OracleType("RAW", length=126), column_id=None, hidden=True, user_generated=False)
