@@ -15,7 +15,7 @@ from pipelines.apply.context import ApplyContext
 from pipelines.apply.delivery import prepare_range
 from pipelines.apply.delivery.prepared import ChangesOf, PreparedRange, TableRange
 from pipelines.apply.spark.failures import check_session
-from pipelines.apply.spark.looks import take_together
+from pipelines.apply.spark.probes import take_together
 from pipelines.apply.target import Target, TargetColumn
 from pipelines.errors import RedolakeError
 from pipelines.records.batches.spec import TableTask

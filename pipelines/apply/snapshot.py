@@ -70,7 +70,7 @@ def load_snapshot(spark: SparkSession, spec: SnapshotSpec, task: SnapshotTask, t
     overwrite(contents, task.target, Tag(task.app_id, task.scn, metadata).options(), task.options)
     table.refresh()
     crash.point("snapshot")
-    settle(table, task.table, task.options if owner is None else owner.marking(task.options), metadata)
+    settle(table, task.table, task.options if owner is None else owner.mark_options(task.options), metadata)
     comment_on(table, task.table, task.comment, metadata)
     return SnapshotLoaded(task.table, "applied", True, rows, table.version)
 

@@ -23,7 +23,7 @@ from pipelines.apply.landed.check_changes import check_finding
 from pipelines.apply.net.missing_columns import not_in_target
 from pipelines.apply.small_tables import Prepared
 from pipelines.apply.spark.failures import check_session, held_error
-from pipelines.apply.spark.looks import take_alone
+from pipelines.apply.spark.probes import take_alone
 from pipelines.apply.target import Merged, Target
 from pipelines.errors import OF_ALL_TABLES, OF_TABLE, InvariantBroken, RedolakeError, SchemaConflict, Transient, report_with
 from pipelines.host import crash

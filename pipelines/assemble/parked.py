@@ -26,7 +26,7 @@ from pipelines.values.redo import TRANSACTION_ENDS
 PARK_FROM_ROWS = 100_000  # below that the rows are read in less time than the look for their end takes
 
 
-def resting(
+def find_resting(
     spark: SparkSession, windows: Sequence[LandedWindow], parked: Sequence[ParkedRows], captured: Sequence[CapturedTable]
 ) -> list[ParkedRows]:
     """Return those that this batch need not read: the transaction does not end in it, and the same tables are captured.

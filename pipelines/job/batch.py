@@ -24,7 +24,7 @@ from pipelines.apply.spark.session import plan_for_few_rows
 from pipelines.apply.table import apply_table
 from pipelines.assemble.assembled import AssembledBatch, assemble_batch
 from pipelines.assemble.attribution import CapturedTable
-from pipelines.assemble.parked import resting, with_resting
+from pipelines.assemble.parked import find_resting, with_resting
 from pipelines.assemble.row_accounting import check_balance
 from pipelines.assemble.transactions import APPLIED
 from pipelines.errors import LakeDamaged, LandingConflict
@@ -123,7 +123,7 @@ class Assembly:
 
 
 def assemble(spark: SparkSession, spec: BatchSpec, captured: Sequence[CapturedTable]) -> Assembly:
-    rests = [] if spec.dropped else resting(spark, spec.windows, spec.parked, captured)
+    rests = [] if spec.dropped else find_resting(spark, spec.windows, spec.parked, captured)
     carry_in = (*spec.carry_in, *(file for one in spec.parked if one not in rests for file in one.files))
     check_carried(spec, carry_in)
     read = assemble_batch(spark, spec.scns, spec.windows, carry_in, captured, spec.container, spec.dropped, spec.doubtful_scn)

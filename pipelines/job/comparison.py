@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pyspark.sql import SparkSession
 
-from pipelines.apply.spark.failures import check_session, check_version, said
+from pipelines.apply.spark.failures import check_session, check_version, failure_text
 from pipelines.apply.spark.session import read_as_written
 from pipelines.apply.verify.compare import compare
 from pipelines.apply.verify.comparison import CompareTask, Comparison
@@ -34,7 +34,7 @@ def compare_one(spark: SparkSession, task: CompareTask) -> Comparison:
         check_session(spark, surprise)
         check_version(surprise, task.table, task.delta_version)
         raise InvariantBroken(
-            f"the comparison failed: {said(surprise)}",
+            f"the comparison failed: {failure_text(surprise)}",
             cure=f"verify the table once more; nothing was changed. If it comes again, {report_with(OF_SPARK)}",
             table=task.table,
         ) from None  # its text may contain row data

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pyspark.sql import SparkSession
 
 from pipelines.apply.context import MayCommit, Report, allow, silent
-from pipelines.apply.spark.failures import check_session, said
+from pipelines.apply.spark.failures import check_session, failure_text
 from pipelines.apply.spark.session import read_as_written
 from pipelines.apply.spark.start import start_session
 from pipelines.errors import OF_SPARK, LandingConflict, RedolakeError, Terminal, report_with
@@ -41,7 +41,7 @@ def run(spark: SparkSession, spec: Spec, report: Report = silent, may_commit: Ma
         check_session(spark, surprise)
         check_landed_file(spec, surprise)
         cure = f"run again: nothing of the batch is recorded. If it comes again, {report_with(OF_SPARK)}"
-        raise Terminal(f"the job failed: {said(surprise)}", cure=cure) from None  # its text may contain row data
+        raise Terminal(f"the job failed: {failure_text(surprise)}", cure=cure) from None  # its text may contain row data
 
 
 def main(argv: Sequence[str] | None = None) -> int:

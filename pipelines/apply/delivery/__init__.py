@@ -10,7 +10,7 @@ from typing import assert_never
 from pipelines.apply.context import ApplyContext
 from pipelines.apply.delivery import appended, keyed, reread_rows, whole_table
 from pipelines.apply.delivery.prepared import PreparedRange, TableRange
-from pipelines.apply.spark.looks import Plan
+from pipelines.apply.spark.probes import Plan
 from pipelines.values.delivery import (
     Appended,
     Assembled,

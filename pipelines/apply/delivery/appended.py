@@ -7,14 +7,14 @@ from pyspark.sql import functions as F
 from pipelines.apply.context import ApplyContext
 from pipelines.apply.delivery.changes import decode_range
 from pipelines.apply.delivery.prepared import PreparedRange, TableRange, ToAppend
-from pipelines.apply.landed.check_changes import check_all, look_at_changes
-from pipelines.apply.spark.looks import Plan
+from pipelines.apply.landed.check_changes import check_all, probe_changes
+from pipelines.apply.spark.probes import Plan
 from pipelines.values.redo import Operation
 
 
 def prepare(context: ApplyContext, part: TableRange) -> Plan[PreparedRange]:
     decoded = part.table.with_findings(decode_range(context, part), (), part.task.options)
-    check_all(part.task, (yield look_at_changes(decoded)), part.committed.count)
+    check_all(part.task, (yield probe_changes(decoded)), part.committed.count)
     inserts = decoded.filter(F.col("operation_code") == Operation.INSERT)
     # Of a statement that writes large objects, some rows set nothing, and are no INSERT.
     return ToAppend(inserts, inserts.count() if part.version.hides_rowids else part.committed.count)

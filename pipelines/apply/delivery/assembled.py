@@ -11,11 +11,11 @@ from pipelines.apply.context import ApplyContext
 from pipelines.apply.delivery.changes import decode_range, filled_events
 from pipelines.apply.delivery.objects import decode_objects
 from pipelines.apply.delivery.prepared import NetChanges, TableRange
-from pipelines.apply.landed.check_changes import check_all, look_at_changes
+from pipelines.apply.landed.check_changes import check_all, probe_changes
 from pipelines.apply.net.net_change import net_change
 from pipelines.apply.objects.assembling import assemble, of_rows, with_assembled, with_pieces, without_pieces
 from pipelines.apply.objects.large_objects import of_objects, without_objects
-from pipelines.apply.spark.looks import Plan
+from pipelines.apply.spark.probes import Plan
 from pipelines.apply.target import TargetColumn
 from pipelines.values.delivery import Assembled
 
@@ -38,7 +38,7 @@ def assemble_objects(
     changed, keep = of_objects(part.committed.frame), partial(context.kept.keep, part.task.table)
     count = changed.count()
     pieces = keep(of_rows(decode_objects(context, part, changed, has_pieces=True), part.key))
-    check_all(part.task, look_at_changes(pieces).answer(), count)
+    check_all(part.task, probe_changes(pieces).answer(), count)
     both = keep(with_pieces(decoded, pieces, part.key))
     key, rows = [part.table.columns[i] for i in part.key], part.table.live(part.task.options)
     read_text = context.translation.read_text

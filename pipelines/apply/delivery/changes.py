@@ -16,12 +16,12 @@ from pipelines.apply.net.missing_columns import (
     Missing,
     fill_known,
     fill_moved,
-    look_for_missing,
     missing_of,
+    probe_missing,
     with_missing,
 )
 from pipelines.apply.net.net_change import by_key, events
-from pipelines.apply.spark.looks import Plan
+from pipelines.apply.spark.probes import Plan
 from pipelines.errors import RedoNotUnderstood
 
 
@@ -66,7 +66,7 @@ def filled_events(
     table, key = part.table, part.key
     outside_key = [column for column in table.columns.values() if column.id not in {*key, *apart}]
     in_index = part.version.organization == "index"
-    looked = (yield look_for_missing(decoded, key)) if outside_key or in_index else None
+    looked = (yield probe_missing(decoded, key)) if outside_key or in_index else None
     missing = missing_of(outside_key, looked) if outside_key and looked is not None else NOTHING_MISSING
     if in_index and looked is not None and looked["moved"]:
         decoded = follow_in_index(context, part, decoded)

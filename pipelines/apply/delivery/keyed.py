@@ -9,8 +9,8 @@ from pyspark.sql import DataFrame
 from pipelines.apply.context import ApplyContext
 from pipelines.apply.delivery import assembled, nullable_key, plain, reread_values
 from pipelines.apply.delivery.prepared import NetChanges, PreparedRange, TableRange, ToMerge
-from pipelines.apply.landed.check_changes import check_all, look_at_net_changes
-from pipelines.apply.spark.looks import Plan
+from pipelines.apply.landed.check_changes import check_all, probe_net_changes
+from pipelines.apply.spark.probes import Plan
 from pipelines.apply.target import KeyRange, NetColumns, TargetColumn, key_range
 from pipelines.values.delivery import Assembled, Keyed, NullableKey, Plain, RereadValues
 
@@ -43,7 +43,7 @@ def check_net_changes(
     """Return the net changes, none of which has a finding or is missing, and the range of their keys by the column `ranged`."""
     frame = part.table.with_findings(net.frame, part.key, part.task.options)
     frame = context.kept.keep(part.task.table, frame)
-    seen = yield look_at_net_changes(frame, ranged)
+    seen = yield probe_net_changes(frame, ranged)
     check_all(part.task, seen, net.expected)
     return frame, key_range(ranged, seen)
 

@@ -22,7 +22,7 @@ from pipelines.apply.delivery.prepared import NetChanges, TableRange
 from pipelines.apply.landed.keys import has_null, is_moved, lacks_key
 from pipelines.apply.net.net_change import ENTERED, ORDER, net_change
 from pipelines.apply.objects.large_objects import with_row_ids
-from pipelines.apply.spark.looks import Plan
+from pipelines.apply.spark.probes import Plan
 from pipelines.apply.spark.quoting import quote
 from pipelines.apply.target import REMOVE, UPSERT, TargetColumn
 from pipelines.values import frames

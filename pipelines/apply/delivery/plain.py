@@ -9,7 +9,7 @@ from pipelines.apply.delivery.changes import decode_range, filled_events
 from pipelines.apply.delivery.prepared import NetChanges, TableRange
 from pipelines.apply.net.net_change import net_change
 from pipelines.apply.objects.large_objects import with_row_ids
-from pipelines.apply.spark.looks import Plan
+from pipelines.apply.spark.probes import Plan
 
 
 def net_changes(context: ApplyContext, part: TableRange) -> Plan[NetChanges]:

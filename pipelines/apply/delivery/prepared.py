@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 from pipelines.apply.commit_ranges import CommitRange
 from pipelines.apply.context import ApplyContext
 from pipelines.apply.net.missing_columns import NOTHING_MISSING, Missing
-from pipelines.apply.spark.looks import Plan
+from pipelines.apply.spark.probes import Plan
 from pipelines.apply.target import NetColumns, Target
 from pipelines.errors import RedolakeError
 from pipelines.records.batches.spec import TableTask

@@ -18,7 +18,7 @@ from pipelines.apply.delivery.prepared import PreparedRange, TableRange, ToMerge
 from pipelines.apply.landed.keys import has_null
 from pipelines.apply.landed.source_rows import check_values, read_source
 from pipelines.apply.objects.large_objects import OF_COMMIT, ROWID
-from pipelines.apply.spark.looks import Plan
+from pipelines.apply.spark.probes import Plan
 from pipelines.apply.spark.quoting import quote
 from pipelines.apply.spark.shallow import unite
 from pipelines.apply.target import REMOVE, UPSERT, NetColumns

@@ -18,7 +18,7 @@ from pipelines.apply.context import ApplyContext
 from pipelines.apply.delivery import keyed
 from pipelines.apply.delivery.prepared import PreparedRange, TableRange
 from pipelines.apply.landed.source_rows import check_values, read_source
-from pipelines.apply.spark.looks import Plan
+from pipelines.apply.spark.probes import Plan
 from pipelines.apply.spark.quoting import quote
 from pipelines.apply.spark.shallow import any_of
 from pipelines.apply.spark.text import as_text

@@ -19,7 +19,7 @@ from pyspark.sql import types as T
 from pipelines.apply.commit_ranges import CommitRange
 from pipelines.apply.context import ApplyContext
 from pipelines.apply.delta.commit import Tag, session_with_metadata, session_with_tag
-from pipelines.apply.delta.features import Feature, enabling, feature_of_name, feature_of_type, has_feature
+from pipelines.apply.delta.features import Feature, enable_clause, feature_of_name, feature_of_type, has_feature
 from pipelines.apply.delta.rewrite import rewrite, widens
 from pipelines.apply.delta.schema import check_columns, field_of, has_rowid, refuse_conflict, with_lake_names
 from pipelines.apply.delta.table import DeltaTable
@@ -49,12 +49,12 @@ class Evolution:
     version: TableVersion
 
     def alter(self, alteration: str) -> Commit:
-        return running(f"ALTER TABLE {table_at(self.table.path)} {alteration}")
+        return statement_commit(f"ALTER TABLE {table_at(self.table.path)} {alteration}")
 
     def enable(self, feature: Feature | None) -> list[Commit]:
         if feature is None or self.table.log is None or has_feature(self.table.log, feature):
             return []
-        return [self.alter(enabling(feature))]
+        return [self.alter(enable_clause(feature))]
 
     def type_of(self, step: ColumnChange) -> str:
         return self.context.translation.spark_type(step.column.type, self.task.rules.get(step.column.id))
@@ -64,7 +64,7 @@ class Evolution:
         return self.task.options.readers == "any"
 
 
-def running(statement: str) -> Commit:
+def statement_commit(statement: str) -> Commit:
     return lambda session: run_sql(session, statement)
 
 
@@ -242,7 +242,7 @@ def comment(evolution: Evolution, step: ColumnChange) -> list[Commit]:
 
 
 def comment_table(evolution: Evolution, step: ColumnChange) -> list[Commit]:
-    return [running(f"COMMENT ON TABLE {table_at(evolution.table.path)} IS {text_literal(step.comment)}")]
+    return [statement_commit(f"COMMENT ON TABLE {table_at(evolution.table.path)} IS {text_literal(step.comment)}")]
 
 
 def truncate(evolution: Evolution, step: ColumnChange) -> list[Commit]:

@@ -37,7 +37,7 @@ def has_feature(log: DeltaLog, feature: Feature) -> bool:
     return log.properties().get(key) == value
 
 
-def enabling(feature: Feature) -> str:
+def enable_clause(feature: Feature) -> str:
     """Return the part of ALTER TABLE that enables the feature."""
     pairs = [PROPERTY[feature], *([PROPERTY[NAMES_FEATURES]] if feature == "columnMapping" else ())]
     return "SET TBLPROPERTIES (" + ", ".join(f"'{key}' = '{value}'" for key, value in pairs) + ")"

@@ -119,7 +119,7 @@ class DeltaLog:
                     return dict(action[kind])
         found = next((found for part in self.checkpoint for found in self._checkpoint_actions(part, kind)), None)
         if found is None:
-            raise damaged(self.folder, f"no commit and no checkpoint contains the table's {kind}")
+            raise log_damage(self.folder, f"no commit and no checkpoint contains the table's {kind}")
         return found
 
     def foreign_write(self, own: str) -> tuple[int, str] | None:
@@ -167,20 +167,20 @@ class DeltaLog:
         except (pa.ArrowException, OSError) as error:
             if getattr(error, "errno", None) is not None:
                 raise  # of the file system, not of the file
-            raise damaged(part, f"a checkpoint cannot be read: {error}") from error
+            raise log_damage(part, f"a checkpoint cannot be read: {error}") from error
         yield from (row for row in rows if row is not None and any(value is not None for value in row.values()))
 
     def _actions(self, file: str) -> list[dict[str, Any]]:
         try:
             actions = [json.loads(line) for line in self.filesystem.cat_file(file).splitlines() if line.strip()]
         except ValueError as error:
-            raise damaged(file, f"a commit cannot be read: {error}") from error
+            raise log_damage(file, f"a commit cannot be read: {error}") from error
         if not actions or not all(isinstance(action, dict) for action in actions):
-            raise damaged(file, "a commit is empty, or has other contents")
+            raise log_damage(file, "a commit is empty, or has other contents")
         return actions
 
 
-def damaged(path: str, what: str) -> LakeDamaged:
+def log_damage(path: str, what: str) -> LakeDamaged:
     cure = "restore the file from a copy and resume the table, or run `redolake snapshot OWNER.TABLE --replace`"
     return LakeDamaged(f"the Delta log is damaged: {what}", cure=cure, path=path)
 
@@ -212,7 +212,7 @@ def read_log(path: str) -> DeltaLog | None:
         return None
     last = checkpoint + len(newer)
     if [version for version, _ in newer] != list(range(checkpoint + 1, last + 1)):
-        raise damaged(folder, f"a commit is missing in the table's Delta log, after version {checkpoint}")
+        raise log_damage(folder, f"a commit is missing in the table's Delta log, after version {checkpoint}")
     return DeltaLog(filesystem, folder, tuple(f"{folder}/{part}" for part in parts), older, newer, last)
 
 

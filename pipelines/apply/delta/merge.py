@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from pipelines.apply.delta.commit import Tag, session_with_metadata, session_with_tag
-from pipelines.apply.delta.features import enabling, has_feature
+from pipelines.apply.delta.features import enable_clause, has_feature
 from pipelines.apply.delta.key_range import condition
 from pipelines.apply.delta.own_columns import of_change
 from pipelines.apply.delta.table import DeltaTable
@@ -48,7 +48,7 @@ def merge(table: DeltaTable, net: DataFrame, has: NetColumns, tag: Tag, options:
     marks = marks_deleted(table, options.readers)
     if marks and table.log is not None and not has_feature(table.log, "deletionVectors"):
         with session_with_metadata(spark, tag.metadata) as session:
-            run_sql(session, f"ALTER TABLE {table_at(table.path)} {enabling('deletionVectors')}")
+            run_sql(session, f"ALTER TABLE {table_at(table.path)} {enable_clause('deletionVectors')}")
         crash.point("feature")
     try:
         with session_with_tag(spark, tag) as session:

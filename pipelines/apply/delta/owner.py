@@ -47,7 +47,7 @@ class Owner:
         known = {PIPELINE: self.pipeline, TABLE: self.table, SHADOW: self.shadow, ORIGIN: self.origin}
         return {**known, OBJECT: "" if self.object_id is None else str(self.object_id)}
 
-    def marking(self, options: TargetOptions = DEFAULT) -> TargetOptions:
+    def mark_options(self, options: TargetOptions = DEFAULT) -> TargetOptions:
         """Return the options with the owner's properties, which are set with them."""
         mine = tuple((key, value) for key, value in self.properties.items() if value)
         return replace(options, properties=(*options.properties, *mine))

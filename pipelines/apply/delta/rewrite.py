@@ -47,7 +47,7 @@ def widens(old: str, new: str) -> bool:
     return was is not None and scale >= int(was[2]) and whole >= int(was[1]) - int(was[2])
 
 
-def casting(name: str, old: str, new: str) -> Casting:
+def choose_casting(name: str, old: str, new: str) -> Casting:
     """Return how a column's values become the new type; where the types have nothing in common, every value is a misfit."""
     value = F.col(quote(name))
     if old.startswith(NUMBERS) and new.startswith(NUMBERS):
@@ -73,7 +73,7 @@ def rewrite(table: DeltaTable, after: Mapping[int, TargetColumn], table_id: Tabl
         old, name = field.dataType.simpleString(), field.name if column is None else column.name
         value: Expression = F.col(quote(field.name))
         if column is not None and column.type != old:
-            cast = casting(field.name, old, column.type)
+            cast = choose_casting(field.name, old, column.type)
             value, misfits[name] = cast.value, cast.misfit
         metadata = {key: kept_ for key, kept_ in field.metadata.items() if key.startswith(OURS)}
         kept.append(value.alias(name, metadata=metadata))

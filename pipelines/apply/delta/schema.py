@@ -113,13 +113,13 @@ def check_columns(version: TableVersion, rules: Rules, have: Mapping[int, Target
         names = ", ".join(dict.fromkeys(f"{name} {type_}" for _, (name, type_) in differing))
         raise SchemaConflict(
             f"the Delta table's columns differ from those of the Oracle table: {names}",
-            cure=f"run `redolake snapshot {version.table} --replace` to rebuild the table{_kept(want, found)}",
+            cure=f"run `redolake snapshot {version.table} --replace` to rebuild the table{_keep_decimals(want, found)}",
             table=version.table,
             version_scn=version.from_scn,
         )
 
 
-def _kept(want: Mapping[int, tuple[str, str]], found: Mapping[int, tuple[str, str]]) -> str:
+def _keep_decimals(want: Mapping[int, tuple[str, str]], found: Mapping[int, tuple[str, str]]) -> str:
     """Return how to keep decimals that the default has become integers of since, or an empty text."""
     kept = [
         f'{name}: "{found[i][1]}"'

@@ -51,7 +51,7 @@ class DeltaTarget(DeltaTable):
     def claim(self, context: ApplyContext, task: TableTask) -> None:
         if (owner := owner_of(context, task)) is not None:
             check_owner(self.log, owner, task.table, task.target)
-            settle(self, task.table, owner.marking(), context.metadata, context.may_commit)
+            settle(self, task.table, owner.mark_options(), context.metadata, context.may_commit)
 
     def evolve(self, context: ApplyContext, task: TableTask, commit_range: CommitRange) -> None:
         evolve.evolve(context, self, task, commit_range)

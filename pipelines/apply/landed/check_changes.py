@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from pipelines.apply.delta.partitions import cure_of as cure_of_partition
 from pipelines.apply.landed.findings import FINDINGS
-from pipelines.apply.spark.looks import Look
+from pipelines.apply.spark.probes import Probe
 from pipelines.apply.target import TargetColumn
 from pipelines.errors import (
     OF_BATCH,
@@ -29,23 +29,23 @@ from pipelines.values.valid_text import cure_of as cure_of_text
 VALUE_NOT_SHOWN = "written as UNSUPPORTED"  # decode's words for `Unsupported Type` in place of a value
 
 
-def look_at_changes(changes: DataFrame) -> Look:
-    """Return the look that counts changes, and finds the first finding."""
-    return Look(changes.select("finding"), ("count(*) AS changes", "min(finding) AS finding"))
+def probe_changes(changes: DataFrame) -> Probe:
+    """Return the probe that counts changes, and finds the first finding."""
+    return Probe(changes.select("finding"), ("count(*) AS changes", "min(finding) AS finding"))
 
 
-def look_at_net_changes(net: DataFrame, ranged: TargetColumn | None = None) -> Look:
-    """Return the look that counts the changes that the net changes stand for, and finds the first finding and, of the key's
+def probe_net_changes(net: DataFrame, ranged: TargetColumn | None = None) -> Probe:
+    """Return the probe that counts the changes that the net changes stand for, and finds the first finding and, of the key's
     column `ranged`, the least and the greatest value."""
     counted = "coalesce(sum(changes), 0L) AS changes", "min(finding) AS finding"
     if ranged is None:
-        return Look(net.select("changes", "finding"), counted)
+        return Probe(net.select("changes", "finding"), counted)
     key = F.col(frames.key(ranged.id)).cast("decimal(38,0)").alias("key")
-    return Look(net.select("changes", "finding", key), (*counted, "min(key) AS low", "max(key) AS high"))
+    return Probe(net.select("changes", "finding", key), (*counted, "min(key) AS low", "max(key) AS high"))
 
 
 def check_all(task: TableTask, seen: Row, expected: int) -> None:
-    """Raise the first finding that a look saw, or InvariantBroken when the number of changes differs."""
+    """Raise the first finding that a probe saw, or InvariantBroken when the number of changes differs."""
     check_finding(task, seen["finding"])
     if seen["changes"] != expected:
         raise InvariantBroken(

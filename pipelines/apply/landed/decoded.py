@@ -64,7 +64,7 @@ def decode(
     columns, key = target.columns, target.key
     types = {column.id: column.type for column in columns}
 
-    def typed(value: Expression, column_id: int, version: TableVersion) -> Expression:
+    def cast_to_target(value: Expression, column_id: int, version: TableVersion) -> Expression:
         """Return the value in the target's type, which is another one where a later MODIFY changed it."""
         known = next((column for column in version.columns if column.id == column_id), None)
         type_ = types.get(column_id)
@@ -72,12 +72,12 @@ def decode(
         return value if is_same or type_ is None else value.cast(type_)
 
     def before(column_id: int, version: TableVersion) -> Expression:
-        return typed(F.col(frames.redo_before(column_id)), column_id, version)
+        return cast_to_target(F.col(frames.redo_before(column_id)), column_id, version)
 
     def after(
         column: TargetColumn, version: TableVersion, documents: Collection[int], side: Kind = frames.redo_after
     ) -> Expression:
-        value = typed(_value(column, version, translation, side), column.id, version)
+        value = cast_to_target(_value(column, version, translation, side), column.id, version)
         return F.when(_lacks_document(column.id), F.lit(IN_OTHER_ROWS)).otherwise(value) if column.id in documents else value
 
     parts = []

@@ -47,10 +47,10 @@ def finding(
         *_of_unknown_version(known_from),
         *_append_only(version),
         *_not_guaranteed(),
-        *_undecoded(version, key),
+        *_decode_cases(version, key),
         *_without_key(version, key, lacks_values),
         *_without_rowid(version, key),
-        *_moved_in_index(version, key),
+        *_index_move_cases(version, key),
         *_moved_without_rowid(version, key),
         *_without_cluster_key(version),
     ]
@@ -90,7 +90,7 @@ def _not_guaranteed() -> Iterator[Case]:
     yield NotLogged, not_guaranteed, F.concat_ws(": ", F.lit(what), F.col("info"))
 
 
-def _undecoded(version: TableVersion, key: Sequence[int]) -> Iterator[Case]:
+def _decode_cases(version: TableVersion, key: Sequence[int]) -> Iterator[Case]:
     sql = F.col("error_sql")
     cut = F.when(F.length(sql) > SHOWN_CHARACTERS, F.lit(" ...")).otherwise(F.lit(""))
     text = F.coalesce(F.concat(F.lit(": "), F.substring(sql, 1, SHOWN_CHARACTERS), cut), F.lit(""))
@@ -146,7 +146,7 @@ def _without_rowid(version: TableVersion, key: Sequence[int]) -> Iterator[Case]:
     yield SchemaConflict, other_segment, other
 
 
-def _moved_in_index(version: TableVersion, key: Sequence[int]) -> Iterator[Case]:
+def _index_move_cases(version: TableVersion, key: Sequence[int]) -> Iterator[Case]:
     """Return the error of an UPDATE of a key in a transaction that took changes of the table back: how LogMiner shows the undo
     of such an UPDATE is not known, and no ROWID says which change an undo row is of."""
     if version.organization != "index":

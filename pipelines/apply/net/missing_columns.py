@@ -20,7 +20,7 @@ from pyspark.sql import functions as F
 from pipelines.apply.landed.decoded import is_absent
 from pipelines.apply.landed.keys import is_moved
 from pipelines.apply.net.net_change import ENTERED, ORDER
-from pipelines.apply.spark.looks import Look
+from pipelines.apply.spark.probes import Probe
 from pipelines.apply.spark.quoting import quote
 from pipelines.apply.spark.shallow import any_of
 from pipelines.apply.target import UPSERT, TargetColumn
@@ -46,15 +46,15 @@ class Missing:
 NOTHING_MISSING = Missing()
 
 
-def look_for_missing(decoded: DataFrame, key: Sequence[int]) -> Look:
-    """Return the look that reports which columns the redo of the changes lacks, and whether one changes a key."""
+def probe_missing(decoded: DataFrame, key: Sequence[int]) -> Probe:
+    """Return the probe that reports which columns the redo of the changes lacks, and whether one changes a key."""
     moved = (F.col("operation_code") == Operation.UPDATE) & is_moved(key)
     rows = decoded.select(moved.alias("moved"), F.explode_outer("absent").alias("id"))
-    return Look(rows, ("max(moved) AS moved", "collect_set(id) AS ids"))
+    return Probe(rows, ("max(moved) AS moved", "collect_set(id) AS ids"))
 
 
 def missing_of(columns: Sequence[TargetColumn], seen: Row) -> Missing:
-    """Return which of `columns` are missing by the answer to that look."""
+    """Return which of `columns` are missing by the answer to that probe."""
     return Missing(tuple(c for c in columns if c.id in seen["ids"]), bool(seen["moved"]))
 
 
@@ -74,14 +74,14 @@ def fill_known(happened: DataFrame, missing: Missing, key: Sequence[int]) -> Dat
     so_far = _row_so_far(missing, key)
     code = F.col("operation_code")
 
-    def shown(i: int) -> Expression:
+    def show(i: int) -> Expression:
         """Return the column's value after the event, if the event shows it; `is_there` is false after a DELETE."""
         value = F.col(frames.after(i))
         absent = F.struct(F.lit(False).alias("is_there"), F.when(F.lit(False), value).alias("value"))
         known = F.struct(F.lit(True).alias("is_there"), value.alias("value"))
         return F.when(code == Operation.DELETE, absent).when((F.col("event") == ENTERED) & ~F.col(frames.unknown(i)), known)
 
-    known = {i: F.last(shown(i), ignorenulls=True).over(so_far) for i in missing.ids}
+    known = {i: F.last(show(i), ignorenulls=True).over(so_far) for i in missing.ids}
     filled = happened.withColumns({f"known{i}": value for i, value in known.items()})
     open_ = {i: F.col(frames.unknown(i)) & (F.col("event") == ENTERED) for i in missing.ids}
     deleted = any_of(open_[i] & ~F.col(f"known{i}.is_there") for i in missing.ids)

@@ -56,7 +56,7 @@ class Content:
         if isinstance(piece, str):
             self._show(piece, counts)
 
-        def written(content: bytearray, name: str) -> bool:
+        def write(content: bytearray, name: str) -> bool:
             if at < 1:
                 return False
             octets, start = piece if isinstance(piece, bytes) else piece.encode(CODECS[name]), (at - 1) * WIDTHS[name]
@@ -65,32 +65,32 @@ class Content:
             content[start : start + len(octets)] = octets
             return True
 
-        self._each(written, f"a write begins at {at}")
+        self._each(write, f"a write begins at {at}")
 
     def trim(self, length: int) -> None:
         self._require_known()
         self._begin()
 
-        def trimmed(content: bytearray, name: str) -> bool:
+        def trim(content: bytearray, name: str) -> bool:
             end = length * WIDTHS[name]
             is_possible = end <= len(content)
             del content[end:]
             return is_possible
 
-        self._each(trimmed, f"it is trimmed to {length}, and was shorter")
+        self._each(trim, f"it is trimmed to {length}, and was shorter")
 
     def erase(self, at: int, amount: int) -> None:
         self._require_known()
         self._begin()
 
-        def erased(content: bytearray, name: str) -> bool:
+        def erase(content: bytearray, name: str) -> bool:
             if at < 1:
                 return False
             start, end = ((place - 1) * WIDTHS[name] for place in (at, at + amount))
             content[start:end] = _blanks(name, len(content[start:end]))
             return True
 
-        self._each(erased, f"it is erased from {at} on")
+        self._each(erase, f"it is erased from {at} on")
 
     def value(self) -> str | bytes | None:
         """Return the value; raise Unfollowable if the redo allows two."""

@@ -87,7 +87,7 @@ class _Rows:
     def is_full(self) -> bool:
         return len(self.rows) >= _ROWS or self.size >= _BYTES
 
-    def taken(self, schema: pa.Schema) -> pa.RecordBatch:
+    def take(self, schema: pa.Schema) -> pa.RecordBatch:
         batch = pa.RecordBatch.from_pylist(self.rows, schema)
         self.rows, self.size = [], 0
         return batch
@@ -122,18 +122,18 @@ def fold_steps(
             why = None
             for column, of_column in groupby(of_life, lambda step: step["column"]):
                 try:
-                    found[column] = folded(of_column, columns[column], read_text)
+                    found[column] = fold_value(of_column, columns[column], read_text)
                 except Unfollowable as refused:
                     why = why or f"{names[column]}: {refused}"
             done.add(life, found, why)
             if done.is_full:
-                yield done.taken(schema)
-        yield done.taken(schema)
+                yield done.take(schema)
+        yield done.take(schema)
 
     return fold
 
 
-def folded(steps: Iterable[Mapping[str, Any]], kind: Kind, read_text: ReadText) -> str | bytes | None:
+def fold_value(steps: Iterable[Mapping[str, Any]], kind: Kind, read_text: ReadText) -> str | bytes | None:
     if kind is Kind.DOCUMENT:
         document = Document(read_text)
         for step in steps:

@@ -53,7 +53,7 @@ class Document:
         if not self._parts:
             raise Unfollowable("a document has an end, and no parts")
         parts, self._parts = self._parts, None
-        self._is_known, self._is_awaited, self._value = True, False, self._joined(parts)
+        self._is_known, self._is_awaited, self._value = True, False, self._join(parts)
 
     def value(self) -> str | None:
         self._require_end()
@@ -67,7 +67,7 @@ class Document:
         if self._parts is not None:
             raise Unfollowable("a document has no end")
 
-    def _joined(self, parts: list[str | bytes | None]) -> str | None:
+    def _join(self, parts: list[str | bytes | None]) -> str | None:
         if parts == [None]:
             return None
         texts, octets = [p for p in parts if isinstance(p, str)], [p for p in parts if isinstance(p, bytes)]

@@ -255,7 +255,7 @@ def error_of(trouble: Trouble, seen: Thrown) -> RedolakeError:
     return trouble.error(f"{trouble.what}: {message_text(seen.message)[:300] or seen.name}", cure=trouble.cure)
 
 
-def said(surprise: BaseException) -> str:
+def failure_text(surprise: BaseException) -> str:
     """Return what a failure says, without texts that may contain values of rows: classes and conditions, the messages of the
     file system and of the analysis of a statement, and the place in our code."""
     parts = [thrown_text(one) for one in chain_of(surprise)] or [type(surprise).__name__]
@@ -305,7 +305,7 @@ def check_answers(spark: SparkSession, surprise: Exception) -> None:
         spark.sql("SELECT 1").collect()
     except Exception as failed:
         cure = "wait: the batch is tried again in a new session; see the log and the memory of Spark's driver if it comes again"
-        raise SparkLost(f"Spark does not answer any more: {said(surprise)[:300]}", cure=cure) from failed
+        raise SparkLost(f"Spark does not answer any more: {failure_text(surprise)[:300]}", cure=cure) from failed
 
 
 def chain_of(surprise: BaseException) -> list[Thrown]:
@@ -315,7 +315,7 @@ def chain_of(surprise: BaseException) -> list[Thrown]:
     for one in _causes(surprise):
         number = one.errno if isinstance(one, OSError) else None
         text = _trace_of(one)
-        found += _thrown_in(text) if text else [Thrown(type(one).__name__, str(one), number)]
+        found += _find_thrown(text) if text else [Thrown(type(one).__name__, str(one), number)]
     return list(_before_values(found))
 
 
@@ -341,7 +341,7 @@ def _trace_of(error: BaseException) -> str:
     return str(error)
 
 
-def _thrown_in(trace: str) -> Iterator[Thrown]:
+def _find_thrown(trace: str) -> Iterator[Thrown]:
     for line in trace.splitlines():
         for match in (_LINE.match(line), _TASK.search(line)):
             if match is not None:
@@ -406,7 +406,7 @@ def unforeseen_error(table: TableId, surprise: Exception) -> dict[str, Any]:
         return damage.as_dict()
     return {
         "code": type(surprise).__name__,
-        "what": said(surprise),
+        "what": failure_text(surprise),
         "where": {"table": str(table)},
         "cure": f"run `redolake resume {table}`, which tries again, or `redolake snapshot {table} --replace`, which rebuilds "
         f"the table; if it comes again, {report_with(OF_SPARK)}",

@@ -13,7 +13,7 @@ from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import functions as F
 
-from pipelines.apply.landed.check_changes import look_at_net_changes
+from pipelines.apply.landed.check_changes import probe_net_changes
 from pipelines.apply.net.net_change import events, net_change
 from pipelines.assemble.assembled import assemble_batch
 from pipelines.assemble.attribution import CapturedTable
@@ -143,7 +143,7 @@ def net_of(found: Any) -> tuple[dict[tuple[int, int], str | None], int, object]:
     )
     net = net_change(events(images, KEY), KEY).persist()
     folded = {(row["k9"], row["k1"]): row["a2"] if row["op"] == "U" else None for row in net.collect()}
-    changes, finding = look_at_net_changes(net).answer()
+    changes, finding = probe_net_changes(net).answer()
     net.unpersist()
     return folded, changes, finding
 

@@ -1,4 +1,4 @@
-"""The small tables of a batch are prepared in groups, whose looks at the changes share Spark jobs."""
+"""The small tables of a batch are prepared in groups, whose probes of the changes share Spark jobs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.apply.spark import looks
+from pipelines.apply.spark import probes
 from pipelines.job.batch import run_batch
 from pipelines.records.batches.manifest import BatchResult
 from pipelines.values.table import TableId
@@ -72,10 +72,10 @@ def test_where_the_common_job_fails_each_table_is_prepared_by_itself(
 ) -> None:
     """One table alone may be the reason, and would hold the others."""
 
-    def failing(asked: Mapping[int, looks.Look]) -> None:
+    def failing(asked: Mapping[int, probes.Probe]) -> None:
         raise ArithmeticError("the job failed")
 
-    monkeypatch.setattr(looks, "answer_together", failing)
+    monkeypatch.setattr(probes, "answer_together", failing)
     with caplog.at_level(logging.INFO, "pipelines.apply.small_tables"):
         result, found = batch(spark, tmp_path, {"A": INSERT, "B": DELETE})
 

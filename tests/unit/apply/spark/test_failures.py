@@ -12,7 +12,7 @@ from pyspark.errors import PySparkException
 from pyspark.errors.exceptions import connect
 
 from pipelines.apply.delta.schema import parse_type
-from pipelines.apply.spark.failures import check_session, said, unforeseen_error, without_row
+from pipelines.apply.spark.failures import check_session, failure_text, unforeseen_error, without_row
 from pipelines.errors import (
     OF_ALL_TABLES,
     ConfigurationError,
@@ -282,7 +282,7 @@ def test_an_error_of_our_own_is_named_with_its_place_in_the_code() -> None:
     try:
         parse_type("HUNTER2")
     except KeyError as error:
-        text = said(error)
+        text = failure_text(error)
 
     assert text.startswith("KeyError; at pipelines/apply/delta/schema.py, line ")
 

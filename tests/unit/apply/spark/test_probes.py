@@ -1,4 +1,4 @@
-"""Plans yield looks and get their answers: alone one by one, together with one job for all looks that are alike."""
+"""Plans yield probes and get their answers: alone one by one, together with one job for all probes that are alike."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any, cast
 
 import pytest
 
-from pipelines.apply.spark import looks
-from pipelines.apply.spark.looks import Look, Plan, take_alone, take_together
+from pipelines.apply.spark import probes
+from pipelines.apply.spark.probes import Plan, Probe, take_alone, take_together
 from pipelines.errors import RedoNotUnderstood
 
 
@@ -27,36 +27,36 @@ class Frame:
         return [self.answers]
 
 
-def look(rows: Frame, *aggregates: str) -> Look:
-    return Look(cast("Any", rows), aggregates)
+def probe(rows: Frame, *aggregates: str) -> Probe:
+    return Probe(cast("Any", rows), aggregates)
 
 
 def sums(rows: Frame) -> Plan[int]:
-    first = yield look(rows, "a")
-    second = yield look(rows, "b")
+    first = yield probe(rows, "a")
+    second = yield probe(rows, "b")
     return int(first["a"] + second["b"])
 
 
 def refused(rows: Frame) -> Plan[int]:
-    yield look(rows, "a")
+    yield probe(rows, "a")
     raise RedoNotUnderstood("a change has no row", cure="load the table again")
 
 
 def broken(rows: Frame) -> Plan[int]:
-    yield look(rows, "a")
+    yield probe(rows, "a")
     raise RuntimeError("no table's own")
 
 
 @pytest.fixture
-def jobs(monkeypatch: pytest.MonkeyPatch) -> list[dict[int, Look]]:
-    """Return the looks of each job that `answer_together` would start; each is answered by its own rows."""
-    taken: list[dict[int, Look]] = []
+def jobs(monkeypatch: pytest.MonkeyPatch) -> list[dict[int, Probe]]:
+    """Return the probes of each job that `answer_together` would start; each is answered by its own rows."""
+    taken: list[dict[int, Probe]] = []
 
-    def answered(open_: dict[int, Look]) -> dict[int, Any]:
+    def answered(open_: dict[int, Probe]) -> dict[int, Any]:
         taken.append(dict(open_))
         return {number: one.answer() for number, one in open_.items()}
 
-    monkeypatch.setattr(looks, "answer_together", answered)
+    monkeypatch.setattr(probes, "answer_together", answered)
     return taken
 
 
@@ -67,14 +67,14 @@ def test_a_plan_alone_gets_an_answer_to_each_look() -> None:
     assert rows.asked == ["a", "b"]
 
 
-def test_plans_together_take_one_job_for_each_of_their_steps(jobs: list[dict[int, Look]]) -> None:
+def test_plans_together_take_one_job_for_each_of_their_steps(jobs: list[dict[int, Probe]]) -> None:
     outcomes = take_together([sums(Frame({"a": n, "b": 10})) for n in range(3)], 2)
 
     assert [one.result() for one in outcomes] == [10, 11, 12]
     assert [sorted(job) for job in jobs if job] == [[0, 1, 2], [0, 1, 2]]
 
 
-def test_an_error_of_one_table_is_the_outcome_of_that_table_alone(jobs: list[dict[int, Look]]) -> None:
+def test_an_error_of_one_table_is_the_outcome_of_that_table_alone(jobs: list[dict[int, Probe]]) -> None:
     first, second = take_together([refused(Frame({"a": 1})), sums(Frame({"a": 1, "b": 1}))], 2)
 
     assert second.result() == 2
@@ -82,6 +82,6 @@ def test_an_error_of_one_table_is_the_outcome_of_that_table_alone(jobs: list[dic
         first.result()
 
 
-def test_any_other_error_is_raised_whichever_table_it_is_of(jobs: list[dict[int, Look]]) -> None:
+def test_any_other_error_is_raised_whichever_table_it_is_of(jobs: list[dict[int, Probe]]) -> None:
     with pytest.raises(RuntimeError, match="no table's own"):
         take_together([sums(Frame({"a": 1, "b": 1})), broken(Frame({"a": 1}))], 2)

@@ -1,4 +1,4 @@
-"""Look at a table's changes where the plan depends on them. The looks of small tables are taken together, in one Spark job.
+"""Probe a table's changes where the plan depends on them. The probes of small tables are answered together, in one Spark job.
 
 A job costs the same for ten rows as for ten thousand, and most of it is Spark's planning.
 """
@@ -20,8 +20,8 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """Aggregates of `rows`, as SQL. `rows` have the columns of these and no others; looks with the same aggregates have the
+class Probe:
+    """Aggregates of `rows`, as SQL. `rows` have the columns of these and no others; probes with the same aggregates have the
     same columns."""
 
     rows: DataFrame
@@ -31,26 +31,26 @@ class Look:
         return self.rows.selectExpr(*self.aggregates).collect()[0]
 
 
-# A plan yields its looks and gets their answers; what it returns is its result.
-Plan = Generator[Look, Row, T]
+# A plan yields its probes and gets their answers; what it returns is its result.
+Plan = Generator[Probe, Row, T]
 
 
 def take_alone(plan: Plan[T]) -> T:
     try:
-        look = next(plan)
+        probe = next(plan)
         while True:
-            look = plan.send(look.answer())
+            probe = plan.send(probe.answer())
     except StopIteration as end:
         result: T = end.value
         return result
 
 
 def take_together(plans: Sequence[Plan[T]], side_by_side: int) -> list[Future[T]]:
-    """Take the plans to their ends, with one job for all looks that have the same aggregates. `side_by_side` plans go on at a
+    """Take the plans to their ends, with one job for all probes that have the same aggregates. `side_by_side` plans go on at a
     time. A RedolakeError of a plan is its own result; any other error is raised, whichever plan it comes from."""
     results: list[Future[T]] = [Future() for _ in plans]
 
-    def step(number: int, answer: Row | None) -> Look | None:
+    def step(number: int, answer: Row | None) -> Probe | None:
         plan = plans[number]
         try:
             return next(plan) if answer is None else plan.send(answer)
@@ -63,17 +63,17 @@ def take_together(plans: Sequence[Plan[T]], side_by_side: int) -> list[Future[T]
     answers: Mapping[int, Row | None] = dict.fromkeys(range(len(plans)))
     with ThreadPoolExecutor(side_by_side, "plan") as threads:
         while answers:
-            looks = dict(zip(answers, threads.map(step, answers, answers.values()), strict=True))
-            answers = answer_together({number: look for number, look in looks.items() if look is not None})
+            probes = dict(zip(answers, threads.map(step, answers, answers.values()), strict=True))
+            answers = answer_together({number: probe for number, probe in probes.items() if probe is not None})
     return results
 
 
-def answer_together(looks: Mapping[int, Look]) -> dict[int, Row]:
-    """Return the answer to each look, by its number."""
+def answer_together(probes: Mapping[int, Probe]) -> dict[int, Row]:
+    """Return the answer to each probe, by its number."""
     found: dict[int, Row] = {}
-    for aggregates in dict.fromkeys(look.aggregates for look in looks.values()):
-        alike = {number: look.rows for number, look in looks.items() if look.aggregates == aggregates}
-        rows = unite([rows.withColumns({"look": F.lit(number)}) for number, rows in alike.items()])
-        found |= {row["look"]: row for row in rows.groupBy("look").agg(*map(F.expr, aggregates)).collect()}
-    # A look at no rows has no group.
-    return {number: found[number] if number in found else look.answer() for number, look in looks.items()}
+    for aggregates in dict.fromkeys(probe.aggregates for probe in probes.values()):
+        alike = {number: probe.rows for number, probe in probes.items() if probe.aggregates == aggregates}
+        rows = unite([rows.withColumns({"probe": F.lit(number)}) for number, rows in alike.items()])
+        found |= {row["probe"]: row for row in rows.groupBy("probe").agg(*map(F.expr, aggregates)).collect()}
+    # A probe at no rows has no group.
+    return {number: found[number] if number in found else probe.answer() for number, probe in probes.items()}
