@@ -38,7 +38,7 @@ FETCHED = 10_000  # rows of a batch that capture fetches; Spark reads each row g
 
 
 def serve(folder: Path, logging: str, changes: int, target_rows: int, young: int, settings: dict[str, str]) -> None:
-    from pipelines.apply import table as apply_table
+    from pipelines.apply.delta import merge as delta_merge
     from pipelines.job.batch import run_batch
     from pipelines.job.snapshot import run_snapshot
     from pipelines.land.files import Files
@@ -59,7 +59,7 @@ def serve(folder: Path, logging: str, changes: int, target_rows: int, young: int
     load = SnapshotTask(table, target, app_id, version, files=(str(source),), scn=1)
     run_snapshot(spark, SnapshotSpec("p", 1, "token", (load,), str(folder / "snapshot.json")))
 
-    in_merge, merge = [0.0, 0.0], apply_table.merge  # seconds by the clock and of CPU
+    in_merge, merge = [0.0, 0.0], delta_merge.merge  # seconds by the clock and of CPU
 
     def timed_merge(table: Any, net: Any, *arguments: Any) -> Any:
         if logging == BARE:
@@ -71,7 +71,7 @@ def serve(folder: Path, logging: str, changes: int, target_rows: int, young: int
         finally:
             in_merge[:] = time.perf_counter() - began, cpu_seconds() - cpu
 
-    apply_table.merge = timed_merge
+    delta_merge.merge = timed_merge
     history = History(target_rows, logging, young)
     for number, _ in enumerate(sys.stdin, 1):
         step = 2 * changes
