@@ -63,8 +63,8 @@ def test_the_same_pdb(recorded: ContainerIdentity | None, found: ContainerFacts 
         (RECORDED, facts(replace(FIRST, opened_scn=Scn(700))), "does not lead back to incarnation 2.0", None),
         (UNNUMBERED, facts(own(1, (2, 0))), "opened with RESETLOGS at SCN 601", 601),
         (facts(FIRST, own(1, (2, 0))).identity, facts(FIRST), "does not lead back to incarnation 2.1", None),
-        (RECORDED, None, "were read from a pluggable database", None),
-        (None, facts(FIRST), "were read from no pluggable database", None),
+        (RECORDED, None, "were read from a pluggable database, and `container` names no one now", None),
+        (None, facts(FIRST), "were read from no pluggable database, and `container` names one now", None),
     ],
 )
 def test_another_pdb_or_one_that_was_set_back(

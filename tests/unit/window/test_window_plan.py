@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pipelines.values.redo import Incarnation, LogFile
 from pipelines.values.scn import Scn, ScnRange
 from pipelines.window import Lost, NothingNew, Sealed, Wait
-from pipelines.window.plan import find_overlapping, within_budget
+from pipelines.window.plan import balance, find_overlapping, within, within_budget
 from tests.unit.window.drawn import DBID, GONE, INC, Limits, closed, copy, disabled, facts, log, online, opened, plan, trace
 
 ONE = [log(1, 1, 100, 200), log(1, 2, 200, 300)]
@@ -266,6 +268,16 @@ def test_the_largest_slice_of_a_thread_is_as_small_as_possible(sizes, expected):
     assert [[g.sequence for g in s.logs] for s in answer.window.slices] == expected
 
 
+@given(sizes=st.lists(st.integers(0, 30), min_size=1, max_size=8), most=st.integers(1, 60))
+def test_no_smaller_budget_gives_as_few_slices(sizes, most):
+    run = [log(1, n, n * 100, n * 100 + 100, size=size) for n, size in enumerate(sizes, 1)]
+    fewest = len(within(run, most))
+
+    smallest = next(budget for budget in range(most + 1) if len(within(run, budget)) <= fewest)
+
+    assert balance(run, most) == within(run, smallest)
+
+
 def test_a_slice_does_not_span_the_time_a_thread_was_closed():
     answer = plan(facts([log(1, 1, 100, 150), log(1, 2, 200, 300)], [online(1, 3, 300)]))
 
@@ -296,3 +308,15 @@ def test_nothing_new_names_the_scns_between_which_no_log_ended():
 
     assert isinstance(answer, NothingNew)
     assert answer.reason == "no log ended between SCN 100 and the current SCN 150"
+
+
+def test_each_thread_that_holds_the_window_back_is_named_with_those_that_are_ahead():
+    # archived 1  --1--|--2--|                   thread 2 idles since before the position, thread 3 ends at it
+    logs = [log(1, 1, 50, 200), log(1, 2, 200, 300), log(3, 5, 50, 100)]
+    answer = plan(facts(logs, [online(1, 3, 300), online(2, 9, 50), online(3, 6, 100)], [opened(1), opened(2), opened(3)]))
+
+    assert isinstance(answer, NothingNew)
+    assert answer.reason.startswith(
+        "held back at SCN 100, though redo thread 1 is archived up to SCN 300: "
+        "redo thread 2: log 9 is still being written; redo thread 3: log 6 is still being written"
+    )
