@@ -18,7 +18,7 @@ from pipelines.airflow.backfill import backfill_dag
 from pipelines.airflow.capture import capture_dag
 from pipelines.airflow.configuration import configuration_file
 from pipelines.airflow.doctor import doctor_dag
-from pipelines.airflow.drop import drop_dag
+from pipelines.airflow.drop_transaction import drop_transaction_dag
 from pipelines.airflow.recover import recover_dag
 from pipelines.airflow.resume import resume_dag
 from pipelines.airflow.snapshot import snapshot_dag
@@ -26,7 +26,17 @@ from pipelines.airflow.verify import verify_dag
 from pipelines.config import Pipeline, load_each
 from pipelines.errors import ConfigurationError
 
-BUILDERS = (capture_dag, apply_dag, snapshot_dag, backfill_dag, verify_dag, resume_dag, doctor_dag, drop_dag, recover_dag)
+BUILDERS = (
+    capture_dag,
+    apply_dag,
+    snapshot_dag,
+    backfill_dag,
+    verify_dag,
+    resume_dag,
+    doctor_dag,
+    drop_transaction_dag,
+    recover_dag,
+)
 
 
 def build_dags(dag_file: Path) -> dict[str, DAG]:

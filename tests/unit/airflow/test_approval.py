@@ -65,10 +65,10 @@ def transactions(steps):
 
 
 def test_an_approved_drop_is_recorded_under_the_name_and_the_reason_of_who_approved(run, transactions):
-    from pipelines.airflow.drop import drop_dag
+    from pipelines.airflow.drop_transaction import drop_transaction_dag
 
     with person("Approve", reason="agreed with the owner") as asked:
-        states, _ = run(drop_dag, DROP)
+        states, _ = run(drop_transaction_dag, DROP)
 
     assert (states["approve", -1], states["drop", -1]) == ("success", "success")
     assert (asked.subject, asked.fields["reason"]["value"]) == ("shop: drop transaction 3.12.45", "a forgotten session")
@@ -79,10 +79,10 @@ def test_an_approved_drop_is_recorded_under_the_name_and_the_reason_of_who_appro
 
 
 def test_a_rejected_drop_is_recorded_and_drops_nothing(run, transactions):
-    from pipelines.airflow.drop import drop_dag
+    from pipelines.airflow.drop_transaction import drop_transaction_dag
 
     with person("Reject"):
-        states, ran = run(drop_dag, DROP)
+        states, ran = run(drop_transaction_dag, DROP)
 
     assert (states["drop", -1], ran.state) == ("skipped", "success")
     assert names(transactions) == ["look_up_transaction", "record_rejection"]

@@ -124,13 +124,13 @@ def test_the_snapshot_that_follows_gets_the_tables_and_replaces_them(settings, m
     ids=["list", "show", "not confirmed", "drop"],
 )
 def test_a_transaction_is_dropped_only_by_its_xid_and_the_pipelines_name(run, steps, form, state, called):
-    from pipelines.airflow.drop import drop_dag
+    from pipelines.airflow.drop_transaction import drop_transaction_dag
 
     steps.answers("list_transactions", TransactionList(None, (), ()))
     steps.answers("look_up_transaction", DropCost(3, "3.12.45", 2, 150, None, 7, 90, None, {"SHOP.ORDERS": 7}))
     steps.answers("drop_transaction", None)
 
-    states, _ = run(drop_dag, form)
+    states, _ = run(drop_transaction_dag, form)
 
     assert (states["drop", -1], names(steps)) == (state, called)
     if len(called) == 2:

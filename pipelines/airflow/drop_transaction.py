@@ -49,7 +49,7 @@ def question(pipeline: Pipeline, chosen: Mapping[str, Any]) -> Question | None:
     return Question(f"{pipeline.name}: drop transaction {cost.xid}", cost.text, cost.start_scn)
 
 
-def drop_dag(pipeline: Pipeline) -> DAG:
+def drop_transaction_dag(pipeline: Pipeline) -> DAG:
     @task(doc_md=TASKS["drop"], retries=0)
     def drop() -> str:
         """Return what was done."""
