@@ -122,7 +122,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             if set(fixtures) & set(getattr(item, "fixturenames", ())):
                 item.add_marker(mark)
         if path_of(item).startswith("tests/unit/") and not any(map(item.get_closest_marker, STARTED_BY)):
-            item.add_marker(pytest.mark.filterwarnings(*WARNINGS))
+            item.add_marker(
+                pytest.mark.filterwarnings(*WARNINGS), append=False
+            )  # a mark of the test itself comes later, and wins
     alone = {path_of(item) for item in items if item.get_closest_marker("spark")} - {
         path_of(item) for item in items if group_of(path_of(item)) in GROUPS
     }

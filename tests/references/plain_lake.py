@@ -13,6 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -299,6 +300,8 @@ def write_carried(path: str, rows: Mapping[str, Rows]) -> FileDigest:
     files = Files(folder)
     files.make_folder("")
     files._fs.pipe_file(files.path(name), pickle.dumps(rows))
+    if "://" not in path:
+        Path(path).chmod(0o600)  # Spark's own mode is another one, in a folder that nobody else may open
     return files.digest(name)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.apply import table as apply_table
+from pipelines.apply.delta import merge
 from pipelines.apply.spark.session import FOR_FEW_ROWS, ONE_TASK, session_like
 from pipelines.job import batch as job
 from pipelines.job.batch import MOST_ROWS
@@ -75,7 +75,7 @@ def test_a_batch_is_planned_by_the_number_of_its_rows_and_the_size_of_its_tables
             session.conf.unset(name) if value is None else session.conf.set(name, value)
         monkeypatch.setattr(job, "SMALL_BYTES", small_bytes)
         monkeypatch.setattr(job, "assemble_batch", noting(job.assemble_batch))
-        monkeypatch.setattr(apply_table, "merge", noting(apply_table.merge))
+        monkeypatch.setattr(merge, "merge", noting(merge.merge))
         result = job.run_batch(session, batch_spec(tmp_path, [window], [mine], rows=rows))
 
         assert (result.tables[0].error, contents(mine)) == (None, {1: "a", 9: "z"})

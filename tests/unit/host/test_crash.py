@@ -137,7 +137,7 @@ NOT_KILLED_AT = {
 }
 POINT_IN = {  # writers whose callers pass the point
     "overwrite": ("load_snapshot", "create_shadow"),
-    **dict.fromkeys(("running", "add_column", "truncate", "delete"), ("follow_steps",)),  # its commits
+    **dict.fromkeys(("statement_commit", "add_column", "truncate", "delete"), ("follow_steps",)),  # its commits
     "rewrite": ("follow_steps",),
     "merge": ("merge_range",),
     "append": ("merge_range",),
