@@ -5,10 +5,10 @@ batch's spec carries it. Each stage that treats the kinds differently has one ta
 
     stage     its table
     capture   pipelines/steps/reread/__init__.py    what is read again when a window lands
-    decode    pipelines/decode/images.py            which values are pieces, in rows of their own
+    decode    pipelines/decode/changes.py             which values are pieces, in rows of their own
     assemble  pipelines/assemble/valueless.py       which changes are not applied with their own values
     apply     pipelines/apply/delivery/__init__.py  how a commit range becomes one MERGE or append
-    verify    pipelines/apply/verify/compare.py      what is compared
+    verify    pipelines/apply/verify/compare.py       what is compared
 
 A new kind is a class here, a member of `Delivery`, and an entry in each of these tables: `tests/unit/values/test_delivery.py`
 and mypy (`assert_never`) name those that lack it.
@@ -18,12 +18,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypeVar, get_args
+from typing import Literal
 
 from pipelines.values.dictionary_table import DictionaryTable
 from pipelines.values.table import ASSEMBLED, DOCUMENTS, LARGE_OBJECTS, ROWID_COLUMN, ColumnChoice, TableVersion, is_unshown
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,11 +147,6 @@ def reread_kind(table: DictionaryTable, choice: ColumnChoice) -> type[RereadValu
     if table.rereads_rows:
         return RereadRows
     return RereadValues if table.large_objects and not choice.assembles else None
-
-
-def members(union: object) -> frozenset[type[object]]:
-    """Return the classes of `Delivery` or `Keyed`, for the tests that each table has an entry for each."""
-    return frozenset(get_args(union))
 
 
 def _rereads_rows(version: TableVersion) -> bool:
