@@ -6,7 +6,6 @@ from collections.abc import Collection
 
 from pyspark.sql import DataFrame
 
-from pipelines.apply.commit_ranges import known_versions
 from pipelines.apply.context import ApplyContext
 from pipelines.apply.delivery.prepared import TableRange
 from pipelines.apply.landed.decoded import Target, decode
@@ -47,8 +46,7 @@ def decode_range(
         has_null_keys=keeps_before,
     )
     rows = part.committed.frame if changes is None else changes
-    known = known_versions(task, commit_range, part.committed.scns)
-    decoded = decode(rows, known, task.rules, target, context.translation, task.mined_names, task.known_from)
+    decoded = decode(rows, part.known_versions, task.rules, target, context.translation, task.mined_names, task.known_from)
     return context.kept.keep(task.table, decoded)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from pipelines.apply.commit_ranges import known_versions
 from pipelines.apply.context import ApplyContext
 from pipelines.apply.delivery.prepared import TableRange
 from pipelines.apply.landed.decoded import Target, decode
@@ -19,6 +18,5 @@ def decode_objects(context: ApplyContext, part: TableRange, changed: DataFrame, 
     columns = tuple(part.table.columns[i] for i in part.key)
     target = Target(columns, part.key, frozenset(), also=OF_OBJECT, has_pieces=has_pieces)
     task = part.task
-    known = known_versions(task, part.commit_range, part.committed.scns)
-    decoded = decode(changed, known, task.rules, target, context.translation, task.mined_names)
+    decoded = decode(changed, part.known_versions, task.rules, target, context.translation, task.mined_names)
     return decoded if part.version.organization != "index" else decoded.withColumn("row_id", F.lit(NO_ROWID))

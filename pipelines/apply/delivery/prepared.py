@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
 
-from pipelines.apply.commit_ranges import CommitRange
+from pipelines.apply.commit_ranges import CommitRange, Known, known_versions
 from pipelines.apply.context import ApplyContext
 from pipelines.apply.net.missing_columns import NOTHING_MISSING, Missing
 from pipelines.apply.spark.probes import Plan
@@ -47,6 +47,10 @@ class TableRange:
     @property
     def key(self) -> tuple[int, ...]:
         return self.commit_range.version.key
+
+    @property
+    def known_versions(self) -> tuple[Known, ...]:
+        return known_versions(self.task, self.commit_range, self.committed.scns)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,11 +17,11 @@ from pipelines.apply.context import ApplyContext
 from pipelines.apply.delivery.prepared import PreparedRange, TableRange, ToMerge
 from pipelines.apply.landed.keys import has_null
 from pipelines.apply.landed.source_rows import check_values, read_source
-from pipelines.apply.objects.large_objects import OF_COMMIT, ROWID
+from pipelines.apply.objects.large_objects import OF_COMMIT
 from pipelines.apply.spark.probes import Plan
 from pipelines.apply.spark.quoting import quote
 from pipelines.apply.spark.shallow import unite
-from pipelines.apply.target import REMOVE, UPSERT, NetColumns
+from pipelines.apply.target import REMOVE, ROWID, UPSERT, NetColumns
 from pipelines.apply.translation import Translation
 from pipelines.errors import RedoNotUnderstood
 from pipelines.records.batches.spec import LandedWindow, RereadFile, TableTask

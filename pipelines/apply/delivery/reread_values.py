@@ -19,10 +19,10 @@ from pipelines.apply.delivery.prepared import NetChanges, TableRange
 from pipelines.apply.landed.keys import has_null, is_moved
 from pipelines.apply.landed.source_rows import read_source
 from pipelines.apply.net.net_change import net_change
-from pipelines.apply.objects.large_objects import OF_COMMIT, ROWID, of_objects, with_row_ids, without_objects
+from pipelines.apply.objects.large_objects import OF_COMMIT, of_objects, with_row_ids, without_objects
 from pipelines.apply.spark.probes import Plan
 from pipelines.apply.spark.shallow import unite
-from pipelines.apply.target import OBJECTS, UPSERT
+from pipelines.apply.target import OBJECTS, ROWID, UPSERT
 from pipelines.apply.translation import Translation
 from pipelines.errors import RedoNotUnderstood
 from pipelines.records.batches.spec import LandedWindow, RereadFile, TableTask

@@ -11,10 +11,8 @@ from pipelines.apply.landed.keys import is_moved
 from pipelines.values import frames
 from pipelines.values.logminer import LARGE_OBJECT_CHANGES, NO_ROWID
 from pipelines.values.redo import CHANGE_ORDER, Operation
-from pipelines.values.table import ROWID_COLUMN, ROWID_NAME, Column, OracleType
 
 OF_COMMIT = ("commit_scn", "commit_thread", "commit_at", "xid")
-ROWID = Column(ROWID_COLUMN, ROWID_NAME, OracleType("VARCHAR2", length=18), 0)
 OF_OBJECT = ("con_id", "commit_at", "xid")  # what else is decoded of a change of a large object
 
 
