@@ -16,13 +16,17 @@ Parts = Mapping[str, frozenset[str]]  # columns and indexes by table
 
 
 def version_of(connection: Connection) -> str | None:
-    """Return the version of the ledger's tables; None where there are none. Raises LedgerDamaged where they have lost it."""
+    """Return the version of the ledger's tables; None where there are none. Raises LedgerDamaged where they have lost it.
+
+    Tables are looked for before the version: a process that creates the ledger at this moment commits both at once, and each
+    statement sees what is committed when it begins (PostgreSQL's READ COMMITTED)."""
+    has_tables = any(connection.dialect.has_table(connection, table.name) for table in t.metadata.sorted_tables)
     versions = _values(connection, t.version.c.version_num)
     if len(versions) == 1:
         return str(versions[0])
     if not versions and _values(connection, t.format_version.c.version) == [t.UNVERSIONED_FORMAT]:
         return UNVERSIONED
-    if any(connection.dialect.has_table(connection, table.name) for table in t.metadata.sorted_tables):
+    if has_tables:
         raise lost_version(connection.engine)
     return None
 

@@ -7,7 +7,7 @@ from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from sqlalchemy import create_engine, text
+from sqlalchemy import create_engine, event, text
 
 from pipelines.errors import (
     ConfigurationError,
@@ -20,7 +20,9 @@ from pipelines.errors import (
 )
 from pipelines.ledger import Ledger, open_ledger, open_ledger_to_read, store
 from pipelines.ledger.batches import AppliedBatch
+from pipelines.ledger.checks import version_of
 from pipelines.ledger.shown_facts import Changes
+from pipelines.ledger.tables import VERSION
 from pipelines.records.batches.carry import OpenTransaction
 from pipelines.values.redo import Position
 from pipelines.values.scn import ChainPosition, Scn
@@ -125,6 +127,26 @@ def test_a_new_ledger_may_be_opened_by_several_at_once(url):
     opened = at_once(*[lambda: open_ledger(url, "shop").position()] * 4)
 
     assert opened == [None] * 4
+
+
+@pytest.mark.postgres
+def test_a_ledger_that_another_process_creates_while_it_is_looked_for_has_lost_nothing(postgres_url):
+    engine = create_engine(postgres_url.replace("postgresql://", "postgresql+psycopg://"))
+    statements = []
+
+    def create_before_the_second(*_):
+        statements.append("looked")
+        if len(statements) == 2:
+            open_ledger(postgres_url, "shop").close()
+
+    event.listen(engine, "before_cursor_execute", create_before_the_second)
+    for _ in range(2):
+        with engine.connect() as connection:
+            seen = version_of(connection)
+    engine.dispose()
+
+    assert len(statements) > 2
+    assert seen == VERSION
 
 
 def test_a_database_that_does_not_answer_is_a_transient_error_without_the_password():
