@@ -140,8 +140,7 @@ def snapshot_dag(pipeline: Pipeline) -> DAG:
             False,
             type="boolean",
             title="Replace",
-            description="Read tables that have contents again, too. "
-            f"The history of one that {pipeline.name}_apply changes meanwhile is lost: pause it first.",
+            description="Read tables that have contents again, too. One commit replaces the contents; older versions stay.",
         ),
         "by_policy": Param(
             False, type="boolean", title="By policy", description="Only held tables, within the limits of `resnapshot`."

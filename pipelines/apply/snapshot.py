@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import nullcontext, suppress
 
 from pyspark.sql import SparkSession
@@ -9,11 +10,11 @@ from pyspark.sql import SparkSession
 from pipelines.apply.delta.commit import Tag
 from pipelines.apply.delta.create import overwrite
 from pipelines.apply.delta.features import beyond, check_readers
-from pipelines.apply.delta.log import read_log
+from pipelines.apply.delta.log import load_id, read_log, token_in
 from pipelines.apply.delta.own_columns import of_load
 from pipelines.apply.delta.owner import Owner, Use, check_owner
 from pipelines.apply.delta.schema import target_schema, with_lake_names
-from pipelines.apply.delta.settings import check_writable, comment_on, is_constrained, settle
+from pipelines.apply.delta.settings import check_writable, comment_on, drop_constraints, is_constrained, settle
 from pipelines.apply.delta.table import DeltaTable
 from pipelines.apply.landed.source_rows import check_values, read_source
 from pipelines.apply.translation import Translation
@@ -21,13 +22,16 @@ from pipelines.errors import InvariantBroken, LakeDamaged, LandingConflict
 from pipelines.host import crash
 from pipelines.host.filesystem import open_filesystem
 from pipelines.records.loads import SnapshotLoaded, SnapshotSpec, SnapshotTask
+from pipelines.values.target_options import TargetOptions
 
 
 def load_snapshot(spark: SparkSession, spec: SnapshotSpec, task: SnapshotTask, translation: Translation) -> SnapshotLoaded:
-    """Do nothing when the table is at this position already. Raise LandingConflict when it is beyond, unless the spec says
-    `replace`: then the table is removed first, because Delta would skip an older txn version, and evolve an older default.
-    Removed as well is one with features that its readers do not know, or with constraints: Delta would keep them; and one whose
-    log is damaged."""
+    """Replace the table's contents in one commit, whatever its position is: readers find the older contents until then, and
+    later in the table's history. Do nothing when the load is there already. Raise LandingConflict when the table is beyond the
+    snapshot, unless the spec says `replace`.
+
+    Delta would keep constraints that others have set; they are dropped before. A table is removed only where no commit makes
+    it right: its log is damaged, or it has features that the readers of the profile do not know, and which stay for ever."""
     table = DeltaTable(spark, task.target, task.app_id)
     damage = table.damage()
     if damage is not None and not spec.replace:
@@ -39,25 +43,17 @@ def load_snapshot(spark: SparkSession, spec: SnapshotSpec, task: SnapshotTask, t
     if damage is not None:
         remove_table(task.target)
         table.refresh()
-    if table.position == task.scn and not spec.replace:
+    options = task.options if owner is None else owner.mark_options(task.options)
+    metadata = {"pipeline": spec.pipeline, "table": str(task.table), "snapshot_scn": task.scn, "token": spec.token}
+    if is_loaded(table, spec, task):
+        finish(table, task, options, metadata)
         return SnapshotLoaded(task.table, "applied", False, delta_version=table.version)
-    passed = max((scn for scn in (table.position, table.filled_to) if scn is not None), default=None)
-    if passed is not None and passed >= task.scn:
-        check_replace(spec, task, passed)
-        remove_table(task.target)
-    elif table.log is not None and beyond(table.log, task.options.readers):
-        if not spec.replace:
-            check_readers(table.log, task.options.readers, task.table)
-        remove_table(task.target)
-    elif table.log is not None and is_constrained(table.log):
-        if not spec.replace:
-            check_writable(table, task.table, task.version.key_kind)
-        else:
-            remove_table(task.target)
+    make_way(table, spec, task, metadata)
     # Refuses names that Delta cannot distinguish.
     target_schema(with_lake_names(task.version, task.options), task.rules, translation, task.options)
-    options, comments = task.options, dict(task.comments)
-    source = read_source(spark, task.files, task.version, task.rules, translation, options, comments, options.partition_by)
+    source = read_source(
+        spark, task.files, task.version, task.rules, translation, task.options, dict(task.comments), task.options.partition_by
+    )
     rows = check_values(source, task.version)
     if task.rows is not None and rows != task.rows:
         raise InvariantBroken(
@@ -65,24 +61,56 @@ def load_snapshot(spark: SparkSession, spec: SnapshotSpec, task: SnapshotTask, t
         )
     own = of_load(task.options, task.scn)
     contents = source.frame.withColumns(own) if own else source.frame
-    metadata = {"pipeline": spec.pipeline, "table": str(task.table), "snapshot_scn": task.scn, "token": spec.token}
     check_owner(read_log(task.target), owner, task.table, task.target, use)  # the checks took long: another may have come
-    overwrite(contents, task.target, Tag(task.app_id, task.scn, metadata).options(), task.options)
+    load = load_id(task.app_id, table.version, spec.token)
+    overwrite(contents, task.target, Tag(load, task.scn, metadata).options(), task.options)
     table.refresh()
     crash.point("snapshot")
-    settle(table, task.table, task.options if owner is None else owner.mark_options(task.options), metadata)
-    comment_on(table, task.table, task.comment, metadata)
-    return SnapshotLoaded(task.table, "applied", True, rows, table.version)
-
-
-def check_replace(spec: SnapshotSpec, task: SnapshotTask, position: int) -> None:
-    if not spec.replace:
-        raise LandingConflict(
-            f"the table is complete to SCN {position}, the snapshot is of SCN {task.scn}",
-            cure="take a new snapshot, or add `--replace` to load this one (it removes the table's history)",
+    if (table.app_id, table.position) != (load, task.scn):
+        raise InvariantBroken(
+            "another load of the table was committed at the same moment",
+            cure=f"run `redolake snapshot {task.table} --replace`",
             table=task.table,
             path=task.target,
         )
+    finish(table, task, options, metadata)
+    return SnapshotLoaded(task.table, "applied", True, rows, table.version)
+
+
+def is_loaded(table: DeltaTable, spec: SnapshotSpec, task: SnapshotTask) -> bool:
+    """Return whether the table has the contents of this load, or of another one AS OF the same SCN that is not to be
+    replaced."""
+    is_own = table.log is not None and token_in(table.app_id) == spec.token
+    return is_own or (table.position == task.scn and not spec.replace)
+
+
+def make_way(table: DeltaTable, spec: SnapshotSpec, task: SnapshotTask, metadata: Mapping[str, object]) -> None:
+    """Leave a table that one commit can replace, or none."""
+    if table.log is None:
+        return
+    passed = max((scn for scn in (table.position, table.filled_to) if scn is not None), default=None)
+    if passed is not None and passed >= task.scn and not spec.replace:
+        raise LandingConflict(
+            f"the table is complete to SCN {passed}, the snapshot is of SCN {task.scn}",
+            cure="take a new snapshot, or add `--replace` to load this one",
+            table=task.table,
+            path=task.target,
+        )
+    if beyond(table.log, task.options.readers):
+        if not spec.replace:
+            check_readers(table.log, task.options.readers, task.table)
+        remove_table(task.target)
+        table.refresh()
+    elif is_constrained(table.log):
+        if not spec.replace:
+            check_writable(table, task.table, task.version.key_kind)
+        drop_constraints(table, task.table, metadata)
+
+
+def finish(table: DeltaTable, task: SnapshotTask, options: TargetOptions, metadata: Mapping[str, object]) -> None:
+    """Bring properties, clustering and comment to what the configuration and Oracle say."""
+    settle(table, task.table, options, metadata)
+    comment_on(table, task.table, task.comment, metadata)
 
 
 def remove_table(path: str) -> None:

@@ -49,7 +49,7 @@ def snapshot(
         bool,
         typer.Option(
             "--replace",
-            help="Read a live or held table again and replace its contents. If apply goes on, its Delta history is lost.",
+            help="Read a live or held table again and replace its contents in one commit; older versions stay.",
         ),
     ] = False,
     config: ConfigOption = None,

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from itertools import islice
 
-from pipelines.apply.delta.log import last_txn
+from pipelines.apply.delta.log import position_of
 from pipelines.config import Pipeline
 from pipelines.context import PipelineContext, now, open_context, open_to_read
 from pipelines.errors import OF_BATCH, InvariantBroken, Terminal, report_with
@@ -183,7 +183,7 @@ def check_settled(context: PipelineContext, last: BatchResult) -> None:
         if entry.table not in context.pipeline.by_id:
             continue
         for resetlogs_id in {last.resetlogs_id, *(window.resetlogs_id for window in ahead)}:
-            scn = last_txn(context.pipeline.target(entry.table), app_id(context, entry.table, resetlogs_id))
+            scn = position_of(context.pipeline.target(entry.table), app_id(context, entry.table, resetlogs_id))
             if scn is not None and ChainPosition(resetlogs_id, scn) > entry.position:
                 raise Terminal(
                     "a batch or a snapshot was applied in part: a transaction must be dropped from all tables or none",

@@ -75,7 +75,7 @@ def evolve(context: ApplyContext, table: DeltaTable, task: TableTask, commit_ran
     check_kinds(task, commit_range.followed)
     version = with_lake_names(commit_range.version, task.options)
     evolution = Evolution(context, table, task, version)
-    done = None if table.log is None else table.log.last_ddl(task.app_id)
+    done = None if table.log is None else table.log.last_ddl(table.app_id)
     last = commit_range.followed[-1].scn
     for scn, group in groupby(commit_range.followed, key=lambda step: step.scn):
         steps = tuple(replace(s, column=replace(s.column, name=task.options.name(s.column.name))) for s in group)

@@ -22,6 +22,30 @@ OURS = '{"redolake": '  # how the user metadata of all our commits begins (commi
 COMMIT = re.compile(r"(\d{20})\.json")
 # A checkpoint is one file, several parts (n of m), or a V2 file with a unique name.
 CHECKPOINT = re.compile(r"(\d{20})\.checkpoint(?:\.(\d{10})\.(\d{10})|\.([0-9a-f-]{36}))?\.(parquet|json)")
+# The part of an application id that names the load whose contents a commit continues. Tables of 0.1.0 have none before their
+# next load.
+LOAD = re.compile(r"/load/(?P<number>\d+)-(?P<token>\w+)(?=(?:/ddl)?$)")
+
+
+def load_id(app_id: str, replaced: int | None, token: str) -> str:
+    """Return the application id of a load that replaces this version of the table, and of all commits that continue it."""
+    return f"{app_id}/load/{0 if replaced is None else replaced + 1}-{token}"
+
+
+def load_in(app_id: str) -> str:
+    """Return the part of an application id that names its load, which is empty where there is none."""
+    found = LOAD.search(app_id)
+    return "" if found is None else found[0]
+
+
+def token_in(app_id: str) -> str | None:
+    found = LOAD.search(app_id)
+    return None if found is None else found["token"]
+
+
+def _load_number(load: str) -> int:
+    found = LOAD.fullmatch(load)
+    return -1 if found is None else int(found["number"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +65,17 @@ class DeltaLog:
         for _, commit in reversed(self.commits):
             if app_id in self._txns(commit):
                 return self._txns(commit)[app_id]
-        txns = (txn for part in self.checkpoint for txn in self._checkpoint_actions(part, "txn"))
-        found = (txn["version"] for txn in txns if txn["appId"] == app_id)
-        return max(found, default=None)
+        return self._checkpoint_txns().get(app_id)
+
+    def current_id(self, app_id: str) -> str:
+        """Return the application id with the load whose contents the table has: that of our newest commit, in any incarnation.
+        A checkpoint does not say which commit is the newest; there the load with the highest number counts."""
+        own = f"{app_id.rpartition('/')[0]}/"
+        for _, commit in reversed(self.commits):
+            if found := [load_in(app) for app in self._txns(commit) if app.startswith(own)]:
+                return app_id + max(found, key=_load_number)
+        loads = (load_in(app) for app in self._checkpoint_txns() if app.startswith(own))
+        return app_id + max(loads, key=_load_number, default="")
 
     def txns_after(self, app_id: str, version: int | None) -> set[int]:
         """Return the transaction versions of an application id in the commits after a version of the table."""
@@ -52,8 +84,16 @@ class DeltaLog:
 
     def app_ids(self) -> set[str]:
         """Return the application ids of all commits that the log still knows."""
-        found = {txn["appId"] for part in self.checkpoint for txn in self._checkpoint_actions(part, "txn")}
-        return found.union(*(self._txns(commit) for _, commit in self.commits))
+        return set(self._checkpoint_txns()).union(*(self._txns(commit) for _, commit in self.commits))
+
+    def _checkpoint_txns(self) -> dict[str, int]:
+        """Return the transaction versions in the checkpoint, by application id."""
+        if "checkpoint" not in self.known:
+            found: dict[str, int] = {}
+            for txn in (txn for part in self.checkpoint for txn in self._checkpoint_actions(part, "txn")):
+                found[txn["appId"]] = max(int(txn["version"]), found.get(txn["appId"], -1))
+            self.known["checkpoint"] = found
+        return self.known["checkpoint"]
 
     def _txns(self, commit: str) -> dict[str, int]:
         """Return the transaction versions in a commit, by application id."""
@@ -216,10 +256,10 @@ def read_log(path: str) -> DeltaLog | None:
     return DeltaLog(filesystem, folder, tuple(f"{folder}/{part}" for part in parts), older, newer, last)
 
 
-def last_txn(path: str, app_id: str) -> int | None:
-    """Return None when there is no table, or no commit of that application id."""
+def position_of(path: str, app_id: str) -> int | None:
+    """Return the position of the table's contents; None when there is no table, or no commit of that application id."""
     log = read_log(path)
-    return None if log is None else log.last_txn(app_id)
+    return None if log is None else log.last_txn(log.current_id(app_id))
 
 
 def _newest_checkpoint(names: list[str]) -> tuple[int, list[str]]:

@@ -43,8 +43,20 @@ def unwritable(log: DeltaLog) -> dict[str, str]:
 
 
 def is_constrained(log: DeltaLog) -> bool:
-    """Return whether rows may be refused. Delta keeps such properties when it overwrites a table."""
+    """Return whether rows, or their replacement, may be refused. Delta keeps such properties when it overwrites a table."""
     return bool(unwritable(log)) or any(key.startswith(CONSTRAINT) for key in log.properties())
+
+
+def drop_constraints(table: DeltaTable, table_id: TableId, metadata: Mapping[str, object]) -> None:
+    """Drop what refuses rows, so that the next commit can replace the table's contents and schema."""
+    assert table.log is not None
+    alter = f"ALTER TABLE {table_at(table.path)}"
+    if found := unwritable(table.log):
+        names = ", ".join(map(text_literal, found))
+        commit_setting(table, table_id, f"{alter} UNSET TBLPROPERTIES ({names})", metadata)
+    for key in [key for key in table.log.properties() if key.startswith(CONSTRAINT)]:
+        name = key.removeprefix(CONSTRAINT)
+        commit_setting(table, table_id, f"{alter} DROP CONSTRAINT IF EXISTS {quote(name)}", metadata)
 
 
 def check_layout(table: DeltaTable, table_id: TableId, options: TargetOptions) -> None:

@@ -16,13 +16,14 @@ from pipelines.errors import LakeDamaged
 
 
 class DeltaTable:
-    """`app_id` names our commits. Call `refresh` after each commit, and where commits of others must be seen."""
+    """`base_id` names our commits, with the load whose contents they continue. Call `refresh` after each commit, and where
+    commits of others must be seen."""
 
-    def __init__(self, spark: SparkSession, path: str, app_id: str) -> None:
-        self.spark, self.path, self.app_id = spark, path, app_id
+    def __init__(self, spark: SparkSession, path: str, base_id: str) -> None:
+        self.spark, self.path, self.base_id = spark, path, base_id
 
     def refresh(self) -> None:
-        for name in ("log", "position", "schema", "columns", "fields"):
+        for name in ("log", "app_id", "position", "schema", "columns", "fields"):
             self.__dict__.pop(name, None)
 
     def see_others(self) -> None:
@@ -48,6 +49,11 @@ class DeltaTable:
     def bytes(self) -> int | None:
         """The size of the table's files; None when it is not known, or there is no table."""
         return None if self.log is None else self.log.table_bytes()
+
+    @cached_property
+    def app_id(self) -> str:
+        """The application id of commits that continue the table's contents."""
+        return self.base_id if self.log is None else self.log.current_id(self.base_id)
 
     @cached_property
     def position(self) -> int | None:

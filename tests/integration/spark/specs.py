@@ -60,7 +60,7 @@ def snapshot_spec(folder: Path, task: TableTask, scn: int, rows: Sequence[Mappin
     file = folder / f"snapshot-{task.table.name}-{scn}.parquet"
     pq.write_table(pa.Table.from_pylist(list(rows), source), file)
     loaded = SnapshotTask(task.table, task.target, task.app_id, task.versions[0], (str(file),), rows=len(rows), scn=scn)
-    return SnapshotSpec("p", scn, "token", (loaded,), str(folder / f"snapshot-{task.table.name}-{scn}.json"), **more)
+    return SnapshotSpec("p", scn, f"token{scn}", (loaded,), str(folder / f"snapshot-{task.table.name}-{scn}.json"), **more)
 
 
 COPIES = tempfile.TemporaryDirectory(prefix="redolake-tables-")

@@ -16,7 +16,7 @@ from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 
 from pipelines.apply.delta import key_range, merge
-from pipelines.apply.delta.log import last_txn
+from pipelines.apply.delta.log import position_of
 from pipelines.errors import InvariantBroken, LandingConflict, LeaseHeld
 from pipelines.job.batch import run_batch
 from pipelines.job.snapshot import run_snapshot
@@ -199,7 +199,7 @@ def test_a_writer_that_lost_its_lease_commits_nothing_more(spark, tmp_path: Path
     batch = batch_spec(tmp_path, [land(tmp_path / "w", 10, 100, rows)], [first, second], parallel_tables=1)
 
     def may_commit() -> None:
-        if last_txn(first.target, first.app_id) is not None:
+        if position_of(first.target, first.app_id) is not None:
             raise LeaseHeld("somebody else works on the tables")
 
     with pytest.raises(LeaseHeld):
@@ -220,7 +220,7 @@ def test_an_unreadable_landed_file_stops_the_batch_also_when_spark_ignores_corru
             run_batch(spark, batch_spec(tmp_path, [window], [mine]))
     finally:
         spark.conf.unset("spark.sql.files.ignoreCorruptFiles")
-    assert last_txn(mine.target, mine.app_id) == 5
+    assert position_of(mine.target, mine.app_id) == 5
 
 
 def test_a_batch_without_changes_commits_nothing(spark, tmp_path: Path) -> None:
@@ -303,7 +303,7 @@ def test_two_tables_are_merged_side_by_side_each_at_its_own_position(spark, tmp_
 
     assert [(t.table.name, t.error, t.inserted) for t in result.tables] == [("T", None, 1), ("U", None, 1)]
     assert (contents(mine), contents(other)) == ({1: "a"}, {2: "b"})
-    assert [last_txn(t.target, t.app_id) for t in (mine, other)] == [99, 99]
+    assert [position_of(t.target, t.app_id) for t in (mine, other)] == [99, 99]
 
 
 # --- Killed ----------------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.apply.delta.log import last_txn
+from pipelines.apply.delta.log import position_of
 from pipelines.apply.delta.plain_types import COLLATED
 from pipelines.job.batch import run_batch
 from pipelines.job.snapshot import run_snapshot
@@ -35,7 +35,7 @@ def test_ddl_between_changes_is_followed_and_continues_after_a_kill(spark, tmp_p
 
     assert result.tables[0].error is None
     assert rows_of(spark, mine) == AFTER_DDL
-    assert (result.tables[0].complete_to, last_txn(mine.target, mine.app_id)) == (99, 99)
+    assert (result.tables[0].complete_to, position_of(mine.target, mine.app_id)) == (99, 99)
     Path(spec.manifest).unlink()
     assert run_batch(spark, spec).tables[0].delta_version == result.tables[0].delta_version
 
@@ -117,6 +117,6 @@ def test_text_columns_of_an_older_lake_become_plain_strings_in_one_commit(spark,
 
     assert [(result.error, result.delta_version) for result in results] == [(None, 2), (None, 2)]
     assert read_delta(mine.target).to_pylist() == [{"ID": 1, "V": "a", "_commit_scn": 5}]
-    assert last_txn(mine.target, mine.app_id) == 5
+    assert position_of(mine.target, mine.app_id) == 5
     run_snapshot(spark, snapshot_spec(tmp_path, mine, 300, [{"ID": 2, "V": "b"}]))
     assert read_delta(mine.target).to_pylist() == [{"ID": 2, "V": "b", "_commit_scn": 300}]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.apply.delta.log import last_txn, read_log
+from pipelines.apply.delta.log import position_of, read_log
 from pipelines.job.batch import run_batch
 from pipelines.records.batches.manifest import RowAccount
 from pipelines.records.batches.spec import HoldAt
@@ -104,7 +104,7 @@ def test_a_table_restored_to_an_older_version_is_held(spark, tmp_path: Path) -> 
     next_window = land(tmp_path / "x", 100, 200, committed(0, 120, (1, insert(2, "b"))))
     assert run_batch(spark, batch_spec(tmp_path / "2", [next_window], [mine])).tables[0].error is None
     spark.sql(f"RESTORE TABLE delta.`{mine.target}` TO VERSION AS OF 0").collect()
-    assert last_txn(mine.target, mine.app_id) == 199
+    assert position_of(mine.target, mine.app_id) == 199
 
     later = land(tmp_path / "y", 200, 300, committed(0, 220, (1, insert(3, "c"))))
     result = run_batch(spark, batch_spec(tmp_path / "3", [later], [mine])).tables[0]

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 
 from pipelines.apply import table as apply_table
 from pipelines.apply.delta.commit import Tag
-from pipelines.apply.delta.log import last_txn
+from pipelines.apply.delta.log import position_of
 from pipelines.apply.delta.table import DeltaTable
 from pipelines.apply.verify.comparison import CompareTask, Comparison
 from pipelines.errors import Transient
@@ -159,7 +159,7 @@ def test_appends_keep_one_row_per_insert_also_after_a_repeat(spark, tmp_path: Pa
     assert half.total() == 6
     assert (done.error, done.balance.applied) == (None, 0)
     assert there(mine, "ID", "V", "SHELF") == expected
-    assert last_txn(mine.target, mine.app_id) == 99
+    assert position_of(mine.target, mine.app_id) == 99
 
 
 def test_the_update_of_objects_that_follows_an_insert_is_no_change_of_an_append_only_table(spark, tmp_path: Path) -> None:

@@ -12,17 +12,21 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipelines.apply.delta.commit import Tag, session_with_tag
-from pipelines.apply.delta.log import last_txn, read_log
+from pipelines.apply.delta.log import position_of, read_log
 from pipelines.apply.delta.schema import read_columns
 from pipelines.apply.verify.comparison import CompareTask, Difference
 from pipelines.errors import InvariantBroken, TableSetBack, VersionRemoved
+from pipelines.job.batch import run_batch
 from pipelines.job.comparison import compare_tables
 from pipelines.job.snapshot import run_snapshot
+from pipelines.records.batches.spec import TableTask
 from pipelines.records.codec import decode
 from pipelines.records.loads import SnapshotResult, SnapshotSpec, SnapshotTask
 from pipelines.values.table import Column, OracleType, TableId
 from pipelines.values.target_options import TargetOptions
-from tests.integration.spark.specs import ID, contents, snapshot_spec, task, version
+from tests.integration.spark.landing import land
+from tests.integration.spark.redo_rows import committed, update
+from tests.integration.spark.specs import ID, batch_spec, contents, snapshot_spec, task, version
 from tests.references.delta_table import delta_rows, latest_version
 
 pytestmark = pytest.mark.spark
@@ -44,10 +48,40 @@ def test_a_snapshot_is_loaded_once_and_never_over_newer_contents(spark, tmp_path
     assert (again.tables[0].state, again.tables[0].loaded) == ("applied", False)
     assert (newer.loaded, newer.rows, newer.delta_version) == (True, 1, 2)
     assert (older.state, older.error["code"]) == ("held", "LandingConflict")
-    assert (replaced.loaded, replaced.delta_version, last_txn(mine.target, mine.app_id)) == (True, 1, 50)
+    assert (replaced.loaded, position_of(mine.target, mine.app_id)) == (True, 50)
     assert contents(mine) == {1: "a", 2: None}
+    assert contents_at(spark, mine, 2) == {1: "a"}  # what readers saw until then stays in the table's history
     assert {i: c.name for i, c in read_columns(spark, mine.target).items()} == {1: "ID", 2: "V"}
     assert decode(SnapshotResult, Path(first.manifest).read_text(), first.manifest).tables[0].loaded
+
+
+def contents_at(spark: Any, task: TableTask, version: int) -> dict[int, str]:
+    rows = spark.read.format("delta").option("versionAsOf", version).load(task.target).collect()
+    return {int(row["ID"]): row["V"] for row in rows}
+
+
+def test_a_load_behind_the_tables_position_is_one_commit_and_batches_continue_it(spark, tmp_path: Path) -> None:
+    """Readers find a table at any moment; a repeat of the load, also after a kill, commits nothing more."""
+    mine = task(tmp_path)
+    run_snapshot(spark, snapshot_spec(tmp_path, mine, 50, ROWS))
+    window = land(tmp_path / "w", 10, 100, committed(0, 80, (3, update(1, "a", "b"))))
+    behind = replace(snapshot_spec(tmp_path, mine, 60, [*ROWS, {"ID": 3, "V": "c"}]), replace=True)
+
+    run_batch(spark, batch_spec(tmp_path, [window], [mine]))
+    before, passed = latest_version(mine.target), position_of(mine.target, mine.app_id)
+    loads = [run_snapshot(spark, behind).tables[0] for _ in range(2)]
+    last = latest_version(mine.target)
+    again = land(tmp_path / "w2", 10, 110, committed(0, 105, (3, update(2, None, "d"))))
+    run_batch(spark, batch_spec(tmp_path / "2", [again], [mine]))
+
+    assert passed == 99
+    assert [(load.loaded, load.error) for load in loads] == [(True, None), (False, None)]
+    assert last == before + 1
+    assert [contents_at(spark, mine, version) for version in (before, last)] == [
+        {1: "b", 2: None},
+        {1: "a", 2: None, 3: "c"},
+    ]
+    assert (contents(mine), position_of(mine.target, mine.app_id)) == ({1: "a", 2: "d", 3: "c"}, 109)
 
 
 def test_a_loaded_table_says_whose_it_is_and_nobody_else_replaces_it(spark, tmp_path: Path) -> None:
@@ -152,17 +186,19 @@ def test_the_position_is_read_from_commits_and_from_checkpoints(spark, tmp_path:
     run_snapshot(spark, replace(first, tables=(replace(first.tables[0], options=often),)))
     seen: list[Any] = []
     for scn in range(60, 65):
-        app = mine.app_id if scn % 2 == 0 else "another"
+        log = read_log(mine.target)
+        assert log is not None
+        app = log.current_id(mine.app_id) if scn % 2 == 0 else "another"
         with session_with_tag(spark, Tag(app, scn, {})) as session:
             session.sql(f"UPDATE delta.`{mine.target}` SET V = '{scn}' WHERE ID = 1")
-        seen.append((last_txn(mine.target, mine.app_id), last_txn(mine.target, "another")))
-    log = Path(mine.target) / "_delta_log"
-    checkpoint = max(int(file.name[:20]) for file in log.glob("*.checkpoint*.parquet"))
-    for file in log.glob("*.json"):  # as log retention does
+        seen.append((position_of(mine.target, mine.app_id), position_of(mine.target, "another")))
+    folder = Path(mine.target) / "_delta_log"
+    checkpoint = max(int(file.name[:20]) for file in folder.glob("*.checkpoint*.parquet"))
+    for file in folder.glob("*.json"):  # as log retention does
         if int(file.name[:20]) <= checkpoint:
             file.unlink()
 
     assert seen == [(60, None), (60, 61), (62, 61), (62, 63), (64, 63)]
-    assert (last_txn(mine.target, mine.app_id), last_txn(mine.target, "another")) == (64, 63)
+    assert (position_of(mine.target, mine.app_id), position_of(mine.target, "another")) == (64, 63)
     assert checkpoint == latest_version(mine.target) == 6
-    assert (last_txn(str(tmp_path / "nowhere"), "p"), latest_version(str(tmp_path))) == (None, None)
+    assert (position_of(str(tmp_path / "nowhere"), "p"), latest_version(str(tmp_path))) == (None, None)

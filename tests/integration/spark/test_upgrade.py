@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from pipelines import steps
+from pipelines.values.table import TableId
+from tests.references.delta_table import latest_version, read_delta
 from tests.references.source_comparison import compare_with_source
 from tests.released.life import COMMIT, Life, open_life
 from tests.released.state import HERE, ROOT, copy_files, pipeline_in, put_ledger, releases, said
@@ -45,3 +47,12 @@ def test_the_state_of_a_release_is_gone_on_with(life: Life, spark: Any) -> None:
     assert {file: file.read_bytes() for file in landed} == landed  # what is landed stays as it was
     found = {t.table: (t.equal, t.extra_rows, t.missing_rows) for t in compare_with_source(pipeline, life.shop.params).tables}
     assert found == {"SHOP.EVENTS": (False, 0, 1), "SHOP.NOTES": (True, 0, 0), "SHOP.PARTS": (True, 0, 0)}
+
+    parts = pipeline.target(TableId("SHOP", "PARTS"))
+    before, version = read_delta(parts), latest_version(parts)
+    steps.take_snapshot(pipeline, ["SHOP.PARTS"], replace=True, source=life.shop.params, spark=spark)
+    life.say("UPDATE parts SET colour = 'red' WHERE id = 2", COMMIT)
+    life.switch()
+    steps.run_pipeline(pipeline, until_caught_up=True, source=life.shop.params, spark=spark)
+    assert compare_with_source(pipeline, life.shop.params, ["SHOP.PARTS"]).tables[0].equal
+    assert read_delta(parts, version) == before

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipelines.apply.delta.commit import text_of
-from pipelines.apply.delta.log import last_txn, read_log
+from pipelines.apply.delta.log import position_of, read_log
 from pipelines.errors import LakeDamaged
 from tests.references.delta_table import latest_version
 
@@ -36,18 +36,34 @@ def test_the_position_is_that_of_the_applications_newest_commit(tmp_path: Path) 
     commit(tmp_path, 2, ("p/S.T/2", 99))
     commit(tmp_path, 3)
 
-    assert (last_txn(str(tmp_path), "p/S.T/1"), last_txn(f"file://{tmp_path}", "p/S.T/2")) == (20, 99)
+    assert (position_of(str(tmp_path), "p/S.T/1"), position_of(f"file://{tmp_path}", "p/S.T/2")) == (20, 99)
     assert latest_version(str(tmp_path)) == 3
+
+
+def test_the_position_is_that_of_the_newest_load_whatever_older_contents_had_reached(tmp_path: Path) -> None:
+    """A load may be behind what apply had reached. Tables of 0.1.0 have no load in their application ids."""
+    old, other = ("p/S.T/1", 90), ("p/S.TT/1/load/9-f", 95)
+    found = []
+    for version, txn in enumerate(
+        [old, ("p/S.T/1/load/3-aa", 50), ("p/S.T/1/load/3-aa/ddl", 60), other, ("p/S.T/2/load/10-bb", 7)]
+    ):
+        commit(tmp_path, version, txn)
+        found.append((position_of(str(tmp_path), "p/S.T/1"), position_of(str(tmp_path), "p/S.T/2")))
+    assert found == [(90, None), (50, None), (50, None), (50, None), (None, 7)]
+
+    kept = [("p/S.T/1", 90), ("p/S.T/1/load/9-aa", 50), ("p/S.T/1/load/10-bb", 70), ("p/S.T/1/load/10-bb/ddl", 80)]
+    checkpoint(tmp_path, f"{4:020d}.checkpoint.parquet", *kept)
+    assert position_of(str(tmp_path), "p/S.T/1") == 70
 
 
 def test_a_checkpoint_counts_only_when_all_its_parts_are_there(tmp_path: Path) -> None:
     for version in range(4):
         commit(tmp_path, version, ("p", 10 + version))
     checkpoint(tmp_path, f"{3:020d}.checkpoint.0000000001.0000000002.parquet", ("p", 77))
-    assert last_txn(str(tmp_path), "p") == 13
+    assert position_of(str(tmp_path), "p") == 13
 
     checkpoint(tmp_path, f"{3:020d}.checkpoint.0000000002.0000000002.parquet", ("p", 78))
-    assert last_txn(str(tmp_path), "p") == 78
+    assert position_of(str(tmp_path), "p") == 78
 
 
 def test_a_checkpoint_with_a_unique_name_is_read(tmp_path: Path) -> None:
@@ -55,7 +71,7 @@ def test_a_checkpoint_with_a_unique_name_is_read(tmp_path: Path) -> None:
     commit(tmp_path, 2)
     checkpoint(tmp_path, f"{1:020d}.checkpoint.80a083e8-7026-4e79-81be-64bd76c43a11.parquet", ("p", 10))
 
-    assert (last_txn(str(tmp_path), "p"), latest_version(str(tmp_path))) == (10, 2)
+    assert (position_of(str(tmp_path), "p"), latest_version(str(tmp_path))) == (10, 2)
 
 
 def test_a_log_that_lacks_a_commit_is_not_trusted(tmp_path: Path) -> None:
@@ -63,11 +79,11 @@ def test_a_log_that_lacks_a_commit_is_not_trusted(tmp_path: Path) -> None:
     commit(tmp_path, 2, ("p", 20))
 
     with pytest.raises(LakeDamaged, match="missing"):
-        last_txn(str(tmp_path), "p")
+        position_of(str(tmp_path), "p")
 
 
 def test_no_table_has_no_position(tmp_path: Path) -> None:
-    assert last_txn(str(tmp_path / "no"), "p") is None
+    assert position_of(str(tmp_path / "no"), "p") is None
     assert latest_version(str(tmp_path)) is None
 
 
@@ -144,7 +160,7 @@ def test_a_commit_that_cannot_be_read_is_damage_and_not_an_older_position(tmp_pa
     (tmp_path / "_delta_log" / f"{1:020d}.json").write_text(text)
 
     with pytest.raises(LakeDamaged, match="a commit") as caught:
-        last_txn(str(tmp_path), "p")
+        position_of(str(tmp_path), "p")
     assert str(caught.value.where["path"]).endswith("1.json")
 
 
@@ -155,4 +171,4 @@ def test_a_checkpoint_that_cannot_be_read_is_damage(tmp_path: Path) -> None:
     file.write_bytes(file.read_bytes()[:-9])
 
     with pytest.raises(LakeDamaged, match="a checkpoint cannot be read"):
-        last_txn(str(tmp_path), "p")
+        position_of(str(tmp_path), "p")
