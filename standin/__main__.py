@@ -84,6 +84,9 @@ def start(
     control: Annotated[
         Path | None, typer.Option(help="Control file for `inject-fault`; by default in the data folder.")
     ] = None,
+    olr: Annotated[
+        Path | None, typer.Option(help="OpenLogReplicator.json with a network target, which is served too.", exists=True)
+    ] = None,
     archive_lag_target: Annotated[
         int, typer.Option(help="Maximum seconds between log switches; 0 disables switches by time.", min=0)
     ] = 300,
@@ -172,6 +175,10 @@ def start(
         with start_standin(options, host=host, port=port, password=password, force_logging=force_logging) as running:
             if control is not None or data is not None:
                 running.listen_for_faults(control or running.database.directory / FILE)
+            if olr is not None:
+                body = json.loads(olr.read_text())
+                served = running.replicate(body, uri=body["target"][0]["writer"]["uri"])
+                console.print(f"OpenLogReplicator of redo thread 1, alias {served.configuration.alias}: {served.address}")
             if port_file is not None:
                 part = port_file.with_name(port_file.name + ".part")
                 part.write_text(f"{running.port}\n")

@@ -24,6 +24,8 @@ from standin.engine.instance import Instance
 from standin.engine.options import DatabaseOptions
 from standin.faults.injection import FaultInjector
 from standin.logminer import package
+from standin.olr.options import Behaviour, Configuration
+from standin.olr.server import OlrServer
 from standin.sqlplus import run_script
 from standin.wire.server import Listener
 
@@ -43,6 +45,7 @@ class StandIn:
     passwords: Mapping[str, str]
     faults: FaultInjector = field(init=False)
     _control: ControlServer | None = field(default=None, init=False, repr=False)
+    _replicators: list[OlrServer] = field(default_factory=list, init=False, repr=False)
     _closed: bool = field(default=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -51,6 +54,22 @@ class StandIn:
     def listen_for_faults(self, file: Path) -> None:
         """Accept fault requests from other processes that can read `file` (standin/control.py)."""
         self._control = ControlServer(self.faults, file)
+
+    def replicate(
+        self,
+        configuration: Configuration | Mapping[str, Any],
+        behaviour: Behaviour | None = None,
+        *,
+        thread: int = 1,
+        uri: str = "",
+    ) -> OlrServer:
+        """Start an OpenLogReplicator on a redo thread, with an OpenLogReplicator.json as JSON, at `uri` or any free port."""
+        chosen = configuration if isinstance(configuration, Configuration) else Configuration.of(configuration)
+        host, _, port = (uri or "127.0.0.1:0").rpartition(":")
+        self._replicators.append(
+            OlrServer(self.database, chosen, behaviour, thread=thread, host=host.strip("[]"), port=int(port))
+        )
+        return self._replicators[-1]
 
     @property
     def port(self) -> int:
@@ -77,6 +96,8 @@ class StandIn:
         """Stop listening, end the sessions, close the database."""
         if not self._closed:
             self._closed = True
+            for replicator in self._replicators:
+                replicator.close()
             if self._control is not None:
                 self._control.close()
             self.faults.close()

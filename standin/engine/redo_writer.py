@@ -7,7 +7,7 @@ in a log that starts after those SCNs. The caller holds the database's lock.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from standin.engine.archiver import Archiver
@@ -49,9 +49,17 @@ class RedoWriter:
         self._joinable: tuple[int, set[int]] | None = (
             None  # SCN and threads of the last commits, until a query may have read them
         )
+        self._watchers: list[Callable[[RedoRecord], None]] = []
         self._current: dict[int, OnlineLog] = {}
         for thread in state.threads.values():
             self.reopen(thread)
+
+    def watch(self, watcher: Callable[[RedoRecord], None]) -> None:
+        """Call `watcher` with each record that is written."""
+        self._watchers.append(watcher)
+
+    def forget(self, watcher: Callable[[RedoRecord], None]) -> None:
+        self._watchers.remove(watcher)
 
     def can_switch(self, thread: RedoThreadState) -> bool:
         """Return False when every other group still has to be archived."""
@@ -152,6 +160,8 @@ class RedoWriter:
 
     def _stamp(self, record: RedoRecord, scn: int) -> None:
         record.scn, record.at = scn, self._clock.second()
+        for watcher in self._watchers:
+            watcher(record)
 
     def _append(self, record: RedoRecord, size: int) -> None:
         thread, log = self._state.threads[record.thread], self._current[record.thread]

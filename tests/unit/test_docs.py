@@ -23,6 +23,7 @@ from pipelines.errors import RedolakeError, Terminal, Transient
 from pipelines.land import layout
 from standin.__main__ import app as standin_app
 from standin.engine.options import DatabaseOptions
+from standin.olr.options import Behaviour
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *ROOT.glob("demo/*.md"), *ROOT.glob("standin/*.md")])
@@ -126,7 +127,7 @@ def test_every_named_option_of_the_stand_in_in_python_exists() -> None:
     cells = re.findall(r"^\|(?: [^|]* \|)? `([a-z_]+)(?:=[^`|]+)?`(?:[^|]*, in Python)? \|", STANDIN, re.MULTILINE)
 
     assert len(cells) > 20
-    assert sorted({*cells} - {*DatabaseOptions.__dataclass_fields__}) == []
+    assert sorted({*cells} - {*DatabaseOptions.__dataclass_fields__, *Behaviour.__dataclass_fields__}) == []
 
 
 def test_every_named_scenario_of_the_demo_exists() -> None:

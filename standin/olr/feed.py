@@ -1,0 +1,146 @@
+"""The redo of one thread, in the groups in which the log writer writes it (LWNs).
+
+Online logs are read, and archived ones where those are gone.
+
+Groups follow from the redo alone, so that a second reading finds the same. In an idle database the log writer writes on; such
+a group has no records here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import islice
+from pathlib import Path
+
+from standin.engine.database import Database
+from standin.known_tables import KnownTable, known_tables
+from standin.olr.options import Behaviour
+from standin.redo_file import Op, RedoRecord, from_batch, read_records
+
+_ENDS = frozenset({Op.COMMIT, Op.ROLLBACK})
+Version = tuple[int, int, int]  # container, object id, object version
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """`offset` is that of the group's end in its log; `ends_log` marks the last one of a log."""
+
+    scn: int
+    sequence: int
+    offset: int
+    at: datetime
+    records: tuple[RedoRecord, ...] = ()
+    ends_log: bool = False
+
+
+@dataclass(slots=True)
+class Feed:
+    """`groups` has all groups that were read so far. The definitions of tables are taken when their redo is written."""
+
+    database: Database
+    thread: int
+    behaviour: Behaviour
+    groups: list[Group] = field(default_factory=list)
+    _definitions: dict[Version, KnownTable] = field(default_factory=dict)
+    _keys: dict[Version, frozenset[int]] = field(default_factory=dict)  # segment numbers of the primary key's columns
+    _sequence: int = 0
+    _read: int = 0  # records of that log
+    _rest: list[RedoRecord] = field(default_factory=list)  # of a group that is not complete
+    _scn: int = 0
+
+    def __post_init__(self) -> None:
+        with self.database.lock:
+            logs = [log for log in self.database.state.threads[self.thread].logs if log.status != "UNUSED"]
+            kept = [c.sequence for c in self.database.state.archived if c.thread == self.thread and self._is_readable(c.name)]
+            own = sorted({*kept, *(log.sequence for log in logs)})
+            self._sequence = next(n for n in own if set(range(n, own[-1] + 1)) <= set(own))
+            self._learn()
+            self.database.redo.watch(self._written)
+
+    def close(self) -> None:
+        self.database.redo.forget(self._written)
+
+    def first_scn(self, sequence: int) -> int | None:
+        """Return FIRST_CHANGE# of a log; None where nothing knows it."""
+        state = self.database.state
+        online = {log.sequence: log.first_scn for log in state.threads[self.thread].logs if log.status != "UNUSED"}
+        archived = {copy.sequence: copy.first_scn for copy in state.archived if copy.thread == self.thread}
+        return {**archived, **online}.get(sequence)
+
+    def poll(self) -> None:
+        """Read what has been written since."""
+        with self.database.lock:
+            while self._read_log():
+                pass
+            scn = self.database.clock.scn
+            if scn > self._scn and not self._rest:
+                self._scn = scn
+                offset = 512 * (2 + self._read) + 1
+                self.groups.append(Group(scn, self._sequence, offset, self.database.clock.second()))
+
+    def _read_log(self) -> bool:
+        """Read the rest of the current log; return whether another one follows it."""
+        state = self.database.state.threads[self.thread]
+        online = next((log for log in state.logs if log.sequence == self._sequence and log.status != "UNUSED"), None)
+        if online is not None:
+            self._take(online.records[self._read :])
+            ended = online.next_scn is not None
+        else:
+            copies = (c.name for c in self.database.state.archived if (c.thread, c.sequence) == (self.thread, self._sequence))
+            name = next((name for name in copies if self._is_readable(name)), None)
+            if name is None:
+                return False  # it waits for the log
+            records = (record for batch in read_records(Path(name)) for record in from_batch(batch))
+            self._take(list(islice(records, self._read, None)))
+            ended = True
+        if ended:
+            self._complete(ends_log=True)
+            self._sequence, self._read = self._sequence + 1, 0
+        return ended
+
+    @staticmethod
+    def _is_readable(name: str | None) -> bool:
+        return name is not None and Path(name).exists()
+
+    def _take(self, records: list[RedoRecord]) -> None:
+        self._read += len(records)
+        for record in records:
+            self._rest.append(record)
+            ends = sum(one.op in _ENDS for one in self._rest)
+            if ends >= self.behaviour.commits_in_group:
+                self._complete()
+
+    def _complete(self, *, ends_log: bool = False) -> None:
+        if not self._rest and not ends_log:
+            return
+        first = min((record.scn for record in self._rest), default=self._scn)
+        at = self._rest[-1].at if self._rest else self.database.clock.second()
+        scn = max(first - (self.behaviour.group_scn == "below"), self._scn)
+        last = self._rest[-1] if self._rest else None
+        offset = 512 * (2 + self._read) if last is None else 512 * last.block + last.offset
+        self.groups.append(Group(scn, self._sequence, offset, at, tuple(self._rest), ends_log))
+        self._scn, self._rest = scn, []
+
+    def _written(self, record: RedoRecord) -> None:
+        """Take the definition under which a change is written."""
+        if record.op in (Op.INSERT, Op.UPDATE, Op.DELETE):
+            key = (record.con_id, record.object_id, record.object_version)
+            if key not in self._definitions:
+                self._learn()
+
+    def _learn(self) -> None:
+        forms = self.database.options.catalog_forms
+        for (con_id, object_id), table in known_tables(self.database.state, forms).items():
+            self._definitions.setdefault((con_id, object_id, table.object_version), table)
+        for found in self.database.state.tables.values():
+            names = {name for key in found.constraints if key.kind == "P" for name in key.columns}
+            key = frozenset(column.segment_id for column in found.columns if column.name in names)
+            for object_id in found.object_ids:
+                self._keys.setdefault((found.con_id, object_id, found.object_version), key)
+
+    def key(self, record: RedoRecord) -> frozenset[int]:
+        return self._keys.get((record.con_id, record.object_id, record.object_version), frozenset())
+
+    def definition(self, record: RedoRecord) -> KnownTable | None:
+        return self._definitions.get((record.con_id, record.object_id, record.object_version))
