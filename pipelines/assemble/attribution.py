@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from pipelines.assemble.valueless import valueless
 from pipelines.records.batches.spec import NameInRedo
 from pipelines.values.delivery import PLAIN, Delivery
-from pipelines.values.logminer import LARGE_OBJECT_CHANGES
+from pipelines.values.logminer import LARGE_OBJECT_CHANGES, Mined
 from pipelines.values.redo import CONTROL
 from pipelines.values.table import TableId
 
@@ -40,7 +40,8 @@ class CapturedTable:
 def add_table_numbers(rows: DataFrame, tables: Sequence[CapturedTable], container: str | None) -> DataFrame:
     """Add `table_number`, NULL for control rows and objects that are not captured, and `unknown_object`.
 
-    `left_out` marks a change of a large object in a table all of whose large objects are left out, `is_reread` one in a table
+    `left_out` marks a change of a large object in a table all of whose large objects are left out, and INTERNAL rows, which say
+    where a statement ends that writes large objects (undo.py). `is_reread` marks such a change in a table
     whose large objects are read again or assembled, and each change of a table whose rows are read again (valueless.py).
 
     `unknown_object` marks a row that has the table's name and an OBJECT_ID that the table never had. The id decides: LogMiner
@@ -70,10 +71,11 @@ def add_table_numbers(rows: DataFrame, tables: Sequence[CapturedTable], containe
         [s.number for s in tables if valueless(s.delivery) == "objects"],
     )
     whole = [s.number for s in tables if valueless(s.delivery) == "all"]
+    is_end = F.col("operation_code") == Mined.INTERNAL
     numbered = rows.withColumns(
         {
             "table_number": number,
-            "left_out": F.coalesce(codes & number.isin(without), F.lit(False)) if without else F.lit(False),
+            "left_out": F.coalesce(is_end | (codes & number.isin(without)) if without else is_end, F.lit(False)),
             "is_reread": F.coalesce((codes & number.isin(again)) | number.isin(whole), F.lit(False))
             if again or whole
             else F.lit(False),

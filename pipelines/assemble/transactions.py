@@ -182,11 +182,11 @@ def cancel_undone(changes: DataFrame, objects: Sequence[CapturedTable] = (), *, 
     if not objects:
         return clean.unionByName(match_undo(touched))
     apart = F.col("left_out") | F.col("is_reread")
-    matched = match_statements(touched.withColumn("sets_plain", sets_plain(objects)), apart)
     assembling = [table.number for table in objects if counts_pieces(table.delivery)]
+    is_assembled = F.col("table_number").isin(assembling) if assembling else F.lit(False)
+    matched = match_statements(touched.withColumn("sets_plain", sets_plain(objects)), apart, is_assembled)
     if assembling:
         is_piece = F.col("operation_code").isin(*LARGE_OBJECT_CHANGES)
-        is_assembled = F.col("table_number").isin(assembling)
         matched = stop_taken_back(matched, F.coalesce(is_piece & is_assembled, F.lit(False)))
     return clean.unionByName(matched)
 
@@ -237,7 +237,8 @@ def dispose(changes: DataFrame, captured: Sequence[CapturedTable]) -> DataFrame:
         {
             "range_number": range_number,
             "disposition": disposition,
-            "problem": F.when(applies, F.col("problem")),
+            # An INTERNAL row is no change: it only says where a statement ends.
+            "problem": F.when(applies & (F.col("operation_code") != Mined.INTERNAL), F.col("problem")),
             "problem_scn": at_scn,
         }
     )

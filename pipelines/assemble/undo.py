@@ -6,7 +6,8 @@ both rows share one address (thread, RS_ID, SSN), they are a pair in either orde
 
 Of a statement that writes large objects, LogMiner may show only the last row with a ROWID, and one undo row for all of them. A
 transaction undoes its changes in reverse order, so the INSERTs of one table nest like brackets too: the undo row that closes an
-INSERT names its row, and all between them is undone. Where an undone UPDATE may have been such a statement, the table stops.
+INSERT names its row, and all between them is undone. Of an UPDATE, the last row is another UPDATE, or an INTERNAL row, which counts
+as the statement's change. Where an undone UPDATE may have been such a statement, and nothing says where it begins, the table stops.
 """
 
 from __future__ import annotations
@@ -16,23 +17,27 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from pipelines.assemble.landed import ROW_KEY
-from pipelines.values.logminer import NO_ROWID
-from pipelines.values.redo import Operation
+from pipelines.values.logminer import NO_ROWID, Mined
+from pipelines.values.redo import CHANGES, Operation
 
-ROW = ("table_number", "con_id", "xid", "object_id", "row_id")
+TABLE = ("table_number", "con_id", "xid")
+ROW = (*TABLE, "object_id", "row_id")
 ADDRESS = ("thread", "rs_id", "ssn")
+# An UPDATE that only empties large objects, as a statement begins that writes them.
+EMPTIES = r'^update "[^"]+"\."[^"]+"(?: a)? set (?:(?:a\.)?"[^"]+" = EMPTY_[CB]LOB\(\)(?:, ?)?)+ where '
+OF_PARTNER = ("position", "sets_plain", "closes", "begins_in_doubt")
 
 
 def match_undo(changes: DataFrame, *, numbers: bool = False) -> DataFrame:
     """Set `undone` on both rows of a pair, and `problem` on an undo row without a change of the inverse operation. With
-    `numbers`, keep an undo row's change as `partner`, with its `position`."""
+    `numbers`, keep an undo row's change as `partner`, with OF_PARTNER."""
     inverted, rollback = F.col("undo_inverted"), F.col("rollback")
     events = Window.partitionBy(*ROW).orderBy(*ROW_KEY)
     step = F.when(inverted, 0).when(rollback, -1).otherwise(1)
     running = F.sum(step).over(events.rowsBetween(Window.unboundedPreceding, Window.currentRow))
     level = F.when(~inverted, F.when(rollback, running + 1).otherwise(running))
     same_level = Window.partitionBy(*ROW, "undo_level").orderBy(*ROW_KEY)
-    event = F.struct("rollback", "operation_code", *(["position", "sets_plain"] if numbers else []))
+    event = F.struct("rollback", "operation_code", *(OF_PARTNER if numbers else []))
     partner = F.lag(event).over(same_level)
     followed = F.coalesce(F.lead("rollback").over(same_level), F.lit(False))
     matched = (
@@ -47,15 +52,54 @@ def match_undo(changes: DataFrame, *, numbers: bool = False) -> DataFrame:
     return matched.drop("undo_inverted", "undo_level", "undo_partner")
 
 
-def match_statements(changes: DataFrame, apart: Expression) -> DataFrame:
+def match_statements(changes: DataFrame, apart: Expression, assembled: Expression) -> DataFrame:
     """Set `undone` and `problem` like match_undo where rows of a statement may lack a ROWID. Rows `apart` are about large
-    objects: no undo row is theirs alone. `sets_plain` tells which UPDATEs are no last row of a statement that writes them."""
-    closed = undone_inserts(changes.withColumn("is_apart", apart))
-    is_open = ~F.col("is_closed")
-    matched = match_undo(closed.filter(is_open & ~F.col("is_apart")), numbers=True)
-    others = closed.filter(~is_open | F.col("is_apart")).withColumn("undone", F.col("undone") | ~is_open)
-    checked = stop_doubtful(matched.unionByName(others, allowMissingColumns=True))
-    return undo_with_row(checked, F.col("is_apart")).drop("is_apart", "is_closed", "position", "partner", "sets_plain")
+    objects: no undo row is theirs alone. `sets_plain` tells which UPDATEs are no last row of a statement that writes them. Of
+    tables that are `assembled`, an emptied large object is a value."""
+    closed = undone_inserts(close_statements(changes.withColumn("is_apart", apart), assembled))
+    code, is_event = F.col("operation_code"), ~F.col("is_closed") & (~F.col("is_apart") | F.col("closes"))
+    as_update = F.when(F.col("closes"), int(Operation.UPDATE)).otherwise(code)
+    events = match_undo(closed.filter(is_event).withColumn("operation_code", as_update), numbers=True)
+    matched = events.withColumn("operation_code", F.when(F.col("closes"), int(Mined.INTERNAL)).otherwise(code))
+    others = closed.filter(~is_event).withColumn("undone", F.col("undone") | F.col("is_closed"))
+    checked = stop_doubtful(undo_with_end(matched.unionByName(others, allowMissingColumns=True)))
+    whole = undo_with_row(checked, F.col("is_apart"))
+    return whole.drop("is_apart", "is_closed", "statement", "undone_by_end", "partner", *OF_PARTNER)
+
+
+def close_statements(changes: DataFrame, assembled: Expression) -> DataFrame:
+    """Number the statements of each table in a transaction: rows without a ROWID, and the change with which they end.
+
+    Adds `closes`, true for the INTERNAL row at the end of an UPDATE. Only one right after a row without a ROWID is taken for
+    that, because LogMiner has INTERNAL rows of other kinds. Adds `begins_in_doubt`: the statement may begin with an UPDATE that is a
+    statement of its own, which has an effect.
+    """
+    code, rollback = F.col("operation_code"), F.col("rollback")
+    in_order = Window.partitionBy(*TABLE).orderBy(*ROW_KEY)
+    of_statement = Window.partitionBy(*TABLE, "statement")
+    has_none = (F.col("row_id") == NO_ROWID) & ~rollback
+    is_end = (code == Mined.INTERNAL) & ~rollback & F.coalesce(F.lag(has_none).over(in_order), F.lit(False))
+    ends = is_end | rollback | (code.isin(*CHANGES) & ~has_none)
+    begins = F.max(has_none & (code == Operation.INSERT)).over(of_statement)
+    has_effect = has_none & (code == Operation.UPDATE) & ~F.coalesce(F.col("sql_redo").rlike(EMPTIES), F.lit(False))
+    return (
+        changes.withColumn("closes", F.coalesce(is_end, F.lit(False)))
+        .withColumn("ends", F.coalesce(ends, F.lit(False)).cast("int"))
+        .withColumn("statement", F.coalesce(F.sum("ends").over(in_order.rowsBetween(Window.unboundedPreceding, -1)), F.lit(0)))
+        .withColumn("closes", F.col("closes") & ~F.coalesce(begins, F.lit(False)))
+        .withColumn("begins_in_doubt", assembled | F.coalesce(F.max(has_effect).over(of_statement), F.lit(False)))
+        .drop("ends")
+    )
+
+
+def undo_with_end(matched: DataFrame) -> DataFrame:
+    """Set `undone`, and `undone_by_end`, on the rows without a ROWID of a statement whose INTERNAL row is undone."""
+    of_statement = Window.partitionBy(*TABLE, "statement")
+    has_none = (F.col("row_id") == NO_ROWID) & ~F.col("rollback")
+    by_end = has_none & F.max(F.col("closes") & F.col("undone")).over(of_statement)
+    return matched.withColumn("undone_by_end", F.coalesce(by_end, F.lit(False))).withColumn(
+        "undone", F.col("undone") | F.col("undone_by_end")
+    )
 
 
 def undone_inserts(changes: DataFrame) -> DataFrame:
@@ -63,8 +107,7 @@ def undone_inserts(changes: DataFrame) -> DataFrame:
     is undone with them: the row's own changes, and rows without a ROWID in between. Adds `position` in the transaction."""
     code, rollback = F.col("operation_code"), F.col("rollback")
     of_insert = ((code == Operation.INSERT) & ~rollback) | ((code == Operation.DELETE) & rollback)
-    table = ("table_number", "con_id", "xid")
-    inserts = (*table, "object_id", "of_insert")
+    inserts = (*TABLE, "object_id", "of_insert")
     running = F.sum(F.when(F.col("undo_inverted"), 0).when(rollback, -1).otherwise(1)).over(
         Window.partitionBy(*inserts).orderBy(*ROW_KEY).rowsBetween(Window.unboundedPreceding, Window.currentRow)
     )
@@ -79,7 +122,7 @@ def undone_inserts(changes: DataFrame) -> DataFrame:
     named = F.when(F.col("undo_inverted"), at_address["row_id"]).when(opens, following["row_id"])
     step = F.when(F.coalesce(opens & F.col("undo_level").isNotNull(), F.lit(False)), 1)
     step = step.when(F.coalesce(closes & F.col("undo_level").isNotNull(), F.lit(False)), -1).otherwise(0)
-    of_table = Window.partitionBy(*table).orderBy(*ROW_KEY)
+    of_table = Window.partitionBy(*TABLE).orderBy(*ROW_KEY)
     so_far = of_table.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     of_row = Window.partitionBy(*ROW).orderBy(*ROW_KEY).rowsBetween(Window.unboundedPreceding, -1)
     inside = F.sum("step").over(so_far) > 0
@@ -99,19 +142,17 @@ def undone_inserts(changes: DataFrame) -> DataFrame:
 
 def stop_doubtful(matched: DataFrame) -> DataFrame:
     """Add a `problem` to the undo row of an UPDATE, if it may undo a statement that wrote large objects: rows of one come after
-    the UPDATE that it was matched with, or right before it without a ROWID."""
+    the UPDATE that it was matched with, or right before it without a ROWID. Those of a statement that ends with an INTERNAL row
+    are in no doubt, and those right before do no harm where they have no effect of their own."""
     code, rollback = F.col("operation_code"), F.col("rollback")
     of_object = F.col("is_apart") | ((code == Operation.UPDATE) & (F.col("row_id") == NO_ROWID))
-    left = of_object & ~rollback & ~F.col("is_closed")
-    before = (
-        Window.partitionBy("table_number", "con_id", "xid")
-        .orderBy(*ROW_KEY)
-        .rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    )
+    left = of_object & ~rollback & ~F.col("is_closed") & ~F.col("undone_by_end") & (code != Mined.INTERNAL)
+    before = Window.partitionBy(*TABLE).orderBy(*ROW_KEY).rowsBetween(Window.unboundedPreceding, Window.currentRow)
     newest = F.last(F.when(left, F.struct("position", "row_id")), ignorenulls=True).over(before)
     partner = F.col("partner.position")
     is_between = newest["position"] > partner
     is_before = (newest["position"] == partner - 1) & (newest["row_id"] == NO_ROWID) & ~F.col("partner.sets_plain")
+    is_before = is_before & ~F.col("partner.closes") & F.col("partner.begins_in_doubt")
     of_update = rollback & (code == Operation.UPDATE) & ~F.col("is_closed") & ~F.col("is_apart")
     is_doubtful = of_update & F.coalesce(partner.isNull() & newest.isNotNull() | is_between | is_before, F.lit(False))
     what = F.lit("an undo row may undo an UPDATE of large objects, of which LogMiner does not show which rows belong to it")

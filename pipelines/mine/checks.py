@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from pipelines.errors import MiningIncomplete, RedolakeError, RedoLost, RedoNotUnderstood
 from pipelines.mine.copies import EdgeCut
-from pipelines.mine.rows import REPORT, as_integers
+from pipelines.mine.rows import OF_ROWS, REPORT, as_integers
 from pipelines.mine.selection import MinedContainer
 from pipelines.values.combinations import combinations
 from pipelines.values.logminer import Mined
@@ -32,9 +32,6 @@ STATUSES = {
     HOLE: ("the redo stream has a hole", HOLE),
     CORRUPT: ("a block of the log is corrupt", CORRUPT),
 }
-# 0 valid; 2 the statement cannot be run, as with a large object or an altered table; 3 not guaranteed: the row was written
-# before minimal supplemental logging, and LogMiner assumes the table's present definition. These are facts about a row.
-OF_ROWS = (0, 2, 3)
 ASSEMBLY_REQUIRED = 5
 UNKNOWN_STATUS = ("the row has an unknown STATUS", None)
 

@@ -20,7 +20,7 @@ from pipelines.host.statements import statement
 from pipelines.mine.checks import check_rows, check_stream
 from pipelines.mine.copies import LogSet
 from pipelines.mine.pieces import PieceJoiner, split_by_size
-from pipelines.mine.rows import fit_numbers, in_container, landed_rows, log_of, own_thread
+from pipelines.mine.rows import fit_numbers, in_container, landed_rows, log_of, own_thread, usable_ends
 from pipelines.mine.selection import MinedContainer, predicate
 from pipelines.mine.session import Session, logminer
 from pipelines.values.redo import Slice, Window
@@ -67,10 +67,11 @@ class SliceMining:
         object_ids: frozenset[int],
         container: str | None,
         fetch_rows: int,
+        with_objects: frozenset[int] = frozenset(),
     ) -> None:
         self._session, self._log_set, self._logs, self._window = session, log_set, log_set.own, window
         self._tables, self._object_ids, self._container_name = tuple(tables), object_ids, container
-        self._fetch_rows = fetch_rows
+        self._fetch_rows, self._with_objects = fetch_rows, with_objects
         self._threads = {log.thread for log in log_set.all_logs}  # that LogMiner reads
         self.facts = MiningFacts(refused=log_set.refused, neighbours=tuple(sorted(log_set.neighbours)))
 
@@ -95,7 +96,7 @@ class SliceMining:
 
     def _rows(self, container: MinedContainer | None) -> Iterator[pa.RecordBatch]:
         own = self._logs.logs[0] if self._log_set.has_dictionary else None
-        where, binds = predicate(self._tables, self._object_ids, container, since=own)
+        where, binds = predicate(self._tables, self._object_ids, container, since=own, with_objects=self._with_objects)
         sql = f"{statement('redo_rows')}\n WHERE {where}"
         joiner = PieceJoiner()
         for answer in self._session.arrow(sql, binds, self._fetch_rows, name="redo_rows", decimals=False):
@@ -111,6 +112,8 @@ class SliceMining:
             batch = own_thread(batch, self._logs.thread, self._threads)
         if self._session.pdb_only:
             batch = in_container(batch, self._container_name)
+        if self._with_objects:
+            batch = usable_ends(batch, has_containers=self._container_name is not None)
         if not self._log_set.neighbours:
             return batch
         foreign = pc.is_in(log_of(batch, self._log_set.added), value_set=pa.array(sorted(self._log_set.neighbours), pa.int64()))
@@ -160,13 +163,22 @@ def mine_slice(
     object_ids: frozenset[int],
     container: str | None,
     fetch_rows: int,
+    with_objects: frozenset[int] = frozenset(),
 ) -> SliceMining:
-    """Return one attempt at the rows of `logs` whose SCN lies in `window`; `mine_from_any_copy` makes further attempts.
+    """Return one attempt at the rows of `logs` whose SCN lies in `window`; `mine_from_any_copy` makes further attempts. Tables with
+    the object ids `with_objects` get the INTERNAL rows that end statements.
 
     The database is not used before the first batch is taken.
     """
     check_arrow()
     log_set = logs if isinstance(logs, LogSet) else LogSet.of(logs)
     return SliceMining(
-        session, log_set, window, tables=tables, object_ids=object_ids, container=container, fetch_rows=fetch_rows
+        session,
+        log_set,
+        window,
+        tables=tables,
+        object_ids=object_ids,
+        container=container,
+        fetch_rows=fetch_rows,
+        with_objects=with_objects,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import reduce
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +13,7 @@ from pipelines.errors import RedoNotUnderstood, report_with
 from pipelines.mine.selection import ROOT, MinedContainer
 from pipelines.values.combinations import combinations
 from pipelines.values.landed_schema import LANDED_SCHEMA
+from pipelines.values.logminer import Mined
 from pipelines.values.redo import TRANSACTION_BOUNDS, Slice
 from pipelines.values.valid_text import with_marks
 
@@ -27,6 +29,9 @@ LIMITS = {
     **dict.fromkeys(("sequence_no", "ssn", "scn", "xidusn", "xidslt", "xidsqn", "pxidusn", "pxidslt", "pxidsqn"), TOO_LARGE),
 }
 UNKNOWN_AT = {"start_scn": TOO_LARGE, "con_id": SMALL_TOO_LARGE}  # the values that mean "not known", as NULL does
+# STATUS: 0 valid; 2 the statement cannot be run, as with a large object or an altered table; 3 not guaranteed: the row was written
+# before minimal supplemental logging, and LogMiner assumes the table's present definition. These are facts about a row.
+OF_ROWS = (0, 2, 3)
 XID, PXID = ("xidusn", "xidslt", "xidsqn"), ("pxidusn", "pxidslt", "pxidsqn")
 REQUIRED = ("thread", "sequence", "rs_id", "ssn", "scn", "xid", "operation", "operation_code", "status")
 
@@ -104,6 +109,16 @@ def in_container(batch: pa.RecordBatch, container: str | None) -> pa.RecordBatch
     at = batch.schema.get_field_index("con_name")
     names = batch.column(at).cast(pa.string()).fill_null(container)
     return batch.set_column(at, "con_name", names)
+
+
+def usable_ends(batch: pa.RecordBatch, *, has_containers: bool) -> pa.RecordBatch:
+    """Drop INTERNAL rows that lack what a change must have. They are no changes, so none of them is missed as one."""
+    needed = [*XID, "scn", "rs_id", "ssn", *(["con_name", "con_id"] if has_containers else [])]
+    lacks = [pc.is_null(batch.column(name)) for name in needed]
+    is_internal = pc.equal(as_integers(batch, "operation_code"), Mined.INTERNAL)
+    is_row = pc.is_in(as_integers(batch, "status"), value_set=pa.array(OF_ROWS, INT64))  # and no fault of the redo
+    is_useless = reduce(pc.and_, [is_internal, is_row, reduce(pc.or_, lacks)])
+    return batch.filter(pc.invert(is_useless.fill_null(False)))
 
 
 def with_own_bounds(batch: pa.RecordBatch, container: MinedContainer | None) -> pa.RecordBatch:

@@ -62,11 +62,24 @@ class Binds:
         return f":{name}"
 
 
+# An INTERNAL row with a real ROW_ID: Oracle's own change of a table's row, without a name. Beside a large object SEQUENCE# is more
+# than 1, which leaves out most others (Debezium, dbz#2666).
+OF_A_ROW = (
+    f"operation_code = {Mined.INTERNAL} AND c.rollback = 0 AND status <> 5 AND sequence# > 1 AND row_id NOT LIKE '%AAAAAAAAAAAA'"
+)
+
+
 def predicate(
-    tables: Sequence[TableId], object_ids: frozenset[int], container: MinedContainer | None, since: LogFile | None = None
+    tables: Sequence[TableId],
+    object_ids: frozenset[int],
+    container: MinedContainer | None,
+    since: LogFile | None = None,
+    with_objects: frozenset[int] = frozenset(),
 ) -> tuple[str, dict[str, object]]:
     """Return the text after WHERE, and its binds. Rows before the log `since` are left out where LogMiner reads it for a
     dictionary only; a row of that log or a later one passes whatever its SCN is.
+
+    Of the object ids `with_objects`, the INTERNAL rows pass that say where a statement ends which writes large objects.
 
     Holes and corrupt blocks concern every table, so their rows pass whatever container or name they have. Starts and ends of
     transactions pass also without a container, and so does DDL: DDL of one table may change another.
@@ -81,6 +94,8 @@ def predicate(
     of_tables = "\n       OR ".join(f"({c})" for c in captured)
     control = f"operation_code IN ({sql_list(CONTROL)})"
     kept = f"{control}\n   OR operation_code NOT IN ({sql_list(NOT_CHANGES)}) AND (\n          {of_tables})"
+    for ids in chunks(sorted(with_objects)):
+        kept += f"\n   OR {OF_A_ROW} AND data_obj# IN ({', '.join(map(bind, ids))})"
     if container is not None:
         own = f"src_con_name = {bind(container.name)} OR src_con_name IS NULL"
         if container.shared_undo_id is not None:

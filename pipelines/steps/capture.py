@@ -310,6 +310,9 @@ def mine_once(context: PipelineContext, source: ConnectParams | None, made: Wind
             object_ids=frozenset(made.object_ids),
             container=settings.container,
             fetch_rows=settings.fetch_rows,
+            with_objects=frozenset(
+                number for number, table in made.object_ids.items() if context.pipeline.choice(table).large_objects != "refuse"
+            ),
         )
         record = context.landing.windows.write_slice(
             made.window,

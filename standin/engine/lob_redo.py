@@ -23,7 +23,7 @@ Image = dict[int, bytes | None]
 @dataclass(frozen=True, slots=True)
 class LobRow:
     """One redo row; `named` tells whether it has the ROWID. `sql` has the arguments of the call: amount and offset, or the
-    length of a trim."""
+    length of a trim; of an INTERNAL row its SEQUENCE#, which is no text."""
 
     op: Op
     before: Image
@@ -94,7 +94,8 @@ def insert_statement(
     yield from _outside(layout, contents, logged, form, replaced=frozenset())
     yield from documents
     inside = {n: c for n, c in contents.items() if not _is_outside(layout, n, c) and c != b"" and (n in lobs or c is not None)}
-    yield _last(inside if form.empties_nulls else {n: c for n, c in inside.items() if c is not None}, logged)
+    last = inside if form.empties_nulls else {n: c for n, c in inside.items() if c is not None}
+    yield _last(last, logged, beside=documents and _has_outside(layout, contents))
 
 
 def of_update(layout: RowLayout, old: Row, new: Row, changed: Set[int], form: LobForm) -> Iterator[LobRow]:
@@ -138,7 +139,8 @@ def update_statement(
     in_order = {layout.segment_ids[i]: contents[layout.segment_ids[i]] for i in order if i in objects} or contents
     yield from _outside(layout, in_order, logged, form, replaced=frozenset(contents.keys() - begun.keys()))
     yield from documents
-    yield _last({number: content for number, content in inside.items() if content != b"" or number not in begun}, logged)
+    last = {number: content for number, content in inside.items() if content != b"" or number not in begun}
+    yield _last(last, logged, beside=documents and _has_outside(layout, contents))
 
 
 def _strings(layout: RowLayout, form: LobForm) -> frozenset[int]:
@@ -157,6 +159,10 @@ def _emptied(contents: Image, form: LobForm) -> Image:
 
 def _is_outside(layout: RowLayout, number: int, content: bytes | None) -> bool:
     return is_outside(content, layout.charsets.get(number))
+
+
+def _has_outside(layout: RowLayout, contents: Image) -> bool:
+    return any(_is_outside(layout, number, content) for number, content in contents.items())
 
 
 def _outside(layout: RowLayout, contents: Image, logged: Image, form: LobForm, *, replaced: Set[int]) -> Iterator[LobRow]:
@@ -193,7 +199,7 @@ def of_call(layout: RowLayout, new: Row, position: int, call: LobCall, form: Lob
     else:
         yield LobRow(Op.LOB_ERASE, logged, {number: b""}, f"{call.amount}, {call.at}")
     if form.by_statement:
-        yield LobRow(Op.INTERNAL, {}, {})
+        yield _internal()
 
 
 def _cut(units: str | bytes, charset: str | None) -> Iterator[tuple[int, int, bytes]]:
@@ -208,8 +214,13 @@ def _cut(units: str | bytes, charset: str | None) -> Iterator[tuple[int, int, by
         start += len(piece)
 
 
-def _last(inside: Image, logged: Image) -> LobRow:
-    return LobRow(Op.UPDATE, logged, inside) if inside else LobRow(Op.INTERNAL, {}, {})
+def _last(inside: Image, logged: Image, *, beside: object) -> LobRow:
+    return LobRow(Op.UPDATE, logged, inside) if inside else _internal(beside=bool(beside))
+
+
+def _internal(*, beside: bool = False) -> LobRow:
+    """Return the INTERNAL row that ends a statement. SEQUENCE# is 1 where documents stand `beside` objects outside the row."""
+    return LobRow(Op.INTERNAL, {}, {}, "1" if beside else "2")
 
 
 def _logged(layout: RowLayout, values: Row) -> Image:

@@ -225,8 +225,11 @@ def _recorded(name: str, kind: pa.DataType | None = None) -> Callable[[RedoRows]
 
 
 def _sequence(rows: RedoRows) -> pa.Array:
-    """Return the record's number in its transaction where only committed ones are mined, else 1."""
-    return rows.column(NUMBER) if NUMBER in rows.batch.schema.names else rows.mapped(_INT, [1] * rows.batch.num_rows)
+    """Return the record's number in its transaction where only committed ones are mined, else 1, but for INTERNAL rows."""
+    if NUMBER in rows.batch.schema.names:
+        return rows.column(NUMBER)
+    ends = zip(rows.ops, rows.values("row_id"), rows.values("sql"), strict=True)
+    return rows.mapped(_INT, [int(sql) if op == Op.INTERNAL and row_id else 1 for op, row_id, sql in ends])
 
 
 def _of_commit(name: str) -> Callable[[RedoRows], pa.Array]:

@@ -49,6 +49,30 @@ def test_the_predicate_selects_every_row_that_may_matter(row, expected):
     assert kept(row) is expected
 
 
+ENDS = {
+    # name: (container, code, status, ROLLBACK, ROW_ID, SEQUENCE#, id) and whether it is selected
+    "the end of a statement that writes a large object": ((PDB, 0, 0, 0, "AAASkmAAHAAAAFmAAA", 2, 71), True),
+    "of another table": ((PDB, 0, 0, 0, "AAASkmAAHAAAAFmAAA", 2, 72), False),
+    "of another container": (("OTHER", 0, 0, 0, "AAASkmAAHAAAAFmAAA", 2, 71), False),
+    "without a ROW_ID": ((PDB, 0, 0, 0, "AAAAAAAAAAAAAAAAAA", 2, 71), False),
+    "with the number of an object alone": ((PDB, 0, 0, 0, "AAASkmAAAAAAAAAAAA", 2, 71), False),
+    "undone": ((PDB, 0, 0, 1, "AAASkmAAHAAAAFmAAA", 2, 71), False),
+    "bookkeeping beside it": ((PDB, 0, 0, 0, "AAASkmAAHAAAAFmAAA", 1, 71), False),
+    "in pieces": ((PDB, 0, 5, 0, "AAASkmAAHAAAAFmAAA", 2, 71), False),
+}
+
+
+@pytest.mark.parametrize(("row", "expected"), ENDS.values(), ids=ENDS)
+def test_internal_rows_are_selected_where_they_end_a_statement_of_a_table_with_large_objects(row, expected):
+    text, binds = predicate(ORDERS, frozenset({70, 71, 72}), OF_PDB, with_objects=frozenset({70, 71}))
+    for name, value in sorted(binds.items(), key=lambda b: -len(b[0])):
+        text = text.replace(f":{name}", f"'{value}'" if isinstance(value, str) else str(value))
+    names = "src_con_name, operation_code, status, rollback, row_id, sequence_no, data_obj, seg_owner, table_name"
+    source = f"(SELECT ?::VARCHAR, ?::INT, ?::INT, ?::INT, ?::VARCHAR, ?::INT, ?::INT, NULL, NULL) AS c({names})"
+    shown = text.replace("data_obj#", "data_obj").replace("sequence#", "sequence_no")
+    assert (duckdb.execute(f"SELECT COUNT(*) FROM {source} WHERE {shown}", list(row)).fetchone()[0] == 1) is expected
+
+
 @pytest.mark.parametrize(("undo", "selected"), [(None, False), (3, True)], ids=["local", "shared"])
 def test_ends_of_the_roots_transactions_are_selected_only_with_shared_undo(undo, selected):
     container = MinedContainer(PDB, undo)
