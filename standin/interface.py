@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, Protocol
 
 import pyarrow as pa
@@ -27,7 +28,7 @@ class ColumnInfo:
     """One column of a result, as a describe reports it.
 
     `type` is Oracle's name: NUMBER, VARCHAR2, CHAR, NVARCHAR2, DATE, TIMESTAMP, TIMESTAMP WITH TIME ZONE, RAW, LONG,
-    BINARY_DOUBLE, BINARY_FLOAT, CLOB, BLOB. NUMBER without precision has precision 0 and scale -127.
+    BINARY_DOUBLE, BINARY_FLOAT, CLOB, BLOB, CURSOR. NUMBER without precision has precision 0 and scale -127.
     `size` is in bytes (never 0), `chars` in characters for text.
     """
 
@@ -43,10 +44,22 @@ class ColumnInfo:
 @dataclass(slots=True)
 class Rows:
     """The result of a query. The batches' Arrow types can be: NUMBER as int64, decimal128 or string (decimal text, exact for
-    any NUMBER); text as string/large_string; RAW as binary; DATE and TIMESTAMP as timestamp(s|us|ns); NULL as null."""
+    any NUMBER); text as string/large_string; RAW as binary; DATE and TIMESTAMP as timestamp(s|us|ns); NULL as null.
+
+    A cursor of a client that is a bind of PL/SQL has what the client has not fetched; `close` closes it."""
 
     columns: tuple[ColumnInfo, ...]
     batches: Iterator[pa.RecordBatch]
+    close: Callable[[], None] = lambda: None
+
+    def take(self) -> list[Any] | None:
+        """Return the values of the next row, None after the last one."""
+        for batch in self.batches:
+            if batch.num_rows > 1:
+                self.batches = chain([batch.slice(1)], self.batches)
+            if batch.num_rows:
+                return [column[0].as_py() for column in batch.columns]
+        return None
 
 
 @dataclass(slots=True)
@@ -105,6 +118,9 @@ class Session(Protocol):
 
     def parse(self, sql: str) -> None:
         """Check a statement that is no query, without running it."""
+
+    def take_rows(self, number: int) -> Rows:
+        """Return the rows of a nested cursor, which stands as a number in a column of type CURSOR."""
 
     def commit(self) -> None: ...
 

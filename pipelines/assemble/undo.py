@@ -6,8 +6,9 @@ both rows share one address (thread, RS_ID, SSN), they are a pair in either orde
 
 Of a statement that writes large objects, LogMiner may show only the last row with a ROWID, and one undo row for all of them. A
 transaction undoes its changes in reverse order, so the INSERTs of one table nest like brackets too: the undo row that closes an
-INSERT names its row, and all between them is undone. Of an UPDATE, the last row is another UPDATE, or an INTERNAL row, which counts
-as the statement's change. Where an undone UPDATE may have been such a statement, and nothing says where it begins, the table stops.
+INSERT names its row, and all between them is undone. Of an UPDATE, the last row is another UPDATE, or an INTERNAL row, which
+counts as the statement's change. Where an undone UPDATE may have been such a statement, and nothing says where it begins, the
+table stops.
 """
 
 from __future__ import annotations
@@ -71,8 +72,8 @@ def close_statements(changes: DataFrame, assembled: Expression) -> DataFrame:
     """Number the statements of each table in a transaction: rows without a ROWID, and the change with which they end.
 
     Adds `closes`, true for the INTERNAL row at the end of an UPDATE. Only one right after a row without a ROWID is taken for
-    that, because LogMiner has INTERNAL rows of other kinds. Adds `begins_in_doubt`: the statement may begin with an UPDATE that is a
-    statement of its own, which has an effect.
+    that, because LogMiner has INTERNAL rows of other kinds. Adds `begins_in_doubt`: the statement may begin with an UPDATE that
+    is a statement of its own, which has an effect.
     """
     code, rollback = F.col("operation_code"), F.col("rollback")
     in_order = Window.partitionBy(*TABLE).orderBy(*ROW_KEY)

@@ -165,10 +165,10 @@ def mine_slice(
     fetch_rows: int,
     with_objects: frozenset[int] = frozenset(),
 ) -> SliceMining:
-    """Return one attempt at the rows of `logs` whose SCN lies in `window`; `mine_from_any_copy` makes further attempts. Tables with
-    the object ids `with_objects` get the INTERNAL rows that end statements.
+    """Return one attempt at the rows of `logs` whose SCN lies in `window`; `mine_from_any_copy` makes further attempts.
 
-    The database is not used before the first batch is taken.
+    Tables with the object ids `with_objects` get the INTERNAL rows that end statements. The database is not used before the
+    first batch is taken.
     """
     check_arrow()
     log_set = logs if isinstance(logs, LogSet) else LogSet.of(logs)

@@ -29,8 +29,8 @@ LIMITS = {
     **dict.fromkeys(("sequence_no", "ssn", "scn", "xidusn", "xidslt", "xidsqn", "pxidusn", "pxidslt", "pxidsqn"), TOO_LARGE),
 }
 UNKNOWN_AT = {"start_scn": TOO_LARGE, "con_id": SMALL_TOO_LARGE}  # the values that mean "not known", as NULL does
-# STATUS: 0 valid; 2 the statement cannot be run, as with a large object or an altered table; 3 not guaranteed: the row was written
-# before minimal supplemental logging, and LogMiner assumes the table's present definition. These are facts about a row.
+# STATUS: 0 valid; 2 the statement cannot be run, as with a large object or an altered table; 3 not guaranteed: the row was
+# written before minimal supplemental logging, and LogMiner assumes the table's present definition. These are facts about a row.
 OF_ROWS = (0, 2, 3)
 XID, PXID = ("xidusn", "xidslt", "xidsqn"), ("pxidusn", "pxidslt", "pxidsqn")
 REQUIRED = ("thread", "sequence", "rs_id", "ssn", "scn", "xid", "operation", "operation_code", "status")

@@ -62,10 +62,11 @@ class Binds:
         return f":{name}"
 
 
-# An INTERNAL row with a real ROW_ID: Oracle's own change of a table's row, without a name. Beside a large object SEQUENCE# is more
-# than 1, which leaves out most others (Debezium, dbz#2666).
+# An INTERNAL row with a real ROW_ID: Oracle's own change of a table's row, without a name. Beside a large object SEQUENCE# is
+# more than 1, which leaves out most others (Debezium, dbz#2666).
 OF_A_ROW = (
-    f"operation_code = {Mined.INTERNAL} AND c.rollback = 0 AND status <> 5 AND sequence# > 1 AND row_id NOT LIKE '%AAAAAAAAAAAA'"
+    f"operation_code = {Mined.INTERNAL} AND c.rollback = 0 AND status <> 5 AND sequence# > 1"
+    " AND row_id NOT LIKE '%AAAAAAAAAAAA'"
 )
 
 

@@ -370,6 +370,41 @@ def _open(session: EngineSession, cursor: Cursor, binds: Binds) -> None:
         binds.variables[name.value] = rows
 
 
+def _fetch(session: EngineSession, cursor: Cursor, binds: Binds) -> None:
+    """Run FETCH cursor INTO variables. After the last row, the variables keep their values."""
+    cursor.expect("FETCH")
+    rows = _opened(cursor, binds)
+    cursor.expect("INTO")
+    targets = [cursor.take()]
+    while cursor.accept(","):
+        targets.append(cursor.take())
+    values = rows.take()
+    if len(targets) != len(rows.columns):
+        raise OraError(6504, "PL/SQL: Return types of Result Set variables or query do not match")
+    for target, value, column in zip(targets, values or (), rows.columns, strict=False):
+        plain = to_number(value) if column.type == "NUMBER" and value is not None else value
+        if target.kind == "bind":
+            binds.set(target.value, plain)
+        else:
+            binds.variables[target.value] = plain
+
+
+def _close(session: EngineSession, cursor: Cursor, binds: Binds) -> None:
+    cursor.expect("CLOSE")
+    name, rows = cursor.next, _opened(cursor, binds)
+    rows.close()
+    if name.kind != "bind":
+        binds.variables[name.value] = None
+
+
+def _opened(cursor: Cursor, binds: Binds) -> Rows:
+    name = cursor.take()
+    rows = binds.get(name.value) if name.kind == "bind" else binds.variables.get(name.value)
+    if not isinstance(rows, Rows):
+        raise OraError(1001, "invalid cursor")
+    return rows
+
+
 def _select_into(session: EngineSession, cursor: Cursor, binds: Binds) -> None:
     """Run SELECT .. INTO variables FROM .., which must return one row."""
     text = _sql_text(cursor)
@@ -437,6 +472,8 @@ _CONTROL: dict[str, Callable[[EngineSession, Cursor, Binds], None]] = {
     "IF": _if,
     "FOR": _for,
     "OPEN": _open,
+    "FETCH": _fetch,
+    "CLOSE": _close,
     "SELECT": _select_into,
     "RAISE": _raise,
     "RAISE_APPLICATION_ERROR": _raise_application_error,

@@ -25,6 +25,7 @@ from standin.engine.functions import (
 )
 from standin.engine.instances import constructor
 from standin.engine.parse import identifier
+from standin.engine.plsql import procedures
 from standin.engine.values import EMPTY_CLOB, coercer_of, to_number, to_text
 from standin.interface import ColumnInfo, OraError
 from standin.intervals import DaySecond, YearMonth
@@ -395,10 +396,14 @@ class Compiler:
         function = FUNCTIONS.get(name)
         if name in ("CURRENT_TIMESTAMP", "LOCALTIMESTAMP") and len(nodes) == 1 and isinstance(nodes[0], exp.Literal):
             return _clock(name, int(nodes[0].name))
+        arguments = self.all(nodes) if function is not None or procedures.find(name) is not None else []
+        runs = [a.run for a in arguments]
+        if procedures.find(name) is not None:
+            return Compiled(
+                lambda row, f: procedures.call(f.session, name, [r(row, f) for r in runs], {}), datatypes.text_info()
+            )
         if function is None:
             raise NotCompilable(name)
-        arguments = self.all(nodes)
-        runs = [a.run for a in arguments]
         run, nulls = function.run, function.nulls
 
         def call(row: Any, f: Frame) -> Any:

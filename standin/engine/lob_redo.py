@@ -94,7 +94,7 @@ def insert_statement(
     yield from _outside(layout, contents, logged, form, replaced=frozenset())
     yield from documents
     inside = {n: c for n, c in contents.items() if not _is_outside(layout, n, c) and c != b"" and (n in lobs or c is not None)}
-    last = inside if form.empties_nulls else {n: c for n, c in inside.items() if c is not None}
+    last: Image = inside if form.empties_nulls else {n: c for n, c in inside.items() if c is not None}
     yield _last(last, logged, beside=documents and _has_outside(layout, contents))
 
 

@@ -109,6 +109,11 @@ def parse_for_duckdb(text: str) -> exp.Expression:
     return _parsed(text, _OracleNames)
 
 
+def as_text(tree: exp.Expression) -> str:
+    """Return the text of a tree of parse_as_written."""
+    return str(tree.sql(dialect=_CallsAsWritten))
+
+
 def _parsed(text: str, dialect: type[Oracle]) -> exp.Expression:
     try:
         statements = sqlglot.parse(text, dialect=dialect)

@@ -15,6 +15,7 @@ from standin.engine.analytic import AnalyticQuery
 from standin.engine.datatypes import NUMBER
 from standin.engine.expressions import Compiler
 from standin.engine.frame import EMPTY_SCOPE, Compiled, Fn, Frame, NotCompilable, Outer, Rows, Scope, SubQuery
+from standin.engine.nested_cursors import NestedCursors, has_cursors
 from standin.engine.parse import identifier, parse_as_written
 from standin.engine.privileges import require_on
 from standin.engine.relations import Relation, relation_of
@@ -37,6 +38,8 @@ class QueryPlan(Protocol):
 
 def compile_query(session: EngineSession, text: str) -> QueryPlan:
     tree = parse_as_written(text)
+    if isinstance(tree, exp.Select) and has_cursors(tree):
+        return NestedCursors(session, tree, compile_query, column_name)
     try:
         if isinstance(tree, exp.Select):
             return compile_select(session, tree, text)

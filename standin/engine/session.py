@@ -19,6 +19,7 @@ class EngineSession(SessionState, ABC):
         super().__init__(number, user, container, thread, database.clock.second())
         self.database: Database = database
         self._sequence_values: dict[tuple[int, str, str], int] = {}
+        self._kept_rows: dict[int, Rows] = {}
 
     @abstractmethod
     def execute(
@@ -98,6 +99,15 @@ class EngineSession(SessionState, ABC):
 
     def close(self) -> None:
         self.database.log_off(self)
+
+    def keep_rows(self, rows: Rows) -> int:
+        """Keep the rows of a nested cursor until they are taken, and return their number, which stands in the outer result."""
+        number = max(self._kept_rows, default=0) + 1
+        self._kept_rows[number] = rows
+        return number
+
+    def take_rows(self, number: int) -> Rows:
+        return self._kept_rows.pop(number)
 
     def sequence_value(self, owner: str | None, name: str, step: bool) -> int:
         """Return NEXTVAL when `step` is set, else CURRVAL."""

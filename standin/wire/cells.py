@@ -49,10 +49,11 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class EncodedRows:
-    """Rows in wire format; `offsets` are the row boundaries in `data`."""
+    """Rows in wire format; `offsets` are the row boundaries in `data`. `rows` are the same rows as they were."""
 
     data: memoryview
     offsets: npt.NDArray[np.int32]
+    rows: pa.RecordBatch
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -61,19 +62,19 @@ class EncodedRows:
         return self.data[self.offsets[0] : self.offsets[count]]
 
     def without(self, count: int) -> EncodedRows:
-        return EncodedRows(self.data, self.offsets[count:])
+        return EncodedRows(self.data, self.offsets[count:], self.rows.slice(count))
 
 
 def encode_rows(
     batches: Iterable[pa.RecordBatch], cells: tuple[Cell, ...], locator: Locate, *, whole: bool = False
 ) -> Iterator[EncodedRows]:
-    """Yield blocks of encoded rows. `locator` converts a LOB value, national or not, to its cell. Rows that are `whole`
-    have all of their values, also those that repeat the row before."""
+    """Yield blocks of encoded rows. `locator` converts a LOB value, national or not, or the number of a nested cursor to its
+    cell. Rows that are `whole` have all of their values, also those that repeat the row before."""
     repeats = RepeatedValues([cell.type for cell in cells])
     for batch in batches:
         for block in _blocks(batch):
             columns = encode_columns(block, cells, locator)
-            yield _rows(*((columns, None) if whole else repeats.leave_out(columns)), block.num_rows)
+            yield _rows(*((columns, None) if whole else repeats.leave_out(columns)), block)
 
 
 def _blocks(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
@@ -85,11 +86,12 @@ def _blocks(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         yield batch
 
 
-def _rows(columns: Sequence[pa.Array], vectors: list[bytes] | None, count: int) -> EncodedRows:
-    marks = pa.array([ROW] * count if vectors is None else [vector + ROW for vector in vectors], pa.binary())
+def _rows(columns: Sequence[pa.Array], vectors: list[bytes] | None, rows: pa.RecordBatch) -> EncodedRows:
+    marks = pa.array([ROW] * rows.num_rows if vectors is None else [vector + ROW for vector in vectors], pa.binary())
     joined = _joined([marks, *columns])
     _, offsets, data = joined.buffers()
-    return EncodedRows(memoryview(data), np.frombuffer(offsets, np.int32)[joined.offset : joined.offset + len(joined) + 1])
+    ends = np.frombuffer(offsets, np.int32)[joined.offset : joined.offset + len(joined) + 1]
+    return EncodedRows(memoryview(data), ends, rows)
 
 
 def encode_columns(batch: pa.RecordBatch, cells: tuple[Cell, ...], locator: Locate) -> list[pa.Array]:
@@ -150,7 +152,7 @@ def _column_parts(column: pa.Array, cell: Cell, locator: Locate) -> list[Part]:
         column = column.dictionary_decode()
     if pa.types.is_null(column.type):
         return [_NULL, _LONG_END] if cell.type in LONGS else [_NULL]
-    if cell.type in LOBS:
+    if cell.type in LOBS or cell.type == WireType.CURSOR:
         return [_each(column, lambda value: locator(value, cell.form == NATIONAL))]
     if cell.type in NUMBERS:
         return [_number_cells(column)]

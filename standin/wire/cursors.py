@@ -57,6 +57,18 @@ class Result:
         self.fetched += rows - wanted
         return taken
 
+    def rest(self) -> Iterator[pa.RecordBatch]:
+        """Yield the rows that the client has not fetched, one at a time."""
+        while True:
+            self.read_ahead(0)
+            if self._failure is not None:
+                raise self._failure
+            if not self._ready:
+                return
+            block = self._ready[0]
+            self._ready[:1] = [block.without(1)] if len(block) > 1 else []
+            yield block.rows.slice(0, 1)
+
     @property
     def is_at_end(self) -> bool:
         return self._is_read and not self._ready
@@ -81,6 +93,7 @@ class Cursor:
     columns: tuple[ColumnInfo, ...] = ()
     result: Result | None = None
     scrolled: pa.Table | None = None  # the whole result of a scrollable cursor
+    nested: list[int] = field(default_factory=list)  # cursors in the rows of this one, which end with it
 
     @property
     def is_plsql(self) -> bool:
@@ -165,6 +178,12 @@ class CursorTable:
         cursor = self._open.pop(number, None)
         if cursor is not None:
             cursor.finish()
+            self.close_nested(cursor)
+
+    def close_nested(self, cursor: Cursor) -> None:
+        nested, cursor.nested = cursor.nested, []
+        for number in nested:
+            self.close(number)
 
     def close_all(self) -> None:
         for number in list(self._open):

@@ -1,7 +1,8 @@
 """Leave out the values of a row that equal those of the row before it, as Oracle does.
 
 Message 21 precedes such a row and has a bit for each column: 1 if the value is sent. The first row of a later fetch repeats
-values of the last row that the client has; its bits are in the row header. Values of LOB and LONG columns are always sent.
+values of the last row that the client has; its bits are in the row header. Values of LOB and LONG columns and cursors are
+always sent.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from standin.wire.primitives import ub
-from standin.wire.types import LOBS, LONGS
+from standin.wire.types import LOBS, LONGS, WireType
 
 BIT_VECTOR = 0x15
+_ALWAYS_SENT = LOBS | LONGS | {WireType.CURSOR}
 _NOTHING = pa.scalar(b"", pa.binary())
 Bools = npt.NDArray[np.bool_]
 
@@ -43,7 +45,7 @@ class RepeatedValues:
 
     def _repeated(self, column: int, cells: pa.Array) -> Bools:
         mask = np.zeros(len(cells), np.bool_)
-        if self.types[column] in LOBS or self.types[column] in LONGS:
+        if self.types[column] in _ALWAYS_SENT:
             return mask
         mask[1:] = pc.equal(cells[1:], cells[:-1]).to_numpy(zero_copy_only=False)
         mask[0] = bool(self._last) and cells[0].as_py() == self._last[column]

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from standin.interface import PARSES, Called, Done, OraError, Rows, Session
 from standin.wire import messages
-from standin.wire.cells import ROW, EncodedRows, encode_rows
+from standin.wire.cells import ROW, EncodedRows, Locate, encode_rows
 from standin.wire.cursors import Cursor, CursorTable, Result
 from standin.wire.errors import NO_DATA_FOUND, as_ora_error
 from standin.wire.lobs import LobStore
@@ -139,6 +139,7 @@ class Statements:
 
     def _run(self, cursor: Cursor, run: _Run) -> Reply:
         cursor.finish()
+        self.cursors.close_nested(cursor)
         if (failure := self._failure(cursor.sql)) is not None:
             raise failure
         if cursor.is_plsql and len(run.rows) > 1:
@@ -189,7 +190,7 @@ class Statements:
         last = cursor.scrolled.num_rows
         first = {Orientation.FIRST: 1, Orientation.LAST: max(last, 1)}.get(head.orientation, max(head.position, 1))
         rows = cursor.scrolled.slice(first - 1, head.prefetch)
-        encoded = list(encode_rows(rows.to_batches() if last else [], cursor.cells, self._lobs.cell, whole=True))
+        encoded = list(encode_rows(rows.to_batches() if last else [], cursor.cells, self._locator(cursor), whole=True))
         front += [messages.row_header(), *(block.first(len(block)) for block in encoded)] if encoded else []
         count = sum(map(len, encoded))
         return Reply(front, cursor.id, first - 1 + count, NO_DATA_FOUND if count < head.prefetch else None, is_fetch=True)
@@ -203,7 +204,19 @@ class Statements:
 
     def _encoded(self, cursor: Cursor, answer: Rows) -> Iterator[EncodedRows]:
         """Encode lazily: the define request after the execute decides how LOBs are sent."""
-        yield from encode_rows(answer.batches, cursor.cells, self._lobs.cell)
+        yield from encode_rows(answer.batches, cursor.cells, self._locator(cursor))
+
+    def _locator(self, cursor: Cursor) -> Locate:
+        """Return the function that gives the cell of a LOB, or of a nested cursor, in a row of the cursor."""
+
+        def cell(value: Any, national: bool) -> bytes:
+            if not isinstance(value, int):
+                return self._lobs.cell(value, national)
+            inner = self._open_rows(self._session.take_rows(value))
+            cursor.nested.append(inner.id)
+            return self._cursor_cell(inner)
+
+        return cell
 
     def _fetched(self, cursor: Cursor, rows: int) -> Reply:
         result = cursor.result
@@ -292,9 +305,15 @@ class Statements:
 
     def _ref_cursor(self, rows: Rows) -> bytes:
         """Open a cursor for the rows of a query that a block has opened, and return its description and number."""
+        return self._cursor_cell(self._open_rows(rows))
+
+    def _open_rows(self, rows: Rows) -> Cursor:
         cursor = self.cursors.open("", self._session.container)
         cursor.kind, cursor.columns = "query", rows.columns
         cursor.result = Result(self._encoded(cursor, rows))
+        return cursor
+
+    def _cursor_cell(self, cursor: Cursor) -> bytes:
         return b"\x01" + messages.described(cursor.columns, wide_scale=self._dialect.is_jdbc) + ub(cursor.id)
 
     # -- binds
@@ -315,9 +334,22 @@ class Statements:
     def _value(self, raw: RawBind, bind: BindType) -> Any:
         if isinstance(raw, list):
             return [self._value(item, bind) for item in raw]
-        if raw is None or bind.type == WireType.CURSOR:
+        if raw is None:
             return None
+        if bind.type == WireType.CURSOR:
+            return self._given_rows(self._cursor(int.from_bytes(raw, "big")))
         return self._lobs.value(raw) if bind.type in LOBS else decode_bind(raw, bind)
+
+    def _given_rows(self, cursor: Cursor) -> Rows | None:
+        """Return what a client's cursor has left, for a block that reads it. The client gets the rest. Closing it there ends
+        the result alone: the client can run the cursor again."""
+        if cursor.result is None:
+            return None
+        rows = Rows(cursor.columns, cursor.result.rest(), cursor.finish)
+        fetched = cursor.result.fetched
+        cursor.result = Result(self._encoded(cursor, rows))
+        cursor.result.fetched = fetched
+        return rows
 
 
 def _failed(cursor: Cursor, error: Exception, rows: int, *, known: bool, row_counts: bool = False) -> Reply:

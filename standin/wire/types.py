@@ -74,6 +74,7 @@ _COLUMN_TYPES = {
     "NCHAR": ColumnType(WireType.CHAR, form=NATIONAL),
     "ROWID": ColumnType(WireType.VARCHAR, 18, IMPLICIT),  # as text: a client needs no more
     "UROWID": ColumnType(WireType.VARCHAR, form=IMPLICIT),
+    "CURSOR": ColumnType(WireType.CURSOR, 4),
     "DATE": ColumnType(WireType.DATE, 7),
     "TIMESTAMP": ColumnType(WireType.TIMESTAMP, 11, scale=None),
     "TIMESTAMP WITH TIME ZONE": ColumnType(WireType.TIMESTAMP_TZ, 13, scale=None),

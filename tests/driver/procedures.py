@@ -27,6 +27,8 @@ def register() -> None:
     _register("PKG_TESTREFCURSORS.TESTOUTCURSOR", _strings_cursor, Parameter("a_maxintvalue"), cursor)
     _register("PKG_TESTREFCURSORS.TESTRETURNCURSOR", _strings, Parameter("a_maxintvalue"))
     _register("PKG_TESTREFCURSORS.TESTLOBCURSOR", _lob_cursor, Parameter("a_value"), cursor)
+    _register("PKG_TESTREFCURSORS.TESTINCURSOR", lambda session, a_cursor: f"{a_cursor.take()[0]} (Modified)", "a_cursor")
+    _register("PKG_TESTREFCURSORS.TESTCLOSECURSOR", lambda session, a_cursor: a_cursor.close(), "a_cursor")
     echoed = Parameter("a_valueout", direction="OUT")
     _register("PKG_TESTBOOLEANS.ECHOVALUE", lambda session, a_value: a_value, "a_value")
     _register("PKG_TESTBOOLEANS.ECHOVALUEOUT", lambda session, a_value, a_valueout: {"a_valueout": a_value}, "a_value", echoed)
