@@ -11,6 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import assert_never
 
 from pyspark.sql import functions as F
@@ -43,6 +44,7 @@ class TableProgress:
     applied: int = 0
     merge_seconds: float = 0.0
     ddl: Counter[str] = field(default_factory=Counter)
+    times: list[datetime] = field(default_factory=list)
 
 
 def apply_table(
@@ -89,6 +91,8 @@ def apply_table(
         balance=replace(balance, applied=progress.applied, held=balance.held + balance.applied - progress.applied),
         merge_seconds=round(progress.merge_seconds, 3),
         ddl=dict(progress.ddl),
+        first_commit_at=min(progress.times).isoformat() if progress.times else None,
+        last_commit_at=max(progress.times).isoformat() if progress.times else None,
     )
 
 
@@ -127,6 +131,7 @@ def apply_ranges(
             standing = table.position
             progress.merge_seconds += time.monotonic() - began
             progress.applied += committed.count
+            progress.times += committed.times or ()
         progress.complete_to, progress.delta_version = commit_range.last_scn, table.version
         progress.ddl.update(step.kind for step in commit_range.steps)
     if task.reshape:

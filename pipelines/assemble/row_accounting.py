@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from itertools import accumulate
 
 from pyspark.sql import DataFrame
@@ -46,8 +47,8 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class RowAccounting:
-    """Row counts by (table, commit range, disposition, window); the first problem of each (table, commit range), and the lowest
-    and highest SCN of its changes that are to be applied.
+    """Row counts by (table, commit range, disposition, window); the first problem of each (table, commit range); of its changes
+    that are to be applied the lowest and highest SCN, and the first and last commit time by the database host's clock.
 
     The window is the start SCN of the one in which a row was landed; None for rows that were carried in.
     """
@@ -55,6 +56,7 @@ class RowAccounting:
     rows: Mapping[tuple[int, int, str, int | None], int]
     problems: Mapping[tuple[int, int], Problem]
     scns: Mapping[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
+    times: Mapping[tuple[int, int], tuple[datetime, datetime]] = field(default_factory=dict)
 
     def count(self, table: int, disposition: str, range_number: int | None = None) -> int:
         return sum(
@@ -113,9 +115,12 @@ def account_rows(changes: DataFrame) -> RowAccounting:
         F.count_if(wanted).alias("problems"),
         F.min("scn").alias("low"),
         F.max("scn").alias("high"),
+        F.min("commit_at").alias("first"),
+        F.max("commit_at").alias("last"),
     )
     rows: dict[tuple[int, int, str, int | None], int] = {}
     scns: dict[tuple[int, int], tuple[int, int]] = {}
+    times: dict[tuple[int, int], tuple[datetime, datetime]] = {}
     found = False
     for row in counted.collect():
         table, range_number = row["table_number"], row["range_number"]
@@ -123,8 +128,11 @@ def account_rows(changes: DataFrame) -> RowAccounting:
         if row["disposition"] == APPLIED:
             low, high = scns.get((table, range_number), (row["low"], row["high"]))
             scns[table, range_number] = min(low, row["low"]), max(high, row["high"])
+            if row["first"] is not None:
+                first, last = times.get((table, range_number), (row["first"], row["last"]))
+                times[table, range_number] = min(first, row["first"]), max(last, row["last"])
         found = found or row["problems"] > 0
-    return RowAccounting(rows, first_problems(changes.filter(wanted)) if found else {}, scns)
+    return RowAccounting(rows, first_problems(changes.filter(wanted)) if found else {}, scns, times)
 
 
 def first_problems(changes: DataFrame) -> dict[tuple[int, int], Problem]:

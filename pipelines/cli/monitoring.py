@@ -1,8 +1,9 @@
-"""Commands that show where a pipeline is: status, windows, runway."""
+"""Commands that show where a pipeline is and what it did: status, stats, windows, runway."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -17,6 +18,7 @@ from pipelines.cli.options import (
     ConfigOption,
     OutputOption,
     PipelineOption,
+    TablesArgument,
     report_errors,
     select_pipeline,
 )
@@ -36,8 +38,10 @@ from pipelines.values.utc import beside, utc_text
 
 if TYPE_CHECKING:
     from pipelines.steps.runway import LogReport, ThreadRunwayReport
+    from pipelines.steps.stats import PipelineStats, RowStats
     from pipelines.steps.status import Status
 
+STATS_COLUMNS = ("inserted", "updated", "deleted", "DDL", "change rows", "first commit, UTC", "last commit", "seconds")
 ACCOUNT_TERMS = ("applied", "rolled back", "still open", "before snapshot", "held", "dropped")
 
 
@@ -165,4 +169,49 @@ def log_text(log: LogReport | None) -> str:
     return "" if log is None else f"{log.sequence} of {(log.began_at or '')[5:16]}"
 
 
-COMMANDS = (status, windows, runway)
+class StatsBy(StrEnum):
+    table = "table"
+    batch = "batch"
+
+
+def stats(
+    tables: TablesArgument = None,
+    pipeline: PipelineOption = None,
+    hours: Annotated[int, typer.Option(min=1, help="Count the batches that were applied in the last hours.")] = 24,
+    by: Annotated[StatsBy, typer.Option(help="One line for each table, or for each batch; JSON has both.")] = StatsBy.table,
+    config: ConfigOption = None,
+    output: OutputOption = Output.table,
+) -> None:
+    """Show what batches did to tables: rows changed, change rows by what became of them, DDL, commit times and duration.
+
+    Reads the ledger alone. Several changes of one row in a batch are one changed row.
+    """
+    from pipelines import steps
+
+    with report_errors(output):
+        found = steps.read_stats(select_pipeline(pipeline, config), hours, tables or ())
+        show(output, found, lambda: stats_grid(found, by))
+
+
+def stats_grid(found: PipelineStats, by: StatsBy) -> Grid | str:
+    title = f"{found.pipeline}: since {utc_text(found.since)} UTC, {len(found.batches)} batch(es)"
+    if not found.tables:
+        return f"{title}; none of them read changes"
+    if by is StatsBy.table:
+        rows: list[tuple[object, ...]] = [(one.table, one.batches, *stats_cells(one.total)) for one in found.tables]
+        rows.append(("all", len(found.batches), *stats_cells(found.total)))
+        return grid(title, ("table", "batches", *STATS_COLUMNS), rows)
+    lines = [
+        (f"{b.start_scn}-{b.end_scn}", b.windows, utc_text(b.landed_at), utc_text(b.applied_at), *stats_cells(b.total))
+        for b in found.batches
+    ]
+    return grid(title, ("SCNs", "windows", "landed, UTC", "applied, UTC", *STATS_COLUMNS), lines, ("SCNs",))
+
+
+def stats_cells(one: RowStats) -> tuple[object, ...]:
+    ddl = ", ".join(f"{number} {kind}" for kind, number in sorted(one.ddl.items()))
+    commits = (utc_text(one.first_commit_at), utc_text(one.last_commit_at))
+    return (one.inserted, one.updated, one.deleted, ddl, account_text(one.rows), *commits, one.seconds)
+
+
+COMMANDS = (status, stats, windows, runway)

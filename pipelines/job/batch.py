@@ -229,6 +229,7 @@ def changes_of(spec: BatchSpec, batch: AssembledBatch, number: int, commit_range
         frame=batch.changes_of(number, commit_range),
         count=batch.accounting.count(number, APPLIED, commit_range),
         scns=batch.accounting.scns.get((number, commit_range)),
+        times=batch.accounting.times.get((number, commit_range)),
         problem=None if problem is None else problem.error(spec.tables[number].table),
     )
 

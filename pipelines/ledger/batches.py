@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, Row, and_, delete, insert, select, update
@@ -139,6 +140,14 @@ class Batches(LedgerBase):
         )
         if state is not None:
             query = query.where(B.state == state)
+        with self._read() as connection:
+            return [batch_entry(row) for row in connection.execute(query)]
+
+    def applied_since(self, at: datetime) -> list[BatchEntry]:
+        """Return the batches that were recorded as applied since then, oldest first. A rebuilt ledger has recorded all of them
+        when it was rebuilt."""
+        of_state = (B.pipeline == self._pipeline, B.state == "applied", B.changed_at >= at)
+        query = select(t.batches).where(*of_state).order_by(B.end_scn, B.created_at)
         with self._read() as connection:
             return [batch_entry(row) for row in connection.execute(query)]
 

@@ -7,7 +7,22 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, case, delete, insert, literal, or_, select, text, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Row,
+    and_,
+    bindparam,
+    case,
+    delete,
+    func,
+    insert,
+    literal,
+    or_,
+    select,
+    text,
+    update,
+)
 
 from pipelines.errors import LandingConflict
 from pipelines.host import crash
@@ -144,6 +159,13 @@ class WindowEntries(LedgerBase):
         query = select(W.ends_at).where(W.pipeline == self._pipeline, is_there, W.start_scn <= scn, W.end_scn > scn)
         with self._read() as connection:
             return connection.execute(query.order_by(W.resetlogs_id.desc()).limit(1)).scalar()
+
+    def landed_times(self, since: datetime) -> dict[str, tuple[int, datetime | None]]:
+        """Return for each batch that applied windows since then how many they are, and when the first of them landed."""
+        query = select(W.batch, func.count(), func.min(W.landed_at)).where(W.pipeline == self._pipeline, W.changed_at >= since)
+        with self._read() as connection:
+            found = connection.execute(query.where(W.batch.is_not(None)).group_by(W.batch)).all()
+        return {batch: (number, landed_at) for batch, number, landed_at in found}
 
     def landed_names(self) -> set[str]:
         """Return the names of the windows that have landed, including applied ones."""

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime
+from typing import Any
 
 from pipelines.context import PipelineContext, now
 from pipelines.errors import LandingDamaged, RedoLost
@@ -254,6 +255,7 @@ def applied_batch(context: PipelineContext, result: BatchResult, name: str) -> A
         result={
             "tables": {str(t.table): t.complete_to for t in result.tables},
             "balances": {str(t.table): account_to_json(t.balance) for t in result.tables},
+            "changes": {str(t.table): changes_to_json(t) for t in result.tables},
             "accounts": {window: account_to_json(account) for window, account in result.accounts.items()},
             "dropped": [asdict(met) for met in result.dropped],
             "seconds": {
@@ -265,6 +267,13 @@ def applied_batch(context: PipelineContext, result: BatchResult, name: str) -> A
         },
         changes={t.table: Changes(t.inserted, t.updated, t.deleted, t.ddl) for t in result.tables},
     )
+
+
+def changes_to_json(done: TableResult) -> dict[str, Any]:
+    """Return what `redolake stats` shows of a table in a batch, beside its row account."""
+    changed = {"inserted": done.inserted, "updated": done.updated, "deleted": done.deleted}
+    times = {"first_commit_at": done.first_commit_at, "last_commit_at": done.last_commit_at}
+    return {"state": done.state, **changed, "ddl": dict(done.ddl), **times}
 
 
 def account_to_json(account: RowAccount) -> dict[str, int]:

@@ -31,6 +31,7 @@ from pipelines.steps.snapshot import (
     record_snapshot_load,
 )
 from pipelines.steps.spark_jobs import external_spark_job, open_spark, read_job_failure, run_spark_job
+from pipelines.steps.stats import read_stats
 from pipelines.steps.status import list_windows, read_complete_to, read_status
 from pipelines.steps.transactions import drop_transaction, list_transactions, look_up_transaction
 from pipelines.steps.validation import package_findings, validate
@@ -81,6 +82,7 @@ __all__ = [
     "read_complete_to",
     "read_job_failure",
     "read_snapshot_table",
+    "read_stats",
     "read_status",
     "recheck_redo_loss",
     "record_backfill",

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 from dataclasses import astuple
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -149,6 +149,11 @@ def test_values_that_do_not_fit_hold_their_tables_alone_with_column_and_key(shop
     assert "column BORN: the value is before year 1 (ID 7, ROWID" in str(tables["SHOP.PEOPLE"].error)
     assert "`string`" in str(tables["SHOP.PEOPLE"].cure)
     assert differences(shop, pipeline, "SHOP.PAYMENTS") == {}
+    counted = {one.table: one.total for one in steps.read_stats(pipeline, 24).tables}
+    assert (counted["SHOP.PAYMENTS"].inserted, counted["SHOP.PAYMENTS"].rows) == (1, {"landed": 1, "applied": 1})
+    assert (counted["SHOP.ORDERS"].inserted, counted["SHOP.ORDERS"].rows["held"]) == (0, 1)
+    assert abs(datetime.now(UTC) - counted["SHOP.PAYMENTS"].first_commit_at) < timedelta(hours=1)
+    assert counted["SHOP.ORDERS"].first_commit_at is None
 
 
 ODD = {"CESU-8": "61EDA0BDEDB88062", "Latin-1": "636166E9", "cut": "78E282", "half a pair": "EDA0BD79"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 
 from pyspark.sql import DataFrame
 
@@ -20,12 +21,13 @@ from pipelines.values.table import TableVersion
 @dataclass(frozen=True, slots=True)
 class CommittedChanges:
     """The committed changes of one range: `count` of them, or the problem for which they cannot be applied. `scns` are the
-    lowest and the highest SCN of a change; None is not known."""
+    lowest and the highest SCN of a change, `times` those of the first and last commit; None is not known."""
 
     frame: DataFrame
     count: int
     problem: RedolakeError | None = None
     scns: tuple[int, int] | None = None
+    times: tuple[datetime, datetime] | None = None
 
 
 ChangesOf = Callable[[int], CommittedChanges]  # by the number of the range

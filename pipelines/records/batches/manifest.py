@@ -67,6 +67,8 @@ class TableResult:
     seconds: float = 0.0
     merge_seconds: float = 0.0  # of them, those of its MERGE
     ddl: Mapping[str, int] = field(default_factory=dict)  # changes of the table by followed DDL, by their ChangeKind
+    first_commit_at: str | None = None  # of the applied changes, by the database host's clock
+    last_commit_at: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +91,7 @@ class BatchResult:
     parked: tuple[ParkedRows, ...] = ()
     digests: Mapping[str, FileDigest] = field(default_factory=dict)  # of the files with rows of open transactions, by path
 
-    FORMAT: ClassVar[int] = 2
+    FORMAT: ClassVar[int] = 3
 
     @property
     def carried(self) -> tuple[str, ...]:

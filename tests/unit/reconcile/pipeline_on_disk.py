@@ -108,13 +108,14 @@ class PipelineOnDisk:
         omit_table: bool = False,
         accounts: Mapping[str, RowAccount] | None = None,
         has_digests: bool = True,
+        done: TableResult | None = None,
     ) -> str:
-        """Write the manifest of a batch over the windows and return the batch's name; `omit_table` leaves SHOP.ORDERS out. The
-        transactions open now have one file with rows. Older versions wrote no digests."""
+        """Write the manifest of a batch over the windows and return the batch's name; `omit_table` leaves SHOP.ORDERS out, and
+        `done` is its result. The transactions open now have one file with rows. Older versions wrote no digests."""
         first, last = windows[0], windows[-1]
         complete_to = complete_to or (last.end - 1 if state == "applied" else 199)
         error = None if state == "applied" else {"code": "Test", "what": "held", "where": {}, "cure": ""}
-        done = TableResult(ORDERS, state, complete_to, error, position=position or complete_to)
+        done = done or TableResult(ORDERS, state, complete_to, error, position=position or complete_to)
         names = tuple(w.name for w in windows)
         token = f"{ORDERS}:{catch_up}" if catch_up else "t"
         tables = () if omit_table else (done,)

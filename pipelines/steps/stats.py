@@ -1,0 +1,145 @@
+"""Count what batches did: rows by kind and by what became of them, DDL, commit times, sizes. From the ledger alone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from functools import reduce
+
+from pipelines.config import Pipeline
+from pipelines.context import now, open_to_read
+from pipelines.errors import ConfigurationError, Finding
+from pipelines.ledger.entries import BatchEntry, Json
+from pipelines.records.codec import from_body
+from pipelines.records.shown_facts import SourceFact
+from pipelines.values.table import TableId
+
+
+@dataclass(frozen=True, slots=True)
+class RowStats:
+    """`rows` are change rows by what became of them, as batches' row accounts have them; what is 0 is left out.
+
+    `inserted`, `updated` and `deleted` are rows of the Delta table: several changes of one row in a batch are one. The commit
+    times are those of applied changes, in UTC; None without any, and where an older Redolake did not keep them."""
+
+    inserted: int = 0
+    updated: int = 0
+    deleted: int = 0
+    ddl: Mapping[str, int] = field(default_factory=dict)
+    rows: Mapping[str, int] = field(default_factory=dict)
+    first_commit_at: datetime | None = None
+    last_commit_at: datetime | None = None
+    seconds: float = 0.0
+
+    def plus(self, other: RowStats) -> RowStats:
+        return RowStats(
+            self.inserted + other.inserted,
+            self.updated + other.updated,
+            self.deleted + other.deleted,
+            dict(Counter(self.ddl) + Counter(other.ddl)),
+            dict(Counter(self.rows) + Counter(other.rows)),
+            min((at for at in (self.first_commit_at, other.first_commit_at) if at is not None), default=None),
+            max((at for at in (self.last_commit_at, other.last_commit_at) if at is not None), default=None),
+            round(self.seconds + other.seconds, 3),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TableStats:
+    """What the batches did to one table; `batches` counts those that changed it or read changes of it."""
+
+    table: str
+    batches: int
+    total: RowStats
+
+
+@dataclass(frozen=True, slots=True)
+class BatchStats:
+    """`landed_at` is when the first of its windows landed: None where the ledger was rebuilt, or it caught up one table."""
+
+    name: str
+    start_scn: int
+    end_scn: int
+    windows: int
+    landed_at: datetime | None
+    applied_at: datetime
+    total: RowStats
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineStats:
+    """`tables` by name, `batches` in their order, oldest first."""
+
+    pipeline: str
+    since: datetime
+    total: RowStats
+    tables: tuple[TableStats, ...]
+    batches: tuple[BatchStats, ...]
+
+
+def read_stats(pipeline: Pipeline, hours: int, tables: Sequence[str] = ()) -> PipelineStats:
+    """Return what the batches of the last `hours` did to the tables; to all of them where none is named. Raises
+    ConfigurationError for a table that the ledger does not have."""
+    since = now() - timedelta(hours=hours)
+    with open_to_read(pipeline) as context:
+        known = {str(entry.table) for entry in context.ledger.tables()}
+        wanted = {str(TableId.parse(name)) for name in tables}
+        check_known(pipeline, wanted - known)
+        batches, landed = context.ledger.applied_since(since), context.ledger.landed_times(since)
+        fact = context.ledger.fact("source")
+    ahead = 0.0 if fact is None else from_body(SourceFact, fact, "the last contact in the ledger").ahead_seconds
+    found = [(batch, table_stats(batch, timedelta(seconds=ahead), wanted)) for batch in batches]
+    by_table: dict[str, list[RowStats]] = {}
+    for _, changed in found:
+        for table, stats in changed.items():
+            by_table.setdefault(table, []).append(stats)
+    return PipelineStats(
+        pipeline.name,
+        since,
+        total([stats for changed in by_table.values() for stats in changed]),
+        tuple(TableStats(table, len(changed), total(changed)) for table, changed in sorted(by_table.items())),
+        tuple(batch_stats(batch, landed.get(batch.name, (0, None)), changed) for batch, changed in found),
+    )
+
+
+def check_known(pipeline: Pipeline, unknown: Iterable[str]) -> None:
+    if names := sorted(unknown):
+        cure = f"name tables that `redolake status -p {pipeline.name}` lists"
+        raise ConfigurationError([Finding(name, f"the pipeline {pipeline.name} has no such table", cure) for name in names])
+
+
+def total(parts: Iterable[RowStats]) -> RowStats:
+    return reduce(RowStats.plus, parts, RowStats())
+
+
+def batch_stats(batch: BatchEntry, landed: tuple[int, datetime | None], changed: Mapping[str, RowStats]) -> BatchStats:
+    windows, landed_at = landed
+    scns = batch.scns
+    return BatchStats(batch.name, scns.start, scns.end, windows, landed_at, batch.changed_at, total(changed.values()))
+
+
+def table_stats(batch: BatchEntry, ahead: timedelta, wanted: set[str]) -> dict[str, RowStats]:
+    """Return what a batch did to each wanted table whose changes it read, or that DDL changed. `ahead` is how far the database
+    host's clock is before UTC."""
+    result: Json = batch.result or {}
+    changes, seconds = result.get("changes", {}), result.get("seconds", {}).get("tables", {})
+    stats = {
+        table: row_stats(changes.get(table, {}), account, seconds.get(table, 0.0), ahead)
+        for table, account in result.get("balances", {}).items()
+        if not wanted or table in wanted
+    }
+    return {table: one for table, one in stats.items() if one.rows or one.ddl}
+
+
+def row_stats(changes: Json, account: Mapping[str, int], seconds: float, ahead: timedelta) -> RowStats:
+    counts = {kind: changes.get(kind, 0) for kind in ("inserted", "updated", "deleted")}
+    first, last = (utc(changes.get(name), ahead) for name in ("first_commit_at", "last_commit_at"))
+    return RowStats(
+        **counts, ddl=changes.get("ddl", {}), rows=account, first_commit_at=first, last_commit_at=last, seconds=seconds
+    )
+
+
+def utc(at: str | None, ahead: timedelta) -> datetime | None:
+    return None if at is None else (datetime.fromisoformat(at) - ahead).replace(tzinfo=UTC)
