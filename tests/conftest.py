@@ -1,6 +1,7 @@
 """Load the fixture modules, make garbage collections cheap, and remove what one test's Airflow run would leave to the next."""
 
 import gc
+import logging
 import os
 from collections.abc import Iterator
 
@@ -35,3 +36,13 @@ def _no_airflow_context_stays() -> Iterator[None]:
     yield
     for name in [name for name in os.environ if name.startswith("AIRFLOW_CTX_")]:
         del os.environ[name]
+
+
+@pytest.fixture(autouse=True)
+def _no_log_handler_stays() -> Iterator[None]:
+    """Remove the handler that a command gives the root logger: it writes to the output of the runner that has ended."""
+    before = logging.root.handlers[:]
+    yield
+    for handler in [handler for handler in logging.root.handlers if type(handler) is logging.StreamHandler]:
+        if handler not in before:
+            logging.root.removeHandler(handler)
