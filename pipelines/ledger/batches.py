@@ -143,7 +143,7 @@ class Batches(LedgerBase):
         with self._read() as connection:
             return [batch_entry(row) for row in connection.execute(query)]
 
-    def applied_since(self, at: datetime) -> list[BatchEntry]:
+    def batches_since(self, at: datetime) -> list[BatchEntry]:
         """Return the batches that were recorded as applied since then, oldest first. A rebuilt ledger has recorded all of them
         when it was rebuilt."""
         of_state = (B.pipeline == self._pipeline, B.state == "applied", B.changed_at >= at)

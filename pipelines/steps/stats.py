@@ -87,7 +87,7 @@ def read_stats(pipeline: Pipeline, hours: int, tables: Sequence[str] = ()) -> Pi
         known = {str(entry.table) for entry in context.ledger.tables()}
         wanted = {str(TableId.parse(name)) for name in tables}
         check_known(pipeline, wanted - known)
-        batches, landed = context.ledger.applied_since(since), context.ledger.landed_times(since)
+        batches, landed = context.ledger.batches_since(since), context.ledger.landed_times(since)
         fact = context.ledger.fact("source")
     ahead = 0.0 if fact is None else from_body(SourceFact, fact, "the last contact in the ledger").ahead_seconds
     found = [(batch, table_stats(batch, timedelta(seconds=ahead), wanted)) for batch in batches]
