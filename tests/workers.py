@@ -54,6 +54,7 @@ GROUPS = {
         "tests/integration/test_transactions.py",
         "tests/integration/test_key_logging.py",
         "tests/integration/test_keyless.py",
+        "tests/integration/test_backfill_ranges.py",
         "tests/integration/test_table_kinds.py",
     ),
 }

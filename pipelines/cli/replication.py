@@ -25,7 +25,8 @@ from pipelines.cli.options import (
     select_pipeline,
 )
 from pipelines.cli.output import Output, grid, print_progress, progress, show
-from pipelines.values.utc import beside, utc_text
+from pipelines.values.moment import FORMS
+from pipelines.values.utc import utc_text
 
 if TYPE_CHECKING:
     from pipelines.steps.follow import FollowOutcome
@@ -127,8 +128,10 @@ def until_signalled(work: Callable[[Event], T]) -> T:
 
 
 def backfill(
-    from_scn: Annotated[int, typer.Option("--from-scn", help="First commit SCN of the range.")],
-    to_scn: Annotated[int, typer.Option("--to-scn", help="End of the range; commits at this SCN are not included.")],
+    start: Annotated[str, typer.Option("--from", "--from-scn", help=f"First commit of the range: {FORMS}.", metavar="MOMENT")],
+    end: Annotated[
+        str, typer.Option("--to", "--to-scn", help="End of the range, not included, in the same forms.", metavar="MOMENT")
+    ],
     tables: TablesArgument = None,
     pipeline: PipelineOption = None,
     execute: Annotated[bool, typer.Option("--execute/--dry-run", help="Run the backfill, or only show its plan.")] = False,
@@ -144,14 +147,14 @@ def backfill(
     with report_errors(output):
         selected, wanted = select_pipeline(pipeline, config), tables or None
         with progress() as report:
-            result = steps.run_backfill(selected, from_scn, to_scn, wanted, execute=execute, schema=schema.value, report=report)
+            result = steps.run_backfill(selected, start, end, wanted, execute=execute, schema=schema.value, report=report)
         prepared, recorded = result.prepared, result.recorded
         if recorded is None:
-            show(output, prepared, lambda: f"Nothing is done yet; --execute does it: {prepared.plan}")
+            show(output, prepared, lambda: f"{prepared.plan}\nNothing is done yet; --execute does it.")
             return
         columns = ("table", "shadow", "inserted", "updated", "deleted")
         rows = [(t.table, t.target, t.inserted, t.updated, t.deleted) for t in recorded.tables]
-        title = f"Commits of SCN [{from_scn}{beside(prepared.from_at, 'by ')}, {to_scn}{beside(prepared.to_at, 'by ')})"
+        title = "Shadow tables" if prepared.details is None else f"{prepared.details.start} to {prepared.details.end}"
         show(output, asdict(prepared) | asdict(recorded), lambda: grid(title, columns, rows))
 
 

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import takewhile
@@ -35,7 +35,9 @@ from pipelines.records.file_digest import FileDigest
 from pipelines.records.gaps import DeclaredGap
 from pipelines.records.windows import WindowManifest
 from pipelines.values.scn import BEFORE_ALL, ChainPosition
-from pipelines.values.table import TableId
+from pipelines.values.table import TableId, TableVersion
+
+VersionsOfTime = Mapping[TableId, Sequence[TableVersion]]
 
 
 def next_batch(context: PipelineContext, last: BatchResult | None) -> BatchSpec | None:
@@ -140,8 +142,10 @@ def build_batch(
     before: BatchResult | None,
     entries: Sequence[TableEntry],
     catch_up_of: TableId | None = None,
+    of_time: VersionsOfTime | None = None,
 ) -> BatchSpec:
-    """Return the spec of a batch over `windows` that continues the batch `before`."""
+    """Return the spec of a batch over `windows` that continues the batch `before`. With `of_time`, tables have these versions
+    in place of the present ones, and nothing is recorded."""
     start, end, resetlogs_id = windows[0].start, windows[-1].end, windows[0].resetlogs_id
     gaps = gaps_after(context, before)
     check_continuity(context, windows, before, gaps)
@@ -157,7 +161,7 @@ def build_batch(
         end=end,
         token=token,
         windows=tuple(landed_window(context, m) for m in windows),
-        tables=build_tasks(context, windows, before, entries, bool(gaps), still_open),
+        tables=build_tasks(context, windows, before, entries, bool(gaps), still_open, of_time),
         carry_out=location(layout.batch_carry(name, attempt_of(token))),
         manifest=location(layout.batch_manifest(name)),
         carry_in=carried.carry_files if carried else (),
@@ -190,6 +194,7 @@ def build_tasks(
     entries: Sequence[TableEntry],
     crosses_gap: bool,
     carried: Sequence[OpenTransaction] = (),
+    of_time: VersionsOfTime | None = None,
 ) -> tuple[TableTask, ...]:
     """Return a task for each table that has a known version, held ones too."""
     start, end, resetlogs_id = windows[0].start, windows[-1].end, windows[0].resetlogs_id
@@ -197,11 +202,11 @@ def build_tasks(
     expected = positions_after(context, before) if is_same_incarnation and before is not None else {}
     tasks: list[TableTask] = []
     quotes = context.landing.quotes.evidence()
-    readings, known = Readings(context.landing.dictionary), all_known_versions(context)
+    readings, known = Readings(context.landing.dictionary), of_time or all_known_versions(context)
     for entry in entries:
         if entry.table not in known:
             continue
-        past = history(context, known[entry.table], start, windows, end, readings)
+        past = history(context, known[entry.table], start, windows, end, readings, as_configured=of_time is None)
         table = BatchedTable(
             entry=entry,
             windows=windows,
@@ -212,7 +217,7 @@ def build_tasks(
             ddl=past.hold,
             doubtful_quotes=None if quotes is None else quotes.doubtful.get(str(entry.table)),
         )
-        if hold_later_incarnation(table) is None:
+        if of_time is None and hold_later_incarnation(table) is None:
             record_derived(context, past, end)
         app, target = app_id(context, entry.table, resetlogs_id), context.pipeline.target(entry.table)
         at_least = expected_position(entry, resetlogs_id, expected.get(entry.table))

@@ -81,7 +81,25 @@ def dropped_tables(context: PipelineContext) -> dict[TableId, int]:
 
 def since_last_baseline(entries: Sequence[VersionEntry]) -> list[TableVersion]:
     first = max((number for number, entry in enumerate(entries) if entry.source == "baseline"), default=0)
-    return [from_body(TableVersion, entry.body, f"a version of {entry.table}") for entry in entries[first:]]
+    return read_versions(entries[first:])
+
+
+def versions_of_time(entries: Sequence[VersionEntry], scn: int) -> list[TableVersion]:
+    """Return the versions of the snapshot that was the last one at an SCN: from its baseline to the next one. Changes from that
+    SCN on have the columns of their own time, whatever a newer snapshot has found."""
+    baselines = [number for number, entry in enumerate(entries) if entry.source == "baseline"]
+    first = max((number for number in baselines if entries[number].from_scn <= scn), default=0)
+    end = next((number for number in baselines if number > first), len(entries))
+    return read_versions(entries[first:end])
+
+
+def next_baseline(entries: Sequence[VersionEntry], scn: int) -> int | None:
+    """Return the SCN of the first snapshot's dictionary after an SCN."""
+    return next((int(entry.from_scn) for entry in entries if entry.source == "baseline" and entry.from_scn > scn), None)
+
+
+def read_versions(entries: Sequence[VersionEntry]) -> list[TableVersion]:
+    return [from_body(TableVersion, entry.body, f"a version of {entry.table}") for entry in entries]
 
 
 def object_ids(context: PipelineContext, dictionary: Mapping[TableId, DictionaryTable]) -> dict[int, TableId]:
@@ -134,9 +152,12 @@ def history(
     windows: Sequence[WindowManifest],
     end: int,
     readings: Readings,
+    *,
+    as_configured: bool = True,
 ) -> History:
     """Return a table's versions over a batch's range from those that are known, of which there is at least one. A statement
-    whose rows should have been read again, and were not, stops the table."""
+    whose rows should have been read again, and were not, stops the table. Versions of an older snapshot need not have the key
+    and the columns that pipelines.yml chooses today."""
     table, resetlogs_id = known[-1].table, windows[0].resetlogs_id
     parts = known_parts(known, readings, resetlogs_id, start)
     ids = {version.object_id for version in known} | {part.object_id for part in parts}
@@ -158,8 +179,10 @@ def history(
     )
     names |= {context.pipeline.table(table).in_oracle}
     conflict = find_redefinition(derived.versions[-1], windows, readings, ids, names) or conflict
-    conflict = conflict or choice_conflict(context.pipeline, derived.versions[-1])
-    conflict = conflict or key_policy_conflict(context, known[-1]) or key_lost(readings, known, resetlogs_id, start)
+    if as_configured:
+        conflict = conflict or choice_conflict(context.pipeline, derived.versions[-1])
+        conflict = conflict or key_policy_conflict(context, known[-1])
+    conflict = conflict or key_lost(readings, known, resetlogs_id, start)
     return History(table, tuple(known), derived, conflict, parts, tuple(files_of(context, table, windows)))
 
 

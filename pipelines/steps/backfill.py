@@ -1,14 +1,14 @@
 """Backfill: apply the landed changes that committed in an old SCN range to shadow tables beside the live ones.
 
-The job and the landing are those of apply. A shadow contains every row that changed in the range and is there at its end, as it
-is then. It does not contain rows that were deleted in the range, nor a mark that they were: the plan says so. A backfill that
-cannot be completed is refused before anything is written.
+The job and the landing are those of apply. A shadow contains every row that changed in the range: as it is at the range's end,
+or marked as deleted. The columns of changes are those of their own time, whatever snapshots have been taken since. A backfill
+that cannot be completed is refused before anything is written.
 """
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -17,36 +17,36 @@ from pipelines.context import PipelineContext, Report, open_context, read_result
 from pipelines.errors import ConfigurationError, Finding, Terminal
 from pipelines.host import crash
 from pipelines.land import layout
+from pipelines.land.cures import mine_again
 from pipelines.land.dictionary import Readings
 from pipelines.ledger import TableEntry
+from pipelines.reconcile.batches import loaded_tasks
 from pipelines.reconcile.damage import with_whole_rows
 from pipelines.reconcile.ledger import chain_of_batches, reconcile_ledger
 from pipelines.reconcile.next_batch import build_batch
-from pipelines.reconcile.table_versions import history, known_versions, table_task
+from pipelines.reconcile.table_versions import history, next_baseline, table_task, versions_of_time
 from pipelines.records.batches.manifest import BatchResult
 from pipelines.records.batches.spec import BatchSpec, TableTask
 from pipelines.records.codec import decode
 from pipelines.records.windows import WindowManifest
-from pipelines.steps.scn_times import time_written
+from pipelines.steps.backfill_plan import BackfillPlan, lacks_marks, plan_of
+from pipelines.steps.range_ends import find_range_ends
 from pipelines.steps.spark_jobs import opened_spark, run_spark_job
 from pipelines.values.scn import Scn, ScnRange
-from pipelines.values.table import TableId
-from pipelines.values.utc import beside
+from pipelines.values.table import TableId, TableVersion
 
 ShadowSchema = Literal["historic", "current"]
-NO_DELETED_ROWS = "rows that were deleted in the range are not in a shadow, nor a mark that they were"
 ROWS_ONLY = ("truncate", "renumber", "remove_rows")  # kinds of followed DDL that leave the columns as they are
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedBackfill:
-    """`batch` is the location of the spec, None for a dry run. The source had written the two SCNs by `from_at` and `to_at`."""
+    """`batch` is the location of the spec, None for a dry run. `plan` is `details` as text."""
 
     plan: str
     batch: str | None
     tables: tuple[str, ...]
-    from_at: str | None = None
-    to_at: str | None = None
+    details: BackfillPlan | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,43 +77,39 @@ class BackfillOutcome:
 @crash.writer
 def prepare_backfill(
     pipeline: Pipeline,
-    from_scn: int,
-    to_scn: int,
+    start: str | int,
+    end: str | int,
     tables: Sequence[str] | None = None,
     dry_run: bool = True,
     schema: ShadowSchema = "historic",
 ) -> PreparedBackfill:
-    """Return the plan, and write the job's spec unless it is a dry run. Raises ConfigurationError with all findings if the
-    backfill cannot be completed.
+    """Return the plan, and write the job's spec unless it is a dry run. `start` and `end` are moments (values/moment.py).
+
+    Raises ConfigurationError with all findings if the backfill cannot be completed.
 
     `historic`: a shadow has the columns that its table had at the range's end. `current`: those it has now, or had at the end
     of what is landed; the DDL in between is followed on the shadow.
     """
-    scns = range_of(from_scn, to_scn)
     with open_context(pipeline) as context:
         chosen = choose(context.pipeline, tables)
         reconcile_ledger(context)
         manifests = context.landing.windows.after()
+        first, last = find_range_ends(context, manifests, start, end)
+        scns = range_of(first.scn, last.scn)
         windows = find_covering(manifests, scns)
-        entries = {table: context.ledger.table(table) for table in chosen}
-        refuse([f for table, entry in entries.items() for f in objections(context, table, entry, scns, manifests)])
-        spec = backfill_batch(context, [e for e in entries.values() if e is not None], scns, manifests)
-        refuse([objection for task in spec.tables for objection in find_stop(task, scns)])
+        histories = {table: table_history(context, table, scns) for table in chosen}
+        refuse([f for history in histories.values() for f in objections(history, scns, manifests)])
+        spec = backfill_batch(context, list(histories.values()), scns, manifests)
+        refuse([objection for task in spec.tables for objection in find_stop(task, histories[task.table], scns)])
+        refuse(list(missing_files(context, [m for m in manifests if m.name in {w.name for w in spec.windows}])))
         if schema == "current":
-            spec = reshape(context, spec, scns, unbroken(manifests))
-        rows = sum(n for m in windows for what, n in m.counts.items() if any(what.startswith(f"{t} ") for t in chosen))
-        where = shadow_folder(pipeline, scns, schema)
-        columns = ", with the columns of today" if schema == "current" else ""
-        from_at, to_at = time_written(context, scns.start), time_written(context, scns.end - 1)
-        between = " to ".join(f"SCN {scn}{beside(at, 'by ')}" for scn, at in ((scns.start, from_at), (scns.end, to_at)))
-        plan = f"{between}: {len(windows)} landed window(s), {rows} change rows, {len(chosen)} table(s) into {where}{columns}"
-        plan += f"; {NO_DELETED_ROWS}"
-        batch = None
-        if not dry_run:
-            name = f"{scns.start:020d}-{scns.end:020d}-{uuid.uuid4().hex}"
-            path = layout.backfill_spec(name)
-            batch = context.landing.files.write_new_record(path, redirect_to_shadows(context, spec, name, scns, schema))
-        return PreparedBackfill(plan, batch, tuple(str(t) for t in chosen), from_at, to_at)
+            spec = reshape(context, spec, histories, scns, unbroken(manifests))
+        name = f"{scns.start:020d}-{scns.end:020d}-{uuid.uuid4().hex}"
+        spec = redirect_to_shadows(context, spec, name, scns, schema)
+        details = plan_of(spec, windows, first, last, scns)
+        columns = ("the shadows get the columns of today",) if schema == "current" else ()
+        batch = None if dry_run else context.landing.files.write_new_record(layout.backfill_spec(name), spec)
+        return PreparedBackfill("\n".join((*details.lines, *columns)), batch, tuple(map(str, chosen)), details)
 
 
 # --- Checks -------------------------------------------------------------------------------------------------------------
@@ -179,24 +175,63 @@ def find_overlapping(manifests: Sequence[WindowManifest], scns: ScnRange) -> lis
     return [m for m in manifests if m.end > scns.start and m.start < scns.end]
 
 
-def objections(
-    context: PipelineContext, table: TableId, entry: TableEntry | None, scns: ScnRange, manifests: Sequence[WindowManifest]
-) -> Iterator[Finding]:
-    """Yield why the table cannot be backfilled. Its columns and changes are known only after its last snapshot."""
-    known = known_versions(context, table)
-    if entry is None or entry.complete_to_scn is None or not known:
+@dataclass(frozen=True, slots=True)
+class TableHistory:
+    """A table as a range meets it. `versions` are those of the range's own time; the range may begin at `first`, after the last
+    snapshot before it, and `snapshot` is that one's SCN. `next_baseline` is the SCN of the next one's dictionary. The first is
+    None, and there are no versions, where the table had no contents."""
+
+    table: TableId
+    entry: TableEntry | None
+    versions: tuple[TableVersion, ...] = ()
+    first: int | None = None
+    snapshot: int | None = None
+    next_baseline: int | None = None
+
+
+def table_history(context: PipelineContext, table: TableId, scns: ScnRange) -> TableHistory:
+    entry, versions = context.ledger.table(table), context.ledger.versions(table)
+    if entry is None or entry.complete_to_scn is None or not versions:
+        return TableHistory(table, entry)
+    known, snapshots = versions_of_time(versions, scns.start), sorted(snapshot_scns(context, entry))
+    before = [scn for scn in snapshots if scn < scns.start]
+    snapshot = before[-1] if before else next(iter(snapshots), None)
+    first = max(int(known[0].from_scn), 0 if snapshot is None else snapshot + 1)
+    return TableHistory(table, entry, tuple(known), first, snapshot, next_baseline(versions, int(known[0].from_scn)))
+
+
+def snapshot_scns(context: PipelineContext, entry: TableEntry) -> set[int]:
+    """Return the SCNs of the snapshots that were loaded into the table, as far as the landing has them."""
+    loads = (loaded_tasks(context, name) or () for name in context.landing.files.names(layout.LOADS))
+    found = {task.scn for tasks in loads for task, _ in tasks if task.table == entry.table}
+    return found if entry.snapshot_scn is None else found | {entry.snapshot_scn}
+
+
+def objections(history: TableHistory, scns: ScnRange, manifests: Sequence[WindowManifest]) -> Iterator[Finding]:
+    """Yield why the table cannot be backfilled. Its columns and changes are known only after its first snapshot."""
+    table, first = history.table, history.first
+    if first is None:
         yield Finding(str(table), "the table has no contents yet", f"`redolake snapshot {table}`, or leave it out")
         return
-    first = Scn(max(known[0].from_scn, (entry.snapshot_scn or 0) + 1))
     if scns.start < first:
-        what = f"its changes are known from SCN {first}, after its last snapshot, and the range begins at {scns.start}"
+        what = f"its changes are known from SCN {first}, after its first snapshot, and the range begins at {scns.start}"
         yield Finding(str(table), what, f"begin at SCN {first} or later, or leave the table out")
         return
     # From `first` and not from the range's start: a transaction that commits in the range may have begun before it.
-    for start, end in not_landed(manifests, table, ScnRange(first, scns.end)):
+    for start, end in not_landed(manifests, table, ScnRange(Scn(first), scns.end)):
         what = f"SCN [{start}, {end}) was landed without the table"
         yield Finding(str(table), what, f"end the range at SCN {start}, or leave the table out")
         return
+
+
+def missing_files(context: PipelineContext, windows: Sequence[WindowManifest]) -> Iterator[Finding]:
+    """Yield the windows whose redo is no longer there: pruned, or removed by hand."""
+    for window in windows:
+        there = context.landing.files.names(layout.window_folder(window.name))
+        gone = sorted(set(window.all_files) - set(there))
+        if gone:
+            what = f"{len(gone)} file(s) of the window {window.name} are gone: {gone[0]}"
+            yield Finding("range", what, f"choose a range without it, or {mine_again(window.name)}")
 
 
 def not_landed(manifests: Sequence[WindowManifest], table: TableId, scns: ScnRange) -> Iterator[tuple[int, int]]:
@@ -210,14 +245,15 @@ def not_landed(manifests: Sequence[WindowManifest], table: TableId, scns: ScnRan
         before = window.end
 
 
-def find_stop(task: TableTask, scns: ScnRange) -> Iterator[Finding]:
+def find_stop(task: TableTask, history: TableHistory, scns: ScnRange) -> Iterator[Finding]:
     """Yield the hold, such as an unsupported DDL, that stops the table inside the range."""
     if task.hold is not None and task.hold.at_scn < scns.end:
         error, at_scn = task.hold.error, task.hold.at_scn
         shorter = f"end the range at SCN {at_scn}, or " if at_scn > scns.start else ""
-        yield Finding(
-            str(task.table), f"{error.get('code')} at SCN {at_scn}: {error.get('what')}", f"{shorter}leave the table out"
-        )
+        after = history.next_baseline
+        later = f"begin it at SCN {after}, where a snapshot had read the table again, or " if after is not None else ""
+        what = f"{error.get('code')} at SCN {at_scn}: {error.get('what')}"
+        yield Finding(str(task.table), what, f"{shorter}{later}leave the table out")
     for whole in task.whole:
         first = min((scn for scn in whole.ddl if scn >= scns.start), default=scns.end)
         if first < scns.end <= whole.scn:
@@ -231,7 +267,7 @@ def find_stop(task: TableTask, scns: ScnRange) -> Iterator[Finding]:
 
 
 def backfill_batch(
-    context: PipelineContext, entries: Sequence[TableEntry], scns: ScnRange, manifests: Sequence[WindowManifest]
+    context: PipelineContext, histories: Sequence[TableHistory], scns: ScnRange, manifests: Sequence[WindowManifest]
 ) -> BatchSpec:
     """Return a batch that continues the last one before the range, with its carry-over, so that no open transaction is missed.
     The state of the live tables does not matter: a shadow counts as complete up to the range's start."""
@@ -239,15 +275,34 @@ def backfill_batch(
     ahead = unbroken(find_overlapping(manifests, ScnRange(Scn(before.end if before else 0), scns.end)))
     if before is not None and before.end != ahead[0].start:
         before = None  # no transaction survives a RESETLOGS or a declared gap
-    tables = [replace(entry, state="live", complete_to_scn=Scn(scns.start - 1)) for entry in entries]
-    return build_batch(context, ahead, before, tables)
+    tables = [entry for history in histories if (entry := entry_of_time(history, scns, ahead[0].resetlogs_id)) is not None]
+    return build_batch(context, ahead, before, tables, of_time={history.table: history.versions for history in histories})
+
+
+def entry_of_time(history: TableHistory, scns: ScnRange, resetlogs_id: int) -> TableEntry | None:
+    """Return the table's entry as it was when everything before the range was applied."""
+    if history.entry is None:
+        return None
+    return replace(
+        history.entry,
+        state="live",
+        complete_to_scn=Scn(scns.start - 1),
+        resetlogs_id=resetlogs_id,
+        snapshot_scn=None if history.snapshot is None else Scn(history.snapshot),
+    )
 
 
 def last_batch_before(chain: Sequence[BatchResult], scns: ScnRange) -> BatchResult | None:
     return next((batch for batch in reversed(chain) if batch.end <= scns.start), None)
 
 
-def reshape(context: PipelineContext, spec: BatchSpec, scns: ScnRange, manifests: Sequence[WindowManifest]) -> BatchSpec:
+def reshape(
+    context: PipelineContext,
+    spec: BatchSpec,
+    histories: Mapping[TableId, TableHistory],
+    scns: ScnRange,
+    manifests: Sequence[WindowManifest],
+) -> BatchSpec:
     """Return the batch with the changes of columns that were followed after the range, as far as is landed without a break.
 
     Raises ConfigurationError for a table that such a change would have held.
@@ -257,7 +312,8 @@ def reshape(context: PipelineContext, spec: BatchSpec, scns: ScnRange, manifests
         return spec
     readings, tasks, findings = Readings(context.landing.dictionary), [], list[Finding]()
     for task in spec.tables:
-        past = history(context, known_versions(context, task.table), scns.end, later, later[-1].end, readings)
+        known = histories[task.table].versions
+        past = history(context, known, scns.end, later, later[-1].end, readings, as_configured=False)
         if past.hold is not None:
             what = f"a DDL at SCN {past.hold.at_scn} after the range is not followed: {past.hold.error.get('what')}"
             findings.append(Finding(str(task.table), what, "use `--schema historic`"))
@@ -285,7 +341,8 @@ def shadow_folder(pipeline: Pipeline, scns: ScnRange, schema: ShadowSchema) -> s
 def redirect_to_shadows(
     context: PipelineContext, spec: BatchSpec, name: str, scns: ScnRange, schema: ShadowSchema
 ) -> BatchSpec:
-    """Redirect the batch to shadow tables. It leaves out what commits at or above the range's end."""
+    """Redirect the batch to shadow tables, in which deleted rows are marked. It leaves out what commits at or above the range's
+    end."""
     location = context.landing.files.location
     base = shadow_folder(context.pipeline, scns, schema)
     tasks = tuple(
@@ -294,6 +351,7 @@ def redirect_to_shadows(
             target=f"{base}/{context.pipeline.table(task.table).path}",
             app_id=f"{task.app_id}/shadow/{shadow_name(scns, schema)}",
             shadow_from=scns.start,
+            options=task.options if lacks_marks(task) else replace(task.options, deletes="mark"),
         )
         for task in spec.tables
     )
@@ -333,8 +391,8 @@ def record_backfill(pipeline: Pipeline, batch: str) -> RecordedBackfill:
 
 def run_backfill(
     pipeline: Pipeline,
-    from_scn: int,
-    to_scn: int,
+    start: str | int,
+    end: str | int,
     tables: Sequence[str] | None = None,
     *,
     execute: bool = False,
@@ -343,7 +401,7 @@ def run_backfill(
     report: Report = silent,
 ) -> BackfillOutcome:
     """Run the whole backfill in this process, or only its plan."""
-    prepared = prepare_backfill(pipeline, from_scn, to_scn, tables, dry_run=not execute, schema=schema)
+    prepared = prepare_backfill(pipeline, start, end, tables, dry_run=not execute, schema=schema)
     report(prepared.plan)
     if prepared.batch is None:
         return BackfillOutcome(prepared)

@@ -251,7 +251,8 @@ def test_the_terminal_shows_the_plan_and_executes_it_on_request(history: History
     assert [planned[0], executed[0]] == [0, 0]
     plan, done = json.loads(planned[1]), json.loads(executed[1])
     assert (plan["batch"], plan["tables"]) == (None, ["SHOP.PARTS"])
-    assert "rows that were deleted in the range are not in a shadow" in plan["plan"]
+    assert "insert(s)" in plan["plan"]
+    assert plan["details"]["tables"][0]["changes"] == {"insert": 2, "update": 2, "delete": 2}
     assert [(t["table"], t["inserted"], t["target"]) for t in done["tables"]] == [
         ("SHOP.PARTS", 3, history.shadow("from", "middle"))
     ]

@@ -13,7 +13,7 @@ from pipelines.errors import ConfigurationError
 from standin.serve import standin
 from tests.fixtures.shop import Shop
 from tests.integration.test_pipeline import caught_up, differences
-from tests.references.delta_table import delta_rows
+from tests.references.delta_table import rows_left
 from tests.references.source_comparison import compare_with_source
 
 pytestmark = pytest.mark.spark
@@ -83,14 +83,14 @@ def test_tables_without_a_primary_key_equal_the_source(shop: Shop, spark: Any, p
 
     start, end = taken.scn + 1, steps.read_status(pipeline).landed_to_scn
     done = steps.run_backfill(pipeline, start, end, ["SHOP.READINGS", "SHOP.EVENTS"], execute=True, spark=spark)
-    rows = {t.table: len(delta_rows(t.target)) for t in done.recorded.tables}
+    rows = {t.table: len(rows_left(t.target)) for t in done.recorded.tables}
     assert rows == {"SHOP.READINGS": 3, "SHOP.EVENTS": 3}
     historic, current = (
         steps.run_backfill(pipeline, start, before_ddl + 1, ["SHOP.READINGS"], execute=True, schema=schema, spark=spark)
         for schema in ("historic", "current")
     )
     then, now = (
-        sorted(delta_rows(done.recorded.tables[0].target), key=lambda row: row["_rowid"]) for done in (historic, current)
+        sorted(rows_left(done.recorded.tables[0].target), key=lambda row: row["_rowid"]) for done in (historic, current)
     )
     assert [row["UNIT"] for row in now] == ["kWh"] * 3
     assert [{**row, "UNIT": None} for row in now] == [{**row, "UNIT": None} for row in then]

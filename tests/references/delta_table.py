@@ -43,6 +43,11 @@ def delta_rows(path: str | Path) -> list[dict[str, Any]]:
     return [{name: value for name, value in row.items() if name != "_commit_scn"} for row in read_delta(path).to_pylist()]
 
 
+def rows_left(path: str | Path) -> list[dict[str, Any]]:
+    """Return the rows of a shadow that were there at its range's end, without the columns that are ours."""
+    return [{n: v for n, v in row.items() if n != "_deleted"} for row in delta_rows(path) if not row["_deleted"]]
+
+
 def replay(path: Path, version: int | None = None) -> tuple[dict[str, Any], list[str]]:
     """Return the metadata and the paths of the data files of a version, by default of the newest."""
     metadata: dict[str, Any] = {}

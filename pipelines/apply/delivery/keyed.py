@@ -49,5 +49,6 @@ def check_net_changes(
 
 
 def to_merge(part: TableRange, net: NetChanges, frame: DataFrame, keys: KeyRange | None = None) -> ToMerge:
-    has = NetColumns(part.key, net.objects, net.missing.ids, part.commit_range.filled, net.has_whole, keys)
+    filled, kept = part.commit_range.filled, part.keeps_removed
+    has = NetColumns(part.key, net.objects, net.missing.ids, filled, net.has_whole, keys, kept)
     return ToMerge(frame, has, net.missing)

@@ -51,6 +51,11 @@ class TableRange:
         return self.commit_range.version.key
 
     @property
+    def keeps_removed(self) -> bool:
+        """Return whether rows are marked that the target never had: those of a shadow from before its range."""
+        return self.task.shadow_from is not None and self.task.options.deletes == "mark"
+
+    @property
     def known_versions(self) -> tuple[Known, ...]:
         return known_versions(self.task, self.commit_range, self.committed.scns)
 

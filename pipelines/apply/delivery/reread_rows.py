@@ -39,7 +39,7 @@ def prepare(context: ApplyContext, part: TableRange) -> Plan[PreparedRange]:
     frame, windows = part.committed.frame, context.windows
     net = whole_rows(context.spark, frame, windows, part.task, part.version, position, context.translation)
     net = context.kept.keep(part.task.table, net)
-    return ToMerge(net, NetColumns(part.key, filled=part.commit_range.filled))
+    return ToMerge(net, NetColumns(part.key, filled=part.commit_range.filled, keeps_removed=part.keeps_removed))
 
 
 def whole_rows(

@@ -94,7 +94,16 @@ def merge_sql(
         f"{objects_alone}"
         f"WHEN MATCHED THEN UPDATE SET {sets}\n"
         f"WHEN NOT MATCHED AND s.op = '{UPSERT}' THEN INSERT ({inserted}) VALUES ({values})"
+        f"{insert_removed(columns, has, options) if has.keeps_removed else ''}"
     )
+
+
+def insert_removed(columns: Sequence[TargetColumn], has: NetColumns, options: TargetOptions) -> str:
+    """Return the clause by which a removed row leaves its key in a target that never had the row."""
+    names = {column.id: quote(column.name) for column in columns}
+    inserted = ", ".join([*(names[i] for i in has.key), *options.own_columns])
+    values = ", ".join([*(f"s.{frames.key(i)}" for i in has.key), *(f"s.{name}" for name in options.own_columns)])
+    return f"\nWHEN NOT MATCHED AND s.op = '{REMOVE}' THEN INSERT ({inserted}) VALUES ({values})"
 
 
 def same_row(columns: Sequence[TargetColumn], has: NetColumns, marks: bool) -> str:

@@ -19,6 +19,8 @@ from pipelines.host.progress import Progress, count_rows
 from pipelines.reconcile.dropped_transactions import DropReport
 from pipelines.reconcile.redo_loss import ErrorReport
 from pipelines.steps.backfill import BackfillOutcome, PreparedBackfill, RecordedBackfill
+from pipelines.steps.backfill_plan import BackfillPlan
+from pipelines.steps.range_ends import RangeEnd
 from pipelines.steps.recover import RecoveryReport
 from pipelines.steps.run import RunOutcome
 from pipelines.steps.schema_versions import ColumnReport, VersionReport
@@ -319,7 +321,8 @@ AT, SHOWN = "2026-11-22T12:00:03+00:00", "2026-11-22 12:00:03"
 COLUMN = ColumnReport(1, "ID", "NUMBER(9,0)", False, True, 1)
 VERSION = VersionReport("SHOP.T", 200, None, "read", None, "", (), (COLUMN,), from_at=AT)
 GAP = DeclaredGapReport("gap", 100, 200, 1, "gone", "ann", AT, "log 5", ("SHOP.T",), 0, (), from_at=AT)
-BACKFILL = BackfillOutcome(PreparedBackfill("2 windows", "spec", ("SHOP.T",), AT, AT), RecordedBackfill(200, ()))
+PLAN = BackfillPlan(RangeEnd("100", 100, AT), RangeEnd("now", 200, AT), 2, 4, 30, 90, 1000, 0, 0)
+BACKFILL = BackfillOutcome(PreparedBackfill("2 windows", "spec", ("SHOP.T",), PLAN), RecordedBackfill(200, ()))
 LOST = RecoveryReport("shop", True, Position(1, 2, Scn(100)), ErrorReport("RedoLost", "gone", {}, "wait"), position_at=AT)
 LIVE = TableStatus("SHOP.T", "live", 199, complete_to_at=datetime.fromisoformat(AT))
 

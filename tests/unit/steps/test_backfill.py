@@ -10,7 +10,7 @@ from pipelines.errors import ConfigurationError
 from pipelines.records.batches.spec import HoldAt, TableTask
 from pipelines.records.codec import to_body
 from pipelines.records.windows import WindowManifest
-from pipelines.steps.backfill import find_covering, find_stop, not_landed, objections, unbroken
+from pipelines.steps.backfill import TableHistory, find_covering, find_stop, not_landed, objections, table_history, unbroken
 from pipelines.values.scn import Scn, ScnRange
 from pipelines.values.table import TableId, TableVersion
 
@@ -76,7 +76,17 @@ def test_ranges_landed_without_the_table_are_found(windows, holes):
 def test_an_unsupported_ddl_counts_only_below_the_end_of_the_range(at_scn, cures):
     task = TableTask(ORDERS, "/lake", "app", (), hold=HoldAt(at_scn, {"code": "SchemaConflict", "what": "TRUNCATE"}))
 
-    assert [finding.cure for finding in find_stop(task, scns(200, 300))] == cures
+    history = TableHistory(ORDERS, None)
+    assert [finding.cure for finding in find_stop(task, history, scns(200, 300))] == cures
+
+
+def test_a_range_after_a_hold_can_begin_where_the_next_snapshot_read_the_table():
+    task = TableTask(ORDERS, "/lake", "app", (), hold=HoldAt(150, {"code": "SchemaConflict", "what": "MOVE"}))
+    history = TableHistory(ORDERS, None, next_baseline=248)
+
+    assert [finding.cure for finding in find_stop(task, history, scns(200, 300))] == [
+        "begin it at SCN 248, where a snapshot had read the table again, or leave the table out"
+    ]
 
 
 @pytest.fixture
@@ -89,8 +99,8 @@ def objected(tmp_path):
         context.ledger.add_table(ORDERS, Scn(100))
 
         def about(start: int, end: int, windows=WHOLE) -> list[str]:
-            entry = context.ledger.table(ORDERS)
-            return [finding.what for finding in objections(context, ORDERS, entry, scns(start, end), windows)]
+            history = table_history(context, ORDERS, scns(start, end))
+            return [finding.what for finding in objections(history, scns(start, end), windows)]
 
         assert about(100, 200) == ["the table has no contents yet"]
         context.ledger.move_table(ORDERS, ("new",), "snapshotting", snapshot_scn=Scn(150))
@@ -101,7 +111,7 @@ def objected(tmp_path):
 
 def test_a_range_must_begin_after_the_tables_snapshot(objected):
     assert objected(151, 400) == []
-    assert objected(150, 400) == ["its changes are known from SCN 151, after its last snapshot, and the range begins at 150"]
+    assert objected(150, 400) == ["its changes are known from SCN 151, after its first snapshot, and the range begins at 150"]
 
 
 def test_a_hole_between_the_snapshot_and_the_range_may_contain_part_of_a_transaction(objected):

@@ -131,6 +131,15 @@ def test_a_marked_row_stays_with_its_values() -> None:
     assert found == [(1, "one", "p1", 20, True), MARKED_ROWS[1]]
 
 
+def test_a_removed_row_that_a_shadow_never_had_leaves_its_key_there() -> None:
+    changes = [change("D", key, None, None, _commit_scn=20, _deleted=True) for key in (1, 7)]
+    has = NetColumns(key=[1], keeps_removed=True)
+
+    assert merged(changes, has, MARKING, MARKED_ROWS) == [
+        (1, "one", "p1", 20, True), MARKED_ROWS[1], (7, None, None, 20, True),
+    ]  # fmt: skip
+
+
 def test_a_marked_row_has_no_values_that_a_change_could_keep() -> None:
     has = NetColumns(key=[1], missing=[2])
     both = [change("U", key, None, "new", u2=True, lacks=True, _commit_scn=20, _deleted=False) for key in (1, 2)]

@@ -1,0 +1,86 @@
+"""An end of a range as people write it: an SCN, a time with its zone, `first`, `now`, or the name of a window. Pure."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Literal
+from zoneinfo import ZoneInfo
+
+WINDOW = re.compile(r"(\d{10})-(\d{20})-(\d{20})")
+TIME = re.compile(r"(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?) ?([+-]\d{2}:\d{2}|[A-Za-z][\w+/-]*)?")
+FORMS = 'an SCN, a time with its zone such as "2026-11-20 08:00 Europe/Berlin", `first`, `now`, or the name of a window'
+
+
+@dataclass(frozen=True, slots=True)
+class AtScn:
+    scn: int
+
+
+@dataclass(frozen=True, slots=True)
+class AtTime:
+    """`at` is in UTC."""
+
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class AtEdge:
+    """The beginning or the end of what has landed."""
+
+    edge: Literal["first", "now"]
+
+
+@dataclass(frozen=True, slots=True)
+class AtWindow:
+    """The window with this name: its start where a range begins with it, its end where a range ends with it."""
+
+    name: str
+
+
+Moment = AtScn | AtTime | AtEdge | AtWindow
+
+
+def parse_moment(text: str) -> Moment:
+    """Raise ValueError for a text that is none of FORMS, and for a local time that the zone has twice or not at all."""
+    text = text.strip()
+    if text.isascii() and text.isdigit():
+        return AtScn(int(text))
+    if text in ("first", "now"):
+        return AtEdge("first" if text == "first" else "now")
+    if WINDOW.fullmatch(text):
+        return AtWindow(text)
+    found = TIME.fullmatch(text)
+    if found is None:
+        raise ValueError(f"{text!r} is not {FORMS}")
+    day, clock, zone = found.groups()
+    if zone is None:
+        raise ValueError(f"{text!r} has no zone: write `{text} UTC`, `{text} Europe/Berlin` or `{text}+01:00`")
+    try:
+        local = datetime.fromisoformat(f"{day}T{clock}")
+    except ValueError as wrong:
+        raise ValueError(f"{text!r} is no time: {wrong}") from None
+    return AtTime(in_utc(local, zone, text))
+
+
+def in_utc(local: datetime, zone: str, text: str) -> datetime:
+    if zone[0] in "+-":
+        return datetime.fromisoformat(f"{local.isoformat()}{zone}").astimezone(UTC)
+    if zone.upper() in ("Z", "UTC"):
+        return local.replace(tzinfo=UTC)
+    try:
+        known = ZoneInfo(zone)
+    except (KeyError, ValueError, OSError):
+        raise ValueError(f"{text!r}: no time zone {zone!r} is known here; write an offset such as +01:00") from None
+    first, second = (local.replace(tzinfo=known, fold=fold).astimezone(UTC) for fold in (0, 1))
+    if first == second:
+        return first
+    what = "is there twice" if first < second else "does not exist"  # the clock was set back, or forward
+    offset = first - local.replace(tzinfo=UTC)
+    raise ValueError(f"{text!r} {what} in {zone}: the clock changes then; write an offset such as {offset_text(-offset)}")
+
+
+def offset_text(offset: timedelta) -> str:
+    minutes = int(offset.total_seconds()) // 60
+    return f"{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02d}:{abs(minutes) % 60:02d}"
