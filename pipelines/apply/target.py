@@ -74,8 +74,8 @@ class NetColumns:
     Columns in `missing` keep the target's value where u<id> is true; MERGE fails, and commits nothing, where the target has no
     such row. A row whose `op` is OBJECTS sets only `objects` and the columns in `filled`. With `has_whole`, a row with
     `is_whole` finds the rows of the target that equal it in all columns, if they are to be removed; if it is to be inserted, it
-    finds none. `within` is the range of all keys. With `keeps_removed`, a row that is removed leaves its key, marked as deleted,
-    in a target that never had it."""
+    finds none. `within` is the range of all keys. With `keeps_removed`, a row that is removed leaves its key, marked as
+    deleted, in a target that never had it."""
 
     key: Sequence[int]
     objects: Collection[int] = ()
