@@ -1,4 +1,4 @@
-"""Build nine DAGs for each pipeline of pipelines.yml.
+"""Build ten DAGs for each pipeline of pipelines.yml.
 
 A wrong pipeline shows its findings in a DAG of its own; a wrong file is one import error that lists all findings.
 """
@@ -19,6 +19,7 @@ from pipelines.airflow.capture import capture_dag
 from pipelines.airflow.configuration import configuration_file
 from pipelines.airflow.doctor import doctor_dag
 from pipelines.airflow.drop_transaction import drop_transaction_dag
+from pipelines.airflow.maintain import maintain_dag
 from pipelines.airflow.recover import recover_dag
 from pipelines.airflow.resume import resume_dag
 from pipelines.airflow.snapshot import snapshot_dag
@@ -36,6 +37,7 @@ BUILDERS = (
     doctor_dag,
     drop_transaction_dag,
     recover_dag,
+    maintain_dag,
 )
 
 

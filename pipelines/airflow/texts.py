@@ -73,6 +73,13 @@ nothing there.
 It fails if something would stop a run; its log has each finding with its cure.
 """
 
+MAINTAIN = """Removes what is older than `keep` in pipelines.yml says and nothing needs any more: landed windows of **{name}**,
+batches, snapshots' rows, shadow tables, files of killed attempts.
+
+What an open transaction, a held table or another promise still needs stays; the log says what, and why. Without `keep`, only
+files of killed attempts go. Set `maintain_schedule` in pipelines.yml to run it by time.
+"""
+
 DROP = """Drops an open transaction of **{name}**: its rows are never applied, however it ends.
 
 *list* shows the open transactions, *show* what dropping one costs: both change nothing. *drop* cannot be undone. It needs a
@@ -99,6 +106,7 @@ TASKS = {
     "advanced.",
     "check": "Fails if a table was held, with what happened, where, and what to do.",
     "verify": "Compares the tables one after the other and fails unless all are equal.",
+    "prune": "Removes what is too old and not needed, or with *Dry run* shows it. Waits while a batch runs.",
     "resume": "Releases the chosen tables; the next batch catches each up from its own position.",
     "begin": "Chooses the SCN at which all tables are read.",
     "read": "Reads one table AS OF that SCN into Parquet. Several, one after the other, where there are more tables than "

@@ -8,7 +8,19 @@ from typing import Annotated
 import typer
 
 from pipelines import __version__
-from pipelines.cli import checks, cockpit, init, monitoring, recovery, replication, schema, setup, spark, transactions
+from pipelines.cli import (
+    checks,
+    cockpit,
+    init,
+    maintenance,
+    monitoring,
+    recovery,
+    replication,
+    schema,
+    setup,
+    spark,
+    transactions,
+)
 from pipelines.cli.options import EXIT_CODES
 
 LEVELS = (logging.WARNING, logging.INFO, logging.DEBUG)
@@ -42,7 +54,7 @@ def configure(
     logging.getLogger("pipelines").setLevel(level)
 
 
-for group in (init, setup, replication, monitoring, cockpit, checks, recovery):
+for group in (init, setup, replication, monitoring, cockpit, checks, recovery, maintenance):
     for command in group.COMMANDS:
         app.command(name=command.__name__.replace("_", "-"))(command)
 app.add_typer(schema.app, name="schema", help="Show the versions of a table's columns.")

@@ -12,6 +12,7 @@ from typing import Any, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from pipelines.config.airflow_settings import AirflowSettings
+from pipelines.config.keep import KeepSettings
 from pipelines.config.resnapshot import ResnapshotLimits
 from pipelines.config.tables import Match, OnDdl, Table, is_match
 from pipelines.config.values import Bytes, InvalidText, Properties, Settings, UnsupportedColumns
@@ -130,6 +131,7 @@ class Pipeline(Settings):
     ledger: LedgerSettings = LedgerSettings()
     schedule: str | None = Field("*/5 * * * *", description="cron, `every 30s`, @continuous, or null for manual runs")
     verify_schedule: str | None = Field(None, description="cron or preset for `<name>_verify`, or null for manual runs")
+    maintain_schedule: str | None = Field(None, description="cron or preset for `<name>_maintain`, or null for manual runs")
     window: WindowLimits = WindowLimits()
     batch: BatchLimits = BatchLimits()
     runway: RunwayLimits = RunwayLimits()
@@ -158,6 +160,7 @@ class Pipeline(Settings):
     )
     on_ddl: OnDdl = OnDdl()
     resnapshot: ResnapshotLimits = ResnapshotLimits()
+    keep: KeepSettings = KeepSettings()
     unsupported_columns: UnsupportedColumns = Field(
         "refuse",
         description="tables with a column of a type that the redo does not show: `refuse` them, `exclude` the column, or "

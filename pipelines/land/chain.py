@@ -7,6 +7,7 @@ do, and then in the window's own folder. When a writer dies between the two, the
 from __future__ import annotations
 
 from bisect import insort
+from functools import cached_property
 from itertools import islice
 
 from pipelines.errors import LandingDamaged
@@ -14,8 +15,10 @@ from pipelines.host import crash
 from pipelines.land import layout
 from pipelines.land.cures import copy_of_link
 from pipelines.land.files import Files
+from pipelines.land.pruned import PrunedFiles
 from pipelines.records.chain import ChainLink, decode_link
 from pipelines.records.gaps import DeclaredGap
+from pipelines.records.pruned import Pruned
 from pipelines.records.windows import WindowManifest
 from pipelines.values.redo import Position
 from pipelines.values.scn import ChainPosition, Scn
@@ -27,6 +30,11 @@ class Chain:
         self._manifests: dict[str, WindowManifest] = {}  # manifests never change
         self._newest: ChainPosition | None = None  # where the newest known link ends
         self._names: list[str] | None = None  # of windows, as listed, and of those that landed since
+
+    @cached_property
+    def pruned(self) -> Pruned | None:
+        """What was pruned when this was first asked; None where nothing was."""
+        return PrunedFiles(self.files).read()
 
     def continue_with(self, position: str, link: ChainLink) -> None:
         """Take a position of the chain, unless another writer has it already."""
@@ -79,8 +87,12 @@ class Chain:
     def window_names(self) -> list[str]:
         self.finish_last()
         if self._names is None:
-            self._names = self.files.names(layout.WINDOWS)
+            self._names = [name for name in self.files.names(layout.WINDOWS) if self._is_kept(name)]
         return list(self._names)
+
+    def _is_kept(self, window: str) -> bool:
+        """Return whether a window was not pruned: what a killed prune has left of one does not count."""
+        return self.pruned is None or layout.ends_after(window, self.pruned.position)
 
     def last_windows(self, number: int) -> list[WindowManifest]:
         """Return the newest windows in the order of the chain, without reading older ones."""
@@ -89,12 +101,18 @@ class Chain:
 
     def manifest(self, window: str) -> WindowManifest | None:
         """Return None when no such window is landed."""
+        if not self._is_kept(window):
+            return None
         if window not in self._manifests:
             manifest = self._read_manifest(window) or self._read_linked(window)
             if manifest is None:
                 return None
             self._manifests[window] = manifest
         return self._manifests[window]
+
+    def read_once(self, window: str) -> WindowManifest | None:
+        """Return what `manifest` does, and do not keep it."""
+        return self._read_manifest(window) or self._read_linked(window)
 
     def _read_manifest(self, window: str) -> WindowManifest | None:
         """Raise LandingDamaged for a damaged manifest, and for that of another window."""

@@ -38,6 +38,10 @@ def copy_of_handover() -> str:
     return f"remove {layout.HANDOVER} and run again: its copy, {layout.HANDOVER_COPY}, takes its place"
 
 
+def copy_of_pruned() -> str:
+    return f"remove {layout.PRUNED} and run again: its copy, {layout.PRUNED_COPY}, takes its place"
+
+
 def begin_again(mark: str = "its file in _redolake/") -> str:
     """Return the cure of a landing that is lost for good."""
     return (

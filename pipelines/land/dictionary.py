@@ -48,6 +48,7 @@ class Dictionary:
     def __init__(self, files: Files) -> None:
         self._files = files
         self._readings: dict[ChainPosition, ReadDictionary] = {}  # neither readings nor contents ever change
+        self._names: dict[ChainPosition, str] = {}
         self._contents: dict[str, Mapping[TableId, DictionaryTable]] = {}
 
     @crash.writer
@@ -84,10 +85,21 @@ class Dictionary:
             if reading is None or (reading.resetlogs_id, reading.scn) != (position.resetlogs_id, position.scn):
                 what = "the file is gone" if reading is None else f"the file is the reading at SCN {reading.scn}"
                 raise LandingDamaged(what, cure=DAMAGED, path=self._files.path_text(file))
+            self._names[position] = reading.content
             self._readings[position] = ReadDictionary(
                 reading.scn, reading.later, reading.renamed, self._content(reading.content)
             )
         return self._readings[position]
+
+    def tables_at(self, position: ChainPosition) -> set[str]:
+        """Return the tables that the reading at a position describes."""
+        self.at(position)
+        return {str(table) for table in self._content(self._names[position])}
+
+    def content_at(self, position: ChainPosition) -> str:
+        """Return the name of the content that the reading at a position refers to."""
+        self.at(position)
+        return self._names[position]
 
     def _content(self, name: str) -> Mapping[TableId, DictionaryTable]:
         if name not in self._contents:

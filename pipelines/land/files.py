@@ -10,8 +10,10 @@ import errno
 import hashlib
 import os
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import IO, Any, TypeVar
 
@@ -67,6 +69,25 @@ CONFLICT = "ConditionalRequestConflict"  # S3: another request for the same obje
 _proven: set[str] = set()  # S3 buckets that have refused a second writer to this process
 
 
+@dataclass(frozen=True, slots=True)
+class ListedFile:
+    """A file as the store lists it; `path` is relative to the folder of `Files`."""
+
+    path: str
+    bytes: int
+    modified: datetime
+
+
+def facts_of(info: Mapping[str, Any]) -> tuple[int, datetime]:
+    """Return size and time of a file from its entry in a listing, which each package spells in its own way."""
+    at = next(info[name] for name in ("mtime", "LastModified", "last_modified", "updated", "created") if info.get(name))
+    if isinstance(at, int | float):
+        at = datetime.fromtimestamp(at, UTC)
+    elif isinstance(at, str):
+        at = datetime.fromisoformat(at)
+    return int(info["size"]), at if at.tzinfo is not None else at.replace(tzinfo=UTC)
+
+
 class Files:
     """Paths are relative to `url` and use `/`. Local files and folders are the owner's alone, for they contain row data, unless
     they are `public`."""
@@ -94,7 +115,7 @@ class Files:
     def remove(self, relative: str) -> None:
         """Remove a file, or a folder with its files, if it exists."""
         if self.exists(relative):
-            with self._translate_errors(relative):
+            with self._translate_errors(relative), suppress(FileNotFoundError):  # another process may be removing it too
                 self._fs.rm(self.path(relative), recursive=True)
             file_point(self.path(relative))
 
@@ -216,6 +237,29 @@ class Files:
     def exists(self, relative: str) -> bool:
         with self._translate_errors(relative):
             return bool(self._fs.exists(self.path(relative)))
+
+    def time_of(self, relative: str) -> datetime | None:
+        """Return when a file was written, by the store's clock; None when there is no such file."""
+        with self._translate_errors(relative):
+            try:
+                found: datetime = self._fs.modified(self.path(relative))
+            except FileNotFoundError as error:
+                if is_without_bucket(error):
+                    raise
+                return None
+        return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
+
+    def list_files(self, relative: str) -> list[ListedFile]:
+        """Return all files below a folder, unfinished ones too, in the order of their names; empty when there is no folder."""
+        with self._translate_errors(relative):
+            try:
+                found = self._fs.find(self.path(relative), detail=True)
+            except FileNotFoundError as error:
+                if is_without_bucket(error):
+                    raise
+                return []
+        prefix = f"{self._root}/"
+        return [ListedFile(path.removeprefix(prefix), *facts_of(info)) for path, info in sorted(found.items())]
 
     @contextmanager
     def reading(self, relative: str, cure: str = DAMAGED) -> Iterator[IO[bytes]]:

@@ -8,9 +8,11 @@ from pipelines.land.dictionary import Dictionary
 from pipelines.land.files import Files
 from pipelines.land.gaps import Gaps
 from pipelines.land.handover import HandoverFiles
+from pipelines.land.pruned import PrunedFiles
 from pipelines.land.quotes import Quotes
 from pipelines.land.snapshots import Snapshots
 from pipelines.land.windows import Windows
+from pipelines.records.pruned import Pruned
 from pipelines.values.redo import Encoding, Position
 
 
@@ -27,6 +29,12 @@ class Landing:
         self.snapshots = Snapshots(self.files)
         self.dictionary = Dictionary(self.files)
         self.captured = CapturedLists(self.files)
+        self.pruning = PrunedFiles(self.files)
+
+    @property
+    def pruned(self) -> Pruned | None:
+        """What was pruned when this was first asked; None where nothing was."""
+        return self._chain.pruned
 
     def chain_end(self) -> Position | None:
         """Return where the chain of windows and gaps continues; None when nothing is landed."""

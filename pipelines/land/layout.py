@@ -5,6 +5,8 @@ No name leads out of its folder, whoever has chosen it: each becomes one segment
 Several attempts may write the same thing; `<token>` and `<attempt>` are random and keep their files apart.
 
 handover.json                                  the SCN at which capture begins, and the database's character set
+pruned.json                                    where the chain begins since older windows were pruned; its copy is
+                                               pruned-copy.json
 single-quotes.json                             the first evidence that LogMiner leaves quotes inside values single
 windows/<resetlogs id>-<start>-<end>/          manifest.json, redo-<token>-<slice>.parquet; reread-<token>-<n>.parquet (rows
                                                read again AS OF the end), before-<token>-<n>.parquet (AS OF the start),
@@ -39,6 +41,7 @@ from pipelines.values.table import TableId
 
 HANDOVER, HANDOVER_COPY = "handover.json", "handover-copy.json"
 SINGLE_QUOTES = "single-quotes.json"
+PRUNED, PRUNED_COPY = "pruned.json", "pruned-copy.json"
 WINDOWS, CHAIN, GAPS, SPLIT, DICTIONARY, CAPTURED = "windows", "chain", "gaps", "split", "dictionary", "captured"
 SNAPSHOTS, LOADS, BATCHES, BACKFILLS, DROPS, VERIFY = "snapshots", "loads", "batches", "backfills", "drops", "verify"
 APPROVALS, LAKES = "approvals", "lakes"
@@ -82,8 +85,12 @@ def reread_later_file(token: str) -> str:
 
 def ends_after(window: str, position: ChainPosition) -> bool:
     """Return whether a window ends after a position."""
+    return end_position(window) > position
+
+
+def end_position(window: str) -> ChainPosition:
     resetlogs_id, _, end = window.split("-")
-    return ChainPosition(int(resetlogs_id), int(end)) > position
+    return ChainPosition(int(resetlogs_id), int(end))
 
 
 def contains(window: str, scn: int) -> bool:

@@ -6,7 +6,7 @@ Manifests of windows say it too, those of the later windows as well. So where th
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from pipelines.errors import LandingDamaged
 from pipelines.host import crash
@@ -41,23 +41,33 @@ class Quotes:
             return self._from_windows(gone)
         return found
 
-    @crash.writer
     def _from_windows(self, damage: LandingDamaged) -> SingleQuotes:
         """Write the evidence again, and return it. Raises the damage if no window has it."""
+        pruned = self._chain.pruned
+        if pruned is not None and pruned.single_quotes is not None:
+            return self._write_again(pruned.single_quotes, damage)
         before = list[WindowManifest]()
         for manifest in filter(None, map(self._chain.manifest, self._chain.window_names())):
             if single_quote_rows(manifest):
-                log.warning("%s is written again from the windows: %s", layout.SINGLE_QUOTES, damage.what)
-                found = SingleQuotes(manifest.name, doubtful_windows(before))
-                self._files.replace_record(layout.SINGLE_QUOTES, found)
-                return found
+                return self._write_again(self._evidence_of(manifest.name, before), damage)
             before.append(manifest)
         raise damage
 
     @crash.writer
+    def _write_again(self, found: SingleQuotes, damage: LandingDamaged) -> SingleQuotes:
+        log.warning("%s is written again from the windows: %s", layout.SINGLE_QUOTES, damage.what)
+        self._files.replace_record(layout.SINGLE_QUOTES, found)
+        return found
+
+    def _evidence_of(self, window: str, before: Iterable[WindowManifest]) -> SingleQuotes:
+        """Return the evidence of a window; `before` are all landed windows before it, which do not include pruned ones."""
+        pruned = self._chain.pruned
+        return SingleQuotes(window, join_doubtful({} if pruned is None else pruned.doubtful, doubtful_windows(before)))
+
+    @crash.writer
     def record_evidence(self, window: str, before: Iterable[WindowManifest]) -> None:
         """Record that a window has rows with single quotes. `before` are all windows that have landed."""
-        self._files.create_record(layout.SINGLE_QUOTES, SingleQuotes(window, doubtful_windows(before)))
+        self._files.create_record(layout.SINGLE_QUOTES, self._evidence_of(window, before))
 
 
 def has_single_quotes(slice_records: Sequence[SliceRecord]) -> bool:
@@ -71,4 +81,13 @@ def doubtful_windows(manifests: Iterable[WindowManifest]) -> dict[str, DoubtfulW
         for table, rows in doubtful_quote_rows(manifest).items():
             earlier = found.get(table, DoubtfulWindows(manifest.name, manifest.name, 0))
             found[table] = DoubtfulWindows(earlier.first, manifest.name, earlier.rows + rows)
+    return found
+
+
+def join_doubtful(older: Mapping[str, DoubtfulWindows], newer: Mapping[str, DoubtfulWindows]) -> dict[str, DoubtfulWindows]:
+    """Return the tables with quotes side by side in older or newer windows."""
+    found = {**newer, **older}
+    for table in older.keys() & newer.keys():
+        first, last = older[table], newer[table]
+        found[table] = DoubtfulWindows(first.first, last.last, first.rows + last.rows)
     return found

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import islice
 from typing import Any
 
 import pyarrow as pa
@@ -47,6 +50,7 @@ class Reread:
 
 
 NOTHING_REREAD = Reread()
+READ_AT_ONCE = 16
 MINE_AGAIN = "run again: the window has not landed, and is mined again"
 log = logging.getLogger(__name__)
 
@@ -248,6 +252,25 @@ class Windows:
     def newest_first(self) -> Iterator[WindowManifest]:
         """Yield the landed windows in the reverse order of the chain; a manifest is read when it is asked for."""
         return self._read(reversed(self._chain.window_names()))
+
+    def names(self) -> list[str]:
+        """Return the names of the landed windows in the order of the chain."""
+        return self._chain.window_names()
+
+    def until(self, position: ChainPosition) -> list[str]:
+        """Return the names of the landed windows that end at a position or before, in the order of the chain."""
+        return [name for name in self._chain.window_names() if not layout.ends_after(name, position)]
+
+    def each_once(self, names: Iterable[str]) -> Iterator[WindowManifest]:
+        """Yield the manifests of windows, read several side by side, and keep none in memory."""
+        rest = iter(names)
+        with ThreadPoolExecutor(READ_AT_ONCE) as pool:
+            while some := list(islice(rest, READ_AT_ONCE)):
+                yield from (manifest for manifest in pool.map(self._chain.read_once, some) if manifest is not None)
+
+    def landing_time(self, window: str) -> datetime | None:
+        """Return when the store says the window's manifest was written: when it landed, or was mined again."""
+        return self._files.time_of(layout.window_manifest(window))
 
     def with_scn(self, scn: int) -> list[WindowManifest]:
         """Return the landed windows that contain an SCN: one in each incarnation at most."""

@@ -29,6 +29,7 @@ from pipelines.ledger.leases import Leases
 from pipelines.ledger.losses import Losses
 from pipelines.ledger.migrate import Migration, check_known, create, migrate, migrations_after, parts_at
 from pipelines.ledger.positions import Positions
+from pipelines.ledger.pruning import PrunedRows
 from pipelines.ledger.reading import Readings
 from pipelines.ledger.shown_facts import Facts
 from pipelines.ledger.table_entries import TableEntries
@@ -44,7 +45,9 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-class Ledger(Positions, WindowEntries, TableEntries, TableVersions, Batches, Leases, Decisions, Losses, Facts, Readings):
+class Ledger(
+    Positions, WindowEntries, TableEntries, TableVersions, Batches, Leases, Decisions, Losses, Facts, Readings, PrunedRows
+):
     """Serves plans and status. Manifests beside the data prove what has landed and what is applied: see `record_landed`."""
 
     def close(self) -> None:

@@ -13,7 +13,7 @@ from typing import Literal
 
 from pipelines.context import PipelineContext
 from pipelines.ledger import TableEntry
-from pipelines.reconcile.batches import is_in_chain
+from pipelines.reconcile.batches import end_of, is_in_chain
 from pipelines.reconcile.ledger import drops
 from pipelines.records.batches.carry import OpenTransaction
 from pipelines.records.batches.manifest import BatchResult, DroppedRows
@@ -159,9 +159,11 @@ def report_of(drop: DroppedTransaction, outcome: DropOutcome, entries: Sequence[
 
 def rows_by_drop(context: PipelineContext) -> dict[Key, list[DroppedRows]]:
     """Return what the batches of the chain have counted of each drop; catch-ups count the same rows again."""
-    found: dict[Key, list[DroppedRows]] = {}
+    pruned, found = context.landing.pruned, dict[Key, list[DroppedRows]]()
+    for rows in () if pruned is None else pruned.dropped:
+        found.setdefault(key_of(rows), []).append(rows)
     for entry in reversed(context.ledger.batches("applied")):
-        if is_in_chain(entry.name):
+        if is_in_chain(entry.name) and (pruned is None or end_of(entry.name) >= pruned.position):
             for body in (entry.result or {}).get("dropped", ()):
                 rows = DroppedRows(**body)
                 found.setdefault(key_of(rows), []).append(rows)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pipelines.errors import InvariantBroken, RedoLost, RedoNotUnderstood, SchemaConflict
 from pipelines.ledger import TableEntry
 from pipelines.records.batches.spec import HoldAt
+from pipelines.records.pruned import Pruned
 from pipelines.records.single_quotes import DoubtfulWindows
 from pipelines.records.windows import WindowManifest
 from pipelines.values.scn import ChainPosition
@@ -37,6 +38,7 @@ class BatchedTable:
     conflict: SchemaConflict | None = None
     ddl: HoldAt | None = None
     doubtful_quotes: DoubtfulWindows | None = None
+    pruned: Pruned | None = None
 
     @property
     def start(self) -> int:
@@ -122,6 +124,26 @@ def applied_doubtful_quotes(table: BatchedTable) -> HoldAt | None:
     return HoldAt(table.start, error.as_dict())
 
 
+def hold_pruned(table: BatchedTable) -> HoldAt | None:
+    """Hold a table that needs windows which were pruned."""
+    error = lack_of_windows(table.pruned, table.entry)
+    return None if error is None else HoldAt(table.start, error.as_dict())
+
+
+def lack_of_windows(pruned: Pruned | None, entry: TableEntry) -> RedoLost | None:
+    """Return the error of a table that is complete to an SCN after which windows were pruned; None for others."""
+    end = entry.contents_end
+    step = None if pruned is None or end is None else pruned.step_of(end)
+    if pruned is None or step is None:
+        return None
+    return RedoLost(
+        f"the table is complete to SCN {entry.complete_to_scn}, and the windows up to SCN {pruned.position.scn} were pruned; "
+        f"the first that it needs on {step.at}, by {step.by}",
+        cure=f"`redolake snapshot {entry.table} --replace` reads the table again",
+        table=entry.table,
+    )
+
+
 def hold_omitted(table: BatchedTable) -> HoldAt | None:
     return table.omission
 
@@ -150,6 +172,7 @@ RULES: tuple[Callable[[BatchedTable], HoldAt | None], ...] = (
     hold_without_contents,
     hold_later_incarnation,
     hold_missing,
+    hold_pruned,
     behind_the_chain,
     ahead_of_resetlogs,
     hold_omitted,

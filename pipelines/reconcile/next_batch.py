@@ -20,7 +20,7 @@ from pipelines.ledger import TableEntry
 from pipelines.reconcile.batches import attempt_of, batch_name, batch_result, end_of, find_superseded
 from pipelines.reconcile.damage import before_next, check_window, last_undamaged
 from pipelines.reconcile.dropped_transactions import drops_in_effect
-from pipelines.reconcile.holds import BatchedTable, first_hold, hold_later_incarnation
+from pipelines.reconcile.holds import BatchedTable, first_hold, hold_later_incarnation, lack_of_windows
 from pipelines.reconcile.lake_place import lake_place
 from pipelines.reconcile.ledger import drops, last_batch
 from pipelines.reconcile.mined_names import columns_known_from, mined_names
@@ -49,6 +49,8 @@ def next_batch(context: PipelineContext, last: BatchResult | None) -> BatchSpec 
     if windows and last is not None:
         before = before_next(context, last, windows[0])
         windows = [*windows_between(context, before, last), *windows]
+    if windows and before is None:
+        check_beginning(context, windows[0])
     tables = [entry for entry in context.ledger.tables() if is_configured(context, entry.table)]
     return build_batch(context, windows, before, tables) if windows else None
 
@@ -72,6 +74,9 @@ def catch_up(context: PipelineContext, last: BatchResult | None) -> BatchSpec | 
     for entry in context.ledger.tables("live"):
         if not is_configured(context, entry.table) or entry.complete_to_scn is None or is_applied(entry, last):
             continue
+        if (gone := lack_of_windows(context.landing.pruned, entry)) is not None:
+            context.ledger.hold(entry.table, gone.as_dict())
+            continue
         try:
             return catch_up_batch(context, entry, last)
         except LandingDamaged as error:
@@ -90,9 +95,29 @@ def catch_up_batch(context: PipelineContext, entry: TableEntry, last: BatchResul
     )
     if not windows:
         raise hole(context, continues_at(context, before), last.end_position)
+    if before is None:
+        check_beginning(context, windows[0])
     for window in windows:
         check_window(context, window)
     return build_batch(context, windows, before, [entry], catch_up_of=entry.table)
+
+
+def check_beginning(context: PipelineContext, first: WindowManifest) -> None:
+    """Raise LandingDamaged for a batch that continues none and does not begin where the chain does: what was carried over from
+    the windows before it is gone."""
+    gaps = gaps_after(context, None)
+    begins = gaps[-1].end.chain_position if gaps else continues_at(context, None)
+    if first.start == begins.scn:
+        return
+    pruned = context.landing.pruned
+    if pruned is None:
+        raise hole(context, begins, first.start_position)
+    raise LandingDamaged(
+        f"the windows up to SCN {pruned.position.scn} were pruned on {pruned.steps[-1].at}, and the batch that ended there is "
+        "gone, with the rows of transactions that were open",
+        cure=restore(),
+        path=context.landing.files.path_text(layout.BATCHES),
+    )
 
 
 def hold_error(error: LandingDamaged, table: TableId) -> LandingDamaged:
@@ -216,6 +241,7 @@ def build_tasks(
             conflict=past.conflict,
             ddl=past.hold,
             doubtful_quotes=None if quotes is None else quotes.doubtful.get(str(entry.table)),
+            pruned=context.landing.pruned,
         )
         if of_time is None and hold_later_incarnation(table) is None:
             record_derived(context, past, end)

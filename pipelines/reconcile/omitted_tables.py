@@ -15,6 +15,7 @@ from pipelines.ledger import TableEntry
 from pipelines.reconcile.batches import batch_result, end_of, is_in_chain
 from pipelines.records.batches.manifest import BatchResult
 from pipelines.records.batches.spec import HoldAt
+from pipelines.records.pruned import Pruned, PrunedTable
 from pipelines.records.windows import WindowManifest
 from pipelines.values.scn import BEFORE_ALL, ChainPosition
 from pipelines.values.table import TableId
@@ -56,12 +57,25 @@ def omission(
     since = since_of(context, entry)
     if since is None:
         return None
+    if (gone := pruned_without(context.landing.pruned, entry.table, since)) is not None:
+        return lost_changes(entry.table, start, gone)
     for batch in batches_between(context, since, end):
         if is_without(batch, entry.table):
             return lost_changes(entry.table, start, f"the batch up to SCN {batch.end} was applied")
     for window in context.landing.windows.after(since):
         if window.end_position.plus(-1) <= entry.position and str(entry.table) not in window.tables:
             return lost_changes(entry.table, start, f"the window up to SCN {window.end} was landed")
+    return None
+
+
+def pruned_without(pruned: Pruned | None, table: TableId, since: ChainPosition) -> str | None:
+    """Say that a pruned window or batch after `since` was without the table; None where all had it."""
+    if pruned is None or since >= pruned.position:
+        return None
+    known = pruned.tables.get(str(table), PrunedTable())
+    for what, had_it in (("the windows", known.captured_from), ("the batches", known.batched_from)):
+        if had_it is None or ChainPosition.parse(had_it) > since:
+            return f"of {what} up to SCN {pruned.position.scn}, which were pruned on {pruned.steps[-1].at}, some were"
     return None
 
 

@@ -16,6 +16,7 @@ from pipelines.reconcile.batches import REPLACES, Void, find_superseded, loaded_
 from pipelines.reconcile.table_versions import derived_versions, known_versions
 from pipelines.records.codec import to_body
 from pipelines.records.gaps import DeclaredGap
+from pipelines.records.pruned import Pruned
 from pipelines.records.windows import WindowManifest
 from pipelines.values.scn import BEFORE_ALL, ChainPosition, Scn
 from pipelines.values.table import TableId, TableVersion
@@ -62,7 +63,18 @@ def capture_scn(context: PipelineContext, table: TableId, enough: ChainPosition 
         return None if start is None else Scn(start.scn)
     unbroken = takewhile(lambda window: window.start_position >= after, context.landing.windows.newest_first())
     since = capture_start(unbroken, table, enough)
+    pruned = context.landing.pruned
+    if since is not None and pruned is not None and since == pruned.position.scn and after <= pruned.position:
+        since = capture_before(pruned, table, after) or since
     return None if since is None else Scn(since)
+
+
+def capture_before(pruned: Pruned, table: TableId, after: ChainPosition) -> int | None:
+    """Return the SCN from which all pruned windows after a position had the table; None where the last one lacked it."""
+    known = pruned.tables.get(str(table))
+    if known is None or known.captured_from is None:
+        return None
+    return max(ChainPosition.parse(known.captured_from), after).scn
 
 
 def unknown_loads(context: PipelineContext) -> list[str]:
@@ -93,6 +105,7 @@ def restore_load(context: PipelineContext, name: str, void: Void) -> None:
             continue
         record_ddl(context, task.table, context.landing.windows.after(), below=task.version.from_scn)
         restart_versions(context, task.version)
+        restore_pruned_versions(context, task.version)
         if entry.state != "snapshotting":
             context.ledger.move_table(task.table, (entry.state,), "snapshotting")
         context.ledger.move_table(task.table, ("snapshotting",), "live", snapshot_scn=Scn(position.scn))
@@ -112,6 +125,16 @@ def restart_versions(context: PipelineContext, version: TableVersion, lease: Lea
     context.ledger.forget_versions_above(version.table, version.from_scn, lease)
     body = to_body(version)
     context.ledger.record_version(version.table, version.from_scn, body, "baseline")
+
+
+def restore_pruned_versions(context: PipelineContext, loaded: TableVersion) -> None:
+    """Record the versions that DDL of pruned windows had made of a table since it was loaded under `loaded`."""
+    pruned = context.landing.pruned
+    known = None if pruned is None else pruned.tables.get(str(loaded.table))
+    if known is None or not known.versions or known.versions[0].body != to_body(loaded):
+        return  # it was loaded again since
+    for version in known.versions[1:]:
+        context.ledger.record_version(loaded.table, Scn(version.from_scn), version.body, version.source, ddl=version.ddl)
 
 
 def rebuild_versions(context: PipelineContext) -> None:

@@ -15,6 +15,7 @@ from pipelines.steps.init import count_tables, find_source, find_tables, open_un
 from pipelines.steps.matched_tables import joined_tables
 from pipelines.steps.migrate import migrate_ledger
 from pipelines.steps.plan_edit import plan_edit
+from pipelines.steps.prune import describe_pruned, prune_pipeline
 from pipelines.steps.recover import cost_of, declare_gap, inspect_redo_loss, recheck_redo_loss, recovery_text
 from pipelines.steps.refused_tables import capturable_tables
 from pipelines.steps.remine import discard_windows, remine_window
@@ -48,6 +49,7 @@ __all__ = [
     "cost_of",
     "count_tables",
     "declare_gap",
+    "describe_pruned",
     "discard_windows",
     "drop_transaction",
     "examine",
@@ -79,6 +81,7 @@ __all__ = [
     "prepare_batch",
     "prepare_snapshot_load",
     "propose_pipeline",
+    "prune_pipeline",
     "read_complete_to",
     "read_job_failure",
     "read_snapshot_table",

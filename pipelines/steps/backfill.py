@@ -17,7 +17,7 @@ from pipelines.context import PipelineContext, Report, open_context, read_result
 from pipelines.errors import ConfigurationError, Finding, Terminal
 from pipelines.host import crash
 from pipelines.land import layout
-from pipelines.land.cures import mine_again
+from pipelines.land.cures import mine_again, restore
 from pipelines.land.dictionary import Readings
 from pipelines.ledger import TableEntry
 from pipelines.reconcile.batches import loaded_tasks
@@ -28,11 +28,12 @@ from pipelines.reconcile.table_versions import history, next_baseline, table_tas
 from pipelines.records.batches.manifest import BatchResult
 from pipelines.records.batches.spec import BatchSpec, TableTask
 from pipelines.records.codec import decode
+from pipelines.records.pruned import Pruned
 from pipelines.records.windows import WindowManifest
 from pipelines.steps.backfill_plan import BackfillPlan, lacks_marks, plan_of
 from pipelines.steps.range_ends import find_range_ends
 from pipelines.steps.spark_jobs import opened_spark, run_spark_job
-from pipelines.values.scn import Scn, ScnRange
+from pipelines.values.scn import ChainPosition, Scn, ScnRange
 from pipelines.values.table import TableId, TableVersion
 
 ShadowSchema = Literal["historic", "current"]
@@ -96,7 +97,7 @@ def prepare_backfill(
         manifests = context.landing.windows.after()
         first, last = find_range_ends(context, manifests, start, end)
         scns = range_of(first.scn, last.scn)
-        windows = find_covering(manifests, scns)
+        windows = find_covering(manifests, scns, context.landing.pruned)
         histories = {table: table_history(context, table, scns) for table in chosen}
         refuse([f for history in histories.values() for f in objections(history, scns, manifests)])
         spec = backfill_batch(context, list(histories.values()), scns, manifests)
@@ -147,18 +148,27 @@ def parse_table(name: str) -> TableId | None:
         return None
 
 
-def find_covering(manifests: Sequence[WindowManifest], scns: ScnRange) -> list[WindowManifest]:
+def find_covering(manifests: Sequence[WindowManifest], scns: ScnRange, pruned: Pruned | None = None) -> list[WindowManifest]:
     """Return the landed windows of the range. Raises ConfigurationError unless they cover it, in one incarnation."""
     found = find_overlapping(manifests, scns)
     if not found or found[0].start > scns.start or found[-1].end < scns.end:
         landed = f"landed is [{manifests[0].start}, {manifests[-1].end})" if manifests else "nothing is landed"
-        refuse([Finding("range", f"{scns} is not completely landed: {landed}", "choose a range inside it")])
+        gone = pruned_text(pruned, scns, manifests)
+        refuse([Finding("range", f"{scns} is not completely landed: {landed}{gone}", "choose a range inside it")])
     last_run = unbroken(found)
     if len(last_run) < len(found):
         end, start = found[-len(last_run) - 1].end, last_run[0].start
         what = f"{scns} crosses a RESETLOGS or a gap: the landed windows end at SCN {end} and continue at SCN {start}"
         refuse([Finding("range", what, f"end the range at SCN {end}, or begin it at SCN {start}")])
     return found
+
+
+def pruned_text(pruned: Pruned | None, scns: ScnRange, manifests: Sequence[WindowManifest]) -> str:
+    """Say when the windows at the beginning of a range were pruned; empty where they were not."""
+    if pruned is None or (manifests and scns.start >= manifests[0].start):
+        return ""
+    step = pruned.step_of(ChainPosition(pruned.position.resetlogs_id, scns.start)) or pruned.steps[0]
+    return f"; the windows before that were pruned, those of SCN {scns.start} on {step.at} by {step.by}"
 
 
 def unbroken(windows: Sequence[WindowManifest]) -> list[WindowManifest]:

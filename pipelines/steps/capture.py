@@ -176,9 +176,10 @@ def plan_slices(
                 context.ledger.add_table(table, window.scns.start)
         hold_undescribed(context, ids, dictionary)
     hold_unlogged(context, oracle, dictionary)
-    context.landing.dictionary.write_dictionary(resetlogs_id, read_at, dictionary.values(), context.pipeline.renamed)
     made = WindowPlan(window, ids, object_ids(context, dictionary), read_at, container)
     with held_lease(context, "capture", LEASE_SECONDS) as lease:
+        # Under the lease: a prune would remove a content that no reading refers to yet.
+        context.landing.dictionary.write_dictionary(resetlogs_id, read_at, dictionary.values(), context.pipeline.renamed)
         entry = context.ledger.plan_window(window.name, window.resetlogs_id, window.scns, to_body(made), lease, ends_at)
     numbers = tuple(s.number for s in window.slices)
     return PlanOutcome("window", redo_of(window), entry.name, numbers, announced=announced_tables(context))

@@ -52,8 +52,10 @@ def remine_window(
         landed_position(context)  # raises for a landing that is not there
         manifest = context.landing.windows.manifest(window)
         if manifest is None:
+            pruned = context.landing.pruned
+            gone = "" if pruned is None else f"; those before SCN {pruned.position.scn} were pruned"
             raise Terminal(
-                "no window of this name has landed",
+                f"no window of this name has landed{gone}",
                 cure="take a name that `redolake windows --output json` lists",
                 window=window,
             )
@@ -94,7 +96,8 @@ def plan_again(context: PipelineContext, source: ConnectParams | None, landed: W
         dictionary = read_tables(oracle, tables, context.pipeline.source.container, context.pipeline.renamed)
         read_at = min((table.scn_before for table in dictionary.values()), default=Scn(landed.end))
         incarnation = facts.current_incarnation.resetlogs_id
-        context.landing.dictionary.write_dictionary(incarnation, read_at, dictionary.values(), context.pipeline.renamed)
+        with held_lease(context, "capture", LEASE_SECONDS):  # as plan_slices
+            context.landing.dictionary.write_dictionary(incarnation, read_at, dictionary.values(), context.pipeline.renamed)
         entry = context.ledger.window(landed.name)
         if entry is not None and entry.plan:
             return plan_of(context, landed.name)

@@ -257,6 +257,12 @@ def open_gaps(context: PipelineContext, reading: LedgerReading) -> tuple[Declare
     )
 
 
+def lacked_gaps(context: PipelineContext) -> list[DeclaredGap]:
+    """Return the declared gaps that some table still lacks."""
+    reading = context.ledger.reading(windows=1)
+    return [gap for gap in reading.gaps if reading.lacking_tables(gap)]
+
+
 def gap_report(
     context: PipelineContext, gap: DeclaredGap, tables: Sequence[str], split: tuple[SplitTransaction, ...] | None = None
 ) -> DeclaredGapReport:

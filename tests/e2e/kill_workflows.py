@@ -165,6 +165,19 @@ def restored_logs(testbed: KillTestbed, kills: KillSequence) -> None:
     kills.run(*CATCH_UP)
 
 
+def prune(testbed: KillTestbed, kills: KillSequence) -> None:
+    """Prune all that nothing needs, and go on."""
+    testbed.source.changing = ONE
+    testbed.source.work()
+    kills.run(*CATCH_UP)
+    before = kills.copy.windows.names()
+    kills.copy.configure("48KiB", keep={"landing": "0s", "ledger": "0s", "snapshots": "0s", "shadows": "0s"})
+    kills.run(redolake, "prune", "--execute", "--yes")
+    assert 0 < len(kills.copy.windows.names()) < len(before)
+    testbed.source.work()
+    kills.run(*CATCH_UP)
+
+
 def redo_loss(testbed: KillTestbed, kills: KillSequence) -> None:
     """Lose redo, and take new snapshots of the tables after it."""
     lose_redo(testbed, kills)
@@ -266,6 +279,7 @@ WORKFLOWS = (
     held_table,
     dropped_transaction,
     restored_logs,
+    prune,
     redo_loss,
     declared_gap,
     backfill_and_verify,

@@ -253,7 +253,7 @@ class PipelineCopy:
         self.folder.mkdir(parents=True)
         self.configure("48KiB")
 
-    def configure(self, window_bytes: str) -> None:
+    def configure(self, window_bytes: str, **more: Any) -> None:
         settings = self.source.shop.pipeline(
             self.name,
             tables=TABLES,
@@ -261,6 +261,7 @@ class PipelineCopy:
             lake=str(self.folder / "lake"),
             spark={"mode": "connect"},
             window={"max_bytes": window_bytes, "slice_bytes": "24KiB" if window_bytes == "48KiB" else window_bytes},
+            **more,
         )
         body = {"pipelines": {self.name: settings.model_dump(exclude={"name"}, exclude_unset=True)}}
         self.settings.write_text(yaml.safe_dump(body))

@@ -11,7 +11,7 @@ import pytest
 pytestmark = pytest.mark.airflow
 DAG_FILE = Path(__file__).parents[3] / "dags" / "redolake.py"
 HEAVY = ("pyspark", "oracledb", "pyarrow", "duckdb", "pandas", "numpy", "sqlglot")
-BUILDS = ("capture", "apply", "snapshot", "backfill", "verify", "resume", "doctor", "drop_transaction", "recover")
+BUILDS = ("capture", "apply", "snapshot", "backfill", "verify", "resume", "doctor", "drop_transaction", "recover", "maintain")
 
 
 def bag(monkeypatch, folder, text):
@@ -49,7 +49,7 @@ def test_parsing_the_dag_file_loads_no_heavy_module(settings, tmp_path):
     assert [sorted(f"shop_{part}" for part in BUILDS), []] == json.loads(answer.stdout.splitlines()[-1])
 
 
-def test_every_pipeline_becomes_nine_dags_that_airflow_imports_without_errors(settings, monkeypatch, tmp_path, airflow_db):
+def test_every_pipeline_becomes_ten_dags_that_airflow_imports_without_errors(settings, monkeypatch, tmp_path, airflow_db):
     settings("submit")
 
     found = bag(monkeypatch, tmp_path, (tmp_path / "pipelines.yml").read_text())

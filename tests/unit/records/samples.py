@@ -18,6 +18,7 @@ from pipelines.records.handover import FirstPosition
 from pipelines.records.jobs import JobFailure
 from pipelines.records.lakes import LakeMark, LakePlace
 from pipelines.records.loads import SnapshotLoaded, SnapshotResult, SnapshotSpec, SnapshotTask
+from pipelines.records.pruned import KnownVersion, Pruned, PrunedTable, PruneStep
 from pipelines.records.shown_facts import (
     ChoiceFact,
     ChoicesFact,
@@ -158,6 +159,14 @@ RECORDS: tuple[Any, ...] = (
     SnapshotBegun(),
     RedoNeededFrom(40),
     SingleQuotes("w", {"SHOP.T": DoubtfulWindows("0000000001-10-20", "0000000001-30-40", 5)}),
+    Pruned(
+        (PruneStep(1, 300, "2026-01-02T03:04:05+00:00", "dba"),),
+        7,
+        {"SHOP.T": PrunedTable("0000000001-00000000000000000100", None, (KnownVersion(5, "ddl", {"x": 1}, "ALTER"),))},
+        {"SHOP.T": DoubtfulWindows("0000000001-10-20", "0000000001-30-40", 5)},
+        SingleQuotes("w", {}),
+        (DroppedRows(3, "1.2.3", 40, {"SHOP.T": 2}, 50, True),),
+    ),
     JobFailure(True, "RedoLost: gone"),
     MARK,
 )

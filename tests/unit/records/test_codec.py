@@ -51,6 +51,8 @@ DATA = {
     ("batch result", ("parked", 0, "tables")),
     ("batch result", ("tables", 0, "ddl")),
     ("dictionary reading", ("later",)),
+    ("pruned", ("tables",)),
+    ("pruned", ("tables", "SHOP.T", "versions", 0, "body")),
     ("dictionary reading", ("renamed",)),
     *(("captured tables", (field,)) for field in ("announced", "left_out", "gone", "renamed")),
 }

@@ -59,6 +59,7 @@ FORMATS = {
     "redo needed from": (1, "ef056cb94d49"),
     "single quotes": (1, "fcbe4ee48618"),
     "lake mark": (1, "bc80837601ab"),
+    "pruned": (1, "af3d82c1829e"),
     "job failure": (1, "7f9956e55e46"),
     "source fact": (1, "2958016356d5"),
     "failure fact": (1, "891abfc615d5"),

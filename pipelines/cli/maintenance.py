@@ -1,0 +1,41 @@
+"""Commands that keep a pipeline small: prune."""
+
+from __future__ import annotations
+
+import getpass
+from typing import Annotated
+
+import typer
+
+from pipelines.cli.options import (
+    ConfigOption,
+    OutputOption,
+    PipelineOption,
+    YesOption,
+    confirm,
+    report_errors,
+    select_pipeline,
+)
+from pipelines.cli.output import Output, progress, show
+
+
+def prune(
+    execute: Annotated[bool, typer.Option("--execute/--dry-run", help="Remove it, or only show what would go.")] = False,
+    pipeline: PipelineOption = None,
+    yes: YesOption = False,
+    config: ConfigOption = None,
+    output: OutputOption = Output.table,
+) -> None:
+    """Remove what is older than `keep` says and nothing needs any more; name what stays, and why."""
+    from pipelines import steps
+
+    with report_errors(output):
+        selected = select_pipeline(pipeline, config)
+        if execute:
+            confirm(selected, yes)
+        with progress() as report:
+            found = steps.prune_pipeline(selected, execute=execute, by=getpass.getuser(), report=report)
+        show(output, found, lambda: "\n".join(steps.describe_pruned(found)))
+
+
+COMMANDS = (prune,)
