@@ -130,12 +130,7 @@ def adjoin(results: Sequence[BatchResult]) -> Iterator[BatchResult]:
 
 
 def versions_now(context: PipelineContext) -> dict[TableId, tuple[KnownVersion, ...]]:
-    """Return the versions of each table from its last snapshot on."""
-    found = {}
-    for table, entries in context.ledger.all_versions().items():
-        first = max((number for number, entry in enumerate(entries) if entry.source == "baseline"), default=0)
-        found[table] = tuple(known_version(entry) for entry in entries[first:])
-    return found
+    return {table: tuple(map(known_version, entries)) for table, entries in context.ledger.all_versions().items()}
 
 
 def known_version(entry: VersionEntry) -> KnownVersion:

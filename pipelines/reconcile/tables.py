@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from itertools import takewhile
+from itertools import dropwhile, islice, takewhile
 
 from pipelines.context import PipelineContext, owner
 from pipelines.host import crash
@@ -131,9 +131,8 @@ def restore_pruned_versions(context: PipelineContext, loaded: TableVersion) -> N
     """Record the versions that DDL of pruned windows had made of a table since it was loaded under `loaded`."""
     pruned = context.landing.pruned
     known = None if pruned is None else pruned.tables.get(str(loaded.table))
-    if known is None or not known.versions or known.versions[0].body != to_body(loaded):
-        return  # it was loaded again since
-    for version in known.versions[1:]:
+    later = dropwhile(lambda version: version.body != to_body(loaded), () if known is None else known.versions)
+    for version in takewhile(lambda version: version.source == "ddl", islice(later, 1, None)):
         context.ledger.record_version(loaded.table, Scn(version.from_scn), version.body, version.source, ddl=version.ddl)
 
 

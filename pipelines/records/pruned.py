@@ -40,7 +40,7 @@ class KnownVersion:
 @dataclass(frozen=True, slots=True)
 class PrunedTable:
     """`captured_from` is the position from which all pruned windows had the table, `batched_from` that from which all pruned
-    batches had it; None where the last one lacked it. `versions` begin with the last snapshot's."""
+    batches had it; None where the last one lacked it. `versions` are all that the ledger had."""
 
     captured_from: str | None = None
     batched_from: str | None = None
