@@ -285,6 +285,12 @@ def backfill_batch(
     ahead = unbroken(find_overlapping(manifests, ScnRange(Scn(before.end if before else 0), scns.end)))
     if before is not None and before.end != ahead[0].start:
         before = None  # no transaction survives a RESETLOGS or a declared gap
+    pruned = context.landing.pruned
+    if before is None and pruned is not None and ahead[0].start_position == pruned.position:
+        carried = (
+            f"the rows that the batch to SCN {pruned.position.scn} carried over are damaged, and older windows were pruned"
+        )
+        refuse([Finding("range", carried, restore())])
     tables = [entry for history in histories if (entry := entry_of_time(history, scns, ahead[0].resetlogs_id)) is not None]
     return build_batch(context, ahead, before, tables, of_time={history.table: history.versions for history in histories})
 

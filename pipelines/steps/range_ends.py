@@ -54,9 +54,18 @@ def end_of(
         times = context.ledger.end_times(m.end_position for m in manifests) if isinstance(moment, AtTime) else {}
         scn = scn_of(moment, manifests, times, is_last=is_last)
     except ValueError as wrong:
-        findings.append(Finding("to" if is_last else "from", str(wrong), "`redolake windows` lists what has landed"))
+        what = f"{wrong}{pruned_text(context)}"
+        findings.append(Finding("to" if is_last else "from", what, "`redolake windows` lists what has landed"))
         return None
     return RangeEnd(asked, scn, time_written(context, scn - 1 if is_last else scn))
+
+
+def pruned_text(context: PipelineContext) -> str:
+    """Say up to where windows were pruned; empty where none was."""
+    pruned = context.landing.pruned
+    if pruned is None:
+        return ""
+    return f"; the windows up to SCN {pruned.position.scn} were pruned, the last of them on {pruned.steps[-1].at}"
 
 
 def scn_of(moment: Moment, manifests: Sequence[WindowManifest], times: EndTimes, *, is_last: bool) -> int:
