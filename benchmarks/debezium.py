@@ -118,15 +118,17 @@ def create_tables(oracle: Server) -> None:
         )
 
 
-def change(oracle: Server, changes: int) -> int:
-    """Insert half as many rows, update three tenths and delete two tenths of them; return how many changes there are."""
+def change(oracle: Server, changes: int, threads: int) -> int:
+    """Insert half as many rows, update three tenths and delete two tenths of them; return how many changes there are. The
+    tables' changes are spread over the redo threads."""
     choose, each = random.Random(7), changes // 2 // len(TABLES)
     made = 0
     binds = ", ".join(f":{n}" for n in range(1, 2 + NUMBERS + TEXTS + MOMENTS))
-    with oracle.served.connect("SHOP") as connection, connection.cursor() as cursor:
-        cursor.execute("ALTER SESSION SET NLS_DATE_FORMAT = 'YYYY-MM-DD HH24:MI:SS'")
-        cursor.execute("ALTER SESSION SET NLS_TIMESTAMP_FORMAT = 'YYYY-MM-DD HH24:MI:SS.FF6'")
-        for table in TABLES:
+    for number, table in enumerate(TABLES):
+        on = {"instance_name": f"FREE{1 + number % threads}"} if threads > 1 else {}
+        with oracle.served.connect("SHOP", **on) as connection, connection.cursor() as cursor:
+            cursor.execute("ALTER SESSION SET NLS_DATE_FORMAT = 'YYYY-MM-DD HH24:MI:SS'")
+            cursor.execute("ALTER SESSION SET NLS_TIMESTAMP_FORMAT = 'YYYY-MM-DD HH24:MI:SS.FF6'")
             for start in range(0, each, PER_TRANSACTION):
                 rows = [_row(choose, key) for key in range(start, min(start + PER_TRANSACTION, each))]
                 cursor.executemany(f"INSERT INTO {table} VALUES ({binds})", rows)
@@ -208,7 +210,7 @@ def measure(changes: int, threads: int, adapter: str) -> None:
         spark = open_session("local", "local[2]", SETTINGS)
         session = time.perf_counter() - began
         steps.take_snapshot(pipeline, source=oracle.served.params, spark=spark)
-        made = change(oracle, changes)
+        made = change(oracle, changes, threads)
         oracle.run("SYS", "ALTER SYSTEM ARCHIVE LOG CURRENT")
 
         oracle.counts()

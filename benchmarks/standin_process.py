@@ -28,9 +28,9 @@ class Served:
     def params(self) -> ConnectParams:
         return ConnectParams(self.capture_user, self.passwords[self.capture_user], self.root_dsn)
 
-    def connect(self, user: str) -> Any:
+    def connect(self, user: str, **more: str) -> Any:
         dsn = self.root_dsn if user == "SYS" else self.pdb_dsn
-        return oracledb.connect(user=user, password=self.passwords[user], dsn=dsn)
+        return oracledb.connect(user=user, password=self.passwords[user], dsn=dsn, **more)
 
 
 @contextmanager

@@ -77,10 +77,12 @@ class Done:
 
 @dataclass(slots=True)
 class Called:
-    """The result of a PL/SQL block: each bind's direction and, unless IN, value; one bind per name, in order of appearance."""
+    """The result of a PL/SQL block: each bind's direction and, unless IN, value; one bind per name, in order of appearance.
+    `results` are those that the block has returned by DBMS_SQL.RETURN_RESULT."""
 
     directions: list[str] = field(default_factory=list)  # IN, OUT, IN OUT
     values: list[Any] = field(default_factory=list)
+    results: list[Rows] = field(default_factory=list)
 
 
 ROUND_TRIPS, PARSES = "SQL*Net roundtrips to/from client", "parse count (total)"

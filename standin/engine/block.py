@@ -25,6 +25,7 @@ from standin.engine.block_expressions import (
 )
 from standin.engine.lob_calls import is_lob_call, run_lob_call, selected_locator
 from standin.engine.session import EngineSession
+from standin.engine.session_packages import take_results
 from standin.engine.tokens import Cursor
 from standin.engine.values import to_number
 from standin.interface import Called, Done, OraError, Rows
@@ -52,7 +53,8 @@ def run_block(session: EngineSession, text: str, names: Sequence[str], values: S
     else:
         _block(session, cursor, binds)
     directions = [binds.direction(name) for name in names]
-    return Called(directions, [None if d == "IN" else binds.values.get(n) for d, n in zip(directions, names, strict=True)])
+    values = [None if d == "IN" else binds.values.get(n) for d, n in zip(directions, names, strict=True)]
+    return Called(directions, values, take_results(session))
 
 
 def _block(session: EngineSession, cursor: Cursor, binds: Binds) -> None:

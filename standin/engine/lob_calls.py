@@ -1,4 +1,6 @@
-"""DBMS_LOB.WRITE, WRITEAPPEND, TRIM and ERASE in a PL/SQL block, on a locator that was selected FOR UPDATE into a variable."""
+"""DBMS_LOB.WRITE, WRITEAPPEND, COPY, TRIM and ERASE in a PL/SQL block, on a locator that was selected FOR UPDATE into a
+variable, or on a temporary large object in a bind or variable.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ from standin.redo_file import Op
 _SELECT = re.compile(
     r"SELECT\s+(\w+)\s+INTO\s+(\w+)\s+FROM\s+([\w.]+)\s+(WHERE\b.*?)\s+FOR\s+UPDATE\s*", re.IGNORECASE | re.DOTALL
 )
-_CALLS = frozenset({"WRITE", "WRITEAPPEND", "TRIM", "ERASE"})
+_CALLS = frozenset({"WRITE", "WRITEAPPEND", "COPY", "TRIM", "ERASE"})
 
 Content = str | bytes
 
@@ -56,12 +58,19 @@ def run_lob_call(session: EngineSession, cursor: Cursor, binds: Binds) -> None:
     cursor.expect("DBMS_LOB", ".")
     name = cursor.name()
     cursor.expect("(")
-    arguments = [expression(session, cursor, binds)]
+    target, arguments = cursor.next, [expression(session, cursor, binds)]
     while cursor.accept(","):
         arguments.append(expression(session, cursor, binds))
     cursor.expect(")")
     locator, *rest = arguments
-    if not isinstance(locator, Locator) or session.transaction is None:
+    if isinstance(locator, str | bytes):
+        made, _ = _changed(locator, name, rest, by_code_unit=session.database.options.lob_counts == "code units")
+        if target.kind == "bind":
+            binds.set(target.value, made)
+        else:
+            binds.variables[target.value] = made
+        return
+    if not isinstance(locator, Locator) or session.transaction is None or name == "COPY":
         raise unknown(cursor.next, cursor.text, "a locator that was selected FOR UPDATE is expected")
     _write(session, session.transaction, locator, name, rest)
 
@@ -70,7 +79,16 @@ def _write(session: EngineSession, tx: Transaction, locator: Locator, name: str,
     (old,) = _rows(session, f"SELECT {locator.column} FROM {locator.table} WHERE ROWID = :1", None, locator.rowid)
     if old is None:
         raise OraError(22275, "invalid LOB locator specified")
-    by_code_unit = session.database.options.lob_counts == "code units"
+    made, call = _changed(old, name, arguments, by_code_unit=session.database.options.lob_counts == "code units")
+    tx.lob_call = call
+    try:
+        session.execute(f"UPDATE {locator.table} SET {locator.column} = :1 WHERE ROWID = :2", [[made, locator.rowid]])
+    finally:
+        tx.lob_call = None
+
+
+def _changed(old: Content, name: str, arguments: list[Any], *, by_code_unit: bool) -> tuple[Content, LobCall]:
+    """Return the content after a call, and what the call did."""
     content: Any = as_units(old, by_code_unit=by_code_unit)
     blank: Content = b"\0" if isinstance(old, bytes) else " "
     if name == "TRIM":
@@ -82,17 +100,17 @@ def _write(session: EngineSession, tx: Transaction, locator: Locator, name: str,
         made = content[: start - 1] + blank * amount + content[start - 1 + amount :]
         call = LobCall(Op.LOB_ERASE, start, amount)
     else:
-        offset = len(content) + 1 if name == "WRITEAPPEND" else int(arguments[1])
-        piece: Any = as_units(arguments[-1], by_code_unit=by_code_unit)[: int(arguments[0])]
+        given = [*arguments, 1, 1] if name == "COPY" else arguments  # source, amount, offsets in the target and in the source
+        offset = len(content) + 1 if name == "WRITEAPPEND" else int(given[2] if name == "COPY" else given[1])
+        source: Any = given[0] if name == "COPY" else given[-1]
+        if isinstance(old, bytes) and isinstance(source, str):
+            source = bytes.fromhex(source)
+        start, amount = (int(given[3]) - 1, int(given[1])) if name == "COPY" else (0, int(given[0]))
+        piece: Any = as_units(source, by_code_unit=by_code_unit)[start : start + amount]
         padded = content + blank * (offset - 1 - len(content))
         made = padded[: offset - 1] + piece + padded[offset - 1 + len(piece) :]
         call = LobCall(Op.LOB_WRITE, offset, len(piece))
-    made = as_text(made) if isinstance(made, str) else made
-    tx.lob_call = call
-    try:
-        session.execute(f"UPDATE {locator.table} SET {locator.column} = :1 WHERE ROWID = :2", [[made, locator.rowid]])
-    finally:
-        tx.lob_call = None
+    return as_text(made) if isinstance(made, str) else made, call
 
 
 def _rows(session: EngineSession, sql: str, binds: Binds | None, *values: Any) -> list[Any]:

@@ -22,6 +22,7 @@ from standin.engine.relations import Relation, relation_of
 from standin.engine.select_plan import SelectPlan
 from standin.engine.session import EngineSession
 from standin.engine.target import target_of
+from standin.engine.union_all import union_all
 from standin.interface import ColumnInfo, OraError
 
 
@@ -40,6 +41,8 @@ def compile_query(session: EngineSession, text: str) -> QueryPlan:
     tree = parse_as_written(text)
     if isinstance(tree, exp.Select) and has_cursors(tree):
         return NestedCursors(session, tree, compile_query, column_name)
+    if isinstance(tree, exp.Union) and (plan := union_all(session, tree, compile_query)) is not None:
+        return plan
     try:
         if isinstance(tree, exp.Select):
             return compile_select(session, tree, text)

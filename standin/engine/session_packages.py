@@ -1,4 +1,4 @@
-"""DBMS_OUTPUT, DBMS_SESSION.SLEEP and DBMS_LOCK.SLEEP."""
+"""DBMS_OUTPUT, DBMS_SESSION.SLEEP, DBMS_LOCK.SLEEP and DBMS_SQL.RETURN_RESULT."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import Any
 from standin.engine.plsql import Parameter, procedures
 from standin.engine.session import EngineSession
 from standin.engine.values import to_number
+from standin.interface import OraError, Rows
 
-_OUTPUT = "DBMS_OUTPUT"
+_OUTPUT, _RESULTS = "DBMS_OUTPUT", "DBMS_SQL results"
 Lines = deque[str | None]
 
 
@@ -48,7 +49,23 @@ def get_line(session: EngineSession, line: Any, status: Any) -> Mapping[str, Any
     return {"line": lines.popleft(), "status": 0} if lines else {"line": None, "status": 1}
 
 
+def return_result(session: EngineSession, rc: Any, to_client: Any) -> None:
+    """Give an open cursor to the client, beside the OUT binds of the block."""
+    if not isinstance(rc, Rows):
+        raise OraError(1001, "invalid cursor")
+    results = session.package_state.setdefault(_RESULTS, [])
+    assert isinstance(results, list)
+    results.append(rc)
+
+
+def take_results(session: EngineSession) -> list[Rows]:
+    found = session.package_state.pop(_RESULTS, [])
+    assert isinstance(found, list)
+    return found
+
+
 def register() -> None:
+    procedures.register("DBMS_SQL.RETURN_RESULT", return_result, ["rc", Parameter("to_client", True)], public=True)
     for name in ("DBMS_SESSION.SLEEP", "DBMS_LOCK.SLEEP"):
         procedures.register(name, sleep, ["seconds"], public=True)
     outs = [Parameter(name, direction="OUT") for name in ("line", "status")]

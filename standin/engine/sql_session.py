@@ -21,6 +21,8 @@ from standin.engine.target import Stale
 from standin.engine.tokens import Cursor
 from standin.interface import Called, Done, OraError, Rows
 
+_OF_VALUES = frozenset({1438, 1722, 12899})  # a value that does not fit its column
+
 
 def overflow(error: ArithmeticError) -> OraError:
     """Return Oracle's error for a number, or a date, that is too large; Python has one class for both."""
@@ -120,6 +122,8 @@ class SqlSession(EngineSession):
             done.rowid = touched.rowid or done.rowid
             if bound.returning_from is not None:
                 done.returning.append(touched.returning)
+        # Oracle makes the values of all rows before it writes the first.
+        done.failures.sort(key=lambda failure: failure[1].code not in _OF_VALUES)
         return done
 
     def _run_dml(self, plan: DmlPlan, text: str, binds: Sequence[Any]) -> Touched:

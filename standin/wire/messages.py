@@ -164,3 +164,8 @@ def io_vector(directions: Sequence[str]) -> bytes:
     """Build message 11: which binds of a PL/SQL block are IN, OUT or both."""
     count = len(directions)
     return b"\x0b\0" + ub(count % 256) + ub(count // 256) + ub(1) + ub(0) * 3 + bytes(DIRECTIONS[d] for d in directions)
+
+
+def implicit_results(cursors: Sequence[bytes]) -> bytes:
+    """Build message 27: cursors that a block returns beside its binds, each as its description and number."""
+    return b"\x1b" + ub(len(cursors)) + b"".join(b"\0" + cursor for cursor in cursors)

@@ -28,7 +28,7 @@ from standin.wire.requests import (
     read_execute,
     read_reexecute,
 )
-from standin.wire.types import LOBS, TEXTS, BindType, WireType
+from standin.wire.types import LOBS, NATIONAL, TEXTS, BindType, WireType
 from standin.wire.values import decode_bind, encode_out, out_bytes
 
 
@@ -286,6 +286,9 @@ class Statements:
                 given = zip(called.directions, called.values, cursor.binds, strict=True)
                 outs = [self._out(value, bind) for direction, value, bind in given if direction != "IN"]
                 parts += [ROW, *outs] if outs else []
+        results = [rows for called in calls for rows in called.results]
+        if results:
+            parts.append(messages.implicit_results([self._cursor_cell(self._open_rows(rows))[1:] for rows in results]))
         parts.append(messages.executed(cursor.id, None, with_cursor=self._dialect.is_jdbc))
         return Reply(parts, cursor.id, 0)
 
@@ -300,7 +303,7 @@ class Statements:
         if isinstance(value, Rows):
             return self._ref_cursor(value)
         if bind.type in LOBS:
-            return b"\0" if value is None else self._lobs.cell(value)
+            return b"\0" if value is None else self._lobs.cell(value, bind.form == NATIONAL)
         return encode_out(value, bind)
 
     def _ref_cursor(self, rows: Rows) -> bytes:

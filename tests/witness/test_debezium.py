@@ -155,6 +155,44 @@ def test_large_objects_are_the_values_of_the_source(tmp_path: Path) -> None:
         run.require_equal()
 
 
+# A dictionary in the redo follows DDL, so changes before and after one are mined together.
+STRATEGIES = {"redo_log_catalog": DDL, "hybrid": DDL}
+
+
+@pytest.mark.witness
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_dictionary_in_the_redo_shows_older_rows_by_their_columns(tmp_path: Path, strategy: str) -> None:
+    """Debezium writes the dictionary into the redo itself (DBMS_LOGMNR_D.BUILD)."""
+    created = "CREATE TABLE t (id NUMBER(9) PRIMARY KEY, name VARCHAR2(40))"
+    with witnessed(tmp_path, created, ["T"], log_mining_strategy=strategy) as run:
+        run.sql(*(f"INSERT INTO t VALUES ({i}, 'n{i}')" for i in (1, 2, 3)))
+        run.sql(*STRATEGIES[strategy])
+        run.catch_up()
+        run.require_equal()
+
+
+DOCUMENTS = (
+    "INSERT INTO t VALUES (1, NULL, 'none')",
+    "INSERT INTO t VALUES (2, XMLTYPE('<a><b>1</b></a>'), 'short')",
+    "INSERT INTO t VALUES (3, XMLTYPE('<a>it''s</a>'), 'quote')",
+    "UPDATE t SET doc = XMLTYPE('<a><b>2</b></a>') WHERE id = 2",
+    "UPDATE t SET note = 'only the note' WHERE id = 3",
+    "UPDATE t SET doc = XMLTYPE('<new/>'), note = 'both' WHERE id = 1",
+    "DELETE FROM t WHERE id = 3",
+)
+
+
+@pytest.mark.witness
+@pytest.mark.parametrize("form", ["documents", "texts"])
+def test_documents_are_the_values_of_the_source(tmp_path: Path, form: str) -> None:
+    created = "CREATE TABLE t (id NUMBER(9) PRIMARY KEY, doc XMLTYPE, note VARCHAR2(40))"
+    options = {"xml_rows": form, "lob_locators_have_text": True}
+    with witnessed(tmp_path, created, ["T"], options, lob_enabled="true") as run:
+        run.sql(*DOCUMENTS)
+        run.catch_up()
+        run.require_equal()
+
+
 @dataclass(slots=True)
 class Witnessed:
     """A shop whose tables Debezium reads meanwhile."""

@@ -243,3 +243,46 @@ def test_an_error_in_a_block_has_its_offset(shop):
         shop.execute("begin t_missing := 5; end;", [])
 
     assert (caught.value.code, caught.value.position) == (6550, 6)
+
+
+def test_numbers_of_a_union_all_keep_every_digit(dba):
+    found = run(dba, "select to_number('1e-76') from dual union all select to_number('-1e-76') from dual")
+
+    assert [Decimal(row[0]) for row in found] == [Decimal("1e-76"), Decimal("-1e-76")]
+
+
+def test_values_that_do_not_fit_are_reported_before_duplicate_keys(dba):
+    run(dba, "create table b (id number(9) primary key, n number(3))")
+    rows = [[1, 1], [1, 2], [2, 1000], [3, 3]]
+
+    done = dba.execute("insert into b values (:1, :2)", rows, batch_errors=True)
+
+    assert [(row, error.code) for row, error in done.failures] == [(2, 1438), (1, 1)]
+    assert done.counts == [1, 0, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("call", "before", "after"),
+    [
+        ("dbms_lob.copy(:1, 'xyz', 2)", "abcd", "xycd"),
+        ("dbms_lob.copy(:1, 'xyz', 2, 4, 2)", "abcd", "abcyz"),
+        ("dbms_lob.writeappend(:1, 2, 'xyz')", "abcd", "abcdxy"),
+        ("dbms_lob.writeappend(:1, 2, '0102')", b"ab", b"ab\x01\x02"),
+        ("dbms_lob.trim(:1, 1)", "abcd", "a"),
+    ],
+)
+def test_a_temporary_large_object_changes_in_its_bind(dba, call, before, after):
+    called = dba.execute(f"begin {call}; end;", [[before]])
+
+    assert (called.directions, called.values) == (["IN OUT"], [after])
+
+
+def test_a_block_returns_results_beside_its_binds(dba):
+    called = dba.execute(
+        "declare r sys_refcursor; begin open r for select 1 from dual; dbms_sql.return_result(r); "
+        "open r for select 'x' from dual; dbms_sql.return_result(r); end;",
+        (),
+    )
+
+    assert [rows.take() for rows in called.results] == [["1"], ["x"]]
+    assert dba.execute("begin null; end;", ()).results == []
