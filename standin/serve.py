@@ -19,7 +19,7 @@ import oracledb
 
 from standin import views
 from standin.control import ControlServer
-from standin.engine import metadata, rds, redefinition, session_packages, statistics
+from standin.engine import metadata, rds, redefinition, session_packages, statistics, type_shapes
 from standin.engine.instance import Instance
 from standin.engine.options import DatabaseOptions
 from standin.faults.injection import FaultInjector
@@ -137,7 +137,7 @@ def start_standin(
 @cache
 def _register() -> None:
     """Register the views and packages, once for all databases of this process."""
-    for module in (views, package, rds, statistics, redefinition, metadata, session_packages):
+    for module in (views, package, rds, statistics, redefinition, metadata, session_packages, type_shapes):
         module.register()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
@@ -11,7 +12,7 @@ from standin.engine.comparison import arithmetic
 from standin.engine.expressions import Compiler
 from standin.engine.frame import EMPTY_SCOPE, Frame, NotCompilable
 from standin.engine.parse import parse_as_written
-from standin.engine.plsql import not_declared, procedures
+from standin.engine.plsql import FUNCTION_VALUE, not_declared, procedures
 from standin.engine.privileges import executes
 from standin.engine.session import EngineSession
 from standin.engine.tokens import Cursor, Token, tokens_of
@@ -116,7 +117,7 @@ def call(session: EngineSession, cursor: Cursor, binds: Binds) -> Any:
     result = procedures.call(session, name, positional, named)
     for parameter, bind in outs.items():
         binds.set(bind, result[parameter])
-    return result
+    return result[FUNCTION_VALUE] if isinstance(result, Mapping) and FUNCTION_VALUE in result else result
 
 
 def _skipped(cursor: Cursor) -> Any:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from datetime import MAXYEAR, MINYEAR, datetime, timedelta
 from decimal import ROUND_DOWN, ROUND_FLOOR, ROUND_HALF_UP, Decimal
 from functools import partial
+from html import escape
 from struct import unpack
 from typing import Any
 from uuid import uuid4
@@ -304,6 +305,11 @@ def _raw_substr(frame: Frame, value: Any, start: Any, length: Any = None) -> byt
     return octets[at:end]
 
 
+def _xml_element(frame: Frame, name: str, *contents: Any) -> str:
+    inner = "".join(escape(to_text(v, frame.nls) or "", quote=False) for v in contents if v is not None)
+    return f"<{name}>{inner}</{name}>" if inner else f"<{name}></{name}>"
+
+
 _TEXT, _NUMBER = datatypes.text_info(), datatypes.NUMBER
 _CLOB = ColumnInfo("", "CLOB", 4000, 0, 0, 0)
 _BINARY_FLOAT = ColumnInfo("", "BINARY_FLOAT", 4, 0, 0, 0)
@@ -384,6 +390,8 @@ FUNCTIONS: dict[str, Function] = {
     "SYS_CONTEXT": Function(lambda frame, space, key: context(frame.session, space, key), datatypes.text_info(256)),
     "USERENV": Function(lambda frame, key: context(frame.session, "USERENV", key), datatypes.text_info(64)),
     "XMLTYPE": Function(lambda frame, v: v, _TEXT),
+    "SYS.XMLTYPE": Function(lambda frame, v: v, _TEXT),
+    "XMLELEMENT": Function(_xml_element, ColumnInfo("", "XMLTYPE", 2000, 0, 0, 0), nulls=True),
     "XMLTYPE.CREATEXML": Function(lambda frame, v: v, _TEXT),
     "BFILENAME": Function(lambda frame, directory, name: f"{directory}/{name}", _TEXT),
     "JSON_OBJECT": Function(_json_object, _CLOB, nulls=True),

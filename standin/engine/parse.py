@@ -71,6 +71,16 @@ def _returning(parser: Oracle.Parser) -> None:
         parser._parse_types()
 
 
+def _xml_element(parser: Oracle.Parser) -> exp.Expression:
+    """Parse XMLELEMENT([NAME] name, value ..) with the name as a literal."""
+    parser._match_text_seq("NAME")
+    name = parser._parse_id_var()
+    found = [exp.Literal.string(identifier(name))]
+    while parser._match(TokenType.COMMA):
+        found.append(parser._parse_bitwise())
+    return exp.Anonymous(this="XMLELEMENT", expressions=found)
+
+
 _SERIALIZED = {name: _serialized(name) for name in ("XMLSERIALIZE", "JSON_SERIALIZE", "VECTOR_SERIALIZE")}
 
 
@@ -86,6 +96,7 @@ class _CallsAsWritten(_OracleNames):
             **_SERIALIZED,
             "JSON_OBJECT": _json_object,
             "JSON_QUERY": _json_query,
+            "XMLELEMENT": _xml_element,
         }
         NO_PAREN_FUNCTION_PARSERS = {k: v for k, v in Oracle.Parser.NO_PAREN_FUNCTION_PARSERS.items() if k == "CASE"}  # noqa: RUF012
 

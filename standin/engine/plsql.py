@@ -13,6 +13,7 @@ from standin.engine.session import EngineSession
 from standin.interface import OraError
 
 REQUIRED = object()
+FUNCTION_VALUE = ""  # in place of a parameter's name: the value of a function with OUT parameters
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +27,8 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Procedure:
-    """A procedure or function. `run(session, **arguments)` returns a function's value or a mapping of the OUT parameters."""
+    """A procedure or function. `run(session, **arguments)` returns a function's value or a mapping of the OUT parameters,
+    for a function with such, its own value under FUNCTION_VALUE."""
 
     name: str
     run: Callable[..., Any]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from standin.engine.metadata import type_text
+from standin.engine.type_shapes import XMLTYPE
 from standin.engine.user_types import SPATIAL
 from standin.model import PDB, ROOT, SqlType, TableColumn, TableDef
 from standin.views.keys import listed_indexes
@@ -176,7 +178,14 @@ def types(database: Database) -> Iterator[ViewRow]:
     for con_id, owner, kind in _types(database):
         typecode = "COLLECTION" if kind.kind in ("VARRAY", "TABLE") else "OBJECT"
         count = len(kind.parts) if typecode == "OBJECT" else 0
-        yield ViewRow(con_id, owner, None, (owner, kind.name, typecode, count, yes_no(kind.kind == "INCOMPLETE")), True)
+        values = (owner, kind.name, _type_oid(con_id, owner, kind.name), typecode, count, yes_no(kind.kind == "INCOMPLETE"))
+        yield ViewRow(con_id, owner, None, values, True)
+    for con_id in (ROOT, PDB):
+        yield ViewRow(con_id, "SYS", None, ("SYS", "XMLTYPE", XMLTYPE, "XMLTYPE", 0, "NO"), True)
+
+
+def _type_oid(con_id: int, owner: str, name: str) -> bytes:
+    return sha256(f"{con_id}.{owner}.{name}".encode()).digest()[:16]
 
 
 def collections(database: Database) -> Iterator[ViewRow]:
@@ -285,9 +294,12 @@ def register() -> None:
     )
     dictionary_views(
         "TYPES",
-        """OWNER VARCHAR2(128), TYPE_NAME VARCHAR2(128), TYPECODE VARCHAR2(128), ATTRIBUTES NUMBER, INCOMPLETE VARCHAR2(3)""",
+        """OWNER VARCHAR2(128), TYPE_NAME VARCHAR2(128), TYPE_OID RAW(16), TYPECODE VARCHAR2(128),
+        ATTRIBUTES NUMBER, INCOMPLETE VARCHAR2(3)""",
         types,
     )
+    plsql_types = "OWNER VARCHAR2(128), TYPE_NAME VARCHAR2(128), PACKAGE_NAME VARCHAR2(128), TYPE_OID RAW(16)"
+    dictionary_views("PLSQL_TYPES", plsql_types, lambda _: ())
     dictionary_views(
         "COLL_TYPES",
         """OWNER VARCHAR2(128), TYPE_NAME VARCHAR2(128), COLL_TYPE VARCHAR2(128), UPPER_BOUND NUMBER,

@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 
 from standin.octets import units_of
 from standin.wire.numbers import encode_number
+from standin.wire.objects import xml_cell
 from standin.wire.primitives import CHUNK, SHORT, clr, ub
 from standin.wire.repeats import RepeatedValues
 from standin.wire.types import FLOATS, LOBS, LONGS, MOMENTS, NATIONAL, NUMBERS, TEXTS, WireType
@@ -150,6 +151,8 @@ def _column_parts(column: pa.Array, cell: Cell, locator: Locate) -> list[Part]:
     """Return arrays that form the cells of one column when joined element-wise."""
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
+    if cell.type == WireType.OBJECT:
+        return [pa.array([xml_cell(value) for value in column.to_pylist()], pa.binary())]
     if pa.types.is_null(column.type):
         return [_NULL, _LONG_END] if cell.type in LONGS else [_NULL]
     if cell.type in LOBS or cell.type == WireType.CURSOR:

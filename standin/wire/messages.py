@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from standin.interface import ColumnInfo, OraError
+from standin.wire.objects import XMLTYPE
 from standin.wire.primitives import clr, dalc, sb, ub
 from standin.wire.types import INTERVALS, LONGS, SCALED, UNLIMITED_SCALE, WireType, column_type
 
@@ -104,21 +105,22 @@ def described(columns: tuple[ColumnInfo, ...], *, wide_scale: bool) -> bytes:
     parts = [ub(1000), ub(len(columns)), b"\x01" if columns else b""]
     for position, column in enumerate(columns, 1):
         kind = column_type(column)
+        is_object = kind.type == WireType.OBJECT
         precision, scale = _precision_and_scale(column)
         parts += [
             bytes((kind.type, 0, precision & 0xFF)),
             sb(scale) if wide_scale and kind.type in SCALED else bytes((scale & 0xFF,)),
             ub(0 if kind.type in LONGS else kind.buffer or max(column.size, 1)),  # 0 of others: a column that is always NULL
             ub(0) * 2,
-            dalc(b""),
-            ub(0),
+            dalc(XMLTYPE if is_object else b""),
+            ub(1 if is_object else 0),
             ub(kind.charset),
             bytes((kind.form,)),
             ub(0 if kind.is_unsized else column.chars or (column.size if kind.form else 0)),
             ub(0),
             bytes((column.nullable, min(len(column.name.encode()), 255))),
             dalc(column.name),
-            dalc(b"") * 2,
+            *((dalc("SYS"), dalc(column.type)) if is_object else (dalc(b""), dalc(b""))),
             ub(position),
             ub(0),
         ]

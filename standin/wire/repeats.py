@@ -1,8 +1,8 @@
 """Leave out the values of a row that equal those of the row before it, as Oracle does.
 
 Message 21 precedes such a row and has a bit for each column: 1 if the value is sent. The first row of a later fetch repeats
-values of the last row that the client has; its bits are in the row header. Values of LOB and LONG columns and cursors are
-always sent.
+values of the last row that the client has; its bits are in the row header. Values of LOB and LONG columns, cursors and
+objects are always sent.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from standin.wire.primitives import ub
 from standin.wire.types import LOBS, LONGS, WireType
 
 BIT_VECTOR = 0x15
-_ALWAYS_SENT = LOBS | LONGS | {WireType.CURSOR}
+_ALWAYS_SENT = LOBS | LONGS | {WireType.CURSOR, WireType.OBJECT}
 _NOTHING = pa.scalar(b"", pa.binary())
 Bools = npt.NDArray[np.bool_]
 

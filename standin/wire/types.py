@@ -21,6 +21,7 @@ class WireType(IntEnum):
     BINARY_FLOAT = 100
     BINARY_DOUBLE = 101
     CURSOR = 102
+    OBJECT = 109
     CLOB = 112
     BLOB = 113
     TIMESTAMP = 180
@@ -90,6 +91,7 @@ _COLUMN_TYPES = {
     "NCLOB": ColumnType(WireType.CLOB, 4000, NATIONAL),
     "BLOB": ColumnType(WireType.BLOB, 4000),
     "BOOLEAN": ColumnType(WireType.BOOLEAN, 1),
+    "XMLTYPE": ColumnType(WireType.OBJECT, 2000),
 }
 
 

@@ -48,6 +48,9 @@ TABLES = {
     "TestArrayDML": """IntCol NUMBER(9) NOT NULL, StringCol VARCHAR2(100), IntCol2 NUMBER(3),
         CONSTRAINT TestArrayDML_pk PRIMARY KEY (IntCol)""",
     "TestObjects": "IntCol NUMBER(9) NOT NULL",  # the stand-in's clients get no object types
+    "TestXML": "IntCol NUMBER(9) NOT NULL, XMLCol XMLTYPE NOT NULL",
+    "TestTempXML": "IntCol NUMBER(9) NOT NULL, XMLCol XMLTYPE NOT NULL",
+    "TestJsonCols": """IntCol NUMBER(9) NOT NULL, JsonVarchar VARCHAR2(4000), JsonClob CLOB, JsonBlob BLOB""",
     "TestRowids": "IntCol NUMBER(9) NOT NULL, RowidCol ROWID, URowidCol UROWID",
     "TestDataframe": """Id NUMBER(9), FirstName VARCHAR2(100), LastName VARCHAR2(100), City VARCHAR2(100),
         Country VARCHAR2(100), DateOfBirth DATE, Salary NUMBER(9,2), CreditScore NUMBER(3,0), LastUpdated TIMESTAMP,
@@ -105,6 +108,8 @@ def _rows() -> dict[str, list[list[Any]]]:
         "TestTimestamps": [
             [i, _moment(i, i * 2, i * 50), _odd(i, _moment(i + 1, i * 3, i * 125)), datetime(2009, 12, 14)] for i in _numbers()
         ],
+        "TestXML": [[i, f"<sample>{i}</sample>"] for i in _numbers()],
+        "TestJsonCols": [[1, "[1, 2, 3]", "[4, 5, 6]", b"[7, 8, 9]"]],
         "TestIntervals": [
             [
                 i,
