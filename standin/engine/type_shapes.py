@@ -10,16 +10,9 @@ from standin.engine.session import EngineSession
 from standin.interface import ColumnInfo, OraError, Rows
 
 XMLTYPE = bytes.fromhex("00000000000000000000000000020100")  # the OID of SYS.XMLTYPE in every database
-# End offset, version, flags, number of attributes, then the beginning of the type and the offset of its index.
-_EMPTY = (
-    (18).to_bytes(4, "big")
-    + b"\x26\x01\x00\x01"
-    + (0).to_bytes(2, "big")
-    + b"\x29"
-    + b"\x00\x00"
-    + (18).to_bytes(4, "big")
-    + b"\x2a"
-)
+# The end, version, two bytes of flags, no attributes, flags; the type's begin, a zero, the place of its index, its end.
+_SHAPE = b"\x26\x01\x00\x01\x00\x00\x00\x29\x00\x00" + (19).to_bytes(4, "big") + b"\x2a"
+_SHAPE = (4 + len(_SHAPE)).to_bytes(4, "big") + _SHAPE
 _ATTRIBUTES = (
     "VERSION", "ATTR_NAME", "ATTR_NO", "ATTR_TYPE_NAME", "ATTR_TYPE_OWNER", "ATTR_TYPE_PACKAGE", "ATTR_TYPE_OID",
     "ATTR_INSTANTIABLE", "SUPER_TYPE_OWNER", "SUPER_TYPE_NAME",
@@ -32,7 +25,7 @@ def get_type_shape(session: EngineSession, full_name: str, **_: Any) -> Mapping[
     columns = tuple(ColumnInfo(name, "VARCHAR2", 128, 128, 0, 0) for name in _ATTRIBUTES)
     cursors = {name: Rows(columns, iter(())) for name in ("attrs_rc", "subtypes_rc")}
     unknown = dict.fromkeys(("instantiable", "supertype_owner", "supertype_name"))
-    return {FUNCTION_VALUE: 0, "oid": XMLTYPE, "version": 1, "tds": _EMPTY, **unknown, **cursors}
+    return {FUNCTION_VALUE: 0, "oid": XMLTYPE, "version": 1, "tds": _SHAPE, **unknown, **cursors}
 
 
 def register() -> None:
