@@ -251,7 +251,7 @@ def test_numbers_of_a_union_all_keep_every_digit(dba):
     assert [Decimal(row[0]) for row in found] == [Decimal("1e-76"), Decimal("-1e-76")]
 
 
-def test_values_that_do_not_fit_are_reported_before_duplicate_keys(dba):
+def test_numbers_that_do_not_fit_are_reported_before_duplicate_keys(dba):
     run(dba, "create table b (id number(9) primary key, n number(3))")
     rows = [[1, 1], [1, 2], [2, 1000], [3, 3]]
 
