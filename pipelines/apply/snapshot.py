@@ -13,7 +13,7 @@ from pipelines.apply.delta.features import beyond, check_readers
 from pipelines.apply.delta.log import load_id, read_log, token_in
 from pipelines.apply.delta.own_columns import of_load
 from pipelines.apply.delta.owner import Owner, Use, check_owner
-from pipelines.apply.delta.schema import target_schema, with_lake_names
+from pipelines.apply.delta.schema import target_schema
 from pipelines.apply.delta.settings import check_writable, comment_on, drop_constraints, is_constrained, settle
 from pipelines.apply.delta.table import DeltaTable
 from pipelines.apply.landed.source_rows import check_values, read_source
@@ -22,6 +22,7 @@ from pipelines.errors import InvariantBroken, LakeDamaged, LandingConflict
 from pipelines.host import crash
 from pipelines.host.filesystem import open_filesystem
 from pipelines.records.loads import SnapshotLoaded, SnapshotSpec, SnapshotTask
+from pipelines.values.lake_columns import with_lake_names
 from pipelines.values.target_options import TargetOptions
 
 

@@ -82,7 +82,11 @@ def unknown_setting(where: str, place: Sequence[int | str], model: type[BaseMode
 
 
 def nearest(name: str, known: Sequence[str]) -> str | None:
-    """Return the known name that is spelled most alike; else the one that has most of the name's words, if there is one."""
+    """Return the known name that alone has all words of the name; else the one that is spelled most alike; else the one that
+    has most of its words, if there is one."""
+    whole = [one for one in known if set(name.split("_")) <= set(one.split("_"))]
+    if len(whole) == 1:
+        return whole[0]
     if near := get_close_matches(name, known, n=1):
         return near[0]
     words = set(name.split("_"))

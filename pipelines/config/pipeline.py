@@ -13,8 +13,9 @@ from pydantic import Field, field_validator, model_validator
 
 from pipelines.config.airflow_settings import AirflowSettings
 from pipelines.config.keep import KeepSettings
+from pipelines.config.mapping import MaskKey, ShapeSettings
 from pipelines.config.resnapshot import ResnapshotLimits
-from pipelines.config.tables import Match, OnDdl, Table, is_match
+from pipelines.config.tables import Match, OnDdl, Table, TableSettings, is_match
 from pipelines.config.values import Bytes, InvalidText, Properties, Settings, UnsupportedColumns
 from pipelines.host.filesystem import CREATES_ONCE, protocol_of
 from pipelines.host.paths import find_crowded, unfit_place
@@ -123,7 +124,7 @@ def is_local(location: str) -> bool:
     return "://" not in location or location.startswith("file://")
 
 
-class Pipeline(Settings):
+class Pipeline(ShapeSettings):
     name: str = ""
     source: SourceSettings
     landing: str = Field(description="folder or URL (s3://, abfss://, gs://) for landed redo")
@@ -195,6 +196,14 @@ class Pipeline(Settings):
     )
     change_data_feed: bool = Field(False, description="Delta's change data feed")
     properties: Properties = Field(default_factory=dict, description="more table properties of Delta")
+    mask_key: MaskKey | None = Field(
+        None, description="where the key of `hash` masks is: `connection` (an Airflow connection's password) or `variable`"
+    )
+    masked_in_landing: Literal["clear", "refuse"] = Field(
+        "clear",
+        description="the clear text of masked columns is in the landing, as the redo has it: `clear` allows that; `refuse` "
+        "refuses masks, so that nobody takes the landing for masked",
+    )
     new_tables: Literal["announce", "capture"] = Field(
         "announce",
         description="a table that a pattern matches and that was created later: name it in `status` and in the log, or "
@@ -365,6 +374,12 @@ class Pipeline(Settings):
             cluster_by=own.cluster_by,
             partition_by=own.partition_by,
         )
+
+    def shape(self, table: TableId) -> TableSettings:
+        """Return the table's settings; `rename`, `add` and `mask` completed by the pipeline's."""
+        own = self.table(table)
+        both = {name: {**getattr(self, name), **getattr(own, name)} for name in ("rename", "add", "mask")}
+        return own.model_copy(update={**both, "mask_key": own.mask_key or self.mask_key})
 
     @property
     def ledger_url(self) -> str:

@@ -7,10 +7,10 @@ from typing import Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
+from pipelines.config.mapping import ColumnSetting, MaskKey, TableShape
 from pipelines.config.resnapshot import ResnapshotLimits
 from pipelines.config.values import (
     ColumnNames,
-    ColumnRule,
     InvalidText,
     Key,
     Patterns,
@@ -61,7 +61,7 @@ class OnDdl(Settings):
     )
 
 
-class TableSettings(Settings):
+class TableSettings(TableShape):
     """The settings of one captured table, or of all tables that a pattern matches."""
 
     key: Key = Field(
@@ -69,13 +69,6 @@ class TableSettings(Settings):
         description="how rows are identified: `primary` (the primary key); the columns of a valid unique index, e.g. "
         "`[CODE, DAY]` (a row with a NULL there is known by all its columns); `rowid` (stored in Delta as `_rowid`); "
         "`append` for a table that only gets INSERTs",
-    )
-    columns: dict[str, ColumnRule] = Field(
-        default_factory=dict,
-        description="how columns are stored where the default does not suit: `string` keeps every value as text; "
-        "NUMBER: `integer`, `decimal(p,s)`, and without precision the scale of DECIMAL(38, scale); FLOAT: `double`, "
-        "`decimal(p,s)`; TIMESTAMP(7) to (9): `truncate`; intervals: `microseconds`, `months`; texts with bytes that are no "
-        "characters: `replace`, `binary`",
     )
     readers: Readers | None = Field(None, description="as `readers` of the pipeline, for this table")
     column_names: Names | None = Field(None, description="as `column_names` of the pipeline, for this table")
@@ -97,10 +90,11 @@ class TableSettings(Settings):
     unsupported_columns: UnsupportedColumns | None = Field(None, description="the pipeline's setting, for this table")
     large_objects: LargeObjects | None = Field(None, description="the pipeline's setting, for this table")
     invalid_text: InvalidText | None = Field(None, description="the pipeline's setting, for this table")
+    mask_key: MaskKey | None = Field(None, description="the pipeline's setting, for this table")
 
     @field_validator("columns")
     @classmethod
-    def scale_fits(cls, value: dict[str, ColumnRule]) -> dict[str, ColumnRule]:
+    def scale_fits(cls, value: dict[str, ColumnSetting]) -> dict[str, ColumnSetting]:
         for name, rule in value.items():
             if isinstance(rule, int) and not 0 <= rule <= 38:
                 raise ValueError(f"{name}: a scale must be between 0 and 38")

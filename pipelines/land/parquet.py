@@ -20,6 +20,7 @@ from pipelines.land.files import Files
 from pipelines.records.codec import DAMAGED
 from pipelines.records.file_digest import Digests, FileDigest
 from pipelines.values.landed_schema import LANDED_SCHEMA
+from pipelines.values.table import file_names
 
 # A group is written whole, from memory. Twice the size costs 50 MB more in each mining process, and saves 0.5 % of the file.
 GROUP_ROWS, GROUP_BYTES = 64 * 1024, 32 * 2**20
@@ -29,6 +30,8 @@ def frames(answers: Iterable[Any]) -> Iterator[pa.RecordBatch]:
     """Yield the batches of the driver's frames (Arrow PyCapsule streams); an empty frame yields one batch without rows."""
     for answer in answers:
         table = pa.table(answer)
+        if (names := file_names(table.column_names)) != table.column_names:
+            table = table.rename_columns(names)
         yield from table.to_batches() or [pa.RecordBatch.from_pylist([], table.schema)]
 
 

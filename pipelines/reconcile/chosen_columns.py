@@ -29,7 +29,7 @@ def chosen(pipeline: Pipeline, table: DictionaryTable) -> DictionaryTable:
 def refusal_rule(pipeline: Pipeline, table: TableId) -> Refused:
     """Return a function that says whether a column's type is not supported under the table's rules."""
     choice = pipeline.choice(table)
-    rules = {upper_name(name): rule for name, rule in pipeline.table(table).columns.items()}
+    rules = {upper_name(name): rule for name, rule in pipeline.table(table).rules.items()}
 
     def refused(column: str, type_: OracleType) -> bool:
         return why_refused(type_, rules.get(upper_name(column)), choice) is not None
@@ -40,7 +40,7 @@ def refusal_rule(pipeline: Pipeline, table: TableId) -> Refused:
 def rules_of(pipeline: Pipeline, table: DictionaryTable) -> dict[str, TypeRule]:
     """Return the rules of the table's columns by name: those of `columns`, and `invalid_text` for the others that it is for."""
     own = pipeline.table(table.table)
-    declared: dict[str, TypeRule] = {upper_name(name): rule for name, rule in own.columns.items()}
+    declared: dict[str, TypeRule] = {upper_name(name): rule for name, rule in own.rules.items()}
     key = {*table.key} if own.key_policy.kind == "primary" else {*own.key_policy.columns}
     of_text = {c.name: text_rule(pipeline, table.table, c.type) for c in table.columns if c.name not in key}
     found = {c.name: declared.get(upper_name(c.name), of_text.get(c.name)) for c in table.columns}

@@ -13,6 +13,7 @@ from pipelines.land.dictionary import Readings
 from pipelines.ledger.entries import VersionEntry
 from pipelines.reconcile.approvals import approved_ddl
 from pipelines.reconcile.chosen_columns import choice_conflict, chosen_columns, refusal_rule, text_rule
+from pipelines.reconcile.mappings import mapping_conflict, with_mapping
 from pipelines.reconcile.redefined import find_redefinition
 from pipelines.reconcile.truncated_by_parents import described_parents, find_truncations
 from pipelines.reconcile.version_conflicts import (
@@ -60,6 +61,7 @@ def record_baselines(context: PipelineContext, dictionary: Mapping[TableId, Dict
         known = known_versions(context, table)
         policy, choice = context.pipeline.table(table).key_policy, context.pipeline.choice(table)
         version = baseline(found, found.scn_before, known[-1] if known else None, policy, choice)
+        version = with_mapping(context.pipeline, version, has_key=False)
         context.ledger.record_version(table, version.from_scn, to_body(version), "baseline")
 
 
@@ -181,6 +183,7 @@ def history(
     conflict = find_redefinition(derived.versions[-1], windows, readings, ids, names) or conflict
     if as_configured:
         conflict = conflict or choice_conflict(context.pipeline, derived.versions[-1])
+        conflict = conflict or mapping_conflict(context.pipeline, known[0])
         conflict = conflict or key_policy_conflict(context, known[-1])
     conflict = conflict or key_lost(readings, known, resetlogs_id, start)
     return History(table, tuple(known), derived, conflict, parts, tuple(files_of(context, table, windows)))
@@ -313,7 +316,7 @@ def rules(context: PipelineContext, table: TableId, versions: Sequence[TableVers
 
     A rule is for the columns that were added under its name; if none was, for one that was renamed to it.
     """
-    named = {upper_name(name): rule for name, rule in context.pipeline.table(table).columns.items()}
+    named = {upper_name(name): rule for name, rule in context.pipeline.table(table).rules.items()}
     born: dict[int, str] = {}
     for version in versions:
         for column in version.columns:

@@ -35,7 +35,7 @@ class SnapshotTask:
 class SnapshotSpec:
     """`scn` is the highest of its tables', which usually have the same one."""
 
-    FORMAT: ClassVar[int] = 6
+    FORMAT: ClassVar[int] = 7
     GONE: ClassVar[tuple[str, ...]] = ("spark",)
 
     pipeline: str

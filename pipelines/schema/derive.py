@@ -10,6 +10,7 @@ from pipelines.errors import SchemaConflict
 from pipelines.records.windows import DdlRow
 from pipelines.schema.ddl import DdlStep, Effect, effect_of
 from pipelines.schema.ddl_statement import ReadingAfter, Refused, all_supported, refusal
+from pipelines.schema.mapped import follow_mapping
 from pipelines.values.ddl_policies import DEFAULT_POLICIES, IGNORE, SNAPSHOT_ONLY, DdlPolicies
 from pipelines.values.scn import Scn
 from pipelines.values.table import TableVersion
@@ -72,6 +73,7 @@ def derive(
                 effect = ignore(row, chain[-1])
             else:
                 effect = effect_of(row, chain[-1], reading_after, policies_with(policies, choice), refused)
+                effect = follow_mapping(row, chain[-1], effect)
         except SchemaConflict as error:
             return Derived(tuple(chain), tuple(steps), Hold(Scn(row.scn), error), statements)
         steps += effect.steps

@@ -70,8 +70,11 @@ def needed_columns(table: DictionaryTable, key: KeyPolicy) -> LoggedColumns:
     return LoggedColumns.KEY if key.kind == "primary" and table.key else LoggedColumns.ALL
 
 
-def has_needed_logging(table: DictionaryTable, key: KeyPolicy, general: DatabaseLogging) -> bool:
+def has_needed_logging(table: DictionaryTable, key: KeyPolicy, general: DatabaseLogging, *, all_columns: bool = False) -> bool:
+    """Return whether the redo of a change has the key, and with `all_columns` the whole row."""
     found = logging_of(table, general)
+    if all_columns:
+        return found is not None and found.columns is LoggedColumns.ALL
     return found is not None and found.columns in (LoggedColumns.ALL, needed_columns(table, key))
 
 
@@ -87,14 +90,15 @@ def logging_findings(table: DictionaryTable, key: KeyPolicy, general: DatabaseLo
     yield Finding(str(table.table), what, f"{logging_cure(table, key)}; take the snapshot afterwards")
 
 
-def logging_cure(table: DictionaryTable, key: KeyPolicy) -> str:
+def logging_cure(table: DictionaryTable, key: KeyPolicy, *, all_columns: bool = False) -> str:
     """Return the statements that enable the needed logging, the cheapest first."""
+    needed = LoggedColumns.ALL if all_columns else needed_columns(table, key)
     name = f'"{table.in_oracle.owner}"."{table.in_oracle.name}"'
     add = f"ALTER TABLE {name} ADD SUPPLEMENTAL LOG DATA ({{}}) COLUMNS"
     if not table.logical_replication:
-        columns = "ALL" if needed_columns(table, key) is LoggedColumns.ALL else "PRIMARY KEY"
+        columns = "ALL" if needed is LoggedColumns.ALL else "PRIMARY KEY"
         return f"ALTER TABLE {name} ENABLE LOGICAL REPLICATION; {add.format(columns)} where the database does not log it"
-    if needed_columns(table, key) is LoggedColumns.ALL:
+    if needed is LoggedColumns.ALL:
         return add.format("ALL")
     general = "ALTER DATABASE ADD SUPPLEMENTAL LOG DATA (PRIMARY KEY) COLUMNS for every table"
     return f"{add.format('PRIMARY KEY')}, or {general}; (ALL) works too and makes more redo"

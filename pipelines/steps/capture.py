@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import Literal
 
 from pipelines.config import Pipeline
@@ -29,7 +30,7 @@ from pipelines.land.windows import NOTHING_REREAD, Reread
 from pipelines.mine import EdgeCut, LogSet, mine_from_any_copy, mine_slice
 from pipelines.reconcile.ledger import reconcile_ledger
 from pipelines.reconcile.redo_loss import clear_redo_loss, record_redo_loss, unreadable_logs
-from pipelines.reconcile.table_versions import object_ids, record_baselines
+from pipelines.reconcile.table_versions import all_known_versions, object_ids, record_baselines
 from pipelines.records.codec import from_body, to_body
 from pipelines.records.windows import SliceRecord, WindowManifest, WindowPlan
 from pipelines.source import (
@@ -61,6 +62,7 @@ from pipelines.steps.shown_facts import (
 from pipelines.steps.wait import AwaitedLog, awaited_log
 from pipelines.steps.whole_tables import read_whole_tables
 from pipelines.values.dictionary_table import DictionaryTable
+from pipelines.values.mapping import needs_all_columns
 from pipelines.values.redo import ContainerIdentity, LogFile, Window, logs_text
 from pipelines.values.table import TableId
 from pipelines.window import Lost, NothingNew, Wait, missing_logs
@@ -224,22 +226,28 @@ def hold_unlogged(context: PipelineContext, oracle: Source, dictionary: Mapping[
     """Hold live tables whose supplemental logging was removed, before an UPDATE comes without its key columns. Nothing is lost:
     a resumed table continues from its own position, and each row is checked for its key."""
     keys = {name: context.pipeline.table(name).key_policy for name in dictionary}
+    whole = {name for name, known in all_known_versions(context).items() if needs_all_columns(known[-1].mapping, known[-1].key)}
     # A table that lost the primary key it is keyed by is held by the DDL that dropped the key.
     checked = {name: table for name, table in dictionary.items() if table.key or keys[name].kind != "primary"}
-    if all(has_needed_logging(table, keys[name], DatabaseLogging()) for name, table in checked.items()):
+    is_logged = {
+        name: partial(has_needed_logging, table, keys[name], all_columns=name in whole) for name, table in checked.items()
+    }
+    if all(logged(DatabaseLogging()) for logged in is_logged.values()):
         return  # most tables have their own log groups; only the others need a query of database-wide logging
     wide = read_database_logging(oracle, context.pipeline.source.container)
     live = {entry.table for entry in context.ledger.tables("live")}
     for name, table in checked.items():
-        if name in live and not has_needed_logging(table, keys[name], wide):
-            context.ledger.hold(name, not_logged(table, logging_cure(table, keys[name])).as_dict())
+        if name in live and not is_logged[name](wide):
+            cure = logging_cure(table, keys[name], all_columns=name in whole)
+            context.ledger.hold(name, not_logged(table, cure, all_columns=name in whole).as_dict())
 
 
-def not_logged(table: DictionaryTable, cured_by: str) -> NotLogged:
+def not_logged(table: DictionaryTable, cured_by: str, *, all_columns: bool) -> NotLogged:
     name = table.table
     then = f"then `redolake resume {name}`; if an UPDATE came in between, the table is held there and needs a new snapshot"
+    lacks = "contains the whole row, which its mapping needs" if all_columns else "identifies its row"
     return NotLogged(
-        "supplemental logging was removed: redo of an UPDATE no longer identifies its row",
+        f"supplemental logging was removed: redo of an UPDATE no longer {lacks}",
         cure=f"{cured_by}; {then}",
         table=name,
         scn=table.scn_before,

@@ -30,6 +30,7 @@ from pipelines.source import (
 from pipelines.steps.doctor_report import DoctorReport, doctor_report
 from pipelines.steps.folders import folder_findings, taken_folders, with_contents
 from pipelines.steps.lake_findings import lake_findings
+from pipelines.steps.mapping_findings import mapped_version, mapping_findings
 from pipelines.steps.matched_tables import pattern_findings
 from pipelines.steps.redo_dictionary import dictionary_for
 from pipelines.steps.same_container import pdb_change, recorded_container
@@ -65,7 +66,7 @@ def checked_tables(pipeline: Pipeline, source: ConnectParams | None, report: Rep
             there = [table.id for table in pipeline.tables if table.id not in gone]
             probed = probe(oracle, pipeline.source.container, there, report, pipeline.renamed)
             of_patterns += dictionary_findings(pipeline, oracle, probed.redo)
-            rules = {table.id: table.columns for table in pipeline.tables}
+            rules = {table.id: table.rules for table in pipeline.tables}
             of_patterns += findings_of_folders(pipeline, findings)
             numbers = tuple(number_findings(oracle, pipeline.source.container, probed.tables.values(), rules))
     except ConfigurationError as error:
@@ -151,7 +152,7 @@ def source_findings(pipeline: Pipeline, oracle: Source, tables: Sequence[TableId
 
 def findings_of(pipeline: Pipeline, probed: ProbeResult, tables: Sequence[TableId]) -> tuple[Finding, ...]:
     wanted = tuple(
-        ConfiguredTable(table, pipeline.table(table).columns, pipeline.table(table).key_policy, pipeline.choice(table))
+        ConfiguredTable(table, pipeline.table(table).rules, pipeline.table(table).key_policy, pipeline.choice(table))
         for table in tables
     )
     found = (
@@ -160,7 +161,10 @@ def findings_of(pipeline: Pipeline, probed: ProbeResult, tables: Sequence[TableI
             finding
             for one in wanted
             if one.table in probed.tables
-            for finding in findings_of_lake(pipeline, probed.tables[one.table], one)
+            for finding in (
+                *findings_of_lake(pipeline, probed.tables[one.table], one),
+                *mapping_findings(pipeline, probed.tables[one.table], probed.database_logging),
+            )
         ),
     )
     sets = probed.encoding
@@ -176,7 +180,8 @@ def findings_of(pipeline: Pipeline, probed: ProbeResult, tables: Sequence[TableI
 
 
 def findings_of_lake(pipeline: Pipeline, table: DictionaryTable, wanted: ConfiguredTable) -> Iterator[Finding]:
-    return lake_findings(table, wanted, rules_of(pipeline, table), pipeline.target_options(wanted.table))
+    options, version = pipeline.target_options(wanted.table), mapped_version(pipeline, table)
+    return lake_findings(table, wanted, rules_of(pipeline, table), options, version)
 
 
 def position_findings(pipeline: Pipeline, probed: ProbeResult) -> list[Finding]:

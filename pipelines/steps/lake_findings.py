@@ -9,15 +9,21 @@ from pipelines.errors import Finding
 from pipelines.source import ConfiguredTable
 from pipelines.values.delivery import reread_kind
 from pipelines.values.dictionary_table import DictionaryTable
+from pipelines.values.lake_columns import with_lake_names
 from pipelines.values.lake_rules import LakeColumn, conflicts
-from pipelines.values.table import LARGE_TYPES, TypeRule
+from pipelines.values.table import LARGE_TYPES, TableVersion, TypeRule
 from pipelines.values.target_options import TargetOptions
 
 
 def lake_findings(
-    table: DictionaryTable, wanted: ConfiguredTable, rules: Mapping[str, TypeRule], options: TargetOptions
+    table: DictionaryTable,
+    wanted: ConfiguredTable,
+    rules: Mapping[str, TypeRule],
+    options: TargetOptions,
+    version: TableVersion | None = None,
 ) -> Iterator[Finding]:
-    """Yield nothing for a table with columns of refused types: these have findings of their own."""
+    """Yield nothing for a table with columns of refused types: these have findings of their own. `version` is the one with
+    which it would be read, with its mapping."""
     reasons = {c.name: why_refused(c.type, rules.get(c.name), wanted.choice) for c in table.columns}
     chosen = table.chosen(wanted.choice, wanted.key, lambda column: reasons[column.name] is not None)
     if any(reasons[column.name] for column in chosen.captured):
@@ -29,10 +35,17 @@ def lake_findings(
             "no column is left to capture",
             "correct `include_columns`, `exclude_columns` and `unsupported_columns` of the table",
         )
-    own = [
-        LakeColumn(options.name(c.name), spark_ddl_type(c.type, rules.get(c.name)), c.type.name in LARGE_TYPES)
-        for c in chosen.captured
-    ]
+    if version is None:
+        own = [
+            LakeColumn(options.name(c.name), spark_ddl_type(c.type, rules.get(c.name)), c.type.name in LARGE_TYPES)
+            for c in chosen.captured
+        ]
+    else:
+        names = {column.id: column.name for column in version.columns}
+        own = [
+            LakeColumn(c.name, spark_ddl_type(c.type, rules.get(names.get(c.id, ""))), c.type.name in LARGE_TYPES)
+            for c in with_lake_names(version, options).columns
+        ]
     is_reread = reread_kind(chosen, wanted.choice) is not None
     for found in conflicts(own, options, has_rowid=wanted.key.kind == "rowid" or is_reread):
         yield Finding(name, found.what, found.cure)

@@ -31,6 +31,7 @@ from pipelines.reconcile.batches import beyond, load_name
 from pipelines.reconcile.chosen_columns import chosen_columns
 from pipelines.reconcile.lake_place import check_landing, lake_place
 from pipelines.reconcile.ledger import proven_position, reconcile_ledger
+from pipelines.reconcile.mappings import with_mapping
 from pipelines.reconcile.snapshot_start import (
     chain_epoch,
     check_captured,
@@ -348,6 +349,7 @@ def load_task(
     known = known_versions(context, table)
     policy, choice = context.pipeline.table(table).key_policy, context.pipeline.choice(table)
     version = baseline(found, found.scn_before, known[-1] if known else None, policy, choice)
+    version = with_mapping(context.pipeline, version)
     return SnapshotTask(
         table=table,
         target=context.pipeline.target(table),

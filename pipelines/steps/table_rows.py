@@ -33,7 +33,7 @@ def read_rows(
     Raise PdbChanged if the rows may be those of another PDB, ConfigurationError if a policy filters or masks them.
     """
     pipeline = context.pipeline
-    declared = pipeline.table(table.table).columns
+    declared = pipeline.table(table.table).rules
     texts = frozenset(name.upper() for name, rule in declared.items() if rule == "string")
     read = partial(
         read_snapshot,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from typing import Literal
+from typing import ClassVar, Literal
 
+from pipelines.values.mapping import OF_LAKE, TableMapping
 from pipelines.values.scn import Scn
 
 KeyKind = Literal["primary", "columns", "rowid", "append"]
@@ -42,6 +44,17 @@ def string_type(name: str, length: int | None, in_bytes: int | None) -> OracleTy
     """Return the type of a string: VARCHAR2, NVARCHAR2 or RAW, or EXTENDED with that name."""
     is_extended = (in_bytes or 0) > PLAIN_BYTES.get(name, in_bytes or 0)
     return OracleType(EXTENDED[name] if is_extended else name, length=length)
+
+
+def of_columns(version: TableVersion, ids: Collection[int]) -> TableVersion:
+    """Return the version for rows that only have these columns."""
+    mapping = None if version.mapping is None else version.mapping.for_columns(ids)
+    return replace(version, columns=tuple(column for column in version.columns if column.id in ids), mapping=mapping)
+
+
+def lake_type(spark_type: str) -> OracleType:
+    """Return our type of a column that the lake has and Oracle has not, or not so."""
+    return OracleType(f"{OF_LAKE}{spark_type}")
 
 
 def is_unshown(name: str) -> bool:
@@ -225,6 +238,20 @@ def yaml_text(text: str) -> str:
 PRIMARY = KeyPolicy()
 
 
+def file_names(names: Sequence[str]) -> list[str]:
+    """Return the names of columns in a Parquet file. Spark ignores case in them, so that of two names that differ only in
+    case the second one is replaced."""
+    found, taken = list[str](), set[str]()
+    for name in names:
+        found.append(replaced_name(name) if name.lower() in taken else name)
+        taken.add(name.lower())
+    return found
+
+
+def replaced_name(name: str) -> str:
+    return f"redolake {hashlib.sha256(name.encode()).hexdigest()[:16]}"
+
+
 @dataclass(frozen=True, slots=True)
 class UniqueIndex:
     """A valid unique index on plain columns; that of a unique constraint too.
@@ -258,6 +285,8 @@ class TableVersion:
     their unique index), or of ROWID. It is empty for a table that only gets INSERTs.
     """
 
+    FORMAT: ClassVar[int] = 2
+
     table: TableId
     from_scn: Scn
     object_id: int
@@ -275,6 +304,7 @@ class TableVersion:
     renamed_to: TableId | None = None  # its name in Oracle, where that is no longer the one in `tables`
     definitions: tuple[tuple[int, str], ...] = ()  # ids of columns of users' types, with a hash of what the type consists of
     dropped_at: int | None = None  # the SCN of its DROP TABLE, until FLASHBACK TABLE takes it out of the recycle bin
+    mapping: TableMapping | None = None  # how its columns become those of the lake; None: as they are
 
     @property
     def in_oracle(self) -> TableId:

@@ -16,5 +16,8 @@ def prepare(context: ApplyContext, part: TableRange) -> Plan[PreparedRange]:
     decoded = part.table.with_findings(decode_range(context, part), (), part.task.options)
     check_all(part.task, (yield probe_changes(decoded)), part.committed.count)
     inserts = decoded.filter(F.col("operation_code") == Operation.INSERT)
+    if part.filter is not None:
+        inserts = inserts.filter("passes")
     # Of a statement that writes large objects, some rows set nothing, and are no INSERT.
-    return ToAppend(inserts, inserts.count() if part.version.hides_rowids else part.committed.count)
+    is_each = part.filter is None and not part.version.hides_rowids
+    return ToAppend(inserts, part.committed.count if is_each else inserts.count())

@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame
 from pipelines.apply.context import ApplyContext
 from pipelines.apply.delivery.prepared import TableRange
 from pipelines.apply.landed.decoded import Target, decode
+from pipelines.apply.landed.mapped_changes import with_mapping
 from pipelines.apply.net.index_rows import with_rows
 from pipelines.apply.net.missing_columns import (
     NOTHING_MISSING,
@@ -19,8 +20,9 @@ from pipelines.apply.net.missing_columns import (
     probe_missing,
     with_missing,
 )
-from pipelines.apply.net.net_change import by_key, events
+from pipelines.apply.net.net_change import by_key, events, without_filtered
 from pipelines.apply.spark.probes import Plan
+from pipelines.apply.target import TargetColumn
 from pipelines.errors import RedoNotUnderstood
 
 
@@ -34,7 +36,7 @@ def decode_range(
 ) -> DataFrame:
     """Decode the range's changes, or these of them. `shows_touched` and `keeps_before` add columns (Target)."""
     task, commit_range = part.task, part.commit_range
-    columns = tuple(part.table.columns.values())
+    columns = source_columns(context, part)
     target = Target(
         columns,
         part.key,
@@ -47,7 +49,18 @@ def decode_range(
     )
     rows = part.committed.frame if changes is None else changes
     decoded = decode(rows, part.known_versions, task.rules, target, context.translation, task.mined_names, task.known_from)
-    return context.kept.keep(task.table, decoded)
+    return context.kept.keep(task.table, with_mapping(decoded, part.version, part.key))
+
+
+def source_columns(context: ApplyContext, part: TableRange) -> tuple[TargetColumn, ...]:
+    """Return the columns of the changes as the target has them, and those that a mapping replaces as it would have them."""
+    have, mapping = part.table.columns, part.version.mapping
+    if mapping is None:
+        return tuple(have.values())
+    replaced = {one.id for one in mapping.computed}
+    types = {c.id: context.translation.spark_type(c.type, part.task.rules.get(c.id)) for c in part.version.columns}
+    plain = tuple(column for column in have.values() if column.id not in replaced)
+    return (*plain, *(TargetColumn(c.id, c.name, types[c.id]) for c in part.version.columns if c.id in replaced))
 
 
 def filled_events(
@@ -69,7 +82,9 @@ def filled_events(
     if in_index and looked is not None and looked["moved"]:
         decoded = follow_in_index(context, part, decoded)
     happened = by_key(events(with_missing(decoded, missing), key, objects, nulls), key)
-    return (fill_missing(part, happened, missing) if missing.columns else happened), missing
+    if missing.columns:
+        happened = fill_missing(part, happened, missing)
+    return (happened if part.filter is None else without_filtered(happened)), missing
 
 
 def follow_in_index(context: ApplyContext, part: TableRange, decoded: DataFrame) -> DataFrame:

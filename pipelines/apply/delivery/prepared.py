@@ -15,6 +15,7 @@ from pipelines.apply.spark.probes import Plan
 from pipelines.apply.target import NetColumns, Target
 from pipelines.errors import RedolakeError
 from pipelines.records.batches.spec import TableTask
+from pipelines.values.mapping import RowFilter
 from pipelines.values.table import TableVersion
 
 
@@ -54,6 +55,11 @@ class TableRange:
     def keeps_removed(self) -> bool:
         """Return whether rows are marked that the target never had: those of a shadow from before its range."""
         return self.task.shadow_from is not None and self.task.options.deletes == "mark"
+
+    @property
+    def filter(self) -> RowFilter | None:
+        """The filter of rows; None where the target shall have all."""
+        return None if self.version.mapping is None else self.version.mapping.where
 
     @property
     def known_versions(self) -> tuple[Known, ...]:

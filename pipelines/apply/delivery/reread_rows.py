@@ -6,7 +6,7 @@ changed row had at the window's start, and no row has at its end, is deleted. Th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from pyspark.sql import Column as Expression
@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 from pipelines.apply.context import ApplyContext
 from pipelines.apply.delivery.prepared import PreparedRange, TableRange, ToMerge
 from pipelines.apply.landed.keys import has_null
-from pipelines.apply.landed.source_rows import check_values, read_source
+from pipelines.apply.landed.source_rows import SourceRows, check_values, read_source
 from pipelines.apply.objects.large_objects import OF_COMMIT
 from pipelines.apply.spark.probes import Plan
 from pipelines.apply.spark.quoting import quote
@@ -28,7 +28,7 @@ from pipelines.records.batches.spec import LandedWindow, RereadFile, TableTask
 from pipelines.values import frames
 from pipelines.values.logminer import NO_ROWID, PARTS_OF_VALUES, Mined
 from pipelines.values.redo import Operation
-from pipelines.values.table import ROWID_NAME, Column, TableVersion
+from pipelines.values.table import ROWID_COLUMN, ROWID_NAME, TableVersion, of_columns
 
 
 def prepare(context: ApplyContext, part: TableRange) -> Plan[PreparedRange]:
@@ -57,15 +57,15 @@ def whole_rows(
     check_read(changes, files, windows, task, position)
     used = [file for window, file in files.values() if window.end - 1 > position]
     after, keys = replace(version, columns=(*version.columns, ROWID), key_kind="columns"), version.key
-    before = replace(after, columns=(*(c for c in version.columns if c.id in keys), ROWID))
+    before = of_columns(after, {*keys, ROWID_COLUMN})
     parts = []
     for file in used:
         source = read_source(spark, [file.path], after, task.rules, translation, partition_by=task.options.partition_by)
         check_values(source, after)
-        parts.append(rows_by_key(source.frame, after, after.columns, file, is_there=True))
+        parts.append(rows_by_key(source, keys, source.names, file, is_there=True))
         if file.before is not None:
-            frame = read_source(spark, [file.before], before, task.rules, translation).frame
-            parts.append(rows_by_key(frame, before, after.columns, file, is_there=False))
+            gone = read_source(spark, [file.before], before, task.rules, translation)
+            parts.append(rows_by_key(gone, keys, source.names, file, is_there=False))
     rows = unite(parts)
     may_be_null = any(column.nullable for known in task.versions for column in known.columns if column.id in keys)
     if may_be_null and rows.filter(has_null(keys)).limit(1).count():
@@ -77,15 +77,13 @@ def whole_rows(
     return net_rows(rows, changes, [frames.key(i) for i in keys])
 
 
-def rows_by_key(
-    frame: DataFrame, version: TableVersion, columns: Sequence[Column], file: RereadFile, *, is_there: bool
-) -> DataFrame:
-    """Return k<id> of the key, a<id> of the columns (NULL where the frame lacks it), row_id, as_of and is_there."""
-    names = {column.id: quote(column.name) for column in version.columns}
-    values = [F.col(names[c.id]) if c.id in names else F.lit(None) for c in columns]
-    return frame.select(
-        *(F.col(names[i]).alias(frames.key(i)) for i in version.key),
-        *(value.alias(frames.after(column.id)) for value, column in zip(values, columns, strict=True)),
+def rows_by_key(source: SourceRows, key: Sequence[int], ids: Collection[int], file: RereadFile, *, is_there: bool) -> DataFrame:
+    """Return k<id> of the key, a<id> of the columns (NULL where the rows lack it), row_id, as_of and is_there."""
+    names = {i: quote(name) for i, name in source.names.items()}
+    values = {i: F.col(names[i]) if i in names else F.lit(None) for i in ids}
+    return source.frame.select(
+        *(F.col(names[i]).alias(frames.key(i)) for i in key),
+        *(value.alias(frames.after(i)) for i, value in values.items()),
         F.col(ROWID_NAME).alias("row_id"),
         F.lit(file.scn).alias("as_of"),
         F.lit(is_there).alias("is_there"),

@@ -21,6 +21,7 @@ from pipelines.apply.landed.source_rows import read_source
 from pipelines.apply.net.net_change import net_change
 from pipelines.apply.objects.large_objects import OF_COMMIT, of_objects, with_row_ids, without_objects
 from pipelines.apply.spark.probes import Plan
+from pipelines.apply.spark.quoting import quote
 from pipelines.apply.spark.shallow import unite
 from pipelines.apply.target import OBJECTS, ROWID, UPSERT
 from pipelines.apply.translation import Translation
@@ -30,7 +31,7 @@ from pipelines.values import frames
 from pipelines.values.delivery import RereadValues
 from pipelines.values.logminer import NO_ROWID, Mined
 from pipelines.values.redo import CHANGE_ORDER, Operation
-from pipelines.values.table import ROWID_NAME, Column, TableVersion
+from pipelines.values.table import ROWID_COLUMN, ROWID_NAME, Column, TableVersion, of_columns
 
 
 def net_changes(context: ApplyContext, part: TableRange, delivery: RereadValues) -> Plan[NetChanges]:
@@ -100,25 +101,22 @@ def read_again(
     """Return the newest row per key: k<id>, a<id> of each of the `large` columns, found_at (its ROWID); None without files."""
     if not files:
         return None
-    columns = tuple(column for column in version.columns if column.id in version.key or column in large)
-    narrow = replace(version, columns=(*columns, ROWID), key_kind="columns")
+    whole = replace(version, columns=(*version.columns, ROWID), key_kind="columns")
+    narrow = of_columns(whole, {*version.key, *(column.id for column in large), ROWID_COLUMN})
     parts = []
     for file in files:
-        frame = read_source(spark, [file.path], narrow, task.rules, translation).frame
+        source = read_source(spark, [file.path], narrow, task.rules, translation)
+        names = {i: quote(name) for i, name in source.names.items()}
         parts.append(
-            frame.select(
-                *(F.col(f"`{_name(narrow, i)}`").alias(frames.key(i)) for i in version.key),
-                *(F.col(f"`{c.name}`").alias(frames.after(c.id)) for c in large),
+            source.frame.select(
+                *(F.col(names[i]).alias(frames.key(i)) for i in version.key),
+                *(F.col(names[c.id]).alias(frames.after(c.id)) for c in large),
                 F.col(ROWID_NAME).alias("found_at"),
                 F.lit(file.scn).alias("as_of"),
             )
         )
     newest = Window.partitionBy(*(frames.key(i) for i in version.key)).orderBy(F.col("as_of").desc())
     return unite(parts).withColumn("newest", F.row_number().over(newest)).filter("newest = 1").drop("newest", "as_of")
-
-
-def _name(version: TableVersion, column_id: int) -> str:
-    return version.column(column_id).name.replace("`", "``")
 
 
 def unfound(objects: DataFrame, again: DataFrame | None, decoded: DataFrame, key: Sequence[int]) -> int:

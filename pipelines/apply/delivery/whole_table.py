@@ -7,7 +7,6 @@ to that end contains all changes of that time, so that its one commit ends with 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame
@@ -22,13 +21,13 @@ from pipelines.apply.spark.probes import Plan
 from pipelines.apply.spark.quoting import quote
 from pipelines.apply.spark.shallow import any_of
 from pipelines.apply.spark.text import as_text
-from pipelines.apply.target import OBJECTS, REMOVE, UPSERT, Target, TargetColumn, target_columns
+from pipelines.apply.target import OBJECTS, REMOVE, UPSERT, Target, TargetColumn
 from pipelines.errors import OF_BATCH, InvariantBroken, report_with
 from pipelines.records.batches.spec import TableTask, WholeFile
 from pipelines.values import frames
 from pipelines.values.delivery import WholeTable, ids_of_pieces
 from pipelines.values.redo import Operation
-from pipelines.values.table import TableVersion
+from pipelines.values.table import TableVersion, of_columns
 
 
 def prepare(context: ApplyContext, part: TableRange, delivery: WholeTable) -> Plan[PreparedRange]:
@@ -58,10 +57,10 @@ def read_whole(
 ) -> DataFrame:
     """Return k<id>, f<id> of the filled columns, and `is_left`."""
     ids = {*version.key, *(column.id for column in filled)}
-    narrow = replace(version, columns=tuple(column for column in version.columns if column.id in ids))
+    narrow = of_columns(version, ids)
     source = read_source(context.spark, [whole.path], narrow, task.rules, context.translation)
     check_values(source, narrow)
-    names = {column.id: quote(column.name) for column in target_columns(narrow)}
+    names = {i: quote(name) for i, name in source.names.items()}
     return source.frame.select(
         *(F.col(names[i]).alias(frames.key(i)) for i in version.key),
         *(F.col(names[column.id]).alias(frames.read_again(column.id)) for column in filled),

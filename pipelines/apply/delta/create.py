@@ -9,11 +9,12 @@ from pyspark.sql import DataFrame, SparkSession
 from pipelines.apply.context import ApplyContext
 from pipelines.apply.delta.commit import Tag
 from pipelines.apply.delta.features import NAMES_FEATURES, PROPERTY, feature_of_name
-from pipelines.apply.delta.schema import target_schema, with_lake_names
+from pipelines.apply.delta.schema import target_schema
 from pipelines.apply.delta.table import DeltaTable
 from pipelines.apply.translation import Translation
 from pipelines.host import crash
 from pipelines.records.batches.spec import TableTask
+from pipelines.values.lake_columns import with_lake_names
 from pipelines.values.table import Rules, TableVersion
 from pipelines.values.target_options import DEFAULT, TargetOptions
 

@@ -21,7 +21,7 @@ from pipelines.apply.context import ApplyContext
 from pipelines.apply.delta.commit import Tag, session_with_metadata, session_with_tag
 from pipelines.apply.delta.features import Feature, enable_clause, feature_of_name, feature_of_type, has_feature
 from pipelines.apply.delta.rewrite import rewrite, widens
-from pipelines.apply.delta.schema import check_columns, field_of, has_rowid, refuse_conflict, with_lake_names
+from pipelines.apply.delta.schema import check_columns, field_of, has_rowid, refuse_conflict
 from pipelines.apply.delta.table import DeltaTable
 from pipelines.apply.spark.quoting import quote, table_at, text_literal, typed_literal
 from pipelines.apply.spark.session import run_sql
@@ -29,6 +29,7 @@ from pipelines.apply.target import TargetColumn
 from pipelines.errors import SchemaConflict
 from pipelines.host import crash
 from pipelines.records.batches.spec import ColumnChange, TableTask
+from pipelines.values.lake_columns import lake_column, with_lake_names
 from pipelines.values.lake_rules import LakeColumn, fold, mapping_conflicts, name_conflicts, not_in_a_path
 from pipelines.values.table import LARGE_TYPES, ROWID_COLUMN, TableVersion
 from pipelines.values.target_options import DELETED, TargetOptions
@@ -78,7 +79,7 @@ def evolve(context: ApplyContext, table: DeltaTable, task: TableTask, commit_ran
     done = None if table.log is None else table.log.last_ddl(table.app_id)
     last = commit_range.followed[-1].scn
     for scn, group in groupby(commit_range.followed, key=lambda step: step.scn):
-        steps = tuple(replace(s, column=replace(s.column, name=task.options.name(s.column.name))) for s in group)
+        steps = tuple(replace(s, column=lake_column(s.column, commit_range.version, task.options)) for s in group)
         for number, run in runs(steps, evolution.for_any_reader):
             if done is not None and (scn, number) <= done:
                 continue

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -38,6 +37,7 @@ _SIMPLE: dict[str, T.DataType] = {
     "double": T.DoubleType(),
     "float": T.FloatType(),
     "boolean": T.BooleanType(),
+    "date": T.DateType(),
 }
 
 
@@ -54,11 +54,6 @@ def field_of(column: Column, version: TableVersion, type_: str, default: str | N
     if default is not None:
         metadata[DEFAULT] = default
     return T.StructField(column.name, parse_type(type_), True, metadata)
-
-
-def with_lake_names(version: TableVersion, options: TargetOptions) -> TableVersion:
-    """Return the version with the names of the lake; redo and dictionary have Oracle's."""
-    return replace(version, columns=tuple(replace(c, name=options.name(c.name)) for c in version.columns))
 
 
 def target_schema(

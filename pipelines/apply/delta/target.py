@@ -13,12 +13,13 @@ from pipelines.apply.delta.commit import Tag
 from pipelines.apply.delta.features import check_readers
 from pipelines.apply.delta.owner import Owner, check_owner
 from pipelines.apply.delta.plain_types import write_plain_types
-from pipelines.apply.delta.schema import check_columns, with_lake_names
+from pipelines.apply.delta.schema import check_columns
 from pipelines.apply.delta.settings import check_layout, check_writable, settle
 from pipelines.apply.delta.table import DeltaTable
 from pipelines.apply.target import Merged, NetColumns, TargetColumn
 from pipelines.apply.translation import Translation
 from pipelines.records.batches.spec import TableTask
+from pipelines.values.lake_columns import with_lake_names
 from pipelines.values.table import TableVersion
 from pipelines.values.target_options import TargetOptions
 

@@ -11,13 +11,16 @@ from pyspark.sql import functions as F
 
 from pipelines.apply.delta.partitions import WHAT, cure_of, unfit
 from pipelines.apply.delta.schema import field_of, parse_type
+from pipelines.apply.mapping import REDACTED, Misfits, needed, shape
 from pipelines.apply.spark.quoting import quote
 from pipelines.apply.spark.spelling import one_spelling
 from pipelines.apply.spark.text import to_text
 from pipelines.apply.target import target_columns
 from pipelines.apply.translation import Translation
 from pipelines.errors import SchemaConflict, ValueDoesNotFit
-from pipelines.values.table import Column, Rules, TableId, TableVersion, TypeRule
+from pipelines.values.lake_columns import comments_of, with_lake_names
+from pipelines.values.mapping import source_value
+from pipelines.values.table import Column, Rules, TableId, TableVersion, TypeRule, lake_type, replaced_name
 from pipelines.values.target_options import DEFAULT, TargetOptions
 
 AFTER_CHRIST = r"^ ?(?!0000)\d{4}-"  # dates fetched as text by SYYYY
@@ -45,13 +48,20 @@ class Misfit:
 class SourceRows:
     """`frame` has the target's columns in the version's order, with our metadata; `raw` has the same rows as they were read.
 
-    `misfits` are the conditions under which a value does not fit, `row` is the key of such a row.
+    `misfits` are the conditions under which a value does not fit, `row` is the key of such a row. `names` are those in
+    `frame` by column id. With a filter `frame` has the rows that pass it, and `passes` is its condition on `raw`.
     """
 
     raw: DataFrame
     frame: DataFrame
     misfits: tuple[Misfit, ...]
     row: Expression
+    names: Mapping[int, str]
+    passes: Expression | None = None
+
+    def of_kept(self, condition: Expression) -> Expression:
+        """Return the condition for the rows that pass the filter."""
+        return condition if self.passes is None else self.passes & condition
 
 
 def read_source(
@@ -70,39 +80,66 @@ def read_source(
         raise SchemaConflict("the snapshot has no files", cure="take the snapshot again", table=version.table)
     raw = spark.read.parquet(*files)
     columns = target_columns(version)
-    absent = [column.name for column in columns if column.name not in raw.columns]
+    there = frozenset(raw.columns)
+    in_file = {c.name: name for c in columns for name in (replaced_name(c.name), c.name) if name in there}
+    absent = [column.name for column in columns if column.name not in in_file]
     if absent:
         raise SchemaConflict(
             f"the rows read from Oracle lack the columns {', '.join(absent)}",
             cure=f"run `redolake snapshot {version.table} --replace` to read them again",
             table=version.table,
         )
+    ids, shaped = needed(version), shape(version)
     texts = {field.name for field in raw.schema.fields if field.dataType.typeName() == "string"}
-    cast: list[Expression] = []
+    sources, cast = dict[str, Expression](), dict[int, Expression]()
     misfits: list[Misfit] = []
     for column in columns:
-        rule, is_text = rules.get(column.id), column.name in texts
+        rule, is_text = rules.get(column.id), in_file[column.name] in texts
         type_ = translation.spark_type(column.type, rule)
         if not is_text and type_ == "string" and is_date(column):
             raise read_as_date(column, version)
-        target, misfit = _cast(column, rule, type_, translation, is_text=is_text)
+        read = F.col(quote(in_file[column.name]))
+        target, misfit = _cast(read, column, rule, type_, translation, is_text=is_text)
         if misfit is not None:
-            misfits.append(misfit_of(column, F.col(quote(column.name)).isNotNull() & misfit, version.table))
-        if type_ == "string" and column.name in partition_by:
-            misfits.append(Misfit(column, unfit(column.name, target), WHAT, cure_of(version.table)))
+            misfits.append(misfit_of(column, read.isNotNull() & misfit, version.table))
+        if column.id in ids:
+            sources[source_value(column.id)] = target
+        cast[column.id] = target
+    misfits += [misfit_of_expression(one, version.table) for one in shaped.misfits]
+    raw = raw.withColumns(sources) if sources else raw
+    lake, all_comments, kept = (
+        with_lake_names(version, options),
+        {**(comments or {}), **comments_of(version)},
+        list[Expression](),
+    )
+    for column in target_columns(lake):
+        value = shaped.values.get(column.id, cast.get(column.id))
+        assert value is not None
+        type_ = translation.spark_type(column.type, rules.get(column.id))
+        if type_ == "string" and column.name in map(options.name, partition_by):
+            misfits.append(Misfit(column, unfit(column.name, value), WHAT, cure_of(version.table)))
         field = field_of(column, version, type_)
-        comment = (comments or {}).get(column.id)
+        comment = all_comments.get(column.id)
         metadata = {**field.metadata, **({} if comment is None else {"comment": comment})}
-        cast.append(target.alias(options.name(column.name), metadata=metadata))
-    return SourceRows(raw, raw.select(*cast), tuple(misfits), _row_of(version))
+        kept.append(value.alias(column.name, metadata=metadata))
+    passing = raw if shaped.passes is None else raw.filter(shaped.passes)
+    names = {column.id: column.name for column in target_columns(lake)}
+    return SourceRows(raw, passing.select(*kept), tuple(misfits), _row_of(version, in_file), names, shaped.passes)
+
+
+def misfit_of_expression(one: Misfits, table: TableId) -> Misfit:
+    cure = (
+        f"give it another `type`, or correct the expression, in pipelines.yml; then run `redolake snapshot {table} --replace`"
+    )
+    column = Column(one.column.id, one.column.name, lake_type(one.column.type), 0)
+    return Misfit(column, one.condition, f"a value of `{one.column.text}` that cannot be cast to {one.column.type}", cure)
 
 
 def _cast(
-    column: Column, rule: TypeRule, type_: str, translation: Translation, *, is_text: bool
+    value: Expression, column: Column, rule: TypeRule, type_: str, translation: Translation, *, is_text: bool
 ) -> tuple[Expression, Expression | None]:
     """Return the value in the target's type, and the condition under which it does not fit. The types are DDL text: a Connect
     client sends StringType as `string collate UTF8_BINARY`, which only Spark reads."""
-    value = F.col(quote(column.name))
     if _is_read_as_redo(column, rule, type_, is_text=is_text):
         checked = translation.cast_text(value.cast("string"), column.type, rule)
         return checked["value"], checked["refused"].isNotNull()
@@ -140,10 +177,14 @@ def read_as_date(column: Column, version: TableVersion) -> SchemaConflict:
     )
 
 
-def _row_of(version: TableVersion) -> Expression:
+def _row_of(version: TableVersion, in_file: Mapping[str, str]) -> Expression:
     """Return the key of a row as text, empty for a table without a key."""
     columns = [next(column for column in target_columns(version) if column.id == key) for key in version.key]
-    parts = [F.concat(F.lit(f"{column.name} "), to_text(F.col(quote(column.name)), column)) for column in columns]
+    masked = frozenset[int]() if version.mapping is None else version.mapping.masked
+    parts = [
+        F.concat(F.lit(f"{c.name} "), F.lit(REDACTED) if c.id in masked else to_text(F.col(quote(in_file[c.name])), c))
+        for c in columns
+    ]
     return F.concat_ws(", ", F.lit(None).cast("string"), *parts)
 
 
@@ -156,9 +197,10 @@ def _has_more_decimals(number: Expression, scale: int) -> Expression:
 
 
 def check_values(source: SourceRows, version: TableVersion) -> int:
-    """Return the number of rows. Raise ValueDoesNotFit for the first column with a value that the target cannot hold."""
+    """Return the number of rows, those included that a filter leaves out. Raise ValueDoesNotFit for the first column with a
+    value that the target cannot hold."""
     counts = [F.count("*").alias("rows")]
-    counts += [F.min(F.when(one.condition, source.row)).alias(f"m{n}") for n, one in enumerate(source.misfits)]
+    counts += [F.min(F.when(source.of_kept(one.condition), source.row)).alias(f"m{n}") for n, one in enumerate(source.misfits)]
     found = source.raw.agg(*counts).collect()[0]
     for number, one in enumerate(source.misfits):
         if found[f"m{number}"] is not None:

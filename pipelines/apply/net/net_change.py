@@ -44,6 +44,12 @@ def events(changes: DataFrame, key: Sequence[int], objects: bool = False, nulls:
     )
 
 
+def without_filtered(happened: DataFrame) -> DataFrame:
+    """Return the events in which a row that enters a key, and that the filter leaves out (`passes`), leaves it instead."""
+    is_out = (F.col("event") == ENTERED) & ~F.col("passes")
+    return happened.withColumn("event", F.when(is_out, F.lit(LEFT)).otherwise(F.col("event"))).drop("passes")
+
+
 def by_key(happened: DataFrame, key: Sequence[int]) -> DataFrame:
     """Shuffle the events once, for all windows over a key's events, or over a row's events at a key."""
     return happened.repartition(*(frames.key(column_id) for column_id in key))

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from pipelines.apply.delta.log import DeltaLog, read_log
 from pipelines.apply.delta.own_columns import live
 from pipelines.apply.delta.owner import Owner, check_owner
-from pipelines.apply.delta.schema import COMMIT_SCN, check_columns, columns_of, with_lake_names
+from pipelines.apply.delta.schema import COMMIT_SCN, check_columns, columns_of
 from pipelines.apply.landed.keys import lacks_key
 from pipelines.apply.landed.source_rows import check_values, read_source
 from pipelines.apply.spark.quoting import quote
@@ -33,6 +33,7 @@ from pipelines.values.delivery import (
     RereadValues,
     delivery_of,
 )
+from pipelines.values.lake_columns import with_lake_names
 from pipelines.values.table import Column, TableVersion
 from pipelines.values.target_options import TargetOptions
 

@@ -22,6 +22,7 @@ from pipelines.decode.datatypes import (
 )
 from pipelines.decode.datatypes.family import Cast, Family
 from pipelines.errors import RedolakeError, SchemaConflict
+from pipelines.values.mapping import OF_LAKE
 from pipelines.values.table import ALL_COLUMNS, DOCUMENTS, ColumnChoice, OracleType, TypeRule
 
 __all__ = ["FAMILIES", "Cast", "Family", "family_of", "spark_ddl_type", "spark_name", "target_type", "why_refused"]
@@ -105,7 +106,9 @@ def why_refused(oracle_type: OracleType, rule: TypeRule = None, choice: ColumnCh
 
 
 def spark_ddl_type(oracle_type: OracleType, rule: TypeRule = None) -> str:
-    """Return the target type of a column as Spark SQL."""
+    """Return the target type of a column as Spark SQL; that of a column of the lake alone has it in its name."""
+    if oracle_type.name.startswith(OF_LAKE):
+        return oracle_type.name.removeprefix(OF_LAKE)
     return spark_name(target_type(oracle_type, rule))
 
 

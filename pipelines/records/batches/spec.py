@@ -156,7 +156,7 @@ class BatchSpec:
 
     It has no settings of Spark: their values may be keys of stores, and each job gets them when it is started."""
 
-    FORMAT: ClassVar[int] = 7
+    FORMAT: ClassVar[int] = 8
     GONE: ClassVar[tuple[str, ...]] = ("spark",)
 
     pipeline: str

@@ -1,0 +1,89 @@
+"""Changes with the values of Oracle's columns become changes with those of the lake's (apply/mapping.py).
+
+The redo of an UPDATE may lack columns that it does not set. A value of which all columns are absent stays as it is. One of
+which some are absent cannot be computed, and holds the table: doctor refuses such a mapping unless all columns are logged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from operator import and_
+
+from pyspark.sql import Column as Expression
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from pipelines.apply.landed.decoded import is_absent
+from pipelines.apply.mapping import needed, shape
+from pipelines.apply.spark.shallow import any_of
+from pipelines.values import frames
+from pipelines.values.frames import Kind
+from pipelines.values.mapping import Computed, source_value
+from pipelines.values.redo import Operation
+from pipelines.values.table import TableVersion
+
+PASSES = "passes"  # see net.net_change.without_filtered
+
+
+def with_mapping(decoded: DataFrame, version: TableVersion, key: Sequence[int]) -> DataFrame:
+    """Return the changes with b<id> and a<id> of the lake's columns, and `passes` where the mapping has a filter: whether
+    the lake shall have the row after the change."""
+    mapping = version.mapping
+    if mapping is None or not (mapping.computed or mapping.where):
+        return decoded
+    in_key = [one.id for one in mapping.computed if one.id in key]
+    if in_key:
+        before = shape(version, in_key).values
+        values = {frames.key_before(i): value for i, value in before.items()}
+        decoded = with_sources(decoded, key, frames.key_before).withColumns(values).drop(*map(source_value, key))
+    ids = needed(version)
+    shaped = shape(version)
+    is_there = F.col("operation_code") != Operation.DELETE
+    values = {
+        frames.after(one.id): F.when(is_there & ~any_of(map(is_absent, one.needs)), shaped.values[one.id])
+        for one in mapping.computed
+    }
+    wrong = [(~any_of(map(is_absent, m.column.needs)) & m.condition, misfit(m.column)) for m in shaped.misfits]
+    wrong += [(partly_absent(one), not_logged(str(one))) for one in mapping.computed if len(one.needs) > 1]
+    more = {**values, "absent": absent(mapping.computed)}
+    if mapping.where is not None and shaped.passes is not None:
+        lacks = any_of(map(is_absent, mapping.where.needs))
+        wrong.append((lacks, not_logged(f"where: {mapping.where.text}")))
+        more[PASSES] = is_there & shaped.passes
+    found = (
+        F.coalesce("finding", *(F.when(is_there & condition, why) for condition, why in wrong)) if wrong else F.col("finding")
+    )
+    return with_sources(decoded, ids, frames.after).withColumns({**more, "finding": found}).drop(*map(source_value, ids))
+
+
+def with_sources(decoded: DataFrame, ids: Sequence[int], side: Kind) -> DataFrame:
+    return decoded.withColumns({source_value(i): F.col(side(i)) for i in ids}) if ids else decoded
+
+
+def all_absent(one: Computed) -> Expression:
+    return reduce(and_, map(is_absent, one.needs)) if one.needs else F.lit(False)
+
+
+def partly_absent(one: Computed) -> Expression:
+    """Return whether the redo of a change contains some of the columns, and not all."""
+    return any_of(map(is_absent, one.needs)) & ~all_absent(one)
+
+
+def absent(computed: Sequence[Computed]) -> Expression:
+    """Return the columns of the lake whose value a change does not contain."""
+    others = F.array_except("absent", F.array(*(F.lit(one.id) for one in computed)))
+    own = F.array_compact(F.array(*(F.when(all_absent(one), F.lit(one.id)) for one in computed)))
+    return F.when(F.col("absent").isNotNull(), F.concat(others, own)) if computed else F.col("absent")
+
+
+def misfit(one: Computed) -> Expression:
+    return why("ValueDoesNotFit", f"a value of {one} cannot be cast to {one.type}")
+
+
+def not_logged(what: str) -> Expression:
+    return why("NotLogged", f"the redo of an UPDATE does not contain all columns that {what} needs")
+
+
+def why(code: str, what: str) -> Expression:
+    return F.struct("commit_scn", "scn", F.lit(code).alias("code"), F.lit(what).alias("what"))

@@ -1,0 +1,108 @@
+"""Compute the columns of the lake from those of Oracle, by a table's mapping: the one place for changes, snapshots,
+comparisons and rows that are read again.
+
+It works on frames that have the values of Oracle's columns as source_value, in the types in which the lake would have
+them without a mapping.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark.sql import Column as Expression
+from pyspark.sql import functions as F
+from pyspark.sql.functions import arrow_udf
+
+from pipelines.apply.spark.quoting import quote
+from pipelines.apply.spark.text import to_text
+from pipelines.host.secrets import read_key
+from pipelines.values.mapping import Computed, TableMapping, source_value
+from pipelines.values.table import Column, TableVersion
+
+REDACTED = "***"
+SHOWN = 4  # characters of `last4`
+SHORTEST_SHOWN = 8  # of a shorter value they would be most of it
+
+
+@dataclass(frozen=True, slots=True)
+class Misfits:
+    """`condition` is true where the value of a computed column cannot be cast to its type."""
+
+    column: Computed
+    condition: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Shaped:
+    """`values` are the computed columns by id; `passes` is whether the lake shall have the row, None without a filter."""
+
+    values: Mapping[int, Expression]
+    misfits: Sequence[Misfits]
+    passes: Expression | None
+
+
+def source(column_id: int) -> Expression:
+    return F.col(quote(source_value(column_id)))
+
+
+def shape(version: TableVersion, ids: Sequence[int] | None = None) -> Shaped:
+    """Return the computed columns, those of `ids` if given. Raises ConfigurationError where the key of the masks is not
+    here."""
+    mapping = version.mapping
+    if mapping is None:
+        return Shaped({}, (), None)
+    columns = {column.id: column for column in version.columns}
+    values, misfits = dict[int, Expression](), list[Misfits]()
+    for one in mapping.computed:
+        if ids is not None and one.id not in ids:
+            continue
+        if one.means == "mask":
+            values[one.id] = mask_value(mapping, one, columns[one.id])
+            continue
+        computed = F.expr(one.sql)
+        values[one.id] = computed.try_cast(one.type)
+        misfits.append(Misfits(one, computed.isNotNull() & values[one.id].isNull()))
+    passes = None if mapping.where is None else F.coalesce(F.expr(mapping.where.sql).cast("boolean"), F.lit(False))
+    return Shaped(values, tuple(misfits), passes)
+
+
+def mask_value(mapping: TableMapping, one: Computed, column: Column) -> Expression:
+    """Return the mask of a column's value. NULL stays NULL."""
+    text = to_text(source(column.id), column)
+    match one.mask:
+        case "null":
+            return F.lit(None).cast(one.type)
+        case "redact":
+            return F.when(text.isNotNull(), F.lit(REDACTED))
+        case "last4":
+            hidden = F.concat(F.lit("****"), F.right(text, F.lit(SHOWN)))
+            return F.when(text.isNotNull(), F.when(F.length(text) >= SHORTEST_SHOWN, hidden).otherwise(F.lit("****")))
+        case _:
+            assert mapping.secret is not None
+            return hash_udf(read_key(mapping.secret))(text)
+
+
+def hash_udf(key: bytes) -> Callable[[Expression], Expression]:
+    """Return HMAC-SHA-256 with the key, in hexadecimal digits. The key is in the function that Spark's Python workers get;
+    no plan shows what a function contains."""
+
+    def keyed_hash(batch: pa.Array) -> pa.Array:
+        def digest(text: str | None) -> str | None:
+            return None if text is None else hmac.new(key, text.encode(), hashlib.sha256).hexdigest()
+
+        return pa.array(map(digest, batch.to_pylist()), pa.string())
+
+    return arrow_udf(keyed_hash, "string")  # type: ignore[no-any-return]
+
+
+def needed(version: TableVersion) -> tuple[int, ...]:
+    """Return the columns of Oracle that something is computed from."""
+    mapping = version.mapping
+    if mapping is None:
+        return ()
+    ids = {i for one in mapping.computed for i in one.needs} | ({*mapping.where.needs} if mapping.where else set())
+    return tuple(sorted(ids))

@@ -1,0 +1,291 @@
+"""The mapping of a table: what pipelines.yml says of its columns, for the columns that a version has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+
+from pipelines.config import Pipeline
+from pipelines.config.expressions import uses, with_ids
+from pipelines.config.mapping import ShapedColumn
+from pipelines.config.tables import TableSettings
+from pipelines.decode.datatypes import spark_ddl_type
+from pipelines.errors import RedolakeError, SchemaConflict
+from pipelines.host.secrets import check_of, find_key, read_key
+from pipelines.values.delivery import Appended, Assembled, NullableKey, Plain, RereadValues, delivery_of
+from pipelines.values.mapping import (
+    FIRST_ADDED,
+    Computed,
+    Mask,
+    RowFilter,
+    SecretName,
+    TableMapping,
+    needs_all_columns,
+)
+from pipelines.values.table import Column, TableVersion, upper_name
+
+PLAIN_KEY = "declare `key: primary`, columns that are NOT NULL, or `key: rowid`"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Why a table cannot be mapped as pipelines.yml says."""
+
+    what: str
+    cure: str
+
+
+@dataclass(slots=True)
+class Resolving:
+    """What is being found out about one table's mapping."""
+
+    pipeline: Pipeline
+    version: TableVersion
+    shape: TableSettings
+    problems: list[Problem] = field(default_factory=list)
+
+    @property
+    def ids(self) -> dict[str, int]:
+        return {column.name: column.id for column in self.version.columns}
+
+    def refuse(self, what: str, cure: str = "correct pipelines.yml") -> None:
+        self.problems.append(Problem(what, cure))
+
+    def lake_name(self, column: Column) -> str:
+        options = self.pipeline.target_options(self.version.table)
+        return self.shape.new_names.get(column.name) or options.name(column.name)
+
+
+def resolve_mapping(pipeline: Pipeline, version: TableVersion) -> tuple[TableMapping | None, tuple[Problem, ...]]:
+    """Return the mapping of a table whose contents are read under this version, None for columns as they are; and what
+    stands in its way."""
+    shape = pipeline.shape(version.table)
+    if not is_shaped(shape):
+        return None, ()
+    found = Resolving(pipeline, version, shape)
+    check_names(found)
+    computed = (*in_place(found), *of_added(found))
+    mapping = TableMapping(
+        names=tuple(sorted((found.ids[name], new) for name, new in shape.new_names.items() if name in found.ids)),
+        computed=computed,
+        where=row_filter(found),
+        secret=secret_of(found, computed),
+        later=tuple(sorted((name, new) for name, new in shape.new_names.items() if name not in found.ids)),
+        shaped=tuple(sorted({*shape.masks, *(name for name, one in shape.shaped.items() if one.expression is not None)})),
+        order=shape.column_order,
+        comments=tuple(
+            (found.ids[name], one.comment)
+            for name, one in sorted(shape.shaped.items())
+            if one.comment is not None and name in found.ids
+        ),
+    )
+    check_mapping(found, mapping)
+    return (None if mapping == TableMapping() else mapping), tuple(dict.fromkeys(found.problems))
+
+
+def is_shaped(shape: TableSettings) -> bool:
+    return bool(shape.rename or shape.add or shape.mask or shape.where or shape.shaped or shape.column_order or shape.transform)
+
+
+def check_names(found: Resolving) -> None:
+    """Name the columns that a table's own entry speaks of and that it does not have. A pattern's may be of other tables."""
+    own = found.pipeline.table(found.version.table)
+    if found.pipeline.is_of_pattern(own):
+        return
+    known = {**found.ids, **dict.fromkeys(c.name for c in found.version.ignored)}
+    for setting, names in (("rename", own.new_names), ("mask", own.masks), ("columns", own.shaped)):
+        for name in names:
+            if not any(fnmatchcase(one, name) for one in known) if setting == "mask" else name not in known:
+                near = next((one for one in known if upper_name(one) == upper_name(name)), None)
+                hint = f"write '\"{near}\"'" if near else f"the columns are {', '.join(sorted(found.ids))}"
+                found.refuse(f"`{setting}` names {name}, and the table has no such column", hint)
+
+
+def mask_for(masks: Mapping[str, Mask], name: str) -> Mask | None:
+    """Return the mask of a column: that of its own name, else that of the first pattern."""
+    return masks.get(name) or next((mask for pattern, mask in masks.items() if fnmatchcase(name, pattern)), None)
+
+
+def in_place(found: Resolving) -> Iterator[Computed]:
+    """Yield the columns of Oracle whose values are computed."""
+    masks, shaped = found.shape.masks, found.shape.shaped
+    for column in found.version.columns:
+        own, mask = shaped.get(column.name), mask_for(masks, column.name)
+        if own is not None and own.expression is not None:
+            if mask is not None:
+                found.refuse(f"{column.name} has an expression and a mask", "write the mask or the expression")
+            yield from of_expression(found, column, own)
+        elif mask is not None:
+            yield from of_mask(found, column, mask)
+
+
+def of_expression(found: Resolving, column: Column, own: ShapedColumn) -> Iterator[Computed]:
+    assert own.expression is not None
+    needs = needs_of(found, f"the expression of {column.name}", own.expression)
+    if needs is None:
+        return
+    if column.id in found.version.key:
+        key = [found.version.column(i).name for i in found.version.key]
+        if not set(needs) <= set(found.version.key):
+            found.refuse(f"the expression of {column.name}, which is part of the key, needs other columns than the key's",
+                         f"make it of {', '.join(key)} alone, or add a column instead (`add`)")  # fmt: skip
+        if not own.injective:
+            found.refuse(
+                f"{column.name} is part of the key, and two keys may become one by `{own.expression}`",
+                "if no two keys can, say `injective: true` beside it; else add a column instead (`add`)",
+            )
+    type_ = str(own.type) if own.type is not None else own_type(found, column)
+    comment = own.comment or ""
+    yield Computed(
+        column.id, found.lake_name(column), type_.replace(" ", ""), "expression", needs,
+        with_ids(own.expression, found.ids), own.expression, None, comment,
+    )  # fmt: skip
+
+
+def own_type(found: Resolving, column: Column) -> str:
+    """Return the type that the column has in the lake by itself."""
+    rules = {upper_name(name): rule for name, rule in found.shape.rules.items()}
+    try:
+        return spark_ddl_type(column.type, rules.get(upper_name(column.name)))
+    except RedolakeError:
+        return "string"  # it has a finding of its own
+
+
+def of_mask(found: Resolving, column: Column, mask: Mask) -> Iterator[Computed]:
+    if column.id in found.version.key and mask != "hash":
+        found.refuse(f"{column.name} is part of the key, and two keys become one by `mask: {mask}`", "use `hash` for it")
+    type_ = own_type(found, column) if mask == "null" else "string"
+    yield Computed(column.id, found.lake_name(column), type_, "mask", (column.id,), mask=mask)
+
+
+def of_added(found: Resolving) -> Iterator[Computed]:
+    """Yield the columns that Oracle does not have."""
+    for number, (name, one) in enumerate(found.shape.add.items()):
+        needs = needs_of(found, f"the added column {name}", one.expression)
+        if needs is not None:
+            sql = with_ids(one.expression, found.ids)
+            yield Computed(
+                FIRST_ADDED + number, name, one.type, "expression", needs, sql, one.expression, None, one.comment or ""
+            )
+
+
+def row_filter(found: Resolving) -> RowFilter | None:
+    text = found.shape.where
+    if text is None:
+        return None
+    needs = needs_of(found, "`where`", text)
+    return None if needs is None else RowFilter(with_ids(text, found.ids), needs, text)
+
+
+def needs_of(found: Resolving, whose: str, text: str) -> tuple[int, ...] | None:
+    """Return the ids of the columns that an expression is made of; None, and a problem, if the table lacks one."""
+    names = dict.fromkeys(use.name for use in uses(text))
+    absent = [name for name in names if name not in found.ids]
+    if absent:
+        left_out = [name for name in absent if found.version.ignores(name)]
+        why = "is not captured" if left_out else "does not exist"
+        known = ", ".join(sorted(found.ids))
+        cure = f"the columns are {known}; one in lower case is written in backticks"
+        found.refuse(f"{whose} needs {', '.join(absent)}, which {why}", cure)
+        return None
+    return tuple(sorted(found.ids[name] for name in names))
+
+
+def secret_of(found: Resolving, computed: Sequence[Computed]) -> SecretName | None:
+    if not any(one.mask == "hash" for one in computed):
+        return None
+    given = found.shape.mask_key
+    if given is None:
+        found.refuse("a `hash` mask has no key", "set `mask_key: {connection: ..}` or `mask_key: {variable: ..}`")
+        return None
+    return SecretName(given.connection, given.variable)
+
+
+def check_mapping(found: Resolving, mapping: TableMapping) -> None:
+    """Refuse what this table's way into the lake cannot do."""
+    version, delivery = found.version, delivery_of(found.version)
+    apart = frozenset(delivery.columns) if isinstance(delivery, (RereadValues, Assembled)) else frozenset[int]()
+    for one in mapping.computed:
+        if names := [version.column(i).name for i in one.needs if i in apart]:
+            what = f"{one} needs {', '.join(names)}, whose values are not in the rows of the redo"
+            found.refuse(what, "leave the large object out (`exclude_columns`), or take it out of the mapping")
+    if isinstance(delivery, NullableKey) and (mapping.computed or mapping.where):
+        found.refuse(
+            "a key that may be NULL needs all columns as they are in Oracle, and pipelines.yml computes some", PLAIN_KEY
+        )
+    if mapping.where and not isinstance(delivery, (Plain, Appended, NullableKey)):
+        what = "`where` needs whole rows in the redo, and those of this table are read again or have large objects"
+        found.refuse(what, "leave such columns out (`exclude_columns`), or do without `where`")
+    unknown = [name for name in mapping.order if name not in lake_names(found, mapping)]
+    if unknown and not found.pipeline.is_of_pattern(found.pipeline.table(version.table)):
+        found.refuse(f"`column_order` names {', '.join(unknown)}, which the table does not have in the lake")
+
+
+def lake_names(found: Resolving, mapping: TableMapping) -> tuple[str, ...]:
+    return (*(found.lake_name(column) for column in found.version.columns), *(one.name for one in mapping.added))
+
+
+def with_mapping(pipeline: Pipeline, version: TableVersion, *, has_key: bool = True) -> TableVersion:
+    """Return the version with which a table's contents are read, and its mapping. Raises SchemaConflict if there can be
+    none, and with `has_key` ConfigurationError where the key of its masks is not here."""
+    mapping, problems = resolve_mapping(pipeline, version)
+    if problems:
+        cure = f"{problems[0].cure}; then run `redolake snapshot {version.table} --replace`"
+        raise SchemaConflict(problems[0].what, cure=cure, table=version.table)
+    if has_key and mapping is not None and mapping.secret is not None:
+        mapping = replace(mapping, secret=replace(mapping.secret, check=check_of(read_key(mapping.secret))))
+    return replace(version, mapping=mapping)
+
+
+def mapping_conflict(pipeline: Pipeline, first: TableVersion) -> SchemaConflict | None:
+    """Return a conflict if pipelines.yml maps the table in another way than its contents were read; `first` is the version that
+    they were read with."""
+    wanted, problems = resolve_mapping(pipeline, first)
+    what = problems[0].what if problems else difference(first.mapping, wanted)
+    if what is None:
+        return None
+    again = f"`redolake snapshot {first.table} --replace` reads it again as pipelines.yml says now"
+    return SchemaConflict(
+        f"pipelines.yml maps the table in another way than it was read: {what}",
+        cure=f"{again}; or restore the old settings, and `redolake resume {first.table}`",
+        table=first.table,
+    )
+
+
+def difference(was: TableMapping | None, wanted: TableMapping | None) -> str | None:
+    """Return what differs of two mappings, as far as rows written by one are not those of the other."""
+    old, new = (TableMapping() if one is None else one.rows for one in (was, wanted))
+    if old.secret is not None and new.secret is not None:
+        key = find_key(new.secret)
+        check = old.secret.check if key is None or not old.secret.check else check_of(key)
+        new = replace(new, secret=replace(new.secret, check=check))
+        if old.secret.check != check:
+            return "the key of its `hash` masks is another one"
+    if old == new:
+        return None
+    return ", ".join(differing_parts(old, new, was, wanted))
+
+
+def differing_parts(
+    old: TableMapping, new: TableMapping, was: TableMapping | None, wanted: TableMapping | None
+) -> Iterator[str]:
+    if (old.names, old.later) != (new.names, new.later):
+        yield "`rename`"
+    before, after = ({one.id: one for one in side.computed} for side in (old, new))
+    shown = {one.id: str(one) for side in (was, wanted) if side is not None for one in side.computed}
+    yield from (shown[i] for i in sorted({*before, *after}) if before.get(i) != after.get(i))
+    if old.where != new.where:
+        yield "`where`"
+    if old.transform != new.transform:
+        yield "`transform`"
+    if old.secret != new.secret:
+        yield "`mask_key`"
+    if old.shaped != new.shaped:
+        yield "the columns that have a mask or an expression"
+
+
+def logging_problem(mapping: TableMapping | None, version: TableVersion) -> str | None:
+    """Return why all columns must be logged; None where the key's are enough."""
+    whose = needs_all_columns(mapping, version.key)
+    return f"{', '.join(whose)} needs columns that the redo of an UPDATE may lack" if whose else None

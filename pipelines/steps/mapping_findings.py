@@ -1,0 +1,89 @@
+"""Report before a load what stands in the way of a table's mapping, and what of it the redo would lack."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from pipelines.config import Pipeline
+from pipelines.errors import Finding, SchemaConflict
+from pipelines.reconcile.chosen_columns import chosen
+from pipelines.reconcile.mappings import mask_for, resolve_mapping
+from pipelines.schema import baseline
+from pipelines.source import DatabaseLogging, has_needed_logging, logging_cure
+from pipelines.values.dictionary_table import DictionaryTable
+from pipelines.values.mapping import needs_all_columns
+from pipelines.values.table import TableVersion
+
+# Words of names of columns that often hold what is known of a person.
+PERSONAL: tuple[tuple[str, str], ...] = (
+    ("an e-mail address", r"E_?MAIL|MAIL_?ADDR(ESS)?"),
+    ("a telephone number", r"(TELE)?PHONE|MOBILE|FAX|TEL|MSISDN"),
+    ("a name", r"(FIRST|LAST|FAMILY|MIDDLE|MAIDEN|BIRTH|FULL|SUR)_?NAME|SURNAME"),
+    ("a date of birth", r"BIRTH(DAY|_?DATE|_?DT)?|DATE_?OF_?BIRTH|DOB"),
+    ("an identity number", r"SSN|SOCIAL_?SECURITY(_?(NO|NUM|NUMBER))?|NATIONAL_?ID|PASSPORT(_?(NO|NUM|NUMBER))?|TAX_?ID|NINO"),
+    ("a bank account or card", r"IBAN|BIC|CARD_?(NO|NUM|NUMBER)|CREDIT_?CARD|PAN|CVV|ACCOUNT_?(NO|NUM|NUMBER)"),
+    ("an address", r"STREET|ADDR(ESS)?(_?LINE)?|POST(AL)?_?CODE|ZIP(_?CODE)?"),
+    ("an address on the net", r"IP(_?ADDR(ESS)?)?"),
+    ("a secret", r"PASSWORD|PASSWD|PWD|SECRET|PIN"),
+)
+
+
+def personal(name: str) -> str | None:
+    """Return what a column seems to hold of a person, by the words of its name."""
+    for what, words in PERSONAL:
+        if re.search(rf"(?:^|[_$#\d])(?:{words})(?:$|[_$#\d])", name.upper()):
+            return what
+    return None
+
+
+def mapping_findings(pipeline: Pipeline, table: DictionaryTable, logging: DatabaseLogging) -> Iterator[Finding]:
+    """Yield an error for each problem of the table's mapping, and a note of the columns that look personal and have no mask."""
+    name, version = str(table.table), read_version(pipeline, table)
+    if version is None:
+        return  # it has a finding of its own
+    mapping, problems = resolve_mapping(pipeline, version)
+    yield from (Finding(name, problem.what, problem.cure) for problem in problems)
+    key = pipeline.table(table.table).key_policy
+    whole = needs_all_columns(mapping, version.key)
+    if whole and not has_needed_logging(table, key, logging, all_columns=True):
+        what = f"the redo of an UPDATE would lack columns that this needs: {', '.join(whole)}"
+        yield Finding(name, what, f"{logging_cure(table, key, all_columns=True)}; take the snapshot afterwards")
+    if mapping is not None and mapping.masked:
+        yield from masking_findings(pipeline, name)
+    yield from personal_notes(pipeline, version)
+
+
+def masking_findings(pipeline: Pipeline, table: str) -> Iterator[Finding]:
+    if pipeline.show_row_data:
+        what = "`show_row_data` lets errors contain the redo text of rows, and this table has masked columns"
+        yield Finding(table, what, "do without `show_row_data`")
+    if pipeline.masked_in_landing == "refuse":
+        what = "the landing has the text of the redo, with the clear text of masked columns"
+        yield Finding(table, what, "leave the columns out (`exclude_columns`); or set `masked_in_landing: clear`, and let only "
+                      "those read the landing who may read the database")  # fmt: skip
+
+
+def personal_notes(pipeline: Pipeline, version: TableVersion) -> Iterator[Finding]:
+    masks = pipeline.shape(version.table).masks
+    seen = [f"{c.name} ({what})" for c in version.columns if (what := personal(c.name)) and mask_for(masks, c.name) is None]
+    if seen:
+        what = f"columns that look personal and have no mask: {', '.join(seen)}"
+        yield Finding(str(version.table), what, "`mask` of the table, if they are", severity="note")
+
+
+def read_version(pipeline: Pipeline, table: DictionaryTable) -> TableVersion | None:
+    """Return the version with which the table would be read; None if it cannot be."""
+    own = pipeline.table(table.table)
+    try:
+        return baseline(chosen(pipeline, table), table.scn_before, None, own.key_policy, pipeline.choice(table.table))
+    except SchemaConflict:
+        return None
+
+
+def mapped_version(pipeline: Pipeline, table: DictionaryTable) -> TableVersion | None:
+    """Return that version with its mapping; None for columns as they are, or where a problem has a finding."""
+    version = read_version(pipeline, table)
+    mapping = None if version is None else resolve_mapping(pipeline, version)[0]
+    return None if version is None or mapping is None else replace(version, mapping=mapping)

@@ -1,0 +1,123 @@
+"""The settings that shape what enters the lake: what is refused, and what is read of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from pipelines.config import parse_configuration
+from pipelines.config.expressions import uses, with_ids
+from pipelines.config.mapping import ShapedColumn
+from pipelines.errors import ConfigurationError
+from pipelines.values.table import TableId
+
+TABLE = TableId("SHOP", "PEOPLE")
+
+
+def file_with(settings: str, of_pipeline: str = "") -> str:
+    return f"""
+pipelines:
+  shop:
+    source: {{connection: oracle_shop}}
+    landing: /data/landing
+    lake: /lake
+    {of_pipeline}
+    tables:
+      - table: SHOP.PEOPLE
+        {settings}
+"""
+
+
+def refused(settings: str) -> list[tuple[str, str]]:
+    with pytest.raises(ConfigurationError) as caught:
+        parse_configuration(file_with(settings), {})
+    return [(finding.subject.removeprefix("pipelines.shop.tables[0]."), finding.what) for finding in caught.value.findings]
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("amount / 100", ["AMOUNT"]),
+        ("concat(Code, ' `x` ', `id`)", ["CODE", "id"]),
+        ("CASE WHEN a > 1 THEN `b.c` END", ["A", "b.c"]),
+        ("'ERP'", []),
+        ("filter(split(tags, ','), t -> t <> 'x')[0]", ["TAGS"]),
+        ("unix_timestamp(at)", ["AT"]),
+        ("name IN ('a', 'b') AND NOT gone <=> 1", ["NAME", "GONE"]),
+    ],
+)
+def test_the_columns_of_an_expression_are_found_by_oracles_rules_of_names(text: str, names: list[str]) -> None:
+    assert sorted(use.name for use in uses(text)) == sorted(names)
+
+
+def test_only_the_names_of_columns_are_replaced_in_the_text_that_spark_gets() -> None:
+    ids = {"A": 1, "a": 2}
+
+    assert with_ids("A + `a`  -- A\n", ids) == "`redolake: 1` + `redolake: 2`  -- A\n"
+    assert with_ids("concat('A', a, \"A\")", ids) == "concat('A', `redolake: 1`, \"A\")"
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("rand() + a", "calls rand"),
+        ("uuid()", "calls uuid"),
+        ("now()", "calls now"),
+        ("current_timestamp()", "present time"),
+        ("current_date", "present time"),
+        ("unix_timestamp()", "present time"),
+        ("`rand`()", "calls rand"),
+        ("(SELECT 1)", "a query"),
+        ("a IN (SELECT 1)", "a query"),
+        ("sum(a)", "an aggregate"),
+        ("row_number() OVER (ORDER BY a)", "a window function"),
+        ("explode(a)", "makes rows"),
+        ("*", "`*`"),
+        ("t.a", "without a table"),
+        ("a; DROP TABLE x", "without a semicolon"),
+        ("a +", "is no expression"),
+        ("", "is no expression"),
+        ("java_method('java.lang.System', 'exit', 1)", "calls java_method"),
+        ("input_file_name()", "calls input_file_name"),
+    ],
+)
+def test_what_is_no_function_of_the_row_is_refused(text: str, why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        uses(text)
+
+
+@pytest.mark.parametrize(
+    ("settings", "place", "why"),
+    [
+        ("where: rand() < 1", "where", "calls rand"),
+        ("add: {region: substr(code}", "add.region", "is no expression"),
+        ("add: {region: {expression: a, type: varchar}}", "add.region.type", "not a type of the lake"),
+        ("mask: {SSN: sha1}", "mask.SSN", "not a mask: write hash, redact, last4, null"),
+        ("columns: {A: {type: string, expression: now()}}", "columns.A", "expression: 'now()' calls now"),
+        ("columns: {A: {type: string, expresion: a}}", "columns.A", "expresion"),
+        ("columns: {A: {type: integr}}", "columns.A", "not a rule"),
+        ("rename: {A: x, B: X}", "", "two columns one name: X, x"),
+        ("mask_key: {}", "mask_key", "give connection or variable"),
+        ("transform: {function: shop, columns: {A: string}}", "transform", "is no function"),
+    ],
+)
+def test_a_mistake_is_named_with_its_place(settings: str, place: str, why: str) -> None:
+    ((where, what),) = refused(settings)
+
+    assert where.rstrip(".").endswith(place) and why in what, (where, what)
+
+
+def test_a_tables_own_names_and_masks_come_before_those_of_the_pipeline() -> None:
+    text = file_with("mask: {EMAIL: redact, NOTE: null}", "mask: {EMAIL: hash, '*_SSN': hash}\n    rename: {A: b}")
+    pipeline = parse_configuration(text, {}).pipelines["shop"]
+
+    assert pipeline.shape(TABLE).masks == {"EMAIL": "redact", "*_SSN": "hash", "NOTE": "null"}
+    assert pipeline.shape(TABLE).new_names == {"A": "b"}
+    assert pipeline.table(TABLE).masks == {"EMAIL": "redact", "NOTE": "null"}
+
+
+def test_a_column_with_more_than_a_rule_keeps_its_rule_unless_it_has_an_expression() -> None:
+    settings = "columns: {A: string, B: {type: 4, comment: c}, '\"c\"': {expression: a, type: 'decimal(20, 4)'}}"
+    table = parse_configuration(file_with(settings), {}).pipelines["shop"].table(TABLE)
+
+    assert table.rules == {"A": "string", "B": 4}
+    assert table.shaped["c"] == ShapedColumn(expression="a", type="decimal(20, 4)")

@@ -1,0 +1,158 @@
+"""The mapping of a table: what pipelines.yml says of its columns, for the columns that it has."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from pipelines.config import Pipeline
+from pipelines.errors import ConfigurationError, SchemaConflict
+from pipelines.reconcile.mappings import mapping_conflict, resolve_mapping, with_mapping
+from pipelines.values.mapping import Computed, TableMapping, needs_all_columns
+from pipelines.values.scn import Scn
+from pipelines.values.table import Column, ColumnChoice, OracleType, TableId, TableVersion
+
+T = TableId("SHOP", "PEOPLE")
+NUMBER, TEXT = OracleType("NUMBER", precision=9, scale=0), OracleType("VARCHAR2", length=40)
+NAMES = {"ID": NUMBER, "id": TEXT, "SSN": TEXT, "AMOUNT": OracleType("NUMBER", precision=12, scale=2), "QTY": NUMBER, "N": TEXT}
+VERSION = TableVersion(
+    T,
+    Scn(5),
+    7,
+    8,
+    tuple(Column(number, name, type_, number, number > 1) for number, (name, type_) in enumerate(NAMES.items(), 1)),
+    (1,),
+    7,
+)
+KEYED = {"mask_key": {"variable": "REDOLAKE_MASK_KEY"}}
+LONG, OTHER = "a key that is long enough", "another key, long enough"
+
+
+def pipeline(entry: dict[str, Any] | None = None, **settings: Any) -> Pipeline:
+    body = {"name": "shop", "source": {"connection": "c"}, "landing": "/landing", "lake": "/lake", **settings}
+    return Pipeline.model_validate({**body, "tables": [{"table": str(T), **(entry or {})}]})
+
+
+def mapped(entry: dict[str, Any], version: TableVersion = VERSION, **settings: Any) -> TableMapping:
+    mapping, problems = resolve_mapping(pipeline(entry, **settings), version)
+    assert problems == () and mapping is not None
+    return mapping
+
+
+def problems_of(entry: dict[str, Any], version: TableVersion = VERSION, **settings: Any) -> list[str]:
+    return [problem.what for problem in resolve_mapping(pipeline(entry, **settings), version)[1]]
+
+
+def test_a_table_without_such_settings_has_no_mapping() -> None:
+    assert resolve_mapping(pipeline(), VERSION) == (None, ())
+    assert resolve_mapping(pipeline({"columns": {"AMOUNT": "string"}}), VERSION) == (None, ())
+
+
+def test_columns_are_known_by_their_ids() -> None:
+    entry = {
+        "rename": {'"id"': "id_lower", "LATER": "later"},
+        "columns": {"QTY": {"expression": "qty + amount", "type": "bigint"}},
+    }
+    found = mapped({**entry, "rename": {'"id"': "id_lower"}})
+
+    assert (found.names, found.name(2), found.name(1)) == (((2, "id_lower"),), "id_lower", None)
+    assert found.computed == (
+        Computed(5, "QTY", "bigint", "expression", (4, 5), "`redolake: 5` + `redolake: 4`", "qty + amount"),
+    )
+
+
+def test_a_patterns_names_wait_for_columns_that_a_ddl_adds() -> None:
+    body = {"name": "shop", "source": {"connection": "c"}, "landing": "/landing", "lake": "/lake"}
+    shop = Pipeline.model_validate(
+        {**body, "tables": [{"match": "SHOP.*", "rename": {"LATER": "later_on"}, "mask": {"X*": "redact"}}]}
+    )
+    found, problems = resolve_mapping(shop.with_matched([T]), VERSION)
+
+    assert problems == () and found is not None
+    assert (found.names, found.later, found.shaped) == ((), (("LATER", "later_on"),), ("X*",))
+    assert found.with_added(9, "LATER").name(9) == "later_on"
+    assert (found.is_shaped("XY"), found.is_shaped("Y")) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("entry", "what"),
+    [
+        ({"rename": {"NO": "x"}}, "`rename` names NO, and the table has no such column"),
+        ({"mask": {"NO*": "redact"}}, "`mask` names NO*, and the table has no such column"),
+        ({"add": {"x": "no + qty"}}, "the added column x needs NO, which does not exist"),
+        ({"where": "region = 'EU'"}, "`where` needs REGION, which does not exist"),
+        ({"mask": {"SSN": "hash"}}, "a `hash` mask has no key"),
+        ({"mask": {"ID": "last4"}}, "ID is part of the key, and two keys become one by `mask: last4`"),
+        ({"mask": {"SSN": "redact"}, "columns": {"SSN": {"expression": "upper(ssn)"}}}, "SSN has an expression and a mask"),
+        ({"columns": {"ID": {"expression": "id + 1"}}}, "ID is part of the key, and two keys may become one by `id + 1`"),
+        ({"column_order": ["NO"]}, "`column_order` names NO, which the table does not have in the lake"),
+    ],
+)
+def test_what_the_table_cannot_have_is_named(entry: dict[str, Any], what: str) -> None:
+    assert problems_of(entry) == [what]
+
+
+def test_an_expression_of_the_key_is_made_of_the_key_alone_and_declared_to_keep_keys_apart() -> None:
+    injective = {"columns": {"ID": {"expression": "id + 1", "type": "bigint", "injective": True}}}
+    other = {"columns": {"ID": {"expression": "id + qty", "injective": True}}}
+
+    assert mapped(injective).computed[0].needs == (1,)
+    assert problems_of(other) == ["the expression of ID, which is part of the key, needs other columns than the key's"]
+
+
+def test_a_table_whose_key_may_be_null_or_whose_rows_are_read_again_has_no_filter() -> None:
+    nullable = replace(VERSION, key=(2,), key_kind="columns")
+    large = replace(
+        VERSION,
+        columns=(*VERSION.columns, Column(7, "DOC", OracleType("CLOB"), 7)),
+        choice=ColumnChoice(large_objects="reread"),
+    )
+
+    assert "a key that may be NULL" in problems_of({"where": "qty > 1"}, nullable)[0]
+    assert "`where` needs whole rows in the redo" in problems_of({"where": "qty > 1"}, large)[0]
+    assert "DOC, whose values are not in the rows of the redo" in problems_of({"add": {"x": "upper(doc)"}}, large)[0]
+
+
+def test_what_is_made_of_several_columns_needs_all_of_them_logged() -> None:
+    entry = {"add": {"one": "upper(ssn)", "two": "amount * qty", "of_key": "`ID` + 1"}, "where": "qty > 1"}
+    found = mapped(entry)
+
+    assert needs_all_columns(found, VERSION.key) == ("two (`amount * qty`)", "where: qty > 1")
+    assert needs_all_columns(mapped({**entry, "where": "`ID` > 1", "add": {"one": "upper(ssn)"}}), VERSION.key) == ()
+
+
+def test_a_changed_mapping_is_a_conflict_that_names_what_differs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REDOLAKE_MASK_KEY", LONG)
+    entry = {"mask": {"SSN": "hash"}, "add": {"x": {"expression": "qty + 1", "comment": "one more"}}, **KEYED}
+    read = with_mapping(pipeline(entry), VERSION)
+    others = {
+        "x (`qty + 2`)": {**entry, "add": {"x": "qty + 2"}},
+        "`where`": {**entry, "where": "qty > 1"},
+        "`rename`": {**entry, "rename": {"N": "name"}},
+        "SSN (mask: redact)": {**entry, "mask": {"SSN": "redact"}},
+    }
+
+    assert mapping_conflict(pipeline(entry), read) is None
+    assert mapping_conflict(pipeline({**entry, "add": {"x": "qty + 1"}, "column_order": ["x"]}), read) is None
+    for what, other in others.items():
+        conflict = mapping_conflict(pipeline(other), read)
+        assert isinstance(conflict, SchemaConflict) and what in conflict.what, (what, conflict)
+    without = mapping_conflict(pipeline(), read)
+    assert without is not None and "SSN (mask: hash)" in without.what
+
+
+def test_another_key_of_the_masks_is_a_conflict_and_a_missing_one_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REDOLAKE_MASK_KEY", LONG)
+    entry = pipeline({"mask": {"SSN": "hash"}, **KEYED})
+    read = with_mapping(entry, VERSION)
+    monkeypatch.setenv("REDOLAKE_MASK_KEY", OTHER)
+    conflict = mapping_conflict(entry, read)
+    monkeypatch.delenv("REDOLAKE_MASK_KEY")
+
+    assert conflict is not None and "the key of its `hash` masks is another one" in conflict.what
+    assert mapping_conflict(entry, read) is None
+    with pytest.raises(ConfigurationError, match="not set here"):
+        with_mapping(entry, VERSION)
+    assert LONG not in repr(read)
