@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from pipelines.airflow.failures import airflow_failures
 from pipelines.config import LedgerSettings, Pipeline
 from pipelines.errors import ConfigurationError, Finding
+from pipelines.host.secrets import connection_variable
 
 LOCAL_EXECUTORS = ("LocalExecutor", "SequentialExecutor")
 
@@ -74,4 +76,13 @@ def check_executor(pipeline: Pipeline) -> None:
 def resolved_pipeline(pipeline: Pipeline) -> Iterator[Pipeline]:
     """Yield the pipeline that steps take, and turn their errors into Airflow's."""
     with airflow_failures():
+        set_mask_keys(pipeline)
         yield with_ledger_url(pipeline)
+
+
+def set_mask_keys(pipeline: Pipeline) -> None:
+    """Let this process, and the Spark that it starts, find the keys of masks that are in Airflow's connections."""
+    given = {one.connection for one in (pipeline.mask_key, *(table.mask_key for table in pipeline.entries)) if one is not None}
+    for conn_id in given - {None}:
+        assert conn_id is not None
+        os.environ[connection_variable(conn_id)] = connection_json(conn_id)

@@ -106,3 +106,9 @@ def needed(version: TableVersion) -> tuple[int, ...]:
         return ()
     ids = {i for one in mapping.computed for i in one.needs} | ({*mapping.where.needs} if mapping.where else set())
     return tuple(sorted(ids))
+
+
+def maps_key(version: TableVersion) -> bool:
+    """Return whether two keys of Oracle may become one in the lake."""
+    computed = () if version.mapping is None else version.mapping.computed
+    return any(one.id in version.key and one.means == "expression" for one in computed)

@@ -16,7 +16,7 @@ from pipelines.apply.delta.owner import Owner, Use, check_owner
 from pipelines.apply.delta.schema import target_schema
 from pipelines.apply.delta.settings import check_writable, comment_on, drop_constraints, is_constrained, settle
 from pipelines.apply.delta.table import DeltaTable
-from pipelines.apply.landed.source_rows import check_values, read_source
+from pipelines.apply.landed.source_rows import check_keys, check_values, read_source
 from pipelines.apply.translation import Translation
 from pipelines.errors import InvariantBroken, LakeDamaged, LandingConflict
 from pipelines.host import crash
@@ -55,7 +55,8 @@ def load_snapshot(spark: SparkSession, spec: SnapshotSpec, task: SnapshotTask, t
     source = read_source(
         spark, task.files, task.version, task.rules, translation, task.options, dict(task.comments), task.options.partition_by
     )
-    rows = check_values(source, task.version)
+    rows, passing = check_values(source, task.version)
+    check_keys(source, task.version)
     if task.rows is not None and rows != task.rows:
         raise InvariantBroken(
             f"the source returned {task.rows} rows, the files hold {rows}", cure="take the snapshot again", table=task.table
@@ -75,7 +76,7 @@ def load_snapshot(spark: SparkSession, spec: SnapshotSpec, task: SnapshotTask, t
             path=task.target,
         )
     finish(table, task, options, metadata)
-    return SnapshotLoaded(task.table, "applied", True, rows, table.version)
+    return SnapshotLoaded(task.table, "applied", True, passing, table.version)
 
 
 def is_loaded(table: DeltaTable, spec: SnapshotSpec, task: SnapshotTask) -> bool:

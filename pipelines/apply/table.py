@@ -42,9 +42,15 @@ class TableProgress:
     delta_version: int | None
     merged: Merged = field(default_factory=Merged)
     applied: int = 0
+    filtered: int = 0  # of the applied
     merge_seconds: float = 0.0
     ddl: Counter[str] = field(default_factory=Counter)
     times: list[datetime] = field(default_factory=list)
+
+    def account(self, balance: RowAccount) -> RowAccount:
+        """Return the table's account with the changes that were not applied as held."""
+        held = balance.held + balance.applied - self.applied
+        return replace(balance, applied=self.applied - self.filtered, filtered=self.filtered, held=held)
 
 
 def apply_table(
@@ -88,7 +94,7 @@ def apply_table(
         deleted=progress.merged.deleted,
         delta_version=progress.delta_version,
         position=table.position,
-        balance=replace(balance, applied=progress.applied, held=balance.held + balance.applied - progress.applied),
+        balance=progress.account(balance),
         merge_seconds=round(progress.merge_seconds, 3),
         ddl=dict(progress.ddl),
         first_commit_at=min(progress.times).isoformat() if progress.times else None,
@@ -131,6 +137,7 @@ def apply_ranges(
             standing = table.position
             progress.merge_seconds += time.monotonic() - began
             progress.applied += committed.count
+            progress.filtered += ready.filtered
             progress.times += committed.times or ()
         progress.complete_to, progress.delta_version = commit_range.last_scn, table.version
         progress.ddl.update(step.kind for step in commit_range.steps)

@@ -300,6 +300,11 @@ class Pipeline(ShapeSettings):
         return match is not None and match.table(table.id, self.renamed.get(table.id)) == table
 
     @property
+    def entries(self) -> list[TableSettings]:
+        """The entries of `tables`, patterns too."""
+        return [*self.tables, *self.matches]
+
+    @property
     def patterns(self) -> list[Match]:
         return [match for match in self.matches if not match.excludes]
 

@@ -263,7 +263,7 @@ def batch_result(
     carried: CarriedOver,
     rests: Sequence[ParkedRows],
 ) -> BatchResult:
-    applied = {number: table.balance.applied for number, table in enumerate(tables)}
+    applied = {number: table.balance.applied + table.balance.filtered for number, table in enumerate(tables)}
     return BatchResult(
         pipeline=spec.pipeline,
         resetlogs_id=spec.resetlogs_id,

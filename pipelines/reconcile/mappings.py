@@ -14,6 +14,7 @@ from pipelines.decode.datatypes import spark_ddl_type
 from pipelines.errors import RedolakeError, SchemaConflict
 from pipelines.host.secrets import check_of, find_key, read_key
 from pipelines.values.delivery import Appended, Assembled, NullableKey, Plain, RereadValues, delivery_of
+from pipelines.values.dictionary_table import DictionaryTable
 from pipelines.values.mapping import (
     FIRST_ADDED,
     Computed,
@@ -105,6 +106,12 @@ def check_names(found: Resolving) -> None:
 def mask_for(masks: Mapping[str, Mask], name: str) -> Mask | None:
     """Return the mask of a column: that of its own name, else that of the first pattern."""
     return masks.get(name) or next((mask for pattern, mask in masks.items() if fnmatchcase(name, pattern)), None)
+
+
+def masked_columns(pipeline: Pipeline, table: DictionaryTable) -> frozenset[str]:
+    """Return the columns whose clear text must reach neither the lake nor an error."""
+    masks = pipeline.shape(table.table).masks
+    return frozenset(c.name for c in table.columns if masks and mask_for(masks, c.name) is not None)
 
 
 def in_place(found: Resolving) -> Iterator[Computed]:

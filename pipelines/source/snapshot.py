@@ -103,18 +103,21 @@ def read_snapshot(
     dates_as_text: DatesAsText = frozenset(),
     rules: Mapping[str, TypeRule] = NO_RULES,
     converted: Collection[str] = (),
+    hidden: Collection[str] = (),
 ) -> Iterator[Any]:
     """Yield objects with the Arrow PyCapsule stream. The first is yielded even for an empty table and contains the columns.
 
     Raise ValueDoesNotFit when the driver cannot convert a value; with all dates as text it can. Raise TextNotValid for a text
-    that is not valid UTF-8, or in which the server replaced bytes of a column `converted`, unless `rules` has one for it."""
+    that is not valid UTF-8, or in which the server replaced bytes of a column `converted`, unless `rules` has one for it. No
+    error has values of the columns `hidden`."""
     show_all_rows(source, table, container)
     if table.large_objects or table.documents or table.rereads_rows:
         fetch_rows = min(fetch_rows, LARGE_OBJECT_ROWS)
     sql = snapshot_sql(table, ordered=ordered, rowid=rowid, dates_as_text=dates_as_text)
     answers = source.arrow(sql, {"scn": int(scn)}, fetch_rows, name=f"snapshot of {table.table}")
     answers = with_empty_objects(answers, flags_of(table.captured))
-    yield from check_texts(answers, table.table, (ROWID_NAME,) if rowid else table.key, rules, converted)
+    shown = (ROWID_NAME,) if rowid else tuple(name for name in table.key if name not in hidden)
+    yield from check_texts(answers, table.table, shown, rules, converted)
 
 
 def counted_rows(source: Source, table: TableId, container: str | None) -> int | None:

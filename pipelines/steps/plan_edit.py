@@ -14,6 +14,7 @@ from pipelines.land import layout
 from pipelines.ledger import TableEntry
 from pipelines.reconcile.batches import attempt_of, batch_result, loaded_tasks
 from pipelines.reconcile.chosen_columns import choice_conflict
+from pipelines.reconcile.mappings import mapping_conflict
 from pipelines.reconcile.table_versions import all_known_versions, rules
 from pipelines.reconcile.version_conflicts import key_policy_conflict
 from pipelines.records.batches.spec import BatchSpec, TableTask
@@ -120,7 +121,10 @@ def edit_of(
         what = "is new" if entry is None else "has no contents yet"
         once = "" if context.ledger.position() is None else ", after a window with it has landed"
         return TableEdit(name, "joins", what, f"`redolake snapshot {table}`{once}")
-    conflicts = [] if not known else [key_policy_conflict(context, known[-1]), choice_conflict(context.pipeline, known[-1])]
+    conflicts = [] if not known else [
+        key_policy_conflict(context, known[-1]), choice_conflict(context.pipeline, known[-1]),
+        mapping_conflict(context.pipeline, known[0]),
+    ]  # fmt: skip
     for conflict in conflicts:
         if conflict is not None:
             return TableEdit(name, "held", conflict.what, conflict.cure)

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from pipelines.context import PipelineContext, open_pipeline_source
 from pipelines.errors import ValueDoesNotFit
 from pipelines.reconcile.chosen_columns import converted_columns, rules_of
+from pipelines.reconcile.mappings import masked_columns
 from pipelines.source import ConnectParams, Source, read_snapshot, require_unfiltered
 from pipelines.steps.same_container import read_same_container
 from pipelines.values.dictionary_table import DictionaryTable
@@ -44,6 +45,7 @@ def read_rows(
         rowid=rowid,
         rules=rules_of(pipeline, table),
         converted=converted_columns(table, context.landing.encoding()),
+        hidden=masked_columns(pipeline, table),
     )
     try:
         written = write(read(oracle, dates_as_text=texts))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import json
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,9 @@ from typing import Any
 import pytest
 
 from pipelines import steps
+from pipelines.errors import ConfigurationError, TableHeld
 from pipelines.steps.status import TableStatus
+from pipelines.values.table import TableId
 from standin.serve import standin
 from tests.fixtures.shop import Shop
 from tests.references.delta_table import delta_rows
@@ -100,3 +104,149 @@ def test_names_expressions_masks_and_added_columns_hold_through_snapshot_changes
     assert (str(then[1]["AMOUNT"]), str(then[1]["total"]), then[1]["domain"]) == ("0.0700", "7.00", "other.org")
     assert (str(then[20]["total"]), then[3]["SSN"]) == ("22.50", None)
     assert [(t.missing_rows, t.extra_rows, t.differing_cells) for t in verified.tables] == [(0, 0, 0)]
+
+
+def test_a_filter_takes_rows_in_and_out_as_their_values_change(spark: Any, source: Shop) -> None:
+    entry = {"table": "SHOP.PEOPLE", "exclude_columns": ['"id"', '"_commit_scn"'], "where": "region = 'EU' AND qty <> 3"}
+    pipeline = source.pipeline(tables=[entry])
+    source.run_sql(insert(30, "US"), insert(31, "US"), "UPDATE people SET region = NULL WHERE id = 5")
+    taken = steps.take_snapshot(pipeline, source=source.params, spark=spark)
+    target = pipeline.target(pipeline.tables[0].id)
+    first = ids(spark, target)
+    source.run_sql(
+        "UPDATE people SET region = 'EU' WHERE id = 30",  # in
+        "UPDATE people SET region = 'US' WHERE id = 1",  # out
+        "UPDATE people SET qty = 7 WHERE id = 3",  # in
+        "UPDATE people SET note = 'x' WHERE id = 31",  # stays out
+        insert(40, "US"),
+        insert(41, "EU"),
+        "UPDATE people SET id = 42, region = 'EU' WHERE id = 40",  # out, then in under another key
+        "DELETE FROM people WHERE id = 41",
+        insert(41, "US"),
+        "DELETE FROM people WHERE id = 31",
+    )
+    status = caught_up(source, pipeline, spark)
+    second = ids(spark, target)
+    verified = steps.verify_tables(pipeline, source=source.params, spark=spark)
+    source.run_sql("UPDATE people SET region = 'US' WHERE id = 2", "UPDATE people SET id = 43 WHERE id = 30")
+    caught_up(source, pipeline, spark)
+
+    assert (first, [t.rows for t in taken.tables]) == ([1, 2, 4], [3])
+    assert (status.error, second) == (None, [2, 3, 4, 30, 42])
+    assert verified.equal
+    assert ids(spark, target) == [3, 4, 42, 43]
+    assert accounts(source)["filtered"] == 5
+
+
+def ids(spark: Any, target: str) -> list[int]:
+    return sorted(row["ID"] for row in spark.read.format("delta").load(target).collect())
+
+
+def accounts(shop: Shop) -> dict[str, int]:
+    """Return the sums of the row accounts of all batches."""
+    found = Counter[str]()
+    for file in (shop.folder / "landing").rglob("batches/*/manifest.json"):
+        for table in json.loads(file.read_text())["tables"]:
+            found.update(table["balance"])
+    return dict(found)
+
+
+def test_an_expression_of_the_key_holds_where_it_makes_one_of_two_keys(spark: Any, source: Shop) -> None:
+    for name in ("codes", "pairs"):
+        source.run_sql(
+            f"CREATE TABLE {name} (code VARCHAR2(9) PRIMARY KEY, n NUMBER(5))",
+            ALL.format(name, "PRIMARY KEY"),
+            f"INSERT INTO {name} VALUES ('a', 1)",
+            f"INSERT INTO {name} VALUES ('b', 2)",
+        )
+    key = {"columns": {"CODE": {"expression": "upper(code)", "injective": True}}}
+    pipeline = source.pipeline(tables=[{"table": f"SHOP.{name}", **key} for name in ("CODES", "PAIRS")])
+    source.run_sql("INSERT INTO pairs VALUES ('B', 3)")
+    with pytest.raises(TableHeld, match=r"two keys of Oracle become one: CODE B and CODE b are both B"):
+        steps.take_snapshot(pipeline, source=source.params, spark=spark)
+    source.run_sql("UPDATE codes SET n = 5 WHERE code = 'a'", "UPDATE codes SET code = 'c' WHERE code = 'b'")
+    source.switch_logs()
+    steps.run_pipeline(pipeline, until_caught_up=True, source=source.params, spark=spark)
+    rows = delta_rows(pipeline.target(TableId("SHOP", "CODES")))
+    source.run_sql("INSERT INTO codes VALUES ('A', 3)")
+    source.switch_logs()
+    steps.run_pipeline(pipeline, until_caught_up=True, source=source.params, spark=spark)
+    status = {table.table: table for table in steps.read_status(pipeline).tables}
+
+    assert sorted((row["CODE"], row["N"]) for row in rows) == [("A", 5), ("C", 2)]
+    assert status["SHOP.CODES"].state == "held"
+    assert "two keys of Oracle become one: CODE A, and that of another row, are both A" in str(status["SHOP.CODES"].error)
+
+
+def test_ddl_is_followed_through_names_and_stops_at_what_an_expression_needs(spark: Any, source: Shop) -> None:
+    source.run_sql(
+        "CREATE TABLE orders (id NUMBER(9) PRIMARY KEY, cust_nm VARCHAR2(9), price NUMBER(9,2), qty NUMBER(5))",
+        ALL.format("orders", "ALL"),
+        "INSERT INTO orders VALUES (1, 'ann', 2.5, 2)",
+    )
+    entry = {
+        "match": "SHOP.ORD*",
+        "rename": {"CUST_NM": "customer", "CITY": "town"},
+        "mask": {"*_SECRET": "redact"},
+        "add": {"total": {"expression": "price * qty", "type": "decimal(20,2)"}},
+    }
+    pipeline = source.pipeline(tables=[entry])
+    steps.take_snapshot(pipeline, source=source.params, spark=spark)
+    source.run_sql(
+        "ALTER TABLE orders ADD city VARCHAR2(9)",
+        "ALTER TABLE orders RENAME COLUMN cust_nm TO client",
+        "ALTER TABLE orders RENAME COLUMN price TO each_price",
+        "ALTER TABLE orders MODIFY qty NUMBER(7)",
+        "UPDATE orders SET client = 'bob', city = 'Rome', qty = 4 WHERE id = 1",
+        "INSERT INTO orders (id, client, each_price, qty, city) VALUES (2, 'cy', 1, 3, 'Oslo')",
+    )
+    followed = caught_up(source, pipeline, spark)
+    rows = delta_rows(pipeline.target(TableId("SHOP", "ORDERS")))
+    verified = steps.verify_tables(pipeline, source=source.params, spark=spark)
+    source.run_sql("ALTER TABLE orders DROP COLUMN each_price")
+    stopped = caught_up(source, pipeline, spark)
+
+    assert (followed.error, verified.equal) == (None, True)
+    assert sorted((row["ID"], row["customer"], row["town"], str(row["total"])) for row in rows) == [
+        (1, "bob", "Rome", "10.00"),
+        (2, "cy", "Oslo", "3.00"),
+    ]
+    assert "total (`price * qty`) needs the column EACH_PRICE" in str(stopped.error)
+
+
+def test_a_value_that_cannot_be_cast_holds_its_table_and_names_the_expression(spark: Any, source: Shop) -> None:
+    source.run_sql(
+        "CREATE TABLE texts (id NUMBER(9) PRIMARY KEY, v VARCHAR2(9))",
+        ALL.format("texts", "PRIMARY KEY"),
+        "INSERT INTO texts VALUES (1, '12')",
+    )
+    pipeline = source.pipeline(tables=[{"table": "SHOP.TEXTS", "add": {"number": {"expression": "v", "type": "int"}}}])
+    steps.take_snapshot(pipeline, source=source.params, spark=spark)
+    source.run_sql("UPDATE texts SET v = '13' WHERE id = 1")
+    good = caught_up(source, pipeline, spark)
+    source.run_sql("UPDATE texts SET v = 'x' WHERE id = 1")
+    held = caught_up(source, pipeline, spark)
+
+    assert good.error is None
+    assert "a value of number (`v`) cannot be cast to int" in str(held.error)
+
+
+def test_a_mapping_that_needs_more_than_the_redo_has_is_refused_before_a_load(source: Shop) -> None:
+    source.run_sql(
+        "CREATE TABLE lean (id NUMBER(9) PRIMARY KEY, a NUMBER(5), b NUMBER(5), email VARCHAR2(9))",
+        ALL.format("lean", "PRIMARY KEY"),
+    )
+    one = source.pipeline(tables=[{"table": "SHOP.LEAN", "add": {"twice": "a * 2"}}])
+    two = source.pipeline(tables=[{"table": "SHOP.LEAN", "add": {"sum": "a + b"}, "where": "no = 1"}])
+    found = {f.what: f.cure for f in steps.run_doctor(two, source.params) if f.severity == "error"}
+    notes = [f.what for f in steps.run_doctor(one, source.params) if f.severity == "note"]
+
+    assert [f for f in steps.run_doctor(one, source.params) if f.severity == "error"] == []
+    assert "columns that look personal and have no mask: EMAIL (an e-mail address)" in notes
+    assert list(found) == [
+        "`where` needs NO, which does not exist",
+        "the redo of an UPDATE would lack columns that this needs: sum (`a + b`)",
+    ]
+    assert 'ALTER TABLE "SHOP"."LEAN" ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS' in found[list(found)[1]]
+    with pytest.raises(ConfigurationError, match="needs NO"):
+        steps.begin_snapshot(two, source.params, ["SHOP.LEAN"])

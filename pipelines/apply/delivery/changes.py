@@ -10,7 +10,9 @@ from pipelines.apply.context import ApplyContext
 from pipelines.apply.delivery.prepared import TableRange
 from pipelines.apply.landed.decoded import Target, decode
 from pipelines.apply.landed.mapped_changes import with_mapping
+from pipelines.apply.mapping import maps_key
 from pipelines.apply.net.index_rows import with_rows
+from pipelines.apply.net.key_collisions import with_collisions, with_entering
 from pipelines.apply.net.missing_columns import (
     NOTHING_MISSING,
     Missing,
@@ -81,9 +83,14 @@ def filled_events(
     missing = missing_of(outside_key, looked) if outside_key and looked is not None else NOTHING_MISSING
     if in_index and looked is not None and looked["moved"]:
         decoded = follow_in_index(context, part, decoded)
+    if maps_key(part.version):
+        decoded = with_entering(decoded, key)
     happened = by_key(events(with_missing(decoded, missing), key, objects, nulls), key)
     if missing.columns:
         happened = fill_missing(part, happened, missing)
+    if maps_key(part.version):
+        taken = table.live(part.task.options)
+        happened = by_key(with_collisions(happened, taken, [table.columns[i] for i in key]), key)
     return (happened if part.filter is None else without_filtered(happened)), missing
 
 

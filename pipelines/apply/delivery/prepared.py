@@ -78,6 +78,7 @@ class NetChanges:
     missing: Missing = NOTHING_MISSING
     objects: tuple[int, ...] = ()
     has_whole: bool = False
+    filtered: int = 0  # of the expected, changes after which the filter leaves the row out
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,14 +88,16 @@ class ToMerge:
     changes: DataFrame
     has: NetColumns
     missing: Missing = NOTHING_MISSING
+    filtered: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class ToAppend:
-    """Checked INSERTs, `count` of them."""
+    """Checked INSERTs, `count` of them; the filter has left out `filtered` others."""
 
     changes: DataFrame
     count: int
+    filtered: int = 0
 
 
 PreparedRange = ToMerge | ToAppend

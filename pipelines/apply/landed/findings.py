@@ -94,10 +94,11 @@ def _decode_cases(version: TableVersion, key: Sequence[int]) -> Iterator[Case]:
     sql = F.col("error_sql")
     cut = F.when(F.length(sql) > SHOWN_CHARACTERS, F.lit(" ...")).otherwise(F.lit(""))
     text = F.coalesce(F.concat(F.lit(": "), F.substring(sql, 1, SHOWN_CHARACTERS), cut), F.lit(""))
+    masked = frozenset[int]() if version.mapping is None else version.mapping.masked
     keys = [
         F.concat(F.lit(f"{c.name} "), to_text(F.coalesce(frames.redo_before(c.id), frames.redo_after(c.id)), c))
         for c in version.columns
-        if c.id in key
+        if c.id in key and c.id not in masked
     ]
     named = F.concat_ws(", ", *keys, F.concat(F.lit("ROWID "), F.col("row_id")))
     row = F.when(named != "", F.concat(F.lit(" ("), named, F.lit(")"))).otherwise(F.lit(""))

@@ -15,14 +15,17 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from pipelines.apply.landed.decoded import is_absent
-from pipelines.apply.mapping import needed, shape
+from pipelines.apply.mapping import maps_key, needed, shape
+from pipelines.apply.spark.probes import Probe
 from pipelines.apply.spark.shallow import any_of
+from pipelines.apply.spark.text import to_text
 from pipelines.values import frames
 from pipelines.values.frames import Kind
 from pipelines.values.mapping import Computed, source_value
 from pipelines.values.redo import Operation
 from pipelines.values.table import TableVersion
 
+KEY_IN_ORACLE = "key_in_oracle"  # see net.key_collisions
 PASSES = "passes"  # see net.net_change.without_filtered
 
 
@@ -39,6 +42,12 @@ def with_mapping(decoded: DataFrame, version: TableVersion, key: Sequence[int]) 
         decoded = with_sources(decoded, key, frames.key_before).withColumns(values).drop(*map(source_value, key))
     ids = needed(version)
     shaped = shape(version)
+    if maps_key(version):
+        shown = F.concat_ws(
+            ", ",
+            *(F.concat(F.lit(f"{c.name} "), to_text(F.col(frames.after(c.id)), c)) for c in version.columns if c.id in key),
+        )
+        decoded = decoded.withColumn(KEY_IN_ORACLE, shown)
     is_there = F.col("operation_code") != Operation.DELETE
     values = {
         frames.after(one.id): F.when(is_there & ~any_of(map(is_absent, one.needs)), shaped.values[one.id])
@@ -55,6 +64,12 @@ def with_mapping(decoded: DataFrame, version: TableVersion, key: Sequence[int]) 
         F.coalesce("finding", *(F.when(is_there & condition, why) for condition, why in wrong)) if wrong else F.col("finding")
     )
     return with_sources(decoded, ids, frames.after).withColumns({**more, "finding": found}).drop(*map(source_value, ids))
+
+
+def probe_filtered(decoded: DataFrame) -> Probe:
+    """Return the probe that counts the changes after which the filter leaves the row out."""
+    is_out = (F.col("operation_code") != Operation.DELETE) & ~F.col(PASSES)
+    return Probe(decoded.select(is_out.alias("is_out")), ("count_if(is_out) AS filtered",))
 
 
 def with_sources(decoded: DataFrame, ids: Sequence[int], side: Kind) -> DataFrame:

@@ -11,13 +11,14 @@ from pyspark.sql import functions as F
 
 from pipelines.apply.delta.partitions import WHAT, cure_of, unfit
 from pipelines.apply.delta.schema import field_of, parse_type
-from pipelines.apply.mapping import REDACTED, Misfits, needed, shape
+from pipelines.apply.mapping import REDACTED, Misfits, maps_key, needed, shape
 from pipelines.apply.spark.quoting import quote
 from pipelines.apply.spark.spelling import one_spelling
 from pipelines.apply.spark.text import to_text
 from pipelines.apply.target import target_columns
 from pipelines.apply.translation import Translation
 from pipelines.errors import SchemaConflict, ValueDoesNotFit
+from pipelines.values import frames
 from pipelines.values.lake_columns import comments_of, with_lake_names
 from pipelines.values.mapping import source_value
 from pipelines.values.table import Column, Rules, TableId, TableVersion, TypeRule, lake_type, replaced_name
@@ -196,10 +197,11 @@ def _has_more_decimals(number: Expression, scale: int) -> Expression:
     return F.when(scientific, exact.cast("double") != number.cast("double")).otherwise(F.length(plain) > scale)
 
 
-def check_values(source: SourceRows, version: TableVersion) -> int:
-    """Return the number of rows, those included that a filter leaves out. Raise ValueDoesNotFit for the first column with a
-    value that the target cannot hold."""
-    counts = [F.count("*").alias("rows")]
+def check_values(source: SourceRows, version: TableVersion) -> tuple[int, int]:
+    """Return the number of rows, and of those that pass the filter. Raise ValueDoesNotFit for the first column with a value
+    that the target cannot hold."""
+    passing = F.count("*") if source.passes is None else F.count_if(source.passes)
+    counts = [F.count("*").alias("rows"), passing.alias("passing")]
     counts += [F.min(F.when(source.of_kept(one.condition), source.row)).alias(f"m{n}") for n, one in enumerate(source.misfits)]
     found = source.raw.agg(*counts).collect()[0]
     for number, one in enumerate(source.misfits):
@@ -207,7 +209,25 @@ def check_values(source: SourceRows, version: TableVersion) -> int:
             row = f" in the row with {found[f'm{number}']}" if version.key else ""
             name = one.column.name
             raise ValueDoesNotFit(f"{name} contains {one.what}{row}", cure=one.cure, table=version.table, column=name)
-    return int(found["rows"])
+    return int(found["rows"]), int(found["passing"])
+
+
+def check_keys(source: SourceRows, version: TableVersion) -> None:
+    """Raise SchemaConflict where an expression gives two rows one key in the lake, with both keys in Oracle."""
+    if not maps_key(version):
+        return
+    shaped = shape(version).values
+    own = [shaped.get(i, F.col(quote(version.column(i).name))).alias(frames.key(i)) for i in version.key]
+    names = [frames.key(i) for i in version.key]
+    rows = (source.raw if source.passes is None else source.raw.filter(source.passes)).select(*own, source.row.alias("row"))
+    twice = rows.groupBy(*names).agg(F.count("*").alias("rows"), F.min("row"), F.max("row"))
+    for found in twice.filter("rows > 1").limit(1).collect():
+        keys = ", ".join(str(found[name]) for name in names)
+        raise SchemaConflict(
+            f"two keys of Oracle become one: {found['min(row)']} and {found['max(row)']} are both {keys}",
+            cure=f"correct the expression of the key in pipelines.yml; then run `redolake snapshot {version.table} --replace`",
+            table=version.table,
+        )
 
 
 def misfit_of(column: Column, condition: Expression, table: TableId) -> Misfit:

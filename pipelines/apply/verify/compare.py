@@ -17,7 +17,7 @@ from pipelines.apply.delta.own_columns import live
 from pipelines.apply.delta.owner import Owner, check_owner
 from pipelines.apply.delta.schema import COMMIT_SCN, check_columns, columns_of
 from pipelines.apply.landed.keys import lacks_key
-from pipelines.apply.landed.source_rows import check_values, read_source
+from pipelines.apply.landed.source_rows import check_keys, check_values, read_source
 from pipelines.apply.spark.quoting import quote
 from pipelines.apply.spark.text import to_text
 from pipelines.apply.target import target_columns
@@ -49,6 +49,7 @@ def compare(spark: SparkSession, task: CompareTask, translation: Translation) ->
     check_columns(version, task.rules, columns_of(delta.schema), translation)
     source = read_source(spark, task.files, task.version, task.rules, translation, task.options)
     check_values(source, task.version)
+    check_keys(source, task.version)
     delta = with_commit(live(delta, task.options), task.options)
     match delivery := delivery_of(task.version):
         case Appended():

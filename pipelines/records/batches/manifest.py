@@ -40,11 +40,12 @@ class RowAccount:
     before_position: int = 0  # the table already is complete to their commit: snapshot or an earlier attempt
     held: int = 0
     dropped: int = 0  # of dropped transactions, committed or not
+    filtered: int = 0  # changes after which the filter of the table (`where`) leaves the row out
     left_out: int = 0  # changes of large objects, in a table all of whose large objects are left out
 
     @property
     def difference(self) -> int:
-        ended = self.applied + self.undone + self.rolled_back + self.before_position + self.left_out
+        ended = self.applied + self.filtered + self.undone + self.rolled_back + self.before_position + self.left_out
         return self.landed + self.carried_in - (ended + self.carried_out + self.held + self.dropped)
 
 
@@ -91,7 +92,7 @@ class BatchResult:
     parked: tuple[ParkedRows, ...] = ()
     digests: Mapping[str, FileDigest] = field(default_factory=dict)  # of the files with rows of open transactions, by path
 
-    FORMAT: ClassVar[int] = 3
+    FORMAT: ClassVar[int] = 4
 
     @property
     def carried(self) -> tuple[str, ...]:

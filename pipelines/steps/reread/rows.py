@@ -16,6 +16,7 @@ import pyarrow as pa
 from pipelines.context import PipelineContext
 from pipelines.errors import OF_ALL_TABLES, RedolakeError
 from pipelines.reconcile.chosen_columns import converted_columns, rules_of
+from pipelines.reconcile.mappings import masked_columns
 from pipelines.records.windows import RereadRows, WindowPlan
 from pipelines.source import Source, Wanted, read_again, require_unfiltered
 from pipelines.steps.reread.keys import by_rowid, decoded_keys, key_names
@@ -49,7 +50,8 @@ def reread_rows(
     try:
         require_unfiltered(oracle, table.in_oracle, container)
         texts = rules_of(context.pipeline, table), converted_columns(table, context.landing.encoding())
-        after = Wanted(table, key, values, rowids, keys, *texts)
+        hidden = masked_columns(context.pipeline, table)
+        after = Wanted(table, key, values, rowids, keys, *texts, hidden)
         file, count = windows.write_reread(made.window.name, token, number, read_again(oracle, after, Scn(end), container))
         earlier, why = keys_at(oracle, replace(after, columns=(), keys=()), (start, *inside), container)
         frames = [frame for found in earlier.values() for frame in found]

@@ -13,6 +13,7 @@ import pyarrow as pa
 from pipelines.context import PipelineContext
 from pipelines.errors import OF_ALL_TABLES, RedolakeError
 from pipelines.reconcile.chosen_columns import converted_columns, rules_of
+from pipelines.reconcile.mappings import masked_columns
 from pipelines.records.windows import RereadRows, WindowPlan
 from pipelines.source import Source, Wanted, read_again, read_current_scn, require_unfiltered
 from pipelines.steps.reread.keys import by_rowid, decoded_keys, key_names
@@ -38,7 +39,8 @@ def reread_values(
     rowids, unnamed = by_rowid(rows)
     keys = tuple(dict.fromkeys(decoded_keys(context, table, key, unnamed)))
     rules_, sets = rules_of(context.pipeline, table), converted_columns(table, context.landing.encoding())
-    wanted = Wanted(table, key, table.large_objects, rowids, keys, rules_, sets)
+    hidden = masked_columns(context.pipeline, table)
+    wanted = Wanted(table, key, table.large_objects, rowids, keys, rules_, sets, hidden)
     name = str(table.table)
     if not rowids and not keys:
         return RereadRows(name, int(scn), None, error="the redo contains neither a ROWID nor a key of the changed rows")
