@@ -103,7 +103,8 @@ def test_what_is_no_function_of_the_row_is_refused(text: str, why: str) -> None:
 def test_a_mistake_is_named_with_its_place(settings: str, place: str, why: str) -> None:
     ((where, what),) = refused(settings)
 
-    assert where.rstrip(".").endswith(place) and why in what, (where, what)
+    assert where.rstrip(".").endswith(place)
+    assert why in what
 
 
 def test_a_tables_own_names_and_masks_come_before_those_of_the_pipeline() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pipelines.config import Pipeline
-from pipelines.errors import ConfigurationError, SchemaConflict
+from pipelines.errors import ConfigurationError
 from pipelines.reconcile.mappings import mapping_conflict, resolve_mapping, with_mapping
 from pipelines.values.mapping import Computed, TableMapping, needs_all_columns
 from pipelines.values.scn import Scn
@@ -37,7 +37,8 @@ def pipeline(entry: dict[str, Any] | None = None, **settings: Any) -> Pipeline:
 
 def mapped(entry: dict[str, Any], version: TableVersion = VERSION, **settings: Any) -> TableMapping:
     mapping, problems = resolve_mapping(pipeline(entry, **settings), version)
-    assert problems == () and mapping is not None
+    assert problems == ()
+    assert mapping is not None
     return mapping
 
 
@@ -70,7 +71,8 @@ def test_a_patterns_names_wait_for_columns_that_a_ddl_adds() -> None:
     )
     found, problems = resolve_mapping(shop.with_matched([T]), VERSION)
 
-    assert problems == () and found is not None
+    assert problems == ()
+    assert found is not None
     assert (found.names, found.later, found.shaped) == ((), (("LATER", "later_on"),), ("X*",))
     assert found.with_added(9, "LATER").name(9) == "later_on"
     assert (found.is_shaped("XY"), found.is_shaped("Y")) == (True, False)
@@ -138,9 +140,11 @@ def test_a_changed_mapping_is_a_conflict_that_names_what_differs(monkeypatch: py
     assert mapping_conflict(pipeline({**entry, "add": {"x": "qty + 1"}, "column_order": ["x"]}), read) is None
     for what, other in others.items():
         conflict = mapping_conflict(pipeline(other), read)
-        assert isinstance(conflict, SchemaConflict) and what in conflict.what, (what, conflict)
+        assert conflict is not None
+        assert what in conflict.what
     without = mapping_conflict(pipeline(), read)
-    assert without is not None and "SSN (mask: hash)" in without.what
+    assert without is not None
+    assert "SSN (mask: hash)" in without.what
 
 
 def test_another_key_of_the_masks_is_a_conflict_and_a_missing_one_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,7 +155,8 @@ def test_another_key_of_the_masks_is_a_conflict_and_a_missing_one_is_none(monkey
     conflict = mapping_conflict(entry, read)
     monkeypatch.delenv("REDOLAKE_MASK_KEY")
 
-    assert conflict is not None and "the key of its `hash` masks is another one" in conflict.what
+    assert conflict is not None
+    assert "the key of its `hash` masks is another one" in conflict.what
     assert mapping_conflict(entry, read) is None
     with pytest.raises(ConfigurationError, match="not set here"):
         with_mapping(entry, VERSION)
