@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import replace
+from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -38,13 +40,42 @@ from pipelines.values.utc import utc_text
 
 if TYPE_CHECKING:
     from pipelines.apply.verify.comparison import Difference
+    from pipelines.config import Pipeline
+    from pipelines.records.proofs import TableProof
     from pipelines.steps.remine import RemineReport
     from pipelines.steps.verify import Verification
+
+
+class Method(StrEnum):
+    """How a table is compared."""
+
+    auto = "auto"
+    rows = "rows"
+    buckets = "buckets"
+
+
+def parse_share(text: str) -> float:
+    """Return a percentage such as `1%` as a share."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?) ?%", text.strip())
+    if found is None or not 0 < float(found[1]) < 100:
+        raise typer.BadParameter("write a percentage above 0% and below 100%, e.g. 1%")
+    return float(found[1]) / 100
 
 
 def verify(
     tables: TablesArgument = None,
     pipeline: PipelineOption = None,
+    method: Annotated[
+        Method,
+        typer.Option(
+            help="`rows`: read all rows of both sides; `buckets`: let both sides hash them, and read those of buckets that "
+            "differ; `auto`: by buckets from 100,000 rows on."
+        ),
+    ] = Method.auto,
+    sample: Annotated[
+        str | None, typer.Option(metavar="PERCENT", help="Compare only this share of each table's buckets, e.g. 1%.")
+    ] = None,
+    history: Annotated[bool, typer.Option("--history", help="Show earlier results, and compare nothing.")] = False,
     show_values: Annotated[
         bool, typer.Option("--show-values", help="Show the values that differ; default: only their keys and columns.")
     ] = False,
@@ -55,16 +86,23 @@ def verify(
     from pipelines import steps
 
     with report_errors(output):
+        if history:
+            show_history(select_pipeline(pipeline, config), tables or None, output)
+            return
+        share = None if sample is None else parse_share(sample)
+        if share is not None and method is Method.rows:
+            raise typer.BadParameter("a sample is of buckets: leave --method out")
         selected = resolve_connections(select_pipeline(pipeline, config))
         with progress() as report:
-            result = steps.verify_tables(selected, tables or None, report=report)
+            result = steps.verify_tables(selected, tables or None, report=report, method=method.value, sample=share)
         if not show_values:
             result = without_values(result)
-        columns = ("table", "AS OF SCN", "UTC", "Delta version", "source rows", "Delta rows", "differing cells")
+        columns = ("table", "AS OF SCN", "UTC", "Delta version", "source rows", "Delta rows", "differing cells", "fetched")
         rows = [
-            (t.table, t.applied_scn, utc_text(t.applied_at), t.delta_version, t.source_rows, t.delta_rows, t.differing_cells)
+            (t.table, t.applied_scn, utc_text(t.applied_at), t.delta_version, t.source_rows, t.delta_rows, t.differing_cells,
+             shown_bytes(t.source_bytes_read))
             for t in result.tables
-        ]
+        ]  # fmt: skip
         if output is Output.table:
             show_verdict(result)
         show(output, result, lambda: grid("Source and Delta, cell by cell", columns, rows) if rows else "")
@@ -72,6 +110,41 @@ def verify(
             show_differences(result)
         if not result.equal:
             raise typer.Exit(code_of(result))
+
+
+def show_history(pipeline: Pipeline, tables: list[str] | None, output: Output) -> None:
+    """Show the results of earlier comparisons, the newest first."""
+    from pipelines import steps
+
+    found = steps.list_proofs(pipeline, tables)
+    columns = ("table", "UTC", "result", "AS OF SCN", "how", "rows", "missing", "extra", "cells", "seconds", "fetched")
+    rows = [
+        (p.table, utc_text(p.at), result_of(p), p.scn, how_of(p), p.source_rows, p.missing_rows, p.extra_rows,
+         p.differing_cells, p.seconds, shown_bytes(p.source_bytes_read))
+        for p in found
+    ]  # fmt: skip
+    show(output, found, lambda: grid("Comparisons", columns, rows) if rows else "No table was compared yet.")
+
+
+def result_of(proof: TableProof) -> str:
+    return "equal" if proof.is_equal else "not compared" if proof.error else "DIFFERS"
+
+
+def how_of(proof: TableProof) -> str:
+    if proof.error:
+        return proof.error
+    if proof.method == "rows":
+        return "all rows"
+    of = f", a sample of {proof.share:.1%}" if proof.share < 1 else ""
+    return f"{proof.differing_buckets} of {proof.buckets} buckets differed{of}"
+
+
+def shown_bytes(count: int) -> str:
+    """Return a number of bytes as people read it."""
+    for unit, size in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if count >= size:
+            return f"{count / size:.1f} {unit}"
+    return f"{count} B"
 
 
 def without_values(result: Verification) -> Verification:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from pyspark.sql import SparkSession
 
 from pipelines.apply.spark.failures import check_session, check_version, failure_text
 from pipelines.apply.spark.session import read_as_written
-from pipelines.apply.verify.compare import compare
-from pipelines.apply.verify.comparison import CompareTask, Comparison
+from pipelines.apply.verify.compare import compare, digest_lake
+from pipelines.apply.verify.comparison import CompareTask, Comparison, Digest
 from pipelines.errors import OF_SPARK, InvariantBroken, RedolakeError, report_with
 from pipelines.job.damaged_files import check_files
 from pipelines.job.lake import check_lake
@@ -23,11 +24,24 @@ def compare_tables(spark: SparkSession, tasks: Sequence[CompareTask], lake: Lake
 
 
 def compare_one(spark: SparkSession, task: CompareTask) -> Comparison:
+    with errors_of(spark, task):
+        check_files(dict.fromkeys(task.files, "verify again"), task.digests)
+        return compare(spark, task, TRANSLATION)
+
+
+def digest_table(spark: SparkSession, task: CompareTask, lake: LakePlace | None = None) -> Digest:
+    """Return the hashes of the table by buckets."""
+    check_lake(lake)
+    with errors_of(spark, task):
+        return digest_lake(spark, task, TRANSLATION)
+
+
+@contextmanager
+def errors_of(spark: SparkSession, task: CompareTask) -> Iterator[None]:
     """Raise a typed error for what concerns the table alone, and any other one for a failed session."""
     try:
         read_as_written(spark)
-        check_files(dict.fromkeys(task.files, "verify again"), task.digests)
-        return compare(spark, task, TRANSLATION)
+        yield
     except RedolakeError:
         raise
     except Exception as surprise:

@@ -8,6 +8,7 @@ from pipelines.land.dictionary import Dictionary
 from pipelines.land.files import Files
 from pipelines.land.gaps import Gaps
 from pipelines.land.handover import HandoverFiles
+from pipelines.land.proofs import Proofs
 from pipelines.land.pruned import PrunedFiles
 from pipelines.land.quotes import Quotes
 from pipelines.land.snapshots import Snapshots
@@ -30,6 +31,7 @@ class Landing:
         self.dictionary = Dictionary(self.files)
         self.captured = CapturedLists(self.files)
         self.pruning = PrunedFiles(self.files)
+        self.proofs = Proofs(self.files)
 
     @property
     def pruned(self) -> Pruned | None:

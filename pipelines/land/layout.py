@@ -27,7 +27,8 @@ batches/<resetlogs id>-<start>-<end>/          spec-<attempt>.json, manifest.jso
 backfills/<start>-<end>-<token>/               spec.json, manifest.json, carry/
 drops/<resetlogs id>-<scn>-<con_id>-<xid>.json dropped transactions
 approvals/<time>-<token>.json                  what people approved: a resumed table, a DDL; and reads by a policy
-verify/<token>/<object id>.parquet             rows for one comparison; removed after it
+verify/<token>/<object id>-<n>.parquet         rows for one comparison; removed after it
+proofs/<OWNER.NAME>/<time>-<id>.json           results of comparisons; <time>-<id>-rows.json: the rows that differ
 lakes/<hash of its place>.json                 the mark that was written into the lake, as <lake>/_redolake/<pipeline>.json
 """
 
@@ -44,8 +45,8 @@ SINGLE_QUOTES = "single-quotes.json"
 PRUNED, PRUNED_COPY = "pruned.json", "pruned-copy.json"
 WINDOWS, CHAIN, GAPS, SPLIT, DICTIONARY, CAPTURED = "windows", "chain", "gaps", "split", "dictionary", "captured"
 SNAPSHOTS, LOADS, BATCHES, BACKFILLS, DROPS, VERIFY = "snapshots", "loads", "batches", "backfills", "drops", "verify"
-APPROVALS, LAKES = "approvals", "lakes"
-SINCE = "since-"
+APPROVALS, LAKES, PROOFS = "approvals", "lakes", "proofs"
+SINCE, FOUND_ROWS = "since-", "-rows.json"
 
 _named = partial(segment, keep=".")  # an XID has dots
 
@@ -247,5 +248,26 @@ def verify_folder(token: str) -> str:
     return f"{VERIFY}/{_named(token)}"
 
 
-def verify_file(token: str, object_id: int) -> str:
-    return f"{verify_folder(token)}/{object_id}.parquet"
+def verify_file(token: str, object_id: int, number: int = 0) -> str:
+    return f"{verify_folder(token)}/{object_id}-{number}.parquet"
+
+
+def proof_folder(table: TableId) -> str:
+    return f"{PROOFS}/{_table_folder(table)}"
+
+
+def proof_file(table: TableId, proof: str) -> str:
+    return f"{proof_folder(table)}/{_named(proof)}.json"
+
+
+def found_rows_file(table: TableId, proof: str) -> str:
+    return f"{proof_folder(table)}/{_named(proof)}{FOUND_ROWS}"
+
+
+def is_proof(name: str) -> bool:
+    """Return whether a file in the folder of a table's proofs is a proof, and not the rows that one found."""
+    return name.endswith(".json") and not name.endswith(FOUND_ROWS)
+
+
+def proof_of(name: str) -> str:
+    return name.removesuffix(".json")

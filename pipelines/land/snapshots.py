@@ -65,9 +65,11 @@ class Snapshots:
         return write_parquet(self._files, f"{layout.snapshot_folder(table, scn)}/{name}", schema, frames(answers))
 
     @crash.writer
-    def write_for_comparison(self, token: str, object_id: int, answers: Iterable[Any]) -> tuple[str, FileDigest]:
+    def write_for_comparison(
+        self, token: str, object_id: int, answers: Iterable[Any], number: int = 0
+    ) -> tuple[str, FileDigest]:
         """Write the driver's frames to a Parquet file for one comparison; return its location, size and hash."""
-        file = layout.verify_file(token, object_id)
+        file = layout.verify_file(token, object_id, number)
         written = write_parquet(self._files, file, None, frames(answers))
         return self._files.location(file), written.digest
 

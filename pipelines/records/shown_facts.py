@@ -6,7 +6,7 @@ Times are ISO texts in UTC by this host's clock. Nothing decides by these record
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 LogKind = Literal["read", "unread", "online", "due", "missing"]
 
@@ -115,7 +115,9 @@ class ChoicesFact:
 
 @dataclass(frozen=True, slots=True)
 class ProofFact:
-    """A comparison of a table with the source. `error` is set where it could not be compared."""
+    """A comparison of a table with the source, of a `share` of its buckets. `error` is set where it could not be compared."""
+
+    FORMAT: ClassVar[int] = 2
 
     scn: int | None
     delta_version: int | None
@@ -124,6 +126,7 @@ class ProofFact:
     extra_rows: int = 0
     differing_cells: int = 0
     error: str | None = None
+    share: float = 1.0
 
     @property
     def is_equal(self) -> bool:

@@ -76,15 +76,23 @@ def date_text(kind: OracleType) -> str:
 
 
 def snapshot_sql(
-    table: DictionaryTable, *, ordered: bool = False, rowid: bool = False, dates_as_text: DatesAsText = frozenset()
+    table: DictionaryTable,
+    *,
+    ordered: bool = False,
+    rowid: bool = False,
+    dates_as_text: DatesAsText = frozenset(),
+    where: str = "",
 ) -> str:
-    """Return the SELECT AS OF SCN :scn; ordered by key if `ordered`, for a row-by-row comparison."""
+    """Return the SELECT AS OF SCN :scn, of all rows or of those on a condition; ordered by key if `ordered`, for a row-by-row
+    comparison."""
     items = [*(select_item(c, dates_as_text) for c in table.captured), *(flag.item for flag in flags_of(table.captured))]
     if rowid:
         items.append(f"ROWIDTOCHAR(ROWID) AS {quote(ROWID_NAME)}")
     columns = ",\n       ".join(items)
     source = f"{quote(table.in_oracle.owner)}.{quote(table.in_oracle.name)}"
     sql = f"SELECT {columns}\n  FROM {source} AS OF SCN :scn"
+    if where:
+        sql += f"\n WHERE {where}"
     if ordered and table.key:
         # Ordering by an alias or expression would sort the fetched text.
         sql += "\n ORDER BY " + ", ".join(f"{quote(name)}" for name in table.key)
@@ -104,6 +112,7 @@ def read_snapshot(
     rules: Mapping[str, TypeRule] = NO_RULES,
     converted: Collection[str] = (),
     hidden: Collection[str] = (),
+    where: str = "",
 ) -> Iterator[Any]:
     """Yield objects with the Arrow PyCapsule stream. The first is yielded even for an empty table and contains the columns.
 
@@ -113,7 +122,7 @@ def read_snapshot(
     show_all_rows(source, table, container)
     if table.large_objects or table.documents or table.rereads_rows:
         fetch_rows = min(fetch_rows, LARGE_OBJECT_ROWS)
-    sql = snapshot_sql(table, ordered=ordered, rowid=rowid, dates_as_text=dates_as_text)
+    sql = snapshot_sql(table, ordered=ordered, rowid=rowid, dates_as_text=dates_as_text, where=where)
     answers = source.arrow(sql, {"scn": int(scn)}, fetch_rows, name=f"snapshot of {table.table}")
     answers = with_empty_objects(answers, flags_of(table.captured))
     shown = (ROWID_NAME,) if rowid else tuple(name for name in table.key if name not in hidden)

@@ -36,7 +36,7 @@ from pipelines.steps.stats import read_stats
 from pipelines.steps.status import list_windows, read_complete_to, read_status
 from pipelines.steps.transactions import drop_transaction, list_transactions, look_up_transaction
 from pipelines.steps.validation import package_findings, validate
-from pipelines.steps.verify import verify_tables
+from pipelines.steps.verify import list_proofs, verify_tables
 from pipelines.steps.wait import AwaitedLog, is_source_back, is_still_awaited, log_overdue
 
 __all__ = [
@@ -63,6 +63,7 @@ __all__ = [
     "is_still_awaited",
     "joined_tables",
     "land_window",
+    "list_proofs",
     "list_transactions",
     "list_versions",
     "list_windows",

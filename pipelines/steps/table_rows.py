@@ -27,8 +27,9 @@ def read_rows(
     scn: Scn,
     rowid: bool,
     write: Callable[[Iterator[Any]], T],
+    where: str = "",
 ) -> T:
-    """Read the rows from `oracle` and return what `write` makes of them.
+    """Read the rows, all or those on a condition, from `oracle` and return what `write` makes of them.
 
     If the driver cannot convert a DATE, read again with all dates as text: so the load can name the row, and hold the table.
     Raise PdbChanged if the rows may be those of another PDB, ConfigurationError if a policy filters or masks them.
@@ -46,6 +47,7 @@ def read_rows(
         rules=rules_of(pipeline, table),
         converted=converted_columns(table, context.landing.encoding()),
         hidden=masked_columns(pipeline, table),
+        where=where,
     )
     try:
         written = write(read(oracle, dates_as_text=texts))

@@ -2,57 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pipelines.apply.verify.comparison import CompareTask, Comparison, Difference
+from pipelines.apply.verify.comparison import Difference
 from pipelines.config import Pipeline
-from pipelines.context import PipelineContext, Report, open_context, open_pipeline_source, silent
+from pipelines.context import PipelineContext, Report, now, open_context, open_pipeline_source, open_to_read, silent
 from pipelines.errors import (
     OF_THE_LAKE,
     RedolakeError,
     RedoLost,
-    SchemaConflict,
     SparkExhausted,
     SparkLost,
     Terminal,
     Transient,
 )
 from pipelines.host import crash
-from pipelines.host.progress import Progress, count_rows
+from pipelines.host.progress import Progress
 from pipelines.land import layout
 from pipelines.ledger import TableEntry
 from pipelines.reconcile.dropped_transactions import DropReport, read_open_drops
-from pipelines.reconcile.lake_place import lake_place
 from pipelines.reconcile.ledger import reconcile_ledger
-from pipelines.reconcile.table_versions import app_id, dropped_tables, known_versions, origin, rules
+from pipelines.reconcile.table_versions import dropped_tables
 from pipelines.records.codec import to_body
-from pipelines.records.file_digest import FileDigest
+from pipelines.records.proofs import FoundRows, ProofMethod, TableProof
 from pipelines.records.shown_facts import ProofFact
-from pipelines.schema import valid_at
-from pipelines.source import ConnectParams, Source, read_redo_facts, read_tables
+from pipelines.source import ConnectParams, read_redo_facts
+from pipelines.steps.compare_table import Compared, Method, compare_in_lake, describe
 from pipelines.steps.comparison_rows import comparison_place, folder_name, remove_left_rows
 from pipelines.steps.run import Spark, spark_when_needed
 from pipelines.steps.same_container import read_same_container
 from pipelines.steps.scn_times import contents_time
-from pipelines.steps.shown_facts import expected_rows
 from pipelines.steps.status import DeclaredGapReport, open_gaps
-from pipelines.steps.table_rows import read_rows
-from pipelines.values.dictionary_table import DictionaryTable
 from pipelines.values.redo import RedoFacts
-from pipelines.values.scn import Scn
-from pipelines.values.table import TableId, TableVersion
+from pipelines.values.table import TableId
 from pipelines.values.utc import beside
 from pipelines.window import incarnation_at
 from pipelines.window.recovery_options import newest
+
+PROOFS_SHOWN = 20  # of each table
 
 
 @dataclass(frozen=True, slots=True)
 class TableComparison:
     """The source AS OF `applied_scn` against version `delta_version` of the Delta table.
 
-    `missing_rows` are in the source alone, `extra_rows` in Delta alone; `samples` are the first differences.
+    `missing_rows` are in the source alone, `extra_rows` in Delta alone; `samples` are the first differences. By `buckets`, only
+    those whose hashes differ were read; of a sample, a `share` of all buckets was hashed. `source_bytes_read` were fetched from
+    Oracle, `lake_bytes_read` is the size of the files that Spark has read.
     """
 
     table: str
@@ -65,6 +65,16 @@ class TableComparison:
     differing_cells: int
     samples: tuple[Difference, ...] = ()
     applied_at: str | None = None  # when the source wrote that SCN, in UTC
+    method: ProofMethod = "rows"
+    buckets: int = 0
+    differing_buckets: int = 0
+    share: float = 1.0
+    # What it cost does not make results different.
+    seconds: float | None = field(default=None, compare=False)
+    source_rows_read: int = field(default=0, compare=False)
+    source_bytes_read: int = field(default=0, compare=False)
+    lake_bytes_read: int | None = field(default=None, compare=False)
+    names_all: bool = True  # the rows that differ are recorded, for `redolake repair`
 
     @property
     def equal(self) -> bool:
@@ -72,6 +82,9 @@ class TableComparison:
 
     def __str__(self) -> str:
         where = f"AS OF SCN {self.applied_scn}{beside(self.applied_at)}, Delta version {self.delta_version}"
+        if self.method == "buckets":
+            of = f" of a sample, {self.share:.1%} of the buckets" if self.share < 1 else ""
+            where += f"; {self.differing_buckets} of {self.buckets} buckets{of} differed, {self.source_rows_read} rows fetched"
         if self.equal:
             return f"{self.table}: equal, {self.source_rows} rows, {where}"
         counts = f"{self.missing_rows} rows missing, {self.extra_rows} extra, {self.differing_cells} cells differ"
@@ -103,6 +116,17 @@ class Verification:
     not_compared: tuple[NotCompared, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """How tables are compared: by all their rows, by the hashes of buckets, or as their size suggests; a share of the buckets,
+    or all."""
+
+    source: ConnectParams | None
+    report: Report
+    method: Method = "auto"
+    sample: float | None = None
+
+
 def verify_tables(
     pipeline: Pipeline,
     tables: Sequence[str] | None = None,
@@ -110,10 +134,15 @@ def verify_tables(
     spark: Any = None,
     report: Report = silent,
     opens: Callable[[], Any] | None = None,
+    *,
+    method: Method = "auto",
+    sample: float | None = None,
 ) -> Verification:
     """Compare the tables one after the other, by default all, and report each result at once. A table that cannot be compared
-    does not stop the others, also where Spark ends with it: `opens` then opens another session."""
+    does not stop the others, also where Spark ends with it: `opens` then opens another session. `sample` is the share of each
+    table's buckets that is compared."""
     found: list[TableComparison | NotCompared] = []
+    asked = Asked(source, report, method, sample)
     with open_context(pipeline) as context:
         reconcile_ledger(context)  # the comparison is AS OF the SCN it knows
         gone = dropped_tables(context)
@@ -124,8 +153,7 @@ def verify_tables(
         remove_left_rows(context)
         with comparison_place(pipeline) as place, spark_when_needed(pipeline, spark, opens) as opened:
             for table in ids:
-                found.append(compare_or_explain(context, source, opened, table, report, place))
-                context.ledger.record_proof(table, to_body(proof_of(found[-1])))
+                found.append(compare_or_explain(context, asked, opened, table, place))
                 report(Progress(str(found[-1]), "comparing tables", len(found), len(ids)))
         names = {str(table) for table in ids}
         return Verification(
@@ -137,36 +165,23 @@ def verify_tables(
         )
 
 
-def proof_of(found: TableComparison | NotCompared) -> ProofFact:
-    if isinstance(found, NotCompared):
-        return ProofFact(None, None, None, error=f"{found.error['code']}: {found.error['what']}")
-    return ProofFact(
-        scn=found.applied_scn,
-        delta_version=found.delta_version,
-        rows=found.source_rows,
-        missing_rows=found.missing_rows,
-        extra_rows=found.extra_rows,
-        differing_cells=found.differing_cells,
-    )
-
-
 def compare_or_explain(
-    context: PipelineContext,
-    source: ConnectParams | None,
-    spark: Spark,
-    table: TableId,
-    report: Report,
-    place: int,
+    context: PipelineContext, asked: Asked, spark: Spark, table: TableId, place: int
 ) -> TableComparison | NotCompared:
+    """Compare the table and record the result."""
+    found: TableComparison | NotCompared
+    rows, resetlogs_id = None, None
     try:
-        return compare_table(context, source, spark, table, report, place)
+        found, rows, resetlogs_id = compare_table(context, asked, spark, table, place)
     except OF_THE_LAKE:  # every further table would meet the same
         raise
     except (SparkLost, SparkExhausted) as error:
         spark.replace()
-        return NotCompared(str(table), with_cure(error, table).as_dict(), may_pass=True)
+        found = NotCompared(str(table), with_cure(error, table).as_dict(), may_pass=True)
     except RedolakeError as error:
-        return NotCompared(str(table), error.as_dict(), isinstance(error, Transient))
+        found = NotCompared(str(table), error.as_dict(), isinstance(error, Transient))
+    record_found(context, found, rows, resetlogs_id)
+    return found
 
 
 def with_cure(error: SparkLost | SparkExhausted, table: TableId) -> RedolakeError:
@@ -180,33 +195,37 @@ def with_cure(error: SparkLost | SparkExhausted, table: TableId) -> RedolakeErro
 
 @crash.writer
 def compare_table(
-    context: PipelineContext,
-    source: ConnectParams | None,
-    spark: Spark,
-    table: TableId,
-    report: Report,
-    place: int,
-) -> TableComparison:
-    """Read the table AS OF the SCN that the ledger knows now, and compare it with the Delta version of that SCN.
+    context: PipelineContext, asked: Asked, spark: Spark, table: TableId, place: int
+) -> tuple[TableComparison, FoundRows | None, int | None]:
+    """Compare the table AS OF the SCN that the ledger knows now with the Delta version of that SCN. Return the rows that differ
+    too, and the incarnation.
 
     The rows that were read from the source are removed again."""
-    from pipelines.job.comparison import compare_tables
-
-    entry = entry_with_contents(context, table)
-    token = folder_name(place)
+    entry, started = entry_with_contents(context, table), time.monotonic()
+    token, at = folder_name(place), contents_time(context, entry)
     try:
         # A connection for each table: a comparison takes long, and firewalls cut idle connections.
-        with open_pipeline_source(context.pipeline, source) as oracle:
+        with open_pipeline_source(context.pipeline, asked.source) as oracle:
             check_readable(entry, read_redo_facts(oracle, entry.complete_to_scn), context.name)
-            task = read_side(context, source, oracle, entry, token, report)
-        report(f"comparing {table} with Delta")
-        (found,) = compare_tables(spark.session(), [task], lake_place(context))
+            asked.report(f"reading {table} AS OF SCN {entry.complete_to_scn}{beside(at)}")
+            one = describe(context, asked.source, oracle, entry, token, asked.report)
+            compared = compare_in_lake(one, spark, asked.method, asked.sample)
     finally:
         context.landing.files.remove(layout.verify_folder(token))
-    now = entry_with_contents(context, table)
-    if (now.snapshot_scn, now.resetlogs_id) != (entry.snapshot_scn, entry.resetlogs_id):
+    present = entry_with_contents(context, table)
+    if (present.snapshot_scn, present.resetlogs_id) != (entry.snapshot_scn, entry.resetlogs_id):
         raise Transient("the table was loaded again while it was compared", cure="verify it again", table=table)
-    return table_comparison(found, contents_time(context, entry))
+    found = table_comparison(compared, at, time.monotonic() - started)
+    rows = FoundRows(str(table), "", one.version.key, compared.comparison.found) if not found.equal else None
+    return replace(found, names_all=compared.comparison.names_all), rows, entry.resetlogs_id
+
+
+def list_proofs(pipeline: Pipeline, tables: Sequence[str] | None = None, most: int = PROOFS_SHOWN) -> list[TableProof]:
+    """Return the newest results of comparisons of each table, the newest first."""
+    with open_to_read(pipeline) as context:
+        ids = [TableId.parse(text) for text in tables] if tables else [table.id for table in context.pipeline.tables]
+        found = [proof for table in ids for proof in context.landing.proofs.newest(table, most)]
+        return sorted(found, key=lambda proof: proof.at, reverse=True)
 
 
 def entry_with_contents(context: PipelineContext, table: TableId) -> TableEntry:
@@ -237,53 +256,8 @@ def check_readable(entry: TableEntry, facts: RedoFacts, pipeline: str) -> None:
         )
 
 
-@crash.writer
-def read_side(
-    context: PipelineContext, source: ConnectParams | None, oracle: Source, entry: TableEntry, token: str, report: Report
-) -> CompareTask:
-    assert entry.complete_to_scn is not None
-    assert entry.delta_version is not None
-    table, scn = entry.table, entry.complete_to_scn
-    versions = known_versions(context, table)
-    version = valid_at([versions[0].since(Scn(0)), *versions[1:]], scn)
-    container = context.pipeline.source.container
-    found = read_tables(oracle, (table,), container, context.pipeline.renamed).get(table)
-    if found is None:
-        raise SchemaConflict("the table is not in the dictionary any more", cure="redolake status", table=table)
-    report(f"reading {table} AS OF SCN {scn}{beside(contents_time(context, entry))}")
-    columns, by_rowid = columns_of(found, version), version.key_kind == "rowid"
-    expected = expected_rows(context, table)
-
-    def write(batches: Iterator[Any]) -> tuple[str, FileDigest]:
-        counted = count_rows(batches, f"rows of {table}", report, expected)
-        return context.landing.snapshots.write_for_comparison(token, found.object_id, counted)
-
-    path, digest = read_rows(context, source, oracle, columns, scn, by_rowid, write)
-    target, rules_by_id = context.pipeline.target(table), rules(context, table, (version,))
-    options = context.pipeline.target_options(table)
-    app, began = app_id(context, table, entry.resetlogs_id or 0), origin(context)
-    digests = {path: digest}
-    return CompareTask(
-        table, target, version, (path,), int(scn), entry.delta_version, rules_by_id, options, app, began, digests
-    )
-
-
-def columns_of(dictionary: DictionaryTable, version: TableVersion) -> DictionaryTable:
-    """Return the table with the captured columns that the version has. Raise SchemaConflict if the source has dropped one
-    since."""
-    captured = {column.name for column in dictionary.captured}
-    kept = tuple(c for c in dictionary.columns if c.name not in captured or version.named(c.name) is not None)
-    gone = sorted({c.name for c in version.columns} - captured)
-    if gone:
-        raise SchemaConflict(
-            f"dropped in the source since: {', '.join(gone)}",
-            cure="let capture and apply pass that DDL, then verify again",
-            table=version.table,
-        )
-    return replace(dictionary, columns=kept)
-
-
-def table_comparison(found: Comparison, at: str | None) -> TableComparison:
+def table_comparison(compared: Compared, at: str | None, seconds: float) -> TableComparison:
+    found, cost = compared.comparison, compared.cost
     return TableComparison(
         table=str(found.table),
         applied_scn=found.complete_to,
@@ -295,4 +269,67 @@ def table_comparison(found: Comparison, at: str | None) -> TableComparison:
         differing_cells=found.differing_cells,
         samples=found.samples,
         applied_at=at,
+        method=compared.method,
+        buckets=compared.buckets,
+        differing_buckets=compared.differing_buckets,
+        share=compared.share,
+        seconds=round(seconds, 3),
+        source_rows_read=cost.source_rows,
+        source_bytes_read=cost.source_bytes,
+        lake_bytes_read=None if found.bytes is None else found.bytes * cost.lake_reads,
+    )
+
+
+def record_found(
+    context: PipelineContext, found: TableComparison | NotCompared, rows: FoundRows | None, resetlogs_id: int | None
+) -> None:
+    """Record a result as history in the landing, and for the page in the ledger."""
+    table, at = TableId.parse(found.table), now()
+    name = f"{at:%Y%m%dT%H%M%S%f}-{uuid.uuid4().hex[:8]}"
+    proof = proof_of(found, name, at.isoformat(timespec="seconds"), resetlogs_id, rows)
+    context.landing.proofs.write_proof(table, proof, None if rows is None else replace(rows, proof=name))
+    context.ledger.record_proof(table, to_body(fact_of(proof)))
+
+
+def proof_of(
+    found: TableComparison | NotCompared, name: str, at: str, resetlogs_id: int | None, rows: FoundRows | None
+) -> TableProof:
+    if isinstance(found, NotCompared):
+        return TableProof(found.table, name, at, error=f"{found.error['code']}: {found.error['what']}")
+    return TableProof(
+        table=found.table,
+        name=name,
+        at=at,
+        scn=found.applied_scn,
+        resetlogs_id=resetlogs_id,
+        delta_version=found.delta_version,
+        method=found.method,
+        share=found.share,
+        buckets=found.buckets,
+        differing_buckets=found.differing_buckets,
+        source_rows=found.source_rows,
+        delta_rows=found.delta_rows,
+        missing_rows=found.missing_rows,
+        extra_rows=found.extra_rows,
+        differing_cells=found.differing_cells,
+        seconds=found.seconds,
+        source_rows_read=found.source_rows_read,
+        source_bytes_read=found.source_bytes_read,
+        lake_bytes_read=found.lake_bytes_read,
+        found=0 if rows is None else len(rows.rows),
+        names_all=found.names_all,
+    )
+
+
+def fact_of(proof: TableProof) -> ProofFact:
+    if proof.error is not None:
+        return ProofFact(None, None, None, error=proof.error)
+    return ProofFact(
+        scn=proof.scn,
+        delta_version=proof.delta_version,
+        rows=proof.source_rows if proof.share == 1 else None,
+        missing_rows=proof.missing_rows,
+        extra_rows=proof.extra_rows,
+        differing_cells=proof.differing_cells,
+        share=proof.share,
     )

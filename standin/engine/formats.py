@@ -7,12 +7,15 @@ from decimal import ROUND_HALF_UP, Decimal
 from standin.engine.values import EXACT, number_text
 from standin.interface import OraError
 
+LONGEST_TM9 = 64  # characters; TM9 shows a longer number as TME does
+
 
 def formatted_number(value: float | Decimal, mask: str, marks: str = ".,") -> str:
     """Return TO_CHAR(value, mask) for TM, TM9 and masks of 9, 0, D, G, `.`, `,`, FM, and S first or last."""
     upper = mask.upper()
     if upper in ("TM", "TM9"):
-        return number_text(value).replace(".", marks[0])
+        text = number_text(value)
+        return (text if len(text) <= LONGEST_TM9 else _scientific(value)).replace(".", marks[0])
     packed = upper.startswith("FM")
     body = upper[2:] if packed else upper
     signed = "S" in body
@@ -36,6 +39,12 @@ def formatted_number(value: float | Decimal, mask: str, marks: str = ".,") -> st
     text = whole + (marks[0] + fraction if fraction_mask else "")
     sign = "-" if exact < 0 else ("+" if signed else "")
     return sign + text if packed else (sign + text).rjust(len(body) + 1)
+
+
+def _scientific(value: float | Decimal) -> str:
+    """Return a number with one digit before the point, and two or more of the exponent, as TME does."""
+    digits, exponent = f"{EXACT.create_decimal(value).normalize(EXACT):E}".split("E")
+    return f"{digits}E{exponent[0]}{exponent[1:].rjust(2, '0')}"
 
 
 def _grouped(whole: str, mask: str, mark: str) -> str:

@@ -7,6 +7,7 @@ A function receives the frame (session, NLS) and its arguments' values. It retur
 from __future__ import annotations
 
 import calendar
+import hashlib
 import json
 import re
 import zlib
@@ -16,7 +17,7 @@ from datetime import MAXYEAR, MINYEAR, datetime, timedelta
 from decimal import ROUND_DOWN, ROUND_FLOOR, ROUND_HALF_UP, Decimal
 from functools import partial
 from html import escape
-from struct import unpack
+from struct import pack, unpack
 from typing import Any
 from uuid import uuid4
 
@@ -258,6 +259,44 @@ def _ora_hash(frame: Frame, value: Any, buckets: Any = 4294967295, seed: Any = 0
     return zlib.crc32(to_text(value, frame.nls).encode(), int(seed)) % (int(buckets) + 1)
 
 
+HASHES = {"MD5": "md5", "SHA1": "sha1", "SHA256": "sha256", "SHA384": "sha384", "SHA512": "sha512"}
+
+
+def _standard_hash(frame: Frame, value: Any, method: Any = "SHA1") -> bytes:
+    """Return the hash of the bytes that Oracle stores: of text in its character set; of NULL that of no bytes."""
+    if str(method).upper() not in HASHES:
+        raise OraError(902, "invalid datatype")
+    if isinstance(value, str):
+        octets = octets_of(value)
+    elif value is None or isinstance(value, bytes):
+        octets = value or b""
+    else:
+        raise OraError(3001, "unimplemented feature: STANDARD_HASH of anything but text and RAW")
+    return hashlib.new(HASHES[str(method).upper()], octets, usedforsecurity=False).digest()
+
+
+def _binary_to_raw(form: str) -> Callable[..., bytes]:
+    """Return the function that gives the bytes of a binary number, the first one first: there is one zero, and one NaN."""
+
+    def to_raw(frame: Frame, value: Any) -> bytes:
+        number = float(value)
+        nan = {"f": "7fc00000", "d": "7ff8000000000000"}[form]
+        return bytes.fromhex(nan) if number != number else pack(f">{form}", number + 0.0)
+
+    return to_raw
+
+
+def _to_number(frame: Frame, value: Any, mask: Any = None, *_: Any) -> Any:
+    if mask is None or set(str(mask).upper()) - {"X"}:
+        return to_number(value)
+    try:
+        if len(str(value)) > len(str(mask)):
+            raise ValueError
+        return int(str(value), 16)
+    except ValueError:
+        raise OraError(1722, "invalid number") from None
+
+
 def _rounded_whole(rounding: str) -> Callable[..., Any]:
     return lambda frame, value: int(Decimal(to_number(value)).to_integral_value(rounding=rounding))
 
@@ -328,7 +367,7 @@ FUNCTIONS: dict[str, Function] = {
     "TO_BINARY_FLOAT": Function(partial(_binary, kind="BINARY_FLOAT"), _BINARY_FLOAT),
     "TO_BINARY_DOUBLE": Function(partial(_binary, kind="BINARY_DOUBLE"), datatypes.BINARY_DOUBLE),
     "UNISTR": Function(_unistr, ColumnInfo("", "NVARCHAR2", 4000, 2000, 0, 0)),
-    "TO_NUMBER": Function(lambda frame, value, *_: to_number(value), _NUMBER),
+    "TO_NUMBER": Function(_to_number, _NUMBER),
     "NVL": Function(_coalesce, FIRST_ARGUMENT, nulls=True),
     "COALESCE": Function(_coalesce, FIRST_ARGUMENT, nulls=True),
     "NVL2": Function(lambda frame, v, yes, no: no if v is None else yes, "second", nulls=True),
@@ -376,8 +415,11 @@ FUNCTIONS: dict[str, Function] = {
     "UTL_RAW.SUBSTR": Function(_raw_substr, datatypes.RAW),
     "UTL_RAW.CAST_TO_BINARY_FLOAT": Function(lambda frame, v: unpack(">f", _raw(v))[0], _BINARY_FLOAT),
     "UTL_RAW.CAST_TO_BINARY_DOUBLE": Function(lambda frame, v: unpack(">d", _raw(v))[0], datatypes.BINARY_DOUBLE),
+    "UTL_RAW.CAST_FROM_BINARY_FLOAT": Function(_binary_to_raw("f"), datatypes.RAW),
+    "UTL_RAW.CAST_FROM_BINARY_DOUBLE": Function(_binary_to_raw("d"), datatypes.RAW),
     "UTL_RAW.CAST_TO_RAW": Function(lambda frame, v: octets_of(v), datatypes.RAW),
     "UTL_RAW.CAST_TO_VARCHAR2": Function(lambda frame, v: text_of(bytes.fromhex(v) if isinstance(v, str) else v), _TEXT),
+    "STANDARD_HASH": Function(_standard_hash, replace(datatypes.RAW, size=64), nulls=True),
     "ORA_HASH": Function(_ora_hash, _NUMBER, nulls=False),
     "NUMTODSINTERVAL": Function(_interval, datatypes.DAY_INTERVAL),
     "NUMTOYMINTERVAL": Function(_months, datatypes.YEAR_INTERVAL),

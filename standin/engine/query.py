@@ -15,6 +15,7 @@ from standin.engine.analytic import AnalyticQuery
 from standin.engine.datatypes import NUMBER
 from standin.engine.expressions import Compiler
 from standin.engine.frame import EMPTY_SCOPE, Compiled, Fn, Frame, NotCompilable, Outer, Rows, Scope, SubQuery
+from standin.engine.grouped import compile_grouped
 from standin.engine.nested_cursors import NestedCursors, has_cursors
 from standin.engine.parse import identifier, parse_as_written
 from standin.engine.privileges import require_on
@@ -44,6 +45,8 @@ def compile_query(session: EngineSession, text: str) -> QueryPlan:
     if isinstance(tree, exp.Union) and (plan := union_all(session, tree, compile_query)) is not None:
         return plan
     try:
+        if isinstance(tree, exp.Select) and tree.args.get("group"):
+            return compile_grouped(tree, lambda view: compile_select(session, view, ""), column_name)
         if isinstance(tree, exp.Select):
             return compile_select(session, tree, text)
     except NotCompilable:

@@ -6,6 +6,7 @@ Tables with a key are compared by key and cell by cell, append-only tables by ho
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import assert_never
 
 from pyspark.sql import Column as Expression
@@ -22,8 +23,12 @@ from pipelines.apply.spark.quoting import quote
 from pipelines.apply.spark.text import to_text
 from pipelines.apply.target import target_columns
 from pipelines.apply.translation import Translation
-from pipelines.apply.verify.comparison import CompareTask, Comparison, Difference
+from pipelines.apply.verify.buckets import HashedColumn, LakeHashing, digest, hash_of
+from pipelines.apply.verify.comparison import CompareTask, Comparison, Difference, Digest
 from pipelines.errors import OF_TABLE, InvariantBroken, SchemaConflict, TableSetBack, report_with
+from pipelines.records.proofs import FoundRow
+from pipelines.values import frames
+from pipelines.values.canonical import HashPlan
 from pipelines.values.delivery import (
     Appended,
     Assembled,
@@ -38,34 +43,82 @@ from pipelines.values.table import Column, TableVersion
 from pipelines.values.target_options import TargetOptions
 
 MOST_SAMPLES = 10
+MOST_NAMED = 100_000  # rows that differ: of more, the table is loaded again
 OWN_SCN = "redolake: commit SCN"  # as no column of a sane table is called
 
 
 def compare(spark: SparkSession, task: CompareTask, translation: Translation) -> Comparison:
     """Compare with the Delta version of `complete_to`; batches that are applied meanwhile do not matter."""
-    version = with_lake_names(task.version, task.options)
     delta_version = version_to_compare(task)
-    delta = spark.read.format("delta").option("versionAsOf", delta_version).load(task.target)
-    check_columns(version, task.rules, columns_of(delta.schema), translation)
+    delta = in_part(lake_rows(spark, task, delta_version, translation), task)
+    task = replace(task, version=version_of_part(task))
     source = read_source(spark, task.files, task.version, task.rules, translation, task.options)
-    check_values(source, task.version)
+    (_, rows), version = check_values(source, task.version), with_lake_names(task.version, task.options)
     check_keys(source, task.version)
-    delta = with_commit(live(delta, task.options), task.options)
     match delivery := delivery_of(task.version):
         case Appended():
-            return compare_counts(source.frame, delta, task, delta_version)
+            found = compare_counts(source.frame, delta, task, delta_version)
         case NullableKey():
             null = lacks_key(version.column(i).name for i in version.key)
-            keyed = compare_keyed(source.frame.filter(~null), delta.filter(~null), task, delta_version)
-            return keyed.with_more(compare_counts(source.frame.filter(null), delta.filter(null), task, delta_version))
+            ours = source.frame.filter(~null)
+            keyed = compare_keyed(ours, delta.filter(~null), task, delta_version, ours.count())
+            found = keyed.with_more(compare_counts(source.frame.filter(null), delta.filter(null), task, delta_version))
         case Plain() | RereadValues() | Assembled() | RereadRows():
-            return compare_keyed(source.frame, delta, task, delta_version)
+            found = compare_keyed(source.frame, delta, task, delta_version, rows)
         case _:
             assert_never(delivery)
+    return replace(found, bytes=table_bytes(task))
 
 
-def compare_keyed(source: DataFrame, delta: DataFrame, task: CompareTask, delta_version: int) -> Comparison:
-    """Compare row by row and cell by cell."""
+def table_bytes(task: CompareTask) -> int | None:
+    log = read_log(task.target)
+    return None if log is None else log.table_bytes()
+
+
+def lake_rows(spark: SparkSession, task: CompareTask, delta_version: int, translation: Translation) -> DataFrame:
+    """Return the rows that readers see, as the source's are compared with them, and OWN_SCN."""
+    version = with_lake_names(task.version, task.options)
+    delta = spark.read.format("delta").option("versionAsOf", delta_version).load(task.target)
+    check_columns(version, task.rules, columns_of(delta.schema), translation)
+    return with_commit(live(delta, task.options), task.options)
+
+
+def in_part(rows: DataFrame, task: CompareTask) -> DataFrame:
+    """Return the rows of the part that is compared."""
+    if task.part is None or task.hashing is None:
+        return rows
+    inside = lake_hashing(task, task.hashing).bucket.isin(*task.part.buckets)
+    return rows.filter(~inside if task.part.others else inside)
+
+
+def version_of_part(task: CompareTask) -> TableVersion:
+    """Return the version with the columns that are compared."""
+    wanted = () if task.part is None else task.part.columns
+    kept = (c for c in task.version.columns if not wanted or c.id in wanted or c.id in task.version.key)
+    return replace(task.version, columns=tuple(kept))
+
+
+def lake_hashing(task: CompareTask, plan: HashPlan) -> LakeHashing:
+    names = {column.id: column.name for column in target_columns(with_lake_names(task.version, task.options))}
+    key, columns = (tuple(HashedColumn(names[i], form) for i, form in part) for part in (plan.key, plan.columns))
+    return LakeHashing(key, columns, plan.digits)
+
+
+def digest_lake(spark: SparkSession, task: CompareTask, translation: Translation) -> Digest:
+    """Return the hashes of the Delta version of `complete_to` by buckets."""
+    assert task.hashing is not None
+    delta_version = version_to_compare(task)
+    rows = lake_rows(spark, task, delta_version, translation)
+    found = digest(rows, lake_hashing(task, task.hashing), OWN_SCN).collect()
+    check_not_beyond(max((row["scn"] for row in found if row["scn"] is not None), default=None), task, delta_version)
+    buckets = {str(row["bucket"]): (int(row["n"]), int(row["a"]), int(row["b"])) for row in found}
+    return Digest(delta_version, buckets, table_bytes(task))
+
+
+def compare_keyed(source: DataFrame, delta: DataFrame, task: CompareTask, delta_version: int, rows: int) -> Comparison:
+    """Compare row by row and cell by cell; `source` has so many `rows`.
+
+    A row of the source is joined with each row of the lake that has its key: one more than there are is extra."""
     version, complete_to = with_lake_names(task.version, task.options), task.complete_to
     columns = target_columns(version)
     both = side_by_side(source, delta, columns, version.key)
@@ -79,10 +132,57 @@ def compare_keyed(source: DataFrame, delta: DataFrame, task: CompareTask, delta_
         F.max("commit_scn").alias("last_commit"),
     ).collect()[0].asDict()  # fmt: skip
     check_not_beyond(counts.pop("last_commit"), task, delta_version)
-    samples: tuple[Difference, ...] = ()
-    if counts["missing_rows"] or counts["extra_rows"] or counts["differing_cells"]:
-        samples = sample(both, columns, version.key, missing, extra)
-    return Comparison(version.table, complete_to, delta_version, **counts, samples=samples)
+    twice = counts["source_rows"] - rows
+    counts = {**counts, "source_rows": rows, "extra_rows": counts["extra_rows"] + twice}
+    if not (counts["missing_rows"] or counts["extra_rows"] or counts["differing_cells"]):
+        return Comparison(version.table, complete_to, delta_version, **counts)
+    samples = sample(both, columns, version.key, missing, extra)
+    again = rows_with_one_key(delta, version) if twice else None
+    if again is not None:
+        samples = (*samples, *sample_twice(again, version))[:MOST_SAMPLES]
+    found = name_keyed(both, again, task, missing, extra)
+    compared = Comparison(version.table, complete_to, delta_version, **counts, samples=samples)
+    return replace(compared, found=found[:MOST_NAMED], names_all=task.hashing is not None and len(found) <= MOST_NAMED)
+
+
+def rows_with_one_key(delta: DataFrame, version: TableVersion) -> DataFrame:
+    """Return each key that several rows of the lake have, as d<id>, and how many `rows` do."""
+    keys = [F.col(quote(column.name)).alias(f"d{column.id}") for column in target_columns(version) if column.id in version.key]
+    return delta.select(*keys).groupBy(*(f"d{i}" for i in version.key)).agg(F.count("*").alias("rows")).filter("rows > 1")
+
+
+def sample_twice(again: DataFrame, version: TableVersion) -> tuple[Difference, ...]:
+    by_id = {column.id: column for column in target_columns(version)}
+    key = F.concat_ws(", ", *(to_text(F.col(f"d{i}"), by_id[i]) for i in version.key))
+    shown = again.select(key.alias("key"), F.concat(F.col("rows").cast("string"), F.lit(" rows")).alias("delta"))
+    return tuple(
+        Difference(row["key"], "*", "1 row", row["delta"]) for row in shown.orderBy("key").limit(MOST_SAMPLES).collect()
+    )
+
+
+def name_keyed(
+    both: DataFrame, again: DataFrame | None, task: CompareTask, missing: Expression, extra: Expression
+) -> tuple[FoundRow, ...]:
+    """Return the rows that differ, up to one more than MOST_NAMED, by key."""
+    if task.hashing is None:
+        return ()
+    columns, key = target_columns(task.version), task.hashing.key
+    differ = differing_cells(columns) > 0
+    kind = F.when(missing, F.lit("missing")).when(extra, F.lit("extra")).when(differ, F.lit("differing"))
+    keys = [F.coalesce(F.col(f"s{i}"), F.col(f"d{i}")).alias(frames.key(i)) for i, _ in key]
+    found = both.select(kind.alias("kind"), *keys).filter("kind IS NOT NULL")
+    if again is not None:
+        found = again.select(F.lit("twice").alias("kind"), *(F.col(f"d{i}").alias(frames.key(i)) for i, _ in key)).unionByName(
+            found
+        )
+    hashed = hash_of([HashedColumn(frames.key(i), form) for i, form in key])
+    named = found.select(
+        "kind", hashed.alias("hash"), *(F.col(frames.key(i)).cast("string").alias(frames.key(i)) for i, _ in key)
+    )
+    return tuple(
+        FoundRow(row["kind"], row["hash"], tuple(row[frames.key(i)] for i, _ in key))
+        for row in named.limit(MOST_NAMED + 1).collect()
+    )
 
 
 def differs(column: Column) -> Expression:
@@ -168,10 +268,11 @@ def compare_counts(source: DataFrame, delta: DataFrame, task: CompareTask, delta
         F.max("commit_scn").alias("last_commit"),
     ).collect()[0].asDict()  # fmt: skip
     check_not_beyond(counts.pop("last_commit"), task, delta_version)
-    samples: tuple[Difference, ...] = ()
-    if counts["missing_rows"] or counts["extra_rows"]:
-        samples = sample_counts(both, version)
-    return Comparison(version.table, task.complete_to, delta_version, **counts, differing_cells=0, samples=samples)
+    if not (counts["missing_rows"] or counts["extra_rows"]):
+        return Comparison(version.table, task.complete_to, delta_version, **counts, differing_cells=0)
+    samples, found = sample_counts(both, version), name_counted(both, task)
+    compared = Comparison(version.table, task.complete_to, delta_version, **counts, differing_cells=0, samples=samples)
+    return replace(compared, found=found[:MOST_NAMED], names_all=task.hashing is not None and len(found) <= MOST_NAMED)
 
 
 def count_rows(source: DataFrame, delta: DataFrame, version: TableVersion) -> DataFrame:
@@ -189,6 +290,15 @@ def sample_counts(both: DataFrame, version: TableVersion) -> tuple[Difference, .
     counts = [F.concat(F.col(side).cast("string"), F.lit(" rows")).alias(side) for side in ("source", "delta")]
     differing = both.filter("source != delta").select(row.alias("key"), F.lit("*").alias("column"), *counts)
     return tuple(Difference(**row.asDict()) for row in differing.orderBy("key").limit(MOST_SAMPLES).collect())
+
+
+def name_counted(both: DataFrame, task: CompareTask) -> tuple[FoundRow, ...]:
+    """Return the rows that differ, up to one more than MOST_NAMED, by the hash of all their columns."""
+    if task.hashing is None or task.hashing.fetched:
+        return ()
+    hashed = hash_of([HashedColumn(f"c{i}", form) for i, form in task.hashing.columns])
+    found = both.filter("source != delta").select(hashed.alias("hash")).limit(MOST_NAMED + 1).collect()
+    return tuple(FoundRow("rows", row["hash"]) for row in found)
 
 
 def side_by_side(source: DataFrame, delta: DataFrame, columns: Sequence[Column], key: Sequence[int]) -> DataFrame:

@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from pipelines.records.file_digest import Digests
+from pipelines.records.proofs import FoundRow
+from pipelines.values.canonical import HashPlan
 from pipelines.values.table import Rules, TableId, TableVersion
 from pipelines.values.target_options import DEFAULT, TargetOptions
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The rows in some buckets, or with `others` those in all other ones; of their columns the key and `columns`, or all."""
+
+    buckets: tuple[str, ...]
+    others: bool = False
+    columns: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class CompareTask:
     """Compare the version of a Delta table that is complete to an SCN with the rows read from Oracle AS OF that SCN.
 
-    `delta_version` is the version that the ledger knows; see DeltaLog.last_version_with."""
+    `delta_version` is the version that the ledger knows; see DeltaLog.last_version_with. The files hold the rows of `part`, or
+    of the whole table. Without `hashing` the rows that differ are counted and not named."""
 
     table: TableId
     target: str
@@ -26,6 +39,8 @@ class CompareTask:
     app_id: str = ""
     origin: str = ""
     digests: Digests = field(default_factory=dict)  # of the files
+    hashing: HashPlan | None = None
+    part: Part | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +54,15 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
+class Digest:
+    """A Delta version's buckets: number of rows, and two sums over the hashes of its rows. `bytes` is the size of the files."""
+
+    delta_version: int
+    buckets: dict[str, tuple[int, int, int]]
+    bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Comparison:
     table: TableId
     complete_to: int
@@ -49,12 +73,21 @@ class Comparison:
     extra_rows: int
     differing_cells: int
     samples: tuple[Difference, ...] = ()
+    found: tuple[FoundRow, ...] = ()
+    names_all: bool = True  # `found` has all rows that differ
+    bytes: int | None = None  # of the table's files
 
     def with_more(self, other: Comparison) -> Comparison:
         """Return the comparison of both parts of the table."""
         counts = ("source_rows", "delta_rows", "missing_rows", "extra_rows", "differing_cells")
-        summed = {name: getattr(self, name) + getattr(other, name) for name in counts}
-        return replace(self, **summed, samples=(*self.samples, *other.samples))
+        summed: dict[str, Any] = {name: getattr(self, name) + getattr(other, name) for name in counts}
+        return replace(
+            self,
+            **summed,
+            samples=(*self.samples, *other.samples),
+            found=(*self.found, *other.found),
+            names_all=self.names_all and other.names_all,
+        )
 
     @property
     def equal(self) -> bool:

@@ -99,6 +99,7 @@ KILLED_AT = {
     "write_dictionary",
     "write_for_comparison",
     "write_pruned",
+    "write_proof",
     "write_rows",
     "write_slice",
     "write_snapshot_result",

@@ -18,6 +18,7 @@ from pipelines.records.handover import FirstPosition
 from pipelines.records.jobs import JobFailure
 from pipelines.records.lakes import LakeMark, LakePlace
 from pipelines.records.loads import SnapshotLoaded, SnapshotResult, SnapshotSpec, SnapshotTask
+from pipelines.records.proofs import FoundRow, FoundRows, TableProof
 from pipelines.records.pruned import KnownVersion, Pruned, PrunedTable, PruneStep
 from pipelines.records.shown_facts import (
     ChoiceFact,
@@ -169,6 +170,8 @@ RECORDS: tuple[Any, ...] = (
     ),
     JobFailure(True, "RedoLost: gone"),
     MARK,
+    TableProof("SHOP.T", "n", "2026-01-02T03:04:05+00:00", 300, 2, 7, "buckets", 0.5, 16, 1, 100, 99, 1, found=1),
+    FoundRows("SHOP.T", "n", (1,), (FoundRow("missing", "5F2D", ("1",)), FoundRow("rows", "5F2E"))),
 )
 
 # Those that are in the ledger only. Nothing decides by facts, and yet each page reads those that an older version has left.
@@ -180,7 +183,7 @@ IN_LEDGER: tuple[Any, ...] = (
     RedoFact(2, 300, 400, (ThreadFact(1, "FREE1", (LogFact(7, 100, None, None, 4096, "online"),)),)),
     RunwayFact("enough", "why", 10.4, True, 0, None, 300, 12.0, ("a warning",)),
     ChoicesFact(300, (ChoiceFact("restore", "what", "nothing", "redolake recover"),), ("RESTORE ..",)),
-    ProofFact(300, 7, 100),
+    ProofFact(300, 7, 100, share=0.5),
     SnapshotFact("loaded", 300, 5, 0.5, "2026-01-02T03:04:05"),
     LostPosition(1, 2, 300, 400),
     MissingLogReport(1, 7, 2, (100, 200), (MissingLogFile(1, "/a/7.arc", "D"),), "deleted", False),

@@ -26,6 +26,11 @@ EXPRESSIONS = {
     "SUBSTR(name, 2, 2)": "nn",
     "SUBSTR(name, -2)": "na",
     "LENGTH(name)": 4,
+    "RAWTOHEX(STANDARD_HASH(NULL, 'MD5'))": "D41D8CD98F00B204E9800998ECF8427E",
+    "RAWTOHEX(UTL_RAW.CAST_FROM_BINARY_DOUBLE(TO_BINARY_DOUBLE('-1.5')))": "BFF8000000000000",
+    "RAWTOHEX(UTL_RAW.CAST_FROM_BINARY_FLOAT(BINARY_FLOAT_NAN))": "7FC00000",
+    "TO_CHAR(-9e84, 'TM9')": "-9E+84",
+    "TO_NUMBER('FF', 'XXXX')": 255,
     "TRIM('  x ')": "x",
     "INSTR(name, 'n')": 2,
     "LPAD(id, 3, '0')": "001",
@@ -128,6 +133,12 @@ QUERIES = {
     "group": (
         "SELECT who, COUNT(*), SUM(amount) FROM o GROUP BY who HAVING COUNT(*) > 0 ORDER BY who",
         [("a", 2, Decimal("6.6")), ("b", 1, Decimal("1.1")), (None, 1, Decimal("3.3"))],
+    ),
+    "groups of hashes": (
+        "SELECT h, COUNT(*) AS n, SUM(TO_NUMBER(SUBSTR(h, 1, 4), 'XXXX')) AS s "
+        "FROM (SELECT /*+ NO_MERGE */ RAWTOHEX(STANDARD_HASH(who, 'MD5')) AS h FROM o WHERE who IS NOT NULL) "
+        "GROUP BY h",
+        [("92EB5FFEE6AE2FEC3AD71C777531578F", 1, 0x92EB), ("0CC175B9C0F1B6A831C399E269772661", 2, 2 * 0x0CC1)],
     ),
     "join": ("SELECT o.id, p.town FROM o JOIN p ON p.who = o.who ORDER BY o.id", [(2, "Ulm"), (4, "Ulm")]),
     "old outer join": ("SELECT o.id, p.town FROM o, p WHERE o.who = p.who(+) AND o.id < 3 ORDER BY 1", [(1, None), (2, "Ulm")]),

@@ -1,0 +1,65 @@
+"""What comparisons found: a record for each table and comparison, and the rows that differ, which a repair reads again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+ProofMethod = Literal["rows", "buckets"]
+FoundKind = Literal["missing", "extra", "differing", "twice", "rows"]
+
+
+@dataclass(frozen=True, slots=True)
+class FoundRow:
+    """A row that differs: by the hash of its key and the key's values as text, or with the kind `rows`, of a row that is known
+    by all its columns, by the hash of these. `twice`: the lake has several rows with the key."""
+
+    kind: FoundKind
+    hash: str
+    key: tuple[str | None, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TableProof:
+    """One comparison of a table: what was compared, the result, and what it cost.
+
+    `share` is the share of the table's buckets that were compared. `source_rows_read` and `source_bytes_read` were fetched from
+    Oracle, `lake_bytes_read` is the size of the Delta files that Spark had to read. `found` rows are named in the record beside
+    it, `names_all` says whether these are all."""
+
+    table: str  # OWNER.NAME
+    name: str  # of its file
+    at: str  # ISO time in UTC at its end
+    scn: int | None = None
+    resetlogs_id: int | None = None
+    delta_version: int | None = None
+    method: ProofMethod = "rows"
+    share: float = 1.0
+    buckets: int = 0
+    differing_buckets: int = 0
+    source_rows: int | None = None
+    delta_rows: int | None = None
+    missing_rows: int = 0
+    extra_rows: int = 0
+    differing_cells: int = 0
+    seconds: float | None = None
+    source_rows_read: int = 0
+    source_bytes_read: int = 0
+    lake_bytes_read: int | None = None
+    found: int = 0
+    names_all: bool = True
+    error: str | None = None
+
+    @property
+    def is_equal(self) -> bool:
+        return self.error is None and not (self.missing_rows or self.extra_rows or self.differing_cells)
+
+
+@dataclass(frozen=True, slots=True)
+class FoundRows:
+    """The rows that differ by one comparison; `key` are the columns of the key by id."""
+
+    table: str
+    proof: str
+    key: tuple[int, ...]
+    rows: tuple[FoundRow, ...]

@@ -1,0 +1,271 @@
+"""Read one table from Oracle AS OF its applied SCN and compare it with Delta: all of its rows, or those of some buckets.
+
+Both sides hash a large table by buckets (values/canonical.py), and only buckets whose hashes differ are read and compared cell
+by cell. Values of columns that cannot be hashed alike on both sides are read of all rows.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import pyarrow as pa
+
+from pipelines.apply.verify.comparison import CompareTask, Comparison, Part
+from pipelines.context import PipelineContext, Report
+from pipelines.decode.datatypes import spark_ddl_type
+from pipelines.errors import RedolakeError, SchemaConflict
+from pipelines.host import crash
+from pipelines.host.progress import count_rows
+from pipelines.ledger import TableEntry
+from pipelines.reconcile.lake_place import lake_place
+from pipelines.reconcile.table_versions import app_id, known_versions, origin, rules
+from pipelines.records.file_digest import FileDigest
+from pipelines.records.proofs import ProofMethod
+from pipelines.schema import valid_at
+from pipelines.source import ConnectParams, Source, counted_rows, read_tables
+from pipelines.source.buckets import MOST_BUCKETS, BucketSum, HashedColumn, Hashing, in_buckets, read_digests
+from pipelines.steps.run import Spark
+from pipelines.steps.shown_facts import expected_rows
+from pipelines.steps.table_rows import read_rows
+from pipelines.values.canonical import HashPlan, hash_plan
+from pipelines.values.dictionary_table import DictionaryTable
+from pipelines.values.ora_codes import NO_SUCH_COLUMN
+from pipelines.values.scn import Scn
+from pipelines.values.table import ROWID_COLUMN, TableVersion
+
+log = logging.getLogger(__name__)
+
+Method = Literal["auto", "rows", "buckets"]
+BY_BUCKETS_FROM = 100_000  # rows: to read fewer costs less than to hash them on both sides
+# Hexadecimal digits of a bucket, by the rows from which on they are used: a bucket that differs has some thousand rows to read.
+DIGITS = ((20_000_000, 4), (BY_BUCKETS_FROM, 3), (0, 2))
+MOST_SHARE = 0.25  # of the buckets: where more differ, all rows are read
+BYTES_OF_A_BUCKET = 64  # about: its name and three numbers
+
+
+@dataclass
+class Cost:
+    """What was fetched from Oracle, and how often Spark has read the table's files."""
+
+    source_rows: int = 0
+    source_bytes: int = 0
+    lake_reads: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TableToCompare:
+    """A table as the dictionary describes it now, with the columns of the version that the lake has."""
+
+    context: PipelineContext
+    params: ConnectParams | None
+    oracle: Source
+    entry: TableEntry
+    dictionary: DictionaryTable
+    version: TableVersion
+    token: str
+    report: Report
+    cost: Cost = field(default_factory=Cost)
+
+    @property
+    def scn(self) -> Scn:
+        assert self.entry.complete_to_scn is not None
+        return self.entry.complete_to_scn
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """The result of a comparison. `share` is that of the buckets that were compared."""
+
+    comparison: Comparison
+    method: ProofMethod
+    cost: Cost
+    buckets: int = 0
+    differing_buckets: int = 0
+    share: float = 1.0
+
+
+def describe(
+    context: PipelineContext, params: ConnectParams | None, oracle: Source, entry: TableEntry, token: str, report: Report
+) -> TableToCompare:
+    """Return what is compared. Raise SchemaConflict for a table that is not as it was AS OF its applied SCN."""
+    assert entry.complete_to_scn is not None
+    table = entry.table
+    versions = known_versions(context, table)
+    version = valid_at([versions[0].since(Scn(0)), *versions[1:]], entry.complete_to_scn)
+    found = read_tables(oracle, (table,), context.pipeline.source.container, context.pipeline.renamed).get(table)
+    if found is None:
+        raise SchemaConflict("the table is not in the dictionary any more", cure="redolake status", table=table)
+    return TableToCompare(context, params, oracle, entry, columns_of(found, version), version, token, report)
+
+
+def columns_of(dictionary: DictionaryTable, version: TableVersion) -> DictionaryTable:
+    """Return the table with the captured columns that the version has. Raise SchemaConflict if the source has dropped one
+    since."""
+    captured = {column.name for column in dictionary.captured}
+    kept = tuple(c for c in dictionary.columns if c.name not in captured or version.named(c.name) is not None)
+    gone = sorted({c.name for c in version.columns} - captured)
+    if gone:
+        raise SchemaConflict(
+            f"dropped in the source since: {', '.join(gone)}",
+            cure="let capture and apply pass that DDL, then verify again",
+            table=version.table,
+        )
+    return replace(dictionary, columns=kept)
+
+
+def compare_in_lake(one: TableToCompare, spark: Spark, method: Method, sample: float | None) -> Compared:
+    """Compare the table, or a sample of its buckets. A table that cannot be hashed is compared by all its rows."""
+    plan = hash_plan_of(one)
+    if method == "rows" or plan is None or (method == "auto" and sample is None and not is_large(one)):
+        return compare_rows(one, spark, plan)
+    try:
+        return compare_buckets(one, spark, plan, sample)
+    except RedolakeError as error:
+        if error.ora_code != NO_SUCH_COLUMN:  # there is no STANDARD_HASH before 12.1, and UTL_RAW may be revoked
+            raise
+        log.warning("%s is compared by all its rows: %s", one.version.table, error.what)
+        return compare_rows(one, spark, plan)
+
+
+def hash_plan_of(one: TableToCompare) -> HashPlan | None:
+    rows = rows_of(one) or 0
+    digits = next(digits for least, digits in DIGITS if rows >= least)
+    encoding, types = one.context.landing.encoding(), rules(one.context, one.version.table, (one.version,))
+    return hash_plan(one.version, types, spark_ddl_type, encoding, digits)
+
+
+def rows_of(one: TableToCompare) -> int | None:
+    """Return about how many rows the table has; None if nobody has counted them."""
+    known = expected_rows(one.context, one.version.table)
+    return counted_rows(one.oracle, one.dictionary.in_oracle, one.context.pipeline.source.container) if known is None else known
+
+
+def is_large(one: TableToCompare) -> bool:
+    return (rows_of(one) or 0) >= BY_BUCKETS_FROM
+
+
+def compare_rows(one: TableToCompare, spark: Spark, plan: HashPlan | None) -> Compared:
+    """Compare all rows."""
+    comparison = compare_part(one, spark, replace(task_of(one), hashing=plan), "", 0)
+    return Compared(comparison, "rows", one.cost)
+
+
+def compare_buckets(one: TableToCompare, spark: Spark, plan: HashPlan, sample: float | None) -> Compared:
+    """Compare the hashes of all buckets, or of a sample of them, and then the rows of those that differ."""
+    from pipelines.job.comparison import digest_table
+
+    plan, chosen = (plan, ()) if sample is None else choose_buckets(plan, sample)
+    hashing, task = hashing_of(one, plan), replace(task_of(one), hashing=plan)
+    one.report(f"hashing {one.version.table} AS OF SCN {one.scn}")
+    ours = read_digests(one.oracle, one.dictionary, hashing, one.scn, one.context.pipeline.source.container, chosen)
+    one.cost.source_bytes += BYTES_OF_A_BUCKET * len(ours)
+    one.report(f"hashing {one.version.table} in Delta")
+    lake = digest_table(spark.session(), task, lake_place(one.context))
+    one.cost.lake_reads += 1
+    theirs = {name: BucketSum(*sums) for name, sums in lake.buckets.items() if not chosen or name in chosen}
+    wrong = tuple(sorted(name for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name)))
+    total = len(chosen) or plan.buckets
+    share = 1.0 if not chosen else len(chosen) / plan.buckets
+    if len(wrong) > min(MOST_BUCKETS, max(1, int(total * MOST_SHARE))) and not chosen:
+        one.report(f"{len(wrong)} of {total} buckets of {one.version.table} differ: all rows are compared")
+        found = compare_rows(one, spark, plan)
+        return replace(found, buckets=total, differing_buckets=len(wrong))
+    rows = sum(digest.rows for name, digest in ours.items() if name not in wrong)
+    comparison = Comparison(one.version.table, int(one.scn), lake.delta_version, rows, rows, 0, 0, 0, bytes=lake.bytes)
+    if wrong:
+        one.report(f"{len(wrong)} of {total} buckets of {one.version.table} differ")
+        part = replace(task, part=Part(wrong))
+        comparison = comparison.with_more(compare_part(one, spark, part, in_buckets(hashing, wrong), 1))
+    if plan.fetched:
+        comparison = comparison.with_more(compare_fetched(one, spark, task, hashing, wrong, chosen))
+    return Compared(comparison, "buckets", one.cost, total, len(wrong), share)
+
+
+def choose_buckets(plan: HashPlan, sample: float) -> tuple[HashPlan, tuple[str, ...]]:
+    """Return a random sample of the buckets: other ones each time. They are larger where a statement could not list all."""
+    while (wanted := max(1, round(plan.buckets * sample))) > MOST_BUCKETS:
+        plan = replace(plan, digits=plan.digits - 1)
+    chosen = random.SystemRandom().sample(range(plan.buckets), wanted)
+    return plan, tuple(sorted(f"{number:0{plan.digits}X}" for number in chosen))
+
+
+def compare_fetched(
+    one: TableToCompare, spark: Spark, task: CompareTask, hashing: Hashing, wrong: tuple[str, ...], chosen: tuple[str, ...]
+) -> Comparison:
+    """Compare the values that are not hashed, of the rows in buckets that are equal by their hashes."""
+    assert task.hashing is not None
+    if chosen:
+        rest = tuple(name for name in chosen if name not in wrong)
+        part, where = Part(rest, columns=task.hashing.fetched), in_buckets(hashing, rest) if rest else "1 = 0"
+    else:
+        part = Part(wrong, others=True, columns=task.hashing.fetched)
+        where = f"NOT ({in_buckets(hashing, wrong)})" if wrong else ""
+    found = compare_part(one, spark, replace(task, part=part), where, 2)
+    return replace(found, source_rows=0, delta_rows=0)  # they are counted already
+
+
+def hashing_of(one: TableToCompare, plan: HashPlan) -> Hashing:
+    names = {column.id: column.name for column in one.version.columns}
+    key, columns = (
+        tuple(HashedColumn(None if i == ROWID_COLUMN else names[i], form) for i, form in part)
+        for part in (plan.key, plan.columns)
+    )
+    return Hashing(key, columns, plan.digits)
+
+
+def task_of(one: TableToCompare) -> CompareTask:
+    context, entry, table = one.context, one.entry, one.version.table
+    assert entry.delta_version is not None
+    return CompareTask(
+        table=table,
+        target=context.pipeline.target(table),
+        version=one.version,
+        files=(),
+        complete_to=int(one.scn),
+        delta_version=entry.delta_version,
+        rules=rules(context, table, (one.version,)),
+        options=context.pipeline.target_options(table),
+        app_id=app_id(context, table, entry.resetlogs_id or 0),
+        origin=origin(context),
+    )
+
+
+def compare_part(one: TableToCompare, spark: Spark, task: CompareTask, where: str, number: int) -> Comparison:
+    """Read the rows on a condition, with the columns of the part, and compare them."""
+    from pipelines.job.comparison import compare_tables
+
+    path, digest = read_part(one, task.part.columns if task.part is not None else (), where, number)
+    one.report(f"comparing {one.version.table} with Delta")
+    task = replace(task, files=(path,), digests={path: digest})
+    (found,) = compare_tables(spark.session(), [task], lake_place(one.context))
+    one.cost.lake_reads += 1
+    return found
+
+
+@crash.writer
+def read_part(one: TableToCompare, columns: tuple[int, ...], where: str, number: int) -> tuple[str, FileDigest]:
+    context, table, version = one.context, one.version.table, one.version
+    expected = None if where else rows_of(one)
+
+    def write(batches: Iterator[Any]) -> tuple[str, FileDigest]:
+        counted = count_rows(count_read(one.cost, batches), f"rows of {table}", one.report, expected)
+        return context.landing.snapshots.write_for_comparison(one.token, one.dictionary.object_id, counted, number)
+
+    names = {c.name for c in version.columns if not columns or c.id in columns or c.id in version.key}
+    captured = {column.name for column in one.dictionary.captured}
+    kept = tuple(column for column in one.dictionary.columns if column.name in names or column.name not in captured)
+    dictionary = replace(one.dictionary, columns=kept)
+    return read_rows(context, one.params, one.oracle, dictionary, one.scn, version.key_kind == "rowid", write, where)
+
+
+def count_read(cost: Cost, batches: Iterator[Any]) -> Iterator[Any]:
+    """Pass the driver's frames on, and add up their rows and bytes."""
+    for batch in batches:
+        rows = pa.table(batch)
+        cost.source_rows += rows.num_rows
+        cost.source_bytes += rows.nbytes
+        yield batch

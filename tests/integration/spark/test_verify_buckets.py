@@ -1,0 +1,126 @@
+"""Tables are compared by the hashes of buckets. The verdict is that of a comparison of all rows, whatever the values are."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from pipelines import steps
+from pipelines.steps.verify import TableComparison
+from pipelines.values.table import TableId
+from standin.serve import standin
+from tests.fixtures.shop import Shop
+from tests.generated.hunts import EXAMPLES
+
+pytestmark = pytest.mark.spark
+
+TABLES = ("WORDS", "STORIES", "EVENTS", "DOCS")
+HOSTILE = (
+    "CREATE TABLE words (code VARCHAR2(20), day DATE, text VARCHAR2(4000), wide NVARCHAR2(40), n NUMBER, x BINARY_DOUBLE)",
+    "CREATE UNIQUE INDEX words_u ON words (code, day)",
+    "INSERT INTO words VALUES ('a', DATE '2026-01-01', RPAD('long', 1900, 'ü'), UNISTR('\\D83D\\DE00 '), 1e40, 0)",
+    "INSERT INTO words VALUES ('a ', DATE '2026-01-01', 'trailing  ', N'|', -.5, BINARY_DOUBLE_NAN)",
+    "INSERT INTO words VALUES ('A', DATE '2026-01-01', 'trailing', N'||', 100, -BINARY_DOUBLE_INFINITY)",
+    "INSERT INTO words VALUES (NULL, DATE '2026-01-01', 'x|y', N'z', 0, 1)",
+    "INSERT INTO words VALUES ('x', NULL, 'x|y', N'z', 0, 1)",
+    *["INSERT INTO words VALUES (NULL, NULL, 'twice', NULL, NULL, NULL)"] * 2,
+    "INSERT INTO words VALUES (NULL, NULL, NULL, NULL, NULL, NULL)",
+    "ALTER TABLE words ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
+    "CREATE TABLE events (at TIMESTAMP, what VARCHAR2(30), n NUMBER(5,2))",
+    "ALTER TABLE events ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
+    *(f"INSERT INTO events VALUES (TIMESTAMP '2026-01-01 00:00:00.5', 'event {n % 7}', {n % 3})" for n in range(40)),
+    "CREATE TABLE stories (id NUMBER(9) PRIMARY KEY, text VARCHAR2(32767), scan RAW(32767))",
+    "ALTER TABLE stories ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
+    "INSERT INTO stories VALUES (1, RPAD('long', 15000, 'ü'), UTL_RAW.COPIES(HEXTORAW('00FF'), 9000))",
+    "INSERT INTO stories VALUES (2, 'short ', NULL)",
+    "CREATE TABLE docs (id NUMBER(9) PRIMARY KEY, title VARCHAR2(30), body CLOB, waits INTERVAL DAY TO SECOND)",
+    "ALTER TABLE docs ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
+    *(f"INSERT INTO docs VALUES ({n}, 'title {n}', 'body {n}', INTERVAL '{n}' HOUR)" for n in range(30)),
+)
+ENTRIES = [
+    {"table": "SHOP.WORDS", "key": ["CODE", "DAY"], "columns": {"N": "string"}},
+    {"table": "SHOP.STORIES", "unsupported_columns": "reread"},
+    {"table": "SHOP.EVENTS", "key": "append"},
+    {"table": "SHOP.DOCS", "large_objects": "reread"},
+]
+
+
+@pytest.fixture(scope="module")
+def loaded(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Shop, Any]]:
+    with standin(archive_lag_target=0, extended_strings=True) as oracle:
+        shop = Shop(oracle, tmp_path_factory.mktemp("buckets"))
+        shop.run_sql(*HOSTILE)
+        pipeline = shop.pipeline(tables=ENTRIES)
+        steps.take_snapshot(pipeline, source=shop.params, spark=spark)
+        yield shop, pipeline
+
+
+def compared(loaded: tuple[Shop, Any], spark: Any, method: Any, *tables: str, **more: Any) -> dict[str, TableComparison]:
+    shop, pipeline = loaded
+    found = steps.verify_tables(pipeline, list(tables), source=shop.params, spark=spark, method=method, **more)
+    assert not found.not_compared, found.not_compared
+    return {one.table: one for one in found.tables}
+
+
+def test_equal_tables_have_equal_hashes_whatever_their_values_are(loaded: Any, spark: Any) -> None:
+    found = compared(loaded, spark, "buckets")
+
+    assert {name: (one.equal, one.method, one.differing_buckets) for name, one in found.items()} == {
+        f"SHOP.{name}": (True, "buckets", 0) for name in TABLES
+    }
+    assert found["SHOP.WORDS"].source_rows_read == 0
+    assert found["SHOP.DOCS"].source_rows_read == 30  # large objects and intervals are fetched
+
+
+@pytest.mark.parametrize("seed", range(EXAMPLES or 2))
+def test_hashes_find_what_a_comparison_of_all_rows_finds(loaded: Any, spark: Any, seed: int) -> None:
+    _, pipeline = loaded
+    chosen = random.Random(seed)
+    for name in TABLES:
+        change_lake(spark, pipeline.target(TableId("SHOP", name)), chosen)
+    by_rows, by_buckets = compared(loaded, spark, "rows"), compared(loaded, spark, "buckets")
+
+    assert {name: counts(one) for name, one in by_buckets.items()} == {name: counts(one) for name, one in by_rows.items()}
+    assert all(one.method == "buckets" or one.differing_buckets for one in by_buckets.values())
+
+
+def counts(one: TableComparison) -> tuple[int, ...]:
+    return one.source_rows, one.delta_rows, one.missing_rows, one.extra_rows, one.differing_cells
+
+
+def change_lake(spark: Any, target: str, chosen: random.Random) -> None:
+    """Write the table with some cells changed, some rows removed, and some there twice."""
+    frame = spark.read.format("delta").load(target)
+    found = [row.asDict() for row in frame.collect()]
+    columns = [name for name in frame.columns if not name.startswith("_")]
+    for _ in range(chosen.randint(0, 4)):
+        row = chosen.choice(found)
+        action = chosen.choice(("cell", "cell", "cell", "remove", "again"))
+        if action == "remove":
+            found.remove(row)
+        elif action == "again":
+            found.append(dict(row))
+        else:
+            name = chosen.choice(columns)
+            row[name] = changed(row[name], chosen)
+    spark.createDataFrame(found, frame.schema).write.format("delta").mode("overwrite").save(target)
+
+
+def changed(value: Any, chosen: random.Random) -> Any:
+    """Return a value like it: NULL, one that Oracle cannot hold, or one that only differs a little."""
+    if value is None or chosen.random() < 0.2:
+        return None
+    if isinstance(value, str):
+        return chosen.choice((value + " ", value[:-1], value.swapcase(), "", "|", value + "\0"))
+    if isinstance(value, bytes | bytearray):
+        return chosen.choice((bytes(value) + b"\0", bytes(value)[1:], b""))
+    if isinstance(value, float):
+        return chosen.choice((-value, math.nan, value + 1e-9, -0.0, math.inf))
+    if isinstance(value, datetime):
+        return value + chosen.choice((timedelta(microseconds=1), timedelta(hours=-1), timedelta(days=1)))
+    return value + chosen.choice((1, -1, 10)) if isinstance(value, int) else -value

@@ -1,0 +1,77 @@
+"""Both sides know every form of a value's text, and a table without one for its key is not hashed."""
+
+from __future__ import annotations
+
+import pytest
+
+from pipelines.apply.verify import buckets as in_spark
+from pipelines.decode.datatypes import spark_ddl_type
+from pipelines.source import buckets as in_oracle
+from pipelines.values.canonical import FORMS, form_of, hash_plan
+from pipelines.values.redo import Encoding
+from pipelines.values.scn import Scn
+from pipelines.values.table import Column, OracleType, TableId, TableVersion
+
+NUMBER, TEXT, INTERVAL = (
+    OracleType("NUMBER", precision=9, scale=0),
+    OracleType("VARCHAR2"),
+    OracleType("INTERVAL DAY TO SECOND"),
+)
+
+
+def plan(*types: OracleType, key: tuple[int, ...] = (1,), kind: str = "primary", encoding: Encoding = Encoding()):  # noqa: B008
+    columns = tuple(Column(n, f"C{n}", type_, n, nullable=n not in key) for n, type_ in enumerate(types, 1))
+    version = TableVersion(TableId("SHOP", "T"), Scn(5), 7, 8, columns, key, len(types) + 1, kind)
+    return hash_plan(version, {}, spark_ddl_type, encoding, 3)
+
+
+def test_each_form_has_an_expression_on_both_sides() -> None:
+    assert set(in_oracle.TEXTS) == set(in_spark.FORMS) == set(FORMS)
+    assert (in_oracle.PARTS, in_oracle.COLUMNS_OF_A_HASH) == (in_spark.PARTS, in_spark.COLUMNS_OF_A_HASH)
+
+
+def test_a_column_without_a_form_is_fetched_and_the_others_are_hashed() -> None:
+    found = plan(NUMBER, TEXT, INTERVAL)
+
+    assert found is not None
+    assert (found.key, found.columns, found.fetched) == (((1, "number"),), ((1, "number"), (2, "text")), (3,))
+
+
+@pytest.mark.parametrize(
+    ("types", "key", "kind"),
+    [((INTERVAL, TEXT), (1,), "primary"), ((TEXT, INTERVAL), (), "append")],
+    ids=["a key without a form", "rows that are known by all their columns"],
+)
+def test_a_table_that_hashes_would_not_prove_equal_is_not_hashed(types, key, kind) -> None:
+    assert plan(*types, key=key, kind=kind) is None
+
+
+def test_text_of_another_character_set_is_fetched() -> None:
+    found = plan(NUMBER, TEXT, encoding=Encoding(text="WE8MSWIN1252"))
+
+    assert found is not None
+    assert found.fetched == (2,)
+
+
+@pytest.mark.parametrize(
+    ("type_", "rule", "lake", "form"),
+    [
+        (OracleType("NUMBER"), None, "decimal(38,10)", "number"),
+        (OracleType("NUMBER"), "string", "string", "number as text"),
+        (OracleType("FLOAT"), "double", "double", None),
+        (OracleType("TIMESTAMP", scale=9), "truncate", "timestamp_ntz", "truncated timestamp"),
+        (OracleType("TIMESTAMP WITH TIME ZONE"), None, "timestamp", "instant"),
+        (OracleType("VARCHAR2"), "binary", "binary", None),
+        (OracleType("CLOB"), None, "string", None),
+    ],
+)
+def test_a_form_follows_from_both_types(type_, rule, lake, form) -> None:
+    assert form_of(type_, rule, lake, Encoding()) == form
+
+
+def test_the_statement_hashes_a_wide_row_by_parts_within_the_limit_of_a_text() -> None:
+    columns = tuple(in_oracle.HashedColumn(f"C{n}", "number") for n in range(120))
+    found = in_oracle.hash_of(columns)
+
+    assert found.count("STANDARD_HASH(") == 4  # three parts, and one of their hashes
+    assert in_oracle.COLUMNS_OF_A_HASH * (64 + 1) + 1 < 4000
