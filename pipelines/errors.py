@@ -110,6 +110,13 @@ class LogOverdue(Transient):
     """
 
 
+class ReplicatorUnavailable(Transient):
+    """OpenLogReplicator cannot be reached, has closed the connection, or sends nothing, not even checkpoints.
+
+    Wait: the step is retried. See that it runs and reads redo, and that no other client is connected to it.
+    """
+
+
 class LedgerUnavailable(Transient):
     """The ledger's database does not answer.
 
@@ -179,6 +186,14 @@ class SourceRefused(Terminal):
     """
 
 
+class ReplicatorRefused(Terminal):
+    """OpenLogReplicator does not do what is needed: another database or alias, settings that would lose or blur values, a start
+    that it refuses, or one that another client has made.
+
+    Do what the message says, in OpenLogReplicator.json or in pipelines.yml. `redolake olr-config` prints the settings.
+    """
+
+
 class RedoLost(Terminal):
     """Redo that is still needed is no longer available: an archived log is gone, or the database was set back with
     RESETLOGS. For a table: changes since its last snapshot were never read.
@@ -193,6 +208,15 @@ class PdbChanged(RedoLost):
     point-in-time recovery), or another one has its name. The redo does not show it, so the tables no longer agree.
 
     Run `redolake recover -p PIPELINE --snapshot`, which reads all tables again, or connect to the PDB that was captured.
+    """
+
+
+class StreamLost(RedoLost):
+    """OpenLogReplicator did not send everything: a message, a change or a commit is missing, or it no longer has what follows
+    the last window. Nothing after that was landed.
+
+    Restart OpenLogReplicator: it reads the redo again from its last confirmed checkpoint. If the error stays, run
+    `redolake recover`.
     """
 
 

@@ -1,4 +1,4 @@
-"""`<name>_capture`: plan a window, mine its slices in parallel, land it."""
+"""`<name>_capture`: plan a window, mine its slices in parallel, land it; or receive one from OpenLogReplicator."""
 
 # mypy: disallow-untyped-decorators=False, disallow-subclassing-any=False
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.providers.standard.operators.trigger_dagrun import TriggerDagRunOperator
 from airflow.sdk import DAG, get_current_context, task
+from airflow.sdk.exceptions import AirflowSkipException
 
 from pipelines.airflow.assets import landing_asset
 from pipelines.airflow.connections import resolved_pipeline, source_of
@@ -21,7 +22,7 @@ from pipelines.airflow.run_notes import leave_note, window_note
 from pipelines.airflow.runway import runway_task
 from pipelines.airflow.schedule import capture_schedule
 from pipelines.airflow.settings import dag_settings
-from pipelines.airflow.texts import CAPTURE, TASKS, dag_text
+from pipelines.airflow.texts import CAPTURE, RECEIVE, TASKS, dag_text
 from pipelines.airflow.waiting import PlanWindow
 from pipelines.config import Pipeline
 from pipelines.records.codec import from_body, to_body
@@ -31,6 +32,7 @@ from pipelines.values.table import TableId
 
 if TYPE_CHECKING:
     from pipelines.steps import AlreadyLanded
+    from pipelines.steps.capture import LandedWindowReport
 
 log = logging.getLogger(__name__)
 
@@ -105,19 +107,57 @@ def capture_dag(pipeline: Pipeline) -> DAG:
             log.info("window %s: %s, in %s", landed.window, note, landed.manifest)
             context["task"].redolake_window = landed.window  # type: ignore[attr-defined]
             leave_note(context, note)
-        extra = {"window": landed.window, "start_scn": landed.start_scn, "end_scn": landed.end_scn, "ends_at": landed.ends_at}
-        context["outlet_events"][landing].extra = extra
-        if is_installed():
-            dsn, container = source_of(pipeline).dsn, pipeline.source.container
-            read = [oracle_table(dsn, container, TableId.parse(name)) for name in sorted(captured)]
-            report_lineage(context, read, [landing_folder(pipeline)])
+        report_landed(pipeline, landed, captured)
         return asdict(landed)
 
+    if pipeline.source.is_stream:
+        return receive_dag(pipeline)
     settings = dag_settings(pipeline, "capture")
     with DAG(**settings, schedule=capture_schedule(pipeline), doc_md=dag_text(CAPTURE, pipeline)) as dag:
         runway_task(pipeline)
         planned = PlanWindow(task_id="plan", pipeline=pipeline, doc_md=TASKS["plan"]).output
         landed = give_links(land(planned, give_links(mine.expand_kwargs(planned), MINE_LINKS)), WINDOW_LINKS)
+        if pipeline.patterns and pipeline.new_tables == "capture":
+            join_new_tables(pipeline, landed)
+    return dag
+
+
+def report_landed(pipeline: Pipeline, landed: LandedWindowReport, captured: Mapping[str, Any]) -> None:
+    """Give the event of the landing its facts, and report the lineage where OpenLineage is installed."""
+    context = get_current_context()
+    extra = {"window": landed.window, "start_scn": landed.start_scn, "end_scn": landed.end_scn, "ends_at": landed.ends_at}
+    context["outlet_events"][landing_asset(pipeline)].extra = extra
+    if is_installed():
+        dsn, container = source_of(pipeline).dsn, pipeline.source.container
+        read = [oracle_table(dsn, container, TableId.parse(name)) for name in sorted(captured)]
+        report_lineage(context, read, [landing_folder(pipeline)])
+
+
+def receive_dag(pipeline: Pipeline) -> DAG:
+    """Return the DAG of a pipeline whose redo OpenLogReplicator reads."""
+
+    @task(doc_md=TASKS["receive"], multiple_outputs=False, outlets=[landing_asset(pipeline)])
+    def receive() -> dict[str, Any]:
+        from pipelines import steps
+
+        context = get_current_context()
+        with resolved_pipeline(pipeline) as resolved:
+            received = steps.receive_next_window(resolved, source_of(pipeline))
+            captured = steps.read_complete_to(resolved) if is_installed() else {}
+        landed = received.landed
+        if landed is None:
+            raise AirflowSkipException(received.plan.reason)
+        note = window_note(landed.start_scn, landed.end_scn, landed.ends_at, landed.rows)
+        log.info("window %s: %s, in %s", landed.window, note, landed.manifest)
+        context["task"].redolake_window = landed.window  # type: ignore[attr-defined]
+        leave_note(context, note)
+        report_landed(pipeline, landed, captured)
+        return asdict(landed)
+
+    settings = dag_settings(pipeline, "capture")
+    with DAG(**settings, schedule=capture_schedule(pipeline), doc_md=dag_text(RECEIVE, pipeline)) as dag:
+        runway_task(pipeline)
+        landed = give_links(receive(), WINDOW_LINKS)
         if pipeline.patterns and pipeline.new_tables == "capture":
             join_new_tables(pipeline, landed)
     return dag

@@ -18,6 +18,15 @@ You can clear and run any task again: a window that has landed stays as it is. A
 SCNs and no dates, and each of its runs would mine the same windows. `{name}_backfill` applies an old SCN range.
 """
 
+RECEIVE = """Receives committed transactions of **{name}** from OpenLogReplicator, one window per run, and lands them.
+
+`receive` asks for what follows the last window, ends a window where a checkpoint of the stream proves that it is whole,
+lands it and starts `{name}_apply`. It ends the run if nothing has changed. Only what has landed is confirmed, by the next run:
+you can clear the task and run it again.
+
+`runway` measures in parallel how long archived redo is kept.
+"""
+
 APPLY = """Applies the landed windows of **{name}** to its Delta tables in one Spark job, up to `batch.max_rows` change rows.
 
 `prepare` writes the batch spec and ends the run if nothing is new. `spark` decodes changes, joins them with their commits and
@@ -96,6 +105,8 @@ TASKS = {
     "mine": "One slice: contiguous logs of one redo thread, read by one LogMiner session into Parquet. Several, one "
     "after the other, where there are more slices than Airflow's `max_map_length`.",
     "land": "Publishes the window's manifest; the window exists only from then on.",
+    "receive": "Receives the transactions after the last window and lands them. *Nothing new* ends the run; a stream with a "
+    "hole fails it.",
     "runway": "Measures how long needed redo will be kept; fails below `runway.warn_below_hours`. The run neither waits for it "
     "nor fails with it.",
     "approve": "Waits until a person approves a choice that cannot be undone, unless the form has confirmed it. Ends at once "

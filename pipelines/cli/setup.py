@@ -1,4 +1,4 @@
-"""Commands before the first run, and before the first one of another version: validate, migrate, plan, doctor, setup-sql."""
+"""Commands before the first run, and before the first one of another version: validate, plan, doctor, setup-sql .."""
 
 from __future__ import annotations
 
@@ -198,6 +198,29 @@ def setup_sql(
         )
 
 
+def olr_config(
+    check: Annotated[
+        Path | None,
+        typer.Option(
+            "--check", help="Compare this OpenLogReplicator.json, and name what would lose or blur values.", exists=True
+        ),
+    ] = None,
+    pipeline: PipelineOption = None,
+    config: ConfigOption = None,
+    output: OutputOption = Output.table,
+) -> None:
+    """Print the OpenLogReplicator.json that a pipeline with `kind: openlogreplicator` needs, or check an existing one."""
+    from pipelines import steps
+
+    with report_errors(output):
+        selected = select_pipeline(pipeline, config)
+        if check is None:
+            sys.stdout.write(steps.write_olr_config(selected) + "\n")
+            return
+        following = f"redolake doctor -p {selected.name}"
+        report_findings(output, steps.check_olr_file(selected, check), "The settings lose nothing.", following)
+
+
 def described_pipeline(name: str | None, config: Path | None) -> Pipeline | None:
     """Return the pipeline, or None if none is named and the default file does not exist yet."""
     if name is None and config is None and not Path(DEFAULT_FILE).exists():
@@ -207,4 +230,4 @@ def described_pipeline(name: str | None, config: Path | None) -> Pipeline | None
 
 EFFECT_STYLES = {"held": "red", "joins": "green"}
 
-COMMANDS = (validate, migrate, plan, doctor, setup_sql)
+COMMANDS = (validate, migrate, plan, doctor, setup_sql, olr_config)

@@ -26,6 +26,16 @@ from pipelines.values.target_options import Deletes, MetadataName, Names, Reader
 
 
 class SourceSettings(Settings):
+    kind: Literal["logminer", "openlogreplicator"] = Field(
+        "logminer",
+        description="who reads the redo: `logminer` in the database, or an `openlogreplicator` that runs beside it and sends "
+        "committed transactions; Oracle is still read for snapshots, the dictionary and `verify`",
+    )
+    address: str | None = Field(None, description="`host:port` of OpenLogReplicator's network writer")
+    database: str | None = Field(None, description="`alias` of the source in OpenLogReplicator.json")
+    silent_seconds: float = Field(
+        60, gt=0, description="how long OpenLogReplicator may send nothing, not even checkpoints, before it counts as gone"
+    )
     connection: str = Field(description="Airflow connection id; outside Airflow, AIRFLOW_CONN_<ID> is read")
     container: str | None = Field(None, description="PDB that owns the tables; omit for a non-CDB")
     dictionary: Literal["online", "redo"] = Field(
@@ -35,6 +45,30 @@ class SourceSettings(Settings):
     )
     fetch_rows: int = Field(10_000, ge=100, le=1_000_000, description="rows per Arrow batch from the driver")
     call_timeout_seconds: int = Field(1800, ge=1, description="longest single round trip to the database")
+
+    @field_validator("address")
+    @classmethod
+    def address_has_a_port(cls, value: str | None) -> str | None:
+        host, _, port = (value or "host:1").rpartition(":")
+        if not host or not port.isdigit() or not 0 < int(port) < 65536:
+            raise ValueError(f"{value!r} is not host:port")
+        return value
+
+    @model_validator(mode="after")
+    def stream_is_complete(self) -> SourceSettings:
+        given = [name for name in ("address", "database") if getattr(self, name) is not None]
+        if self.kind == "logminer" and given:
+            raise ValueError(f"{', '.join(given)}: only with `kind: openlogreplicator`")
+        if self.kind == "openlogreplicator" and len(given) < 2:
+            raise ValueError("`kind: openlogreplicator` needs `address` and `database`")
+        if self.kind == "openlogreplicator" and self.dictionary != "online":
+            raise ValueError("`dictionary` is LogMiner's: OpenLogReplicator has a dictionary of its own")
+        return self
+
+    @property
+    def is_stream(self) -> bool:
+        """Return whether committed transactions are received, and no logs are mined."""
+        return self.kind == "openlogreplicator"
 
 
 class WindowLimits(Settings):
@@ -227,6 +261,20 @@ class Pipeline(ShapeSettings):
     def captures_some(self) -> Pipeline:
         if not self.tables and all(match.excludes for match in self.matches):
             raise ValueError("`tables` is empty: list at least one table or pattern")
+        return self
+
+    @model_validator(mode="after")
+    def stream_has_what_tables_need(self) -> Pipeline:
+        """Refuse what is not proved to work with OpenLogReplicator."""
+        if not self.source.is_stream:
+            return self
+        settings: list[tuple[str | None, str | None]] = [(self.large_objects, self.unsupported_columns)]
+        settings += [(table.large_objects, table.unsupported_columns) for table in self.tables]
+        settings += [(match.large_objects, match.unsupported_columns) for match in self.matches]
+        if any(objects in ("reread", "redo") or other == "reread" for objects, other in settings):
+            raise ValueError(
+                "with `kind: openlogreplicator`, neither `large_objects` nor `unsupported_columns` reads values again"
+            )
         return self
 
     @model_validator(mode="after")

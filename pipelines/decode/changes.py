@@ -18,6 +18,7 @@ from pipelines.decode.forms import Verb
 from pipelines.decode.images import Image, Reading, image_of
 from pipelines.decode.lob_pieces import FIELDS, pieces_of
 from pipelines.decode.lob_sql import read_as_deletes
+from pipelines.decode.messages import is_message
 from pipelines.decode.redo_sql import Bools
 from pipelines.decode.resolve import ResolvedRedo, resolve
 from pipelines.decode.young_columns import keep_defaults
@@ -96,8 +97,15 @@ def decode_changes(
     `single_quotes` says that LogMiner of this database leaves quotes inside values single, at least some of them. `version` is
     as the redo of `delivery` shows it (as_shown).
     """
+    of_messages = is_message(batch.column("sql_redo"))
+    if of_messages.any() and not of_messages.all():
+        return _in_two_parts(
+            batch, of_messages, version, types, names=names, encoding=encoding, show_row_data=show_row_data,
+            single_quotes=single_quotes, before=before, delivery=delivery,
+        )  # fmt: skip
     batch = with_valid_text(batch)
-    redo = resolve(read_as_deletes(batch), version, names)
+    as_text = [number for number, type_ in target_types(version, types).items() if type_ == pa.string()]
+    redo = resolve(read_as_deletes(batch), version, names, as_text, is_messages=bool(of_messages.any()))
     slices = redo.slices(len(version.columns))
     errors = dict(redo.errors)
     images = [
@@ -118,6 +126,14 @@ def decode_changes(
         *(image.after(redo.kind) for image in images),
     ]
     return pa.RecordBatch.from_arrays(columns, schema=changes_schema(batch.schema, version, types, before))
+
+
+def _in_two_parts(batch: pa.RecordBatch, of_messages: Bools, *arguments: Any, **options: Any) -> pa.RecordBatch:
+    """Decode the messages of one source and the statements of another apart, and return all in their order."""
+    places = [np.flatnonzero(of_messages), np.flatnonzero(~of_messages)]
+    decoded = [decode_changes(batch.take(pa.array(one)), *arguments, **options) for one in places]
+    order = np.argsort(np.concatenate(places), kind="stable")
+    return pa.Table.from_batches(decoded).take(pa.array(order)).combine_chunks().to_batches()[0]
 
 
 def with_valid_text(batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -10,6 +10,7 @@ from importlib.util import find_spec
 import pyarrow as pa
 
 from pipelines.decode.changes import decode_changes
+from pipelines.decode.messages import is_message
 from pipelines.values.delivery import Assembled, Delivery
 
 WORTH_LOADING = 32 << 20  # bytes of redo SQL that decode_changes reads while the kernels would be loaded
@@ -30,6 +31,11 @@ def decoder(octets: int, delivery: Delivery) -> Callable[..., pa.RecordBatch]:
     if _chosen is None and _octets >= WORTH_LOADING:
         _chosen = _load_decoder()
     return _chosen or decode_changes
+
+
+def decoder_of(texts: pa.Array, delivery: Delivery) -> Callable[..., pa.RecordBatch]:
+    """Return the decoder of a batch with these texts. Only decode_changes reads messages."""
+    return decode_changes if is_message(texts).any() else decoder(texts.nbytes, delivery)
 
 
 def why_plain() -> str | None:

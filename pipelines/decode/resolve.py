@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipelines.decode.forms import Clause, Form, Verb
+from pipelines.decode.messages import parse_messages
 from pipelines.decode.redo_sql import SWALLOWED, Assignments, Bools, Ints, ParsedRedo, parse_redo_sql
 from pipelines.values.table import TableId, TableVersion
 from pipelines.values.valid_text import may_have_marks
@@ -52,14 +53,25 @@ class ResolvedRedo:
         return zip(bounds[0:-1:2], bounds[1::2], bounds[2::2], strict=True)
 
 
-def resolve(batch: pa.RecordBatch, version: TableVersion, names: Mapping[str, int] | None = None) -> ResolvedRedo:
-    """Parse and resolve a batch.
+def resolve(
+    batch: pa.RecordBatch,
+    version: TableVersion,
+    names: Mapping[str, int] | None = None,
+    as_text: Collection[int] = (),
+    *,
+    is_messages: bool = False,
+) -> ResolvedRedo:
+    """Parse and resolve a batch of statements, or of messages. `as_text` are the columns whose target type is text.
 
     `names` maps names to column ids where the dictionary at mining time has other names than the version.
     """
-    parsed = parse_redo_sql(batch.column("sql_redo"))
     is_undo = ints(batch, "rollback") == 1
-    index, is_internal = _column_indexes(parsed, version, names, ints(batch, "status") == _UNRESOLVED)
+    if is_messages:
+        parsed, is_internal = parse_messages(batch.column("sql_redo"), version, names, as_text)
+        index = columns_of(parsed.names, version, names)[0][parsed.assignments.name] if parsed.names else np.empty(0, np.int32)
+    else:
+        parsed = parse_redo_sql(batch.column("sql_redo"))
+        index, is_internal = _column_indexes(parsed, version, names, ints(batch, "status") == _UNRESOLVED)
     errors = {row: text for row, text in enumerate(parsed.error.to_pylist()) if text is not None} if _any_error(parsed) else {}
     _check_rows(batch, parsed, is_undo, is_internal, errors)
     _check_tables(batch, parsed, is_undo, errors)

@@ -13,7 +13,7 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
 from pipelines.apply.translation import Translation
 from pipelines.decode.changes import changes_schema, decode_pieces, pieces_schema
-from pipelines.decode.choice import decoder
+from pipelines.decode.choice import decoder_of
 from pipelines.decode.datatypes import family_of, spark_ddl_type, target_type
 from pipelines.decode.datatypes.character import CODECS, decode_text
 from pipelines.host.arrow_check import check_arrow
@@ -61,7 +61,7 @@ def decode_frame(
     def decode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         check_arrow()
         for batch in batches:
-            decode_batch = decode_pieces if pieces else decoder(batch.column("sql_redo").nbytes, delivery)
+            decode_batch = decode_pieces if pieces else decoder_of(batch.column("sql_redo"), delivery)
             yield decode_batch(
                 batch,
                 version,

@@ -14,8 +14,10 @@ from pipelines.steps.follow import follow_pipeline
 from pipelines.steps.init import count_tables, find_source, find_tables, open_unconfigured, propose_pipeline
 from pipelines.steps.matched_tables import joined_tables
 from pipelines.steps.migrate import migrate_ledger
+from pipelines.steps.olr_config import check_olr_file, write_olr_config
 from pipelines.steps.plan_edit import plan_edit
 from pipelines.steps.prune import describe_pruned, prune_pipeline
+from pipelines.steps.receive import receive_next_window
 from pipelines.steps.recover import cost_of, declare_gap, inspect_redo_loss, recheck_redo_loss, recovery_text
 from pipelines.steps.refused_tables import capturable_tables
 from pipelines.steps.remine import discard_windows, remine_window
@@ -46,6 +48,7 @@ __all__ = [
     "begin_resnapshots",
     "begin_snapshot",
     "capturable_tables",
+    "check_olr_file",
     "cost_of",
     "count_tables",
     "declare_gap",
@@ -88,6 +91,7 @@ __all__ = [
     "read_snapshot_table",
     "read_stats",
     "read_status",
+    "receive_next_window",
     "recheck_redo_loss",
     "record_backfill",
     "record_batch",
@@ -107,5 +111,6 @@ __all__ = [
     "take_snapshot",
     "validate",
     "verify_tables",
+    "write_olr_config",
     "write_setup_sql",
 ]

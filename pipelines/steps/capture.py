@@ -47,6 +47,7 @@ from pipelines.source import (
 from pipelines.steps.comparison_rows import remove_left_rows
 from pipelines.steps.matched_tables import announced_tables, with_matched_tables
 from pipelines.steps.read_and_plan import PAUSE_SECONDS, read_and_plan
+from pipelines.steps.reader_change import check_read_by_logminer
 from pipelines.steps.redo_dictionary import with_its_dictionary
 from pipelines.steps.reread import reread
 from pipelines.steps.same_container import pdb_change, read_same_container, record_pdb_change
@@ -127,6 +128,7 @@ def plan_next(pipeline: Pipeline, source: ConnectParams | None) -> PlanOutcome:
             reason = f"no table has contents yet: run {pipeline.name}_snapshot, or `redolake snapshot`"
             return PlanOutcome("nothing", reason)
         with recorded_failure(context), open_pipeline_source(pipeline, source) as oracle:
+            check_read_by_logminer(context, position)
             ahead = host_clock_ahead(oracle)
             pause = min(PAUSE_SECONDS, pipeline.wait_max_pause_seconds)
             facts, found = read_and_plan(oracle, position, pipeline.window, pause)

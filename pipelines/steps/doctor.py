@@ -12,7 +12,7 @@ from pipelines.decode.choice import why_plain
 from pipelines.decode.datatypes import why_refused
 from pipelines.decode.datatypes.character import CODECS
 from pipelines.errors import ConfigurationError, Finding, LandingMissing, LedgerOutdated, NoDictionaryInRedo, RedolakeError
-from pipelines.reconcile.chosen_columns import rules_of
+from pipelines.reconcile.chosen_columns import chosen_columns, rules_of
 from pipelines.reconcile.lake_place import check_landing
 from pipelines.reconcile.ledger import landed_position
 from pipelines.reconcile.table_versions import dropped_tables
@@ -27,11 +27,13 @@ from pipelines.source import (
     probe,
     rds_findings,
 )
+from pipelines.source.olr import table_findings
 from pipelines.steps.doctor_report import DoctorReport, doctor_report
 from pipelines.steps.folders import folder_findings, taken_folders, with_contents
 from pipelines.steps.lake_findings import lake_findings
 from pipelines.steps.mapping_findings import mapped_version, mapping_findings
 from pipelines.steps.matched_tables import pattern_findings
+from pipelines.steps.olr_config import replicator_findings
 from pipelines.steps.redo_dictionary import dictionary_for
 from pipelines.steps.same_container import pdb_change, recorded_container
 from pipelines.steps.validation import place_findings
@@ -80,6 +82,7 @@ def checked_tables(pipeline: Pipeline, source: ConnectParams | None, report: Rep
         *numbers,
         *of_patterns,
         *position_findings(pipeline, probed),
+        *replicator_findings(pipeline),
         *preflight_notes(probed),
         *decoding_notes(),
     ]
@@ -166,6 +169,7 @@ def findings_of(pipeline: Pipeline, probed: ProbeResult, tables: Sequence[TableI
                 *mapping_findings(pipeline, probed.tables[one.table], probed.database_logging),
             )
         ),
+        *(finding for table in chosen_of(pipeline, probed, tables) for finding in table_findings(table)),
     )
     sets = probed.encoding
     if probed.database is not None and sets is not None and sets.text == "US7ASCII":
@@ -177,6 +181,12 @@ def findings_of(pipeline: Pipeline, probed: ProbeResult, tables: Sequence[TableI
     what = f"character set {sets.text} has no decoder: a table is held if redo from before a DDL of it is mined after that DDL"
     cure = f"take a new snapshot of a table once it is held. These have a decoder: {', '.join(CODECS)}"
     return (*found, Finding(f"database {probed.database.name}", what, cure, "warning"))
+
+
+def chosen_of(pipeline: Pipeline, probed: ProbeResult, tables: Sequence[TableId]) -> Iterator[DictionaryTable]:
+    """Yield the tables that OpenLogReplicator shall give, without the columns that are left out."""
+    described = {table: probed.tables[table] for table in tables if table in probed.tables}
+    yield from chosen_columns(pipeline, described).values() if pipeline.source.is_stream else ()
 
 
 def findings_of_lake(pipeline: Pipeline, table: DictionaryTable, wanted: ConfiguredTable) -> Iterator[Finding]:
@@ -203,6 +213,8 @@ def position_findings(pipeline: Pipeline, probed: ProbeResult) -> list[Finding]:
         return []  # validate reports it
     if changed is not None:
         return [Finding(f"container {pipeline.source.container}", changed.what, changed.cure)]
+    if pipeline.source.is_stream:
+        return []  # it has read the logs that Oracle may have deleted since
     found = None if position is None else plan_window(position, probed.redo, pipeline.window)
     if not isinstance(found, Lost) or position is None:
         return []

@@ -132,6 +132,9 @@ class Follower:
         One connection stays open for the looks, each of which reads the views that a plan reads first.
         """
         self._times = StepTimes()  # nothing came of this plan
+        if self.pipeline.source.is_stream:
+            self.stop.wait(min(LOOK_SECONDS, self.pipeline.wait_max_pause_seconds))
+            return
         self._report_overdue(found.awaited)
         seconds = self.pipeline.wait_max_pause_seconds
         due = time.monotonic() + seconds

@@ -18,6 +18,7 @@ from pipelines.records.windows import SliceRecord, WindowManifest, WindowPlan
 from pipelines.source import ConnectParams, read_redo_facts, read_tables
 from pipelines.steps.capture import LEASE_SECONDS, mine, plan_of
 from pipelines.steps.leases import apply_lease
+from pipelines.steps.reader_change import check_was_mined
 from pipelines.steps.redo_dictionary import with_its_dictionary
 from pipelines.steps.same_container import read_same_container
 from pipelines.values.redo import RedoFacts, Slice, Window, logs_text
@@ -59,6 +60,7 @@ def remine_window(
                 cure="take a name that `redolake windows --output json` lists",
                 window=window,
             )
+        check_was_mined(manifest)
         return mine_again(context, source, manifest, report, in_place)
 
 

@@ -30,6 +30,7 @@ from pipelines.records.gaps import GapKind
 from pipelines.source import ConnectParams
 from pipelines.steps.apply import prepare_batch, record_batch
 from pipelines.steps.capture import Outcome, PlanOutcome, land_window, mine_window_slice, plan_next_window
+from pipelines.steps.receive import receive_next_window
 from pipelines.steps.recover import check_gap_reason, declare_gap
 from pipelines.steps.refused_tables import capturable_tables, hold_unread
 from pipelines.steps.resnapshot import begin_resnapshots
@@ -244,8 +245,13 @@ def snapshot_again(pipeline: Pipeline, source: ConnectParams | None, spark: Spar
 def capture(
     pipeline: Pipeline, source: ConnectParams | None = None, report: Report = silent, times: StepTimes | None = None
 ) -> CapturedWindow:
-    """Plan one window, mine its slices in parallel, and land it."""
+    """Plan one window, mine its slices in parallel, and land it; or receive one."""
     retried, times = make_retry(pipeline), times or StepTimes()
+    if pipeline.source.is_stream:
+        with times.of("receive"):
+            received = retried(lambda: receive_next_window(pipeline, source))
+        report(f"{received.plan.outcome}: {received.plan.reason}")
+        return CapturedWindow.of(received.plan, 0 if received.landed is None else received.landed.rows)
     with times.of("gate"):
         found = retried(lambda: plan_next_window(pipeline, source))
     report(f"{found.outcome}: {found.reason}")

@@ -18,11 +18,16 @@ class NamePattern:
     text: str
     is_literal: bool
 
+    @property
+    def expression(self) -> str:
+        """Return the pattern as a regular expression."""
+        if self.is_literal:
+            return re.escape(self.text)
+        return "".join({"*": ".*", "?": "."}.get(c, re.escape(c)) for c in self.text)
+
     @cached_property
     def _regex(self) -> re.Pattern[str]:
-        if self.is_literal:
-            return re.compile(re.escape(self.text))
-        return re.compile("".join({"*": ".*", "?": "."}.get(c, re.escape(c)) for c in self.text), re.DOTALL)
+        return re.compile(self.expression, re.DOTALL)
 
     def matches(self, name: str) -> bool:
         return self._regex.fullmatch(name) is not None

@@ -8,6 +8,7 @@ a group has no records here.
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
@@ -48,6 +49,8 @@ class Feed:
     _read: int = 0  # records of that log
     _rest: list[RedoRecord] = field(default_factory=list)  # of a group that is not complete
     _scn: int = 0
+    _offset: int = 0  # of the last group's end
+    _idle_since: float = 0.0
 
     def __post_init__(self) -> None:
         with self.database.lock:
@@ -71,13 +74,23 @@ class Feed:
     def poll(self) -> None:
         """Read what has been written since."""
         with self.database.lock:
+            before = self._sequence, self._read
             while self._read_log():
                 pass
-            scn = self.database.clock.scn
-            if scn > self._scn and not self._rest:
-                self._scn = scn
-                offset = 512 * (2 + self._read) + 1
-                self.groups.append(Group(scn, self._sequence, offset, self.database.clock.second()))
+            now = time.monotonic()
+            if before != (self._sequence, self._read):
+                self._idle_since = now
+            elif now - self._idle_since >= self.behaviour.idle_seconds:
+                self._idle_since = now
+                self._write_on()
+
+    def _write_on(self) -> None:
+        """End the group, as the log writer does after a while; without records it is one of a background process."""
+        if self._rest:
+            self._complete()
+            return
+        self._scn = max(self.database.clock.next_scn(), self._scn)
+        self.groups.append(Group(self._scn, self._sequence, self._next_offset(), self.database.clock.second()))
 
     def _read_log(self) -> bool:
         """Read the rest of the current log; return whether another one follows it."""
@@ -96,7 +109,7 @@ class Feed:
             ended = True
         if ended:
             self._complete(ends_log=True)
-            self._sequence, self._read = self._sequence + 1, 0
+            self._sequence, self._read, self._offset = self._sequence + 1, 0, 0
         return ended
 
     @staticmethod
@@ -118,9 +131,13 @@ class Feed:
         at = self._rest[-1].at if self._rest else self.database.clock.second()
         scn = max(first - (self.behaviour.group_scn == "below"), self._scn)
         last = self._rest[-1] if self._rest else None
-        offset = 512 * (2 + self._read) if last is None else 512 * last.block + last.offset
-        self.groups.append(Group(scn, self._sequence, offset, at, tuple(self._rest), ends_log))
+        self._offset = max(self._offset, 0 if last is None else 512 * last.block + last.offset)
+        self.groups.append(Group(scn, self._sequence, self._next_offset(), at, tuple(self._rest), ends_log))
         self._scn, self._rest = scn, []
+
+    def _next_offset(self) -> int:
+        self._offset += 1
+        return self._offset
 
     def _written(self, record: RedoRecord) -> None:
         """Take the definition under which a change is written."""

@@ -61,6 +61,8 @@ class OlrServer:
         return f"{host}:{port}"
 
     def close(self) -> None:
+        if self._stop.is_set():
+            return
         self._stop.set()
         with suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
@@ -71,9 +73,9 @@ class OlrServer:
 
     def disconnect(self) -> None:
         """Cut the client's connection."""
-        with suppress(OSError, AttributeError):
-            assert self._client is not None
-            self._client.shutdown(socket.SHUT_RDWR)
+        if self._client is not None:
+            with suppress(OSError):
+                self._client.shutdown(socket.SHUT_RDWR)
 
     def restart(self, behaviour: Behaviour | None = None, confirmed: int | None = None) -> None:
         """End the process and start it again. It reads on from the SCN of its checkpoint: the last confirmed one, or an older

@@ -44,6 +44,9 @@ CURED_IN = {
     "test_a_pdb_that_was_set_back_stops_every_step_until_new_snapshots",
     "RedoLost": "tests/integration/test_recover.py::test_capture_continues_after_logs_are_restored",
     "RedoNotUnderstood": "tests/integration/spark/test_cures.py::test_a_new_snapshot_cures_each_of_them",
+    "ReplicatorRefused": "tests/integration/test_olr.py::test_one_that_runs_already_is_not_taken_for_one_that_waits",
+    "ReplicatorUnavailable": "tests/integration/test_olr.py::"
+    "test_a_replicator_of_another_database_or_alias_or_none_at_all_is_said",
     "SchemaConflict": "tests/integration/spark/test_cures.py::test_each_cure_that_ends_with_resume_cures",
     "SnapshotTooEarly": "tests/integration/test_snapshot_begin.py::"
     "test_a_prepared_transaction_counts_from_its_start_and_must_end_where_none_is_shown",
@@ -51,6 +54,7 @@ CURED_IN = {
     "test_a_table_with_more_rows_than_the_limit_stays_held_and_says_so",
     "SourceUnavailable": "tests/integration/test_follow.py::test_a_source_that_does_not_answer_is_tried_again_until_it_does",
     "SparkLost": "tests/integration/test_follow.py::test_a_lost_session_is_replaced_by_a_new_one",
+    "StreamLost": "tests/integration/test_olr.py::test_nothing_is_landed_after_a_change_that_is_missing_and_a_restart_cures",
     "TableHeld": "tests/integration/spark/test_cures.py::test_each_cure_that_ends_with_resume_cures",
     "TableSetBack": "tests/integration/spark/test_cures.py::test_a_new_snapshot_cures_each_of_them",
     "TargetRefused": "tests/integration/spark/test_cures.py::test_each_cure_that_ends_with_resume_cures",

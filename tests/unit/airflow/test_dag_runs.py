@@ -10,6 +10,7 @@ from pipelines.records.windows import LogIdentity, LogTally, SliceRecord
 from pipelines.steps.apply import AppliedTable, PreparedBatch, RecordedBatch
 from pipelines.steps.backfill import PreparedBackfill, RecordedBackfill
 from pipelines.steps.capture import AlreadyLanded, LandedWindowReport, PlanOutcome
+from pipelines.steps.receive import ReceivedWindow
 from pipelines.steps.snapshot import BegunSnapshot, LoadedSnapshot, TableSnapshot
 from tests.fixtures.airflow import write_dags
 from tests.unit.airflow.conftest import RUNWAY
@@ -73,6 +74,22 @@ def test_a_window_is_planned_mined_slice_by_slice_and_landed(run, steps):
     source = steps.calls[0][1][0]
     assert steps.calls[-1][1] == (NAME, [mined(0), mined(1)], source)
     assert (source.user, source.password, source.dsn) == ("c##reader", "hidden-word", "db.example:1521/FREE")
+
+
+@pytest.mark.parametrize("landed", [LANDED, None])
+def test_a_window_of_a_stream_is_received_in_one_task_which_is_skipped_without_changes(run, steps, landed):
+    from pipelines.airflow.capture import capture_dag
+
+    def streaming(pipeline):
+        stream = {"kind": "openlogreplicator", "address": "host:5000", "database": "DB"}
+        return capture_dag(pipeline.model_copy(update={"source": pipeline.source.model_copy(update=stream)}))
+
+    steps.answers("receive_next_window", ReceivedWindow(NOTHING_NEW if landed is None else PLANNED, landed))
+
+    states, ran = run(streaming)
+
+    assert states == {("receive", -1): "success" if landed else "skipped", ("runway", -1): "success"}
+    assert {name: extra["end_scn"] for name, extra in events(ran).items()} == ({"redolake://shop/landing": 200} if landed else {})
 
 
 def test_the_note_of_a_run_and_the_event_of_the_landing_have_window_scns_and_time(run, steps):

@@ -1,4 +1,4 @@
-"""Generated values of each type: Oracle's bytes as LogMiner writes them in redo text, and as `COL n`, yield the same value."""
+"""Generated values of each type: LogMiner's redo text, its `COL n`, and OpenLogReplicator's message yield the same value."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipelines.decode.changes import decode_changes
+from pipelines.source.olr.settings import BLURRED, FORMAT
 from pipelines.source.session import PINNED
 from pipelines.values.redo import Encoding
 from pipelines.values.scn import Scn
@@ -25,11 +26,14 @@ from standin.logminer.literals import Nls
 from standin.logminer.statements import Layout, TableText
 from standin.model import SqlType
 from standin.moment import Moment
+from standin.olr.options import Format
+from standin.olr.values import writer_of
 from standin.redo_file import Op
 from standin.zones import REGIONS, Zoned
 from tests.generated.hunts import EXAMPLES
 from tests.unit.decode.redo_text import redo_batch
 
+NEEDED = Format.of(FORMAT)
 NLS = Nls.of(dict(PINNED))
 EXACT = Context(prec=100)
 
@@ -156,10 +160,15 @@ KINDS = {
 }  # fmt: skip
 
 
+def message_of(value: str) -> str:
+    return f'{{"payload":[{{"op":"c","schema":{{"owner":"S","table":"T"}},"after":{{"A":{value}}}}}]}}'
+
+
 @pytest.mark.parametrize("name", KINDS)
-def test_redo_text_and_internal_bytes_of_any_value_yield_it(name: str) -> None:
+def test_redo_text_internal_bytes_and_message_of_any_value_yield_it(name: str) -> None:
     kind = KINDS[name]
     encode = encoder_of(kind.theirs)
+    sent = writer_of(kind.theirs, NEEDED) if kind.ours.name not in BLURRED else None
 
     @settings(max_examples=EXAMPLES or 15)
     @given(st.lists(kind.values, min_size=1, max_size=8))
@@ -172,13 +181,17 @@ def test_redo_text_and_internal_bytes_of_any_value_yield_it(name: str) -> None:
             for text, status in ((named, 0), (generic, 2))
             for value in octets
         ]
+        if sent is not None:
+            rows[1:1] = [(1, message_of(sent(value)), 0) for value in octets]
+        expected = [kind.expected(value) for value in values]
+        expected = [expected[0], *expected * (sent is not None), *expected[1:], *expected]
         version = TableVersion(TableId("S", "T"), Scn(1), 1, 1, (Column(11, "A", kind.ours, 1),), (), 12)
 
         decoded = decode_changes(redo_batch(*rows), version, {11: kind.rule}, encoding=Encoding())
 
         assert decoded.column("error").to_pylist() == [None] * len(rows)
         found = [comparable(name, value) for value in decoded.column("n11").to_pylist()]
-        assert found == [comparable(None, kind.expected(value)) for value in values] * 2
+        assert found == [comparable(None, value) for value in expected]
 
     check()
 

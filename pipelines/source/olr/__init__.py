@@ -1,0 +1,31 @@
+"""Receive committed transactions from OpenLogReplicator's network target, and prove that none is missing.
+
+wire       lengths around messages, and the protobuf messages of requests and answers
+messages   one message as a value; what its settings must show
+sequence   the order of messages: numbering, whole transactions, checkpoints; where a window may end
+rows       changes as landed rows
+client     the connection
+settings   the configuration that OpenLogReplicator needs
+
+Everything but the client is pure. docs/architecture/second-source.md has the reasons.
+"""
+
+from pipelines.source.olr.client import Address, Connection, connect, open_stream
+from pipelines.source.olr.rows import Selection, to_batch
+from pipelines.source.olr.sequence import Anchor, Cut, Sequencer
+from pipelines.source.olr.settings import needed_configuration, settings_findings, table_findings
+
+__all__ = [
+    "Address",
+    "Anchor",
+    "Connection",
+    "Cut",
+    "Selection",
+    "Sequencer",
+    "connect",
+    "needed_configuration",
+    "open_stream",
+    "settings_findings",
+    "table_findings",
+    "to_batch",
+]

@@ -1,0 +1,132 @@
+"""One message of the stream as a value. A setting that would lose or blur something is refused by its name."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from pipelines.errors import ReplicatorRefused, StreamLost
+from pipelines.values.redo import Operation
+
+BEGIN, COMMIT, DDL, CHECKPOINT = "begin", "commit", "ddl", "chkpt"
+CHANGES = {"c": Operation.INSERT, "u": Operation.UPDATE, "d": Operation.DELETE}
+_EPOCH = datetime(1970, 1, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """How far the redo of the thread is read: the end of a group of redo blocks, by log and offset."""
+
+    c_scn: int
+    c_idx: int
+    sequence: int
+    offset: int
+    seconds: int | None  # since 1970, by the clock of the database's host
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A begin, a change, a DDL or a commit. `number` is that of a change in its transaction."""
+
+    c_scn: int
+    c_idx: int
+    kind: str
+    xid: str
+    begin_scn: int
+    commit_scn: int
+    commit_at: datetime
+    thread: int
+    number: int | None
+    owner: str | None
+    table: str | None
+    object_id: int | None
+    row_id: str | None
+    user: str | None
+    sql: str | None
+    text: str
+
+
+def read_message(body: bytes, container: str | None) -> Message | Checkpoint:
+    """Read a message of JSON. Raises ReplicatorRefused for settings, StreamLost for what is no message."""
+    try:
+        text = body.decode()
+        found: Any = json.loads(text)
+        payloads, c_scn, c_idx = found["payload"], int(found["c_scn"]), int(found["c_idx"])
+        payload: dict[str, Any] = payloads[0]
+        kind: str = payload["op"]
+    except (ValueError, KeyError, TypeError, IndexError) as error:
+        raise StreamLost(
+            f"a message is no JSON of OpenLogReplicator: {type(error).__name__}",
+            cure='set `"type": "json"` in `format` of OpenLogReplicator.json, and restart it',
+        ) from error
+    if len(payloads) != 1:
+        raise refuse("several changes are in one message", "message", 2)
+    if kind == CHECKPOINT:
+        return Checkpoint(c_scn, c_idx, int(payload["seq"]), int(payload["offset"]), _seconds(found))
+    return _of_transaction(found, payload, kind, container, text, c_scn, c_idx)
+
+
+def _of_transaction(
+    found: dict[str, Any], payload: dict[str, Any], kind: str, container: str | None, text: str, c_scn: int, c_idx: int
+) -> Message:
+    if kind not in (BEGIN, COMMIT, DDL, *CHANGES):
+        raise StreamLost(f"an operation that is not known: {kind}", cure="use OpenLogReplicator 1.8 or 1.9")
+    if "e_scn" not in found or "b_scn" not in found:
+        raise refuse("a message does not say when its transaction began and committed", "scn-type", 14)
+    if "e_tms" in found:
+        raise refuse("a commit's time is no number of nanoseconds", "timestamp-metadata", 0)
+    if "e_tm" not in found:
+        raise refuse("a message does not say at which time its transaction committed", "timestamp-type", 8)
+    if kind not in (BEGIN, COMMIT) and container is not None and found.get("db") != container:
+        if "db" not in found:
+            raise refuse("a message does not name its database", "db", 3)
+        raise ReplicatorRefused(
+            f"OpenLogReplicator reads {found['db']}, and this pipeline's container is {container}",
+            cure="correct `address` and `database` under `source`, or the `name` in OpenLogReplicator.json",
+        )
+    schema = payload.get("schema", {})
+    if kind in CHANGES:
+        _check_change(payload, schema)
+    return Message(
+        c_scn, c_idx, kind, _xid(found), int(found["b_scn"]), int(found["e_scn"]), _moment(found["e_tm"]),
+        int(found.get("rth", 1)), payload.get("num"), schema.get("owner"), schema.get("table"), schema.get("obj"),
+        payload.get("rid"), found.get("usr"), payload.get("sql"), text,
+    )  # fmt: skip
+
+
+def _check_change(payload: dict[str, Any], schema: dict[str, Any]) -> None:
+    if "num" not in payload:
+        raise refuse("a change has no number in its transaction, which shows that none is missing", "message", 2)
+    if "rid" not in payload:
+        raise refuse("a change has no ROWID", "rid", 1)
+    if "obj" not in schema:
+        raise refuse("a change does not say of which object it is", "schema", 4)
+
+
+def _xid(found: dict[str, Any]) -> str:
+    """Return `usn.slt.sqn` in decimal digits, as LogMiner's rows have it."""
+    xid = found.get("xid")
+    if isinstance(xid, str) and xid.count(".") == 2:
+        parts = xid.removeprefix("0x").split(".")
+        return ".".join(str(int(part, 16)) for part in parts) if xid.startswith("0x") else xid
+    raise refuse("a transaction has no id, or one in another form", "xid", 1)
+
+
+def _seconds(found: dict[str, Any]) -> int | None:
+    return int(found["tm"]) // 10**9 if isinstance(found.get("tm"), int) else None
+
+
+def _moment(nanoseconds: Any) -> datetime:
+    if not isinstance(nanoseconds, int):
+        raise refuse("a commit's time is no number of nanoseconds", "timestamp-metadata", 0)
+    return datetime.fromtimestamp(nanoseconds // 10**9, UTC).replace(tzinfo=None)
+
+
+def refuse(what: str, setting: str, value: int) -> ReplicatorRefused:
+    return ReplicatorRefused(
+        what,
+        cure=f'set `"{setting}": {value}` in `format` of OpenLogReplicator.json, and restart it: `redolake olr-config` '
+        "prints what is needed",
+    )

@@ -1,0 +1,170 @@
+"""The order of messages: nothing is missing in it, transactions are whole, and a window ends where a checkpoint proves it.
+
+A checkpoint says that a group of redo blocks (LWN) was read whole. It is not ordered against the SCNs of commits, so a window
+ends at a checkpoint only after the next one has come, and no transaction between them commits before the window's end.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pipelines.errors import StreamLost
+from pipelines.source.olr.messages import BEGIN, CHANGES, COMMIT, DDL, Checkpoint, Message
+
+READ_AGAIN = (
+    "restart OpenLogReplicator: it reads again from its last confirmed checkpoint, and Redolake goes on where the last window "
+    "ended. If the error stays, run `redolake recover`"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """The checkpoint at which a window ends, and an earlier one, which may be confirmed: OpenLogReplicator then still sends the
+    anchor, also after its restart."""
+
+    c_scn: int
+    sequence: int
+    offset: int
+    confirm_scn: int | None = None
+    confirm_idx: int | None = None
+
+    def is_at(self, checkpoint: Checkpoint) -> bool:
+        return (self.c_scn, self.sequence, self.offset) == (checkpoint.c_scn, checkpoint.sequence, checkpoint.offset)
+
+    def is_before(self, checkpoint: Checkpoint) -> bool:
+        return (self.sequence, self.offset) < (checkpoint.sequence, checkpoint.offset)
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Where a window may end: `end` is its end SCN, `rows` the number of rows up to there."""
+
+    end: int
+    rows: int
+    anchor: Anchor
+    seconds: int | None
+
+
+@dataclass(slots=True)
+class _Open:
+    xid: str
+    commit_scn: int
+    next_number: int = 0
+
+
+class Sequencer:
+    """Takes the messages of one connection. `start` is where the window begins.
+
+    With an anchor, everything up to it was landed before; without one, what committed before `start`.
+    """
+
+    def __init__(self, start: int, anchor: Anchor | None) -> None:
+        self._start, self.anchor = start, anchor
+        self._is_past = anchor is None
+        self._last: tuple[int, int] | None = None
+        self._open: _Open | None = None
+        self._highest = start - 1  # commit SCN so far
+        self._checkpoint: Checkpoint | None = None
+        self._confirm: Checkpoint | None = None  # an earlier one, of a lower SCN
+        self._proposed: Cut | None = None
+        self.cut: Cut | None = None  # the last one that is proved
+        self.read_to = 0  # the SCN of the last checkpoint
+
+    @property
+    def is_past_anchor(self) -> bool:
+        return self._is_past
+
+    def take(self, message: Message) -> bool:
+        """Return whether the message is one of the window's. Raises StreamLost where something is missing.
+
+        Before the anchor nothing is checked: it was landed, and a confirmation may have cut it anywhere.
+        """
+        if not self._is_past:
+            return False
+        self._check_number(message)
+        self._check_transaction(message)
+        if self.anchor is None and message.commit_scn < self._start:
+            return False
+        if message.kind == BEGIN:
+            self._check_commit(message)
+        return True
+
+    def _check_number(self, message: Message | Checkpoint) -> None:
+        """Raise StreamLost for a hole. Numbers begin at 0 whenever the SCN changes, which it may do without a message."""
+        last, self._last = self._last, (message.c_scn, message.c_idx)
+        if last is None and self.anchor is None and message.c_idx != 0:
+            raise lost(f"the stream begins with message {message.c_idx} of SCN {message.c_scn}", message)
+        if last is None or message.c_idx == 0 or self._last == (last[0], last[1] + 1):
+            return
+        raise lost(
+            f"message {message.c_idx} of SCN {message.c_scn} follows message {last[1]} of SCN {last[0]}: some are missing",
+            message,
+        )
+
+    def _check_transaction(self, message: Message) -> None:
+        now = self._open
+        if message.kind == BEGIN:
+            if now is not None:
+                raise lost(f"transaction {now.xid} has no commit, and transaction {message.xid} begins", message)
+            self._open = _Open(message.xid, message.commit_scn)
+            return
+        if now is None or (now.xid, now.commit_scn) != (message.xid, message.commit_scn):
+            raise lost(f"a message of transaction {message.xid} came without its begin (`message` must be 2)", message)
+        if message.kind in CHANGES and message.number != now.next_number:
+            raise lost(
+                f"change {message.number} of transaction {message.xid} came, and {now.next_number} was next: some are missing",
+                message,
+            )
+        if message.kind in (*CHANGES, DDL):
+            now.next_number += 1
+        if message.kind == COMMIT:
+            self._open = None
+
+    def _check_commit(self, message: Message) -> None:
+        if message.commit_scn < self._start:
+            raise lost(
+                f"transaction {message.xid} committed at SCN {message.commit_scn}, and everything below SCN {self._start} "
+                "had come",
+                message,
+            )
+        self._highest = max(self._highest, message.commit_scn)
+        if self._proposed is not None and message.commit_scn < self._proposed.end:
+            self._proposed = None
+
+    def take_checkpoint(self, found: Checkpoint, rows: int) -> None:
+        """Take a checkpoint after so many rows. Raises StreamLost where something is missing."""
+        if self._open is not None:
+            raise lost(f"transaction {self._open.xid} has no commit, and a checkpoint came", found)
+        anchor = self.anchor
+        if not self._is_past and anchor is not None:
+            if anchor.is_at(found):
+                self._is_past = True
+            elif anchor.is_before(found):
+                raise lost(
+                    f"the stream begins after the end of the last window, which is at offset {anchor.offset} of log "
+                    f"{anchor.sequence}",
+                    found,
+                )
+        if self._is_past:
+            self._check_number(found)
+        self.read_to = max(self.read_to, found.c_scn)
+        if self._is_past:
+            self._propose(found, rows)
+        previous, self._checkpoint = self._checkpoint, found
+        if previous is not None and previous.c_scn < found.c_scn:
+            self._confirm = previous
+
+    def _propose(self, found: Checkpoint, rows: int) -> None:
+        """Take the checkpoint before for proved, and propose this one."""
+        if self._proposed is not None:
+            self.cut = self._proposed
+        earlier = self._checkpoint if self._checkpoint is not None and self._checkpoint.c_scn < found.c_scn else self._confirm
+        confirm = (None, None) if earlier is None else (earlier.c_scn, earlier.c_idx)
+        anchor = Anchor(found.c_scn, found.sequence, found.offset, *confirm)
+        end = max(self._highest + 1, found.c_scn)
+        self._proposed = Cut(end, rows, anchor, found.seconds) if end > self._start else None
+
+
+def lost(what: str, message: Message | Checkpoint) -> StreamLost:
+    where = {"sequence": message.sequence, "offset": message.offset} if isinstance(message, Checkpoint) else {}
+    return StreamLost(what, cure=READ_AGAIN, c_scn=message.c_scn, c_idx=message.c_idx, **where)

@@ -1,0 +1,149 @@
+"""The configuration that OpenLogReplicator needs, and what another one would lose or blur."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from pipelines.errors import Finding
+from pipelines.values.dictionary_table import DictionaryTable
+from pipelines.values.table import TableId
+from pipelines.values.table_pattern import TablePattern
+
+VERSION = "1.9.0"
+SHOW_DDL, SHOW_HIDDEN, SHOW_GUARDS, SHOW_CHECKPOINTS = 0x20, 0x40, 0x80, 0x1000
+FLAGS = SHOW_DDL | SHOW_HIDDEN | SHOW_GUARDS | SHOW_CHECKPOINTS
+IGNORE_ERRORS, SCHEMALESS, RAW_DATA = 0x10, 0x2, 0x8000
+FORMAT: Mapping[str, int | str] = {
+    "type": "json",
+    "char": 2,
+    "column": 2,
+    "db": 3,
+    "interval-dts": 8,
+    "interval-ytm": 4,
+    "message": 2,
+    "redo-thread": 1,
+    "rid": 1,
+    "schema": 4,
+    "scn": 0,
+    "scn-type": 14,
+    "timestamp": 12,
+    "timestamp-metadata": 0,
+    "timestamp-type": 8,
+    "timestamp-tz": 8,
+    "unknown": 1,
+    "unknown-type": 1,
+    "user-type": 15,
+    "xid": 1,
+}
+# What another value of a setting would do.
+WHY: Mapping[str, str] = {
+    "type": "Redolake reads JSON",
+    "char": "text does not come in the hexadecimal digits of its bytes, where ? for an undecodable value is no text",
+    "column": "columns that did not change are left out, so that an absent one is NULL or not known",
+    "db": "a message does not say of which database it is",
+    "interval-dts": "an INTERVAL DAY TO SECOND may lose digits, or is a number of another unit",
+    "interval-ytm": "an INTERVAL YEAR TO MONTH comes in another form",
+    "message": "changes have no numbers, so that a lost one does not show, or a transaction is one message",
+    "redo-thread": "the redo thread is not known",
+    "rid": "rows have no ROWIDs",
+    "schema": "rows do not say of which object they are; after a RENAME the name alone is another table's",
+    "scn": "SCNs come in another form",
+    "scn-type": "a message does not say when its transaction began and committed",
+    "timestamp": "times lose digits, or are numbers that end in 1677 and 2262",
+    "timestamp-metadata": "the times of commits come in another form",
+    "timestamp-type": "the times of commits are left out",
+    "timestamp-tz": "times with a zone lose digits, or come in another form",
+    "unknown": "what it cannot decode is not in its log",
+    "unknown-type": "columns of types that it does not know are left out, as if they were NULL",
+    "user-type": "DDL does not say who ran it",
+    "xid": "transaction ids come in another form than LogMiner's",
+}
+# Types that it does not give exactly.
+BLURRED: Mapping[str, str] = {
+    **dict.fromkeys(("BINARY_FLOAT", "BINARY_DOUBLE"), "OpenLogReplicator writes six digits of it"),
+    "ROWID": "OpenLogReplicator does not give the type",
+}
+NEEDED = tuple(name for name in FORMAT if name not in ("unknown", "user-type", "redo-thread"))  # others: a warning
+
+
+def needed_configuration(
+    alias: str, address: str, tables: Sequence[TableId], name: str, patterns: Sequence[TablePattern] = ()
+) -> dict[str, Any]:
+    """Return an OpenLogReplicator.json for these tables. `name` is that of the database or PDB."""
+    reader = {"type": "online", "user": "USER", "password": "PASSWORD", "server": "//HOST:1521/SERVICE"}
+    listed = [{"owner": re.escape(table.owner), "table": re.escape(table.name)} for table in tables]
+    listed += [{"owner": one.owner.expression, "table": one.name.expression} for one in patterns]
+    return {
+        "version": VERSION,
+        "source": [
+            {
+                "alias": alias,
+                "name": name,
+                "reader": reader,
+                "flags": FLAGS,
+                "format": dict(FORMAT),
+                "filter": {"table": listed},
+            }
+        ],
+        "target": [{"alias": "REDOLAKE", "source": alias, "writer": {"type": "network", "uri": address}}],
+    }
+
+
+def settings_findings(body: Mapping[str, Any], alias: str) -> Iterator[Finding]:
+    """Yield each setting of an OpenLogReplicator.json that would lose or blur something."""
+    source = next((one for one in body.get("source", []) if one.get("alias") == alias), None)
+    if source is None:
+        yield Finding("source", f"no source has the alias {alias}", "correct `database` under `source` in pipelines.yml")
+        return
+    given, flags = source.get("format", {}), int(source.get("flags", 0))
+    for name, wanted in FORMAT.items():
+        found = given.get(name, 0)
+        if found != wanted:
+            severity = "error" if name in NEEDED else "warning"
+            yield Finding(
+                f"format.{name}",
+                f"is {found}: {WHY.get(name, 'it differs')}",
+                f'set `"{name}": {wanted!r}`'.replace("'", '"'),
+                severity,
+            )
+    yield from _flags(flags)
+    writer: Mapping[str, Any] = next(
+        (one.get("writer", {}) for one in body.get("target", []) if one.get("source") == alias), {}
+    )
+    if writer.get("type") != "network":
+        yield Finding("target.writer", "is no network writer", '{"type": "network", "uri": "HOST:PORT"}')
+    elif str(writer.get("uri", "")).startswith(("0.0.0.0:", "[::]:")):
+        what = "listens on every address, and the network target has neither login nor TLS"
+        yield Finding("target.writer.uri", what, "a loopback or private address; a tunnel from elsewhere", "warning")
+
+
+def table_findings(table: DictionaryTable) -> Iterator[Finding]:
+    """Yield what OpenLogReplicator does not give of a table."""
+    name = str(table.table)
+    if table.organization != "heap":
+        what = f"is {'an index-organized' if table.iot else 'a clustered'} table, whose changes OpenLogReplicator does not give"
+        yield Finding(name, what, "capture it with LogMiner, in a pipeline of its own, or remove it from `tables`")
+    for column in table.columns:
+        if column.left_out is None and column.stored and column.type.name in BLURRED:
+            cure = "leave the column out (`exclude_columns`), or capture the table with LogMiner, in a pipeline of its own"
+            yield Finding(f"{name}.{column.name}", f"{column.type}: {BLURRED[column.type.name]}", cure)
+
+
+def _flags(flags: int) -> Iterator[Finding]:
+    for bit, what in (
+        (SHOW_DDL, "DDL is left out: a TRUNCATE would not be seen"),
+        (SHOW_HIDDEN, "INVISIBLE columns are left out"),
+        (SHOW_GUARDS, "guard columns are left out, which tell a default from NULL"),
+        (SHOW_CHECKPOINTS, "checkpoints are left out: no window could end"),
+    ):
+        if not flags & bit:
+            yield Finding("flags", f"lack {bit:#x}: {what}", f'set `"flags": {flags | FLAGS}`')
+    for bit, what in (
+        (IGNORE_ERRORS, "data that it cannot read is left out"),
+        (SCHEMALESS, "tables and columns have no names"),
+        (RAW_DATA, "all values come as bytes"),
+    ):
+        if flags & bit:
+            yield Finding("flags", f"have {bit:#x}: {what}", f'set `"flags": {flags & ~bit | FLAGS}`')

@@ -1,0 +1,56 @@
+"""The OpenLogReplicator.json that a pipeline needs, the check of an existing one, and of one that runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from pipelines.config import Pipeline
+from pipelines.context import open_to_read
+from pipelines.errors import ConfigurationError, Finding, RedolakeError
+from pipelines.source.olr import Address, connect, needed_configuration, settings_findings
+
+
+def write_olr_config(pipeline: Pipeline) -> str:
+    """Return the text of OpenLogReplicator.json. Raises ConfigurationError for a pipeline of another source."""
+    source = require_stream(pipeline)
+    with open_to_read(pipeline) as context:
+        tables = [table.in_oracle for table in context.pipeline.tables]
+        patterns = [match.pattern for match in context.pipeline.patterns]
+    name = source.container or "DATABASE"
+    body = needed_configuration(str(source.database), str(source.address), tables, name, patterns)
+    return json.dumps(body, indent=2)
+
+
+def check_olr_file(pipeline: Pipeline, file: Path) -> list[Finding]:
+    """Return each setting of a file that would lose or blur something. Raises ConfigurationError for what is no such file."""
+    source = require_stream(pipeline)
+    try:
+        body: Any = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        what = f"cannot be read as JSON: {type(error).__name__}"
+        raise ConfigurationError([Finding(str(file), what, "name the OpenLogReplicator.json")]) from error
+    return list(settings_findings(body, str(source.database)))
+
+
+def require_stream(pipeline: Pipeline) -> Any:
+    if not pipeline.source.is_stream:
+        cure = "set `kind: openlogreplicator`, `address` and `database` under `source`"
+        raise ConfigurationError([Finding(f"{pipeline.name}.source", "is not OpenLogReplicator", cure)])
+    return pipeline.source
+
+
+def replicator_findings(pipeline: Pipeline) -> list[Finding]:
+    """Ask a running OpenLogReplicator; while a receiver is connected, it does not answer."""
+    source = pipeline.source
+    if not source.is_stream:
+        return []
+    address = Address.parse(str(source.address), str(source.database))
+    try:
+        with connect(address, source.container, timeout_seconds=min(10.0, source.silent_seconds)) as connection:
+            connection.info()
+    except RedolakeError as error:
+        severity = "error" if error.code == "ReplicatorRefused" else "warning"
+        return [Finding(f"OpenLogReplicator {address}", error.what, error.cure, severity)]
+    return []

@@ -1,0 +1,248 @@
+"""Receive: take committed transactions from OpenLogReplicator, end a window where a checkpoint proves it, and land it.
+
+What is received is kept in a temporary file until the window's end is known. Only what has landed is confirmed, by the next
+receiver: whoever dies in between leaves nothing, and the next one receives the same again.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import IO
+
+import pyarrow as pa
+
+from pipelines.config import Pipeline
+from pipelines.context import PipelineContext, open_context, open_pipeline_source
+from pipelines.errors import PdbChanged, ReplicatorRefused, StreamLost
+from pipelines.host import crash
+from pipelines.reconcile.ledger import reconcile_ledger
+from pipelines.reconcile.redo_loss import record_redo_loss
+from pipelines.reconcile.table_versions import object_ids
+from pipelines.records.codec import to_body
+from pipelines.records.windows import SliceRecord, WindowManifest
+from pipelines.source import ConnectParams, Source, read_redo_facts, read_tables
+from pipelines.source.olr import Address, Connection, Cut, Selection, Sequencer, connect, open_stream, to_batch
+from pipelines.source.olr.messages import Checkpoint, Message
+from pipelines.source.olr.rows import SLICE
+from pipelines.steps.capture import LandedWindowReport, PlanOutcome, land_window, plan_of, plan_slices
+from pipelines.steps.comparison_rows import remove_left_rows
+from pipelines.steps.matched_tables import with_matched_tables
+from pipelines.steps.reader_change import ANCHOR, SECONDS, anchor_of, last_window, stream_facts
+from pipelines.steps.same_container import read_same_container, record_pdb_change
+from pipelines.steps.shown_facts import host_clock_ahead, record_plan, record_redo, recorded_failure
+from pipelines.values.landed_schema import LANDED_SCHEMA
+from pipelines.values.redo import LogFile, Position, RedoFacts, Slice, Window
+from pipelines.values.scn import Scn, ScnRange
+
+BATCH_MESSAGES = 5000
+PAUSE_SECONDS = 1.0
+EMPTY_AFTER_SECONDS = 60  # a window without rows lands when the last one ended so long ago
+
+
+@dataclass(frozen=True, slots=True)
+class ReceivedWindow:
+    """`landed` is None where nothing has changed, or no table has contents."""
+
+    plan: PlanOutcome
+    landed: LandedWindowReport | None = None
+
+
+class Spool:
+    """Rows in a temporary file, in the order in which they came."""
+
+    def __init__(self, file: IO[bytes], container: str | None) -> None:
+        self._file, self._container = file, container
+        self._waiting: list[Message] = []
+        self._writer = pa.ipc.new_stream(file, LANDED_SCHEMA)
+        self.rows = 0
+
+    def add(self, message: Message) -> None:
+        self._waiting.append(message)
+        self.rows += 1
+        if len(self._waiting) >= BATCH_MESSAGES:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._waiting:
+            first = self.rows - len(self._waiting)
+            self._writer.write_batch(to_batch(self._waiting, first, self._container))
+            self._waiting = []
+
+    def first(self, rows: int, sequence: int) -> Iterator[pa.RecordBatch]:
+        """Yield the first rows, as those of one log."""
+        self._flush()
+        self._writer.close()
+        self._file.seek(0)
+        left, at = rows, LANDED_SCHEMA.get_field_index("sequence")
+        for batch in pa.ipc.open_stream(self._file):
+            part = batch.slice(0, left)
+            left -= part.num_rows
+            log = pa.array([sequence] * part.num_rows, LANDED_SCHEMA.field(at).type)
+            yield part.set_column(at, LANDED_SCHEMA.field(at), log)
+            if not left:
+                return
+
+
+@contextmanager
+def open_spool(container: str | None) -> Iterator[Spool]:
+    with tempfile.TemporaryFile(prefix="redolake-stream-") as file:
+        yield Spool(file, container)
+
+
+def receive_next_window(pipeline: Pipeline, source: ConnectParams | None = None) -> ReceivedWindow:
+    """Receive and land the next window; return it, or why there is none.
+
+    Raises ReplicatorUnavailable, ReplicatorRefused and StreamLost.
+    """
+    with open_context(pipeline) as context:
+        reconcile_ledger(context)
+        remove_left_rows(context)
+        position = context.ledger.position()
+        if position is None:
+            reason = f"no table has contents yet: run {pipeline.name}_snapshot, or `redolake snapshot`"
+            return ReceivedWindow(PlanOutcome("nothing", reason))
+        with recorded_failure(context), open_pipeline_source(pipeline, source) as oracle:
+            facts = read_redo_facts(oracle, position.scn)
+            try:
+                container = read_same_container(context, oracle)
+            except PdbChanged as error:
+                record_pdb_change(context, error, position, facts)
+                raise
+            record_redo(context, position, facts, host_clock_ahead(oracle), is_all=False)
+            context = with_matched_tables(context, oracle, pipeline)
+            with open_spool(pipeline.source.container) as spool:
+                cut = receive(context, oracle, position, facts, spool)
+                if cut is None:
+                    outcome = PlanOutcome("nothing", "OpenLogReplicator has sent no change since the last window")
+                    record_plan(context, outcome.outcome, outcome.reason, None)
+                    return ReceivedWindow(outcome)
+                window = window_of(position, facts, cut)
+                ends_at = None if cut.seconds is None else datetime.fromtimestamp(cut.seconds, UTC)
+                outcome = plan_slices(context, oracle, window, position.resetlogs_id, container, ends_at)
+                outcome = replace(outcome, reason=f"SCN {window.scns}, {cut.rows} row(s) received")
+                record_plan(context, outcome.outcome, outcome.reason, None)
+                record = write_rows(context, window, spool, cut)
+    return ReceivedWindow(outcome, land_window(pipeline, window.name, [record], source))
+
+
+def receive(context: PipelineContext, oracle: Source, position: Position, facts: RedoFacts, spool: Spool) -> Cut | None:
+    """Receive until the stream has passed the source's SCN of now, or enough for a window. Return where the window ends, None
+    where nothing has changed."""
+    check_redo(context.pipeline, position, facts)
+    last = last_window(context, position)
+    anchor = None if last is None else anchor_of(last)
+    selection = selection_of(context, oracle)
+    settings = context.pipeline.source
+    address = Address.parse(str(settings.address), str(settings.database))
+    try:
+        with connect(address, settings.container, timeout_seconds=settings.silent_seconds) as connection:
+            open_stream(connection, int(position.scn), log_with(position, facts), anchor)
+            sequencer = Sequencer(int(position.scn), anchor)
+            cut = take_messages(context.pipeline, connection, sequencer, selection, spool, facts)
+    except StreamLost as error:
+        record_redo_loss(context, error, "mine", position, ())
+        raise
+    if cut is None or (last is not None and cut.rows == 0 and not is_due(last, cut)):
+        return None
+    return cut
+
+
+def take_messages(
+    pipeline: Pipeline,
+    connection: Connection,
+    sequencer: Sequencer,
+    selection: Selection,
+    spool: Spool,
+    facts: RedoFacts,
+) -> Cut | None:
+    connection.set_pause(min(PAUSE_SECONDS, pipeline.source.silent_seconds))
+    confirmed, began = sequencer.anchor is None, time.monotonic()
+    for message in connection.messages():
+        if isinstance(message, Message):
+            if sequencer.take(message):
+                for kept in selection.take(message):
+                    spool.add(kept)
+            continue
+        if isinstance(message, Checkpoint):
+            for kept in selection.end():
+                spool.add(kept)
+            sequencer.take_checkpoint(message, spool.rows)
+            if not confirmed and sequencer.anchor is not None and sequencer.is_past_anchor:
+                connection.confirm(sequencer.anchor)
+                confirmed = True
+        cut = sequencer.cut
+        if cut is not None and (cut.end > facts.current_scn or connection.received >= pipeline.window.max_bytes):
+            return cut
+        if message is None and cut is not None and (cut.rows or time.monotonic() - began >= pipeline.source.silent_seconds):
+            return cut
+    return None
+
+
+def selection_of(context: PipelineContext, oracle: Source) -> Selection:
+    """Return which transactions are landed: by the object ids that captured tables have or had, and by their names."""
+    ids = tuple(table.id for table in context.pipeline.tables)
+    dictionary = read_tables(oracle, ids, context.pipeline.source.container, context.pipeline.renamed)
+    names = {*ids, *context.pipeline.renamed.values()}
+    return Selection(frozenset(object_ids(context, dictionary)), frozenset((table.owner, table.name) for table in names))
+
+
+def check_redo(pipeline: Pipeline, position: Position, facts: RedoFacts) -> None:
+    """Raise ReplicatorRefused where one stream is not all of the redo."""
+    threads = [thread.number for thread in facts.threads if thread.is_open or thread.enabled != "DISABLED"]
+    if len(threads) > 1:
+        raise ReplicatorRefused(
+            f"the database has {len(threads)} redo threads, and an OpenLogReplicator reads one of them",
+            cure="capture it with LogMiner: `kind: logminer` under `source`",
+            threads=", ".join(map(str, threads)),
+        )
+    if position.resetlogs_id != facts.current_incarnation.resetlogs_id:
+        raise ReplicatorRefused(
+            f"the database was opened with RESETLOGS at SCN {facts.current_incarnation.resetlogs_scn}: this stream ends there",
+            cure=f"run `redolake recover -p {pipeline.name} --snapshot`",
+            position=int(position.scn),
+        )
+
+
+def is_due(last: WindowManifest, cut: Cut) -> bool:
+    """Return whether a window without rows lands: it says that nothing has changed up to its end."""
+    before = stream_facts(last).get(SECONDS)
+    return before is None or cut.seconds is None or cut.seconds - int(before) >= EMPTY_AFTER_SECONDS
+
+
+def log_with(position: Position, facts: RedoFacts) -> int | None:
+    """Return the sequence of the log that contains the position."""
+    logs = (*facts.archived, *facts.online)
+    own = [log for log in logs if log.resetlogs_id == position.resetlogs_id]
+    held = (log for log in own if log.first_scn <= position.scn and (log.next_scn is None or position.scn < log.next_scn))
+    return next((log.sequence for log in held), None)
+
+
+def window_of(position: Position, facts: RedoFacts, cut: Cut) -> Window:
+    """Return the window with one log, by whose end the stream's position is known."""
+    thread = next(thread.number for thread in facts.threads)
+    end = Scn(cut.end)
+    log = LogFile(thread, cut.anchor.sequence, position.resetlogs_id, position.scn, end)
+    return Window(position.dbid, position.resetlogs_id, ScnRange(position.scn, end), (Slice(SLICE, thread, (log,)),))
+
+
+@crash.writer
+def write_rows(context: PipelineContext, window: Window, spool: Spool, cut: Cut) -> SliceRecord:
+    made = plan_of(context, window.name)
+    record = context.landing.windows.write_slice(
+        window,
+        SLICE,
+        spool.first(cut.rows, cut.anchor.sequence),
+        uuid.uuid4().hex,
+        tables=made.object_ids,
+        names=made.tables,
+        renamed=context.pipeline.renamed,
+    )
+    crash.point("received")
+    facts = {ANCHOR: to_body(cut.anchor), SECONDS: cut.seconds}
+    return replace(record, circumstance={**record.circumstance, **facts})

@@ -1,0 +1,276 @@
+"""OpenLogReplicator as the source: the stand-in's port, receiver, landing, decoding, and a plain fold in place of Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipelines import steps
+from pipelines.config import Pipeline
+from pipelines.errors import ConfigurationError, ReplicatorRefused, ReplicatorUnavailable, StreamLost, Terminal
+from pipelines.source.olr.settings import needed_configuration
+from standin.olr.options import Behaviour
+from standin.olr.server import OlrServer
+from tests.fixtures.shop import Shop, open_shop
+from tests.integration.test_pipeline import TWO_TABLES, differences
+from tests.references.plain_lake import PlainLake
+
+SPARK = "no Spark"
+
+
+@dataclass(slots=True)
+class Streamed:
+    """A shop, whose redo an OpenLogReplicator reads."""
+
+    shop: Shop
+    server: OlrServer
+
+    def pipeline(self, name: str = "shop", **settings: Any) -> Pipeline:
+        source = {
+            "connection": "oracle_shop", "container": "FREEPDB1", "kind": "openlogreplicator",
+            "address": self.server.address, "database": "SHOP_DB", "silent_seconds": 10,
+        }  # fmt: skip
+        return self.shop.pipeline(name, source=source, **settings)
+
+    def run(self, pipeline: Pipeline) -> Any:
+        return steps.run_pipeline(pipeline, until_caught_up=True, source=self.shop.params, spark=SPARK)
+
+
+def start(shop: Shop, behaviour: Behaviour | None = None, **format_: Any) -> Streamed:
+    body = needed_configuration("SHOP_DB", "127.0.0.1:5000", [], "FREEPDB1")
+    body["source"][0]["format"].update(format_)
+    return Streamed(shop, shop.oracle.replicate(body, behaviour))
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Iterator[Shop]:
+    with PlainLake().in_place_of_spark(), open_shop(tmp_path, threads=1, scns_per_second=50) as opened:
+        yield opened
+
+
+OTHER = Behaviour(c_scn="begin", group_scn="first", commits_in_group=4, splits=700)  # all that releases do differently
+
+
+@pytest.mark.parametrize("behaviour", [Behaviour(), OTHER])
+def test_every_table_of_the_shop_equals_the_source(shop: Shop, behaviour: Behaviour) -> None:
+    shop.work(30, seed=1)
+    streamed = start(shop, behaviour)
+    pipeline = streamed.pipeline()
+    steps.take_snapshot(pipeline, source=shop.params, spark=SPARK)
+    done = shop.work(120, seed=2)
+    first = streamed.run(pipeline)
+    shop.work(40, seed=3)
+    streamed.server.restart()
+    second = streamed.run(pipeline)
+    third = streamed.run(pipeline)
+
+    assert done.tally.partial_rollbacks > 0
+    assert done.tally.rollbacks > 0
+    assert first.windows >= 1
+    assert second.windows >= 1
+    assert (third.windows, third.batches) == (0, 0)
+    assert differences(shop, pipeline) == {}
+
+
+def two_tables(shop: Shop, behaviour: Behaviour | None = None, **format_: Any) -> tuple[Streamed, Pipeline]:
+    """Return a pipeline whose tables are loaded, and whose first window has landed."""
+    streamed = start(shop, behaviour, **format_)
+    pipeline = streamed.pipeline(tables=TWO_TABLES, on_ddl={"truncate": "follow"})
+    shop.work(5)
+    steps.take_snapshot(pipeline, source=shop.params, spark=SPARK)
+    streamed.run(pipeline)
+    return streamed, pipeline
+
+
+def test_a_transaction_that_is_open_at_a_windows_end_comes_whole_with_its_commit(shop: Shop) -> None:
+    """By the numbers of 2.0, a client that continues from its position would lose it."""
+    streamed, pipeline = two_tables(shop, OTHER)
+    with shop.oracle.connect("SHOP") as slow:
+        slow.cursor().execute("INSERT INTO customers (id, name) VALUES (900001, 'slow')")
+        shop.work(10, seed=2)
+        assert streamed.run(pipeline).windows
+        shop.work(10, seed=3)
+        streamed.server.restart()
+        assert streamed.run(pipeline).windows
+        slow.commit()
+    shop.work(3, seed=4)
+    streamed.run(pipeline)
+    assert differences(shop, pipeline) == {}
+
+
+def test_nothing_is_landed_after_a_change_that_is_missing_and_a_restart_cures(shop: Shop) -> None:
+    streamed, pipeline = two_tables(shop)
+    streamed.server.restart(Behaviour(lost_change=7))
+    shop.work(20, seed=2)
+    with pytest.raises(StreamLost, match=r"change \d+ of transaction .* and \d+ was next"):
+        streamed.run(pipeline)
+    streamed.server.restart(Behaviour())
+    streamed.run(pipeline)
+    assert differences(shop, pipeline) == {}
+
+
+def test_messages_that_a_continue_skips_are_noticed_and_come_after_a_restart(shop: Shop) -> None:
+    """OpenLogReplicator's issue 324."""
+    streamed, pipeline = two_tables(shop)
+    shop.work(20, seed=2)
+    streamed.server.behaviour = replace(streamed.server.behaviour, skipped_by_continue=60)
+    with pytest.raises(StreamLost, match="the stream begins after the end of the last window"):
+        streamed.run(pipeline)
+    streamed.server.restart(Behaviour())
+    streamed.run(pipeline)
+    assert differences(shop, pipeline) == {}
+
+
+def test_a_replicator_that_has_forgotten_where_it_was_stops_and_new_snapshots_cure(shop: Shop) -> None:
+    streamed, pipeline = two_tables(shop)
+    shop.work(10, seed=2)
+    streamed.server.forget()
+    with pytest.raises(StreamLost, match="lost its checkpoint files") as lost:
+        streamed.run(pipeline)
+    assert "redolake recover" in lost.value.cure
+    for _ in range(2):  # as recover asks for: the last log before the loss must have ended
+        shop.switch_logs()
+    steps.recover_redo_loss(pipeline, "snapshot", source=shop.params, spark=SPARK)
+    shop.work(10, seed=3)
+    streamed.run(pipeline)
+    assert differences(shop, pipeline) == {}
+
+
+def test_an_older_checkpoint_sends_again_what_was_landed_and_nothing_comes_twice(shop: Shop) -> None:
+    streamed, pipeline = two_tables(shop)
+    older = streamed.server.confirmed
+    shop.work(10, seed=2)
+    streamed.run(pipeline)
+    shop.work(10, seed=3)
+    streamed.run(pipeline)
+    streamed.server.restart(confirmed=older)
+    shop.work(10, seed=4)
+    streamed.run(pipeline)
+    assert differences(shop, pipeline) == {}
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "said"),
+    [
+        ("message", 0, r'"message": 2'),
+        ("scn-type", 0, r'"scn-type": 14'),
+        ("rid", 0, r'"rid": 1'),
+        ("schema", 0, r'"schema": 4'),
+        ("xid", 3, r'"xid": 1'),
+        ("timestamp-metadata", 8, r'"timestamp-metadata": 0'),
+        ("db", 0, r'"db": 3'),
+    ],
+)
+def test_a_setting_without_which_a_loss_would_not_show_is_named(shop: Shop, setting: str, value: int, said: str) -> None:
+    streamed = start(shop, **{setting: value})
+    pipeline = streamed.pipeline(tables=TWO_TABLES)
+    steps.take_snapshot(pipeline, source=shop.params, spark=SPARK)
+    shop.work(3)
+    with pytest.raises(ReplicatorRefused) as refused:
+        streamed.run(pipeline)
+    assert said in refused.value.cure
+
+
+def test_a_replicator_of_another_database_or_alias_or_none_at_all_is_said(shop: Shop) -> None:
+    streamed, pipeline = two_tables(shop)
+    source = pipeline.source
+    other = pipeline.model_copy(update={"source": source.model_copy(update={"database": "OTHER"})})
+    with pytest.raises(ReplicatorRefused, match="no source with the alias OTHER"):
+        streamed.run(other)
+    host, port = streamed.server.address.split(":")
+    streamed.server.close()
+    with pytest.raises(ReplicatorUnavailable, match="cannot be reached"):
+        streamed.run(pipeline)
+    shop.oracle.replicate(streamed.server.configuration, uri=f"{host}:{port}")
+    with pytest.raises(StreamLost, match="lost its checkpoint files"):  # it is another one
+        streamed.run(pipeline)
+
+
+def test_one_that_runs_already_is_not_taken_for_one_that_waits(shop: Shop) -> None:
+    streamed, _ = two_tables(shop)
+    second = streamed.pipeline("second", tables=TWO_TABLES, lake=str(shop.folder / "lake2"))
+    steps.take_snapshot(second, source=shop.params, spark=SPARK)
+    with pytest.raises(ReplicatorRefused, match="runs already"):
+        streamed.run(second)
+    streamed.server.forget()
+    streamed.run(second)
+    assert differences(shop, second) == {}
+
+
+def test_neither_reader_goes_on_after_the_other(shop: Shop) -> None:
+    streamed, pipeline = two_tables(shop)
+    mined = pipeline.model_copy(update={"source": pipeline.source.model_copy(update={"kind": "logminer"})})
+    shop.work(5, seed=2)
+    shop.switch_logs()
+    with pytest.raises(Terminal, match="received from OpenLogReplicator"):
+        streamed.run(mined)
+    by_logminer = shop.pipeline("mined", tables=TWO_TABLES, lake=str(shop.folder / "lake2"))
+    steps.take_snapshot(by_logminer, source=shop.params, spark=SPARK)
+    shop.work(5, seed=3)
+    shop.switch_logs()
+    streamed.run(by_logminer)
+    with pytest.raises(ReplicatorRefused, match="read by LogMiner"):
+        streamed.run(streamed.pipeline("mined", tables=TWO_TABLES, lake=str(shop.folder / "lake2")))
+
+
+def test_values_that_it_could_not_decode_hold_their_table_alone(shop: Shop) -> None:
+    streamed, pipeline = two_tables(shop)
+    streamed.server.restart(Behaviour(undecodable=frozenset({"NAME"})))
+    shop.work(10, seed=2)
+    streamed.run(pipeline)
+    tables = {t.table: t for t in steps.read_status(pipeline).tables}
+    assert {name: t.state for name, t in tables.items()} == {"SHOP.CUSTOMERS": "held", "SHOP.ORDER_LINES": "live"}
+    assert "column NAME: OpenLogReplicator could not decode the value" in str(tables["SHOP.CUSTOMERS"].error)
+    assert differences(shop, pipeline, "SHOP.ORDER_LINES") == {}
+
+
+def test_columns_that_come_and_go_and_a_truncate_are_followed(shop: Shop) -> None:
+    streamed, pipeline = two_tables(shop)
+    shop.run_sql(
+        "ALTER TABLE customers ADD (points NUMBER(9) DEFAULT 7)",
+        "INSERT INTO customers (id, name) VALUES (900001, 'new')",
+        "UPDATE customers SET credit = 5 WHERE id = 900001",
+        "ALTER TABLE customers RENAME COLUMN notes TO remarks",
+        "UPDATE customers SET remarks = 'seen' WHERE id = 900001",
+        "TRUNCATE TABLE order_lines",
+        "INSERT INTO order_lines (order_id, line_no, sku) VALUES (1, 1, 'A')",
+    )
+    streamed.run(pipeline)
+    assert differences(shop, pipeline) == {}
+
+
+def test_what_it_does_not_give_exactly_is_refused_before_anything_is_read(shop: Shop) -> None:
+    shop.run_sql(
+        "CREATE TABLE measures (id NUMBER(9) PRIMARY KEY, exact NUMBER, rough BINARY_DOUBLE)",
+        "ALTER TABLE measures ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
+        "CREATE TABLE sorted (id NUMBER(9) PRIMARY KEY, name VARCHAR2(20)) ORGANIZATION INDEX",
+        "ALTER TABLE sorted ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
+    )
+    streamed = start(shop)
+    refused = streamed.pipeline(tables=["SHOP.MEASURES", "SHOP.SORTED"])
+    errors = {f.subject: f.what for f in steps.run_doctor(refused, shop.params) if f.severity == "error"}
+    assert errors == {
+        "SHOP.MEASURES.ROUGH": "BINARY_DOUBLE: OpenLogReplicator writes six digits of it",
+        "SHOP.SORTED": "is an index-organized table, whose changes OpenLogReplicator does not give",
+    }
+    with pytest.raises(ConfigurationError, match="six digits"):
+        steps.take_snapshot(refused, source=shop.params, spark=SPARK)
+    pipeline = streamed.pipeline(tables=[{"table": "SHOP.MEASURES", "exclude_columns": ["ROUGH"]}])
+    steps.take_snapshot(pipeline, source=shop.params, spark=SPARK)
+    shop.run_sql("INSERT INTO measures VALUES (1, 12345678901234567890.5, 1.25)")
+    streamed.run(pipeline)
+    assert [f for f in steps.run_doctor(pipeline, shop.params) if f.severity == "error"] == []
+    assert differences(shop, pipeline) == {}
+
+
+def test_a_database_with_two_redo_threads_is_refused(tmp_path: Path) -> None:
+    with PlainLake().in_place_of_spark(), open_shop(tmp_path, threads=2) as shop:
+        streamed = start(shop)
+        pipeline = streamed.pipeline(tables=TWO_TABLES)
+        steps.take_snapshot(pipeline, source=shop.params, spark=SPARK)
+        with pytest.raises(ReplicatorRefused, match="2 redo threads"):
+            streamed.run(pipeline)

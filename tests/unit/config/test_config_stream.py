@@ -1,0 +1,48 @@
+"""`source: {kind: openlogreplicator}`: what is needed, and what is refused because it is not proved to work."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pipelines.config import parse_configuration
+from pipelines.errors import ConfigurationError
+
+STREAM = "kind: openlogreplicator, address: 'localhost:5000', database: DB"
+
+
+def parse(source: str, more: str = "") -> Any:
+    text = f"""
+pipelines:
+  shop:
+    source: {{connection: oracle_shop, {source}}}
+    landing: /data/landing
+    lake: /lake
+    tables: [SHOP.ORDERS]
+    {more}
+"""
+    return parse_configuration(text, {}).pipelines["shop"]
+
+
+def test_a_stream_needs_its_address_and_the_alias_of_its_source() -> None:
+    assert parse(STREAM).source.is_stream
+    assert not parse("container: PDB").source.is_stream
+
+
+@pytest.mark.parametrize(
+    ("source", "more", "said"),
+    [
+        ("kind: openlogreplicator", "", "needs `address` and `database`"),
+        ("kind: openlogreplicator, address: 'localhost:5000'", "", "needs `address` and `database`"),
+        ("address: 'localhost:5000'", "", "address: only with `kind: openlogreplicator`"),
+        ("kind: openlogreplicator, address: localhost, database: DB", "", "is not host:port"),
+        (f"{STREAM}, dictionary: redo", "", "`dictionary` is LogMiner's"),
+        (STREAM, "large_objects: reread", "reads values again"),
+        (STREAM, "unsupported_columns: reread", "reads values again"),
+    ],
+)
+def test_what_a_stream_cannot_do_is_refused_in_the_file(source: str, more: str, said: str) -> None:
+    with pytest.raises(ConfigurationError) as refused:
+        parse(source, more)
+    assert said in str(refused.value)

@@ -1,0 +1,92 @@
+"""OpenLogReplicator's messages, decoded into the same values as redo statements; what is not exact is an error of its row."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from pipelines.decode.changes import decode_changes
+from pipelines.decode.choice import decoder_of
+from pipelines.values.delivery import PLAIN
+from tests.unit.decode.redo_text import redo_batch, table
+
+DELETE, UPDATE = 2, 3
+
+
+def message(op: str, owner: str | None = "S", **images: Any) -> str:
+    schema = {**({} if owner is None else {"owner": owner}), "table": "T" if owner else "OBJ_7", "obj": 7}
+    return json.dumps({"scn": 1, "payload": [{"op": op, "schema": schema, **images}]})
+
+
+def decoded(*rows: tuple[int, str], version: Any = None, types: Any = None) -> list[dict[str, Any]]:
+    chosen = version or table(ID="NUMBER(10,2)", NAME="VARCHAR2", BORN="DATE")
+    return decode_changes(redo_batch(*rows), chosen, types or {}).to_pylist()
+
+
+def text(value: str) -> str:
+    return value.encode().hex()
+
+
+def test_images_are_those_of_the_statement_with_what_is_set_and_what_is_missing() -> None:
+    born = "2026-02-03 04:05:06.000000000"
+    insert, update, delete = decoded(
+        (1, message("c", after={"ID": 1.5, "NAME": text("Ä'b"), "BORN": born})),
+        (UPDATE, message("u", before={"ID": 1}, after={"NAME": None, "ID": 1})),
+        (DELETE, message("d", before={"ID": 2, "NAME": text("x"), "BORN": None})),
+    )
+    assert (str(insert["n11"]), insert["n12"], str(insert["n13"])) == ("1.50", "Ä'b", "2026-02-03 04:05:06")
+    assert (update["missing"], update["assigned"]) == ([12, 13], [11, 12])
+    assert (str(update["o11"]), update["n12"]) == ("1.00", None)
+    assert (str(delete["o11"]), delete["o12"], delete["o13"], delete["missing"]) == ("2.00", "x", None, None)
+    assert {row["error"] for row in (insert, update, delete)} == {None}
+
+
+def test_numbers_keep_all_their_digits() -> None:
+    nines = "9" * 38
+    row = message("c", after={"ID": 0}).replace('"ID": 0', f'"ID": -{nines}.25')
+    (found,) = decoded((1, row), version=table(ID="NUMBER"), types={11: "string"})
+    assert found["n11"] == f"-{nines}.25"
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        (
+            message("c", after={"ID": "?", "NAME": None, "BORN": None}),
+            "column ID: OpenLogReplicator could not decode the value",
+        ),
+        (message("c", after={"ID": 1, "NAME": "?", "BORN": None}), "column NAME: OpenLogReplicator could not decode"),
+        (message("c", after={"ID": "1", "NAME": None, "BORN": None}), "column ID: the value is no number"),
+        (message("c", after={"ID": 1, "NAME": "plain", "BORN": None}), "needs `char: 2`"),
+        (message("c", after={"ID": 1, "NAME": None, "BORN": 1770091506000000000}), "needs `timestamp: 12`"),
+        (message("c", after={"ID": 1, "NAME": None, "BORN": "-0044-03-15 00:00:00.000000000"}), "is before Christ"),
+        (message("c", after={"ID": 1, "NAME": None, "BORN": "1500-03-01 00:00:00.000000000"}), "may be 29 February"),
+        (message("c", after={"ID": 1, "BORN": None}), "the INSERT lacks column NAME: OpenLogReplicator needs `column: 2`"),
+        (message("c", owner=None, after={"COL_0": "c102"}), "has no definition of the table: it writes OBJ_7"),
+    ],
+)
+def test_a_value_in_another_form_is_an_error_of_its_row_alone(row: str, said: str) -> None:
+    good = message("c", after={"ID": 1, "NAME": None, "BORN": None})
+    bad, other = decoded((1, row), (1, good))
+    assert said in bad["error"]
+    assert (other["error"], str(other["n11"])) == (None, "1.00")
+
+
+def test_a_column_that_nobody_knows_is_named() -> None:
+    (found,) = decoded((1, message("c", after={"ID": 1, "NAME": None, "BORN": None, "LATER": 5})))
+    assert found["unknown"] == ["LATER"]
+
+
+def test_rows_of_both_sources_in_one_batch_keep_their_order() -> None:
+    sql = 'insert into "S"."T"("ID","NAME","BORN") values (\'{}\',\'s\',NULL);'
+    rows = [(1, sql.format(n) if n % 3 else message("c", after={"ID": n, "NAME": text("m"), "BORN": None})) for n in range(9)]
+    found = decoded(*rows)
+    assert [int(row["n11"]) for row in found] == list(range(9))
+    assert "".join(row["n12"] for row in found) == "mssmssmss"
+
+
+def test_compiled_loops_never_get_a_message() -> None:
+    batch = redo_batch((1, message("c", after={"ID": 1})), (1, 'insert into "S"."T"("ID") values (\'1\');'))
+    assert decoder_of(batch.column("sql_redo"), PLAIN) is decode_changes

@@ -1,0 +1,221 @@
+"""The receiver of OpenLogReplicator's stream, apart from its socket: lengths, answers, the order of messages, settings."""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipelines.errors import ReplicatorRefused, StreamLost
+from pipelines.source.olr import Anchor, Selection, Sequencer, needed_configuration, settings_findings
+from pipelines.source.olr.messages import Checkpoint, Message, read_message
+from pipelines.source.olr.wire import UNKNOWN_SCN, AnswerCode, Frames, RequestCode, read_answer, request
+from pipelines.values.table import TableId
+from pipelines.values.table_pattern import TablePattern
+from standin.olr.protocol import Answer, RedoRequest, Request, framed, read_request, write_answer
+
+
+@given(st.lists(st.tuples(st.binary(max_size=40), st.booleans()), max_size=8), st.data())
+def test_messages_come_out_whole_however_the_stream_is_cut(bodies: list[tuple[bytes, bool]], data: st.DataObject) -> None:
+    stream = b"".join(framed(body, long=long) for body, long in bodies)
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=10)))
+    frames, found = Frames(), list[bytes]()
+    for start, end in zip([0, *cuts], [*cuts, len(stream)], strict=True):
+        frames.add(stream[start:end])
+        found += frames
+    assert found == [body for body, _ in bodies]
+
+
+def test_a_length_above_the_limit_is_refused_before_memory_is_taken() -> None:
+    frames = Frames(largest=100)
+    frames.add(struct.pack("<IQ", 0xFFFFFFFF, 1 << 40))
+    with pytest.raises(StreamLost, match="1,099,511,627,776 bytes"):
+        list(frames)
+
+
+def test_requests_and_answers_are_those_that_the_other_side_reads_and_writes() -> None:
+    sent = request(RequestCode.START, "DB", scn=2**63 + 5, seq=0, c_scn=1, c_idx=0)
+    assert read_request(sent[4:]) == RedoRequest(Request.START, "DB", scn=2**63 + 5, seq=0, c_scn=1, c_idx=0)
+    assert read_request(request(RequestCode.INFO, "DB")[4:]) == RedoRequest(Request.INFO, "DB")
+    assert read_answer(write_answer(Answer.REPLICATE, 7, UNKNOWN_SCN)).c_scn is None
+    found = read_answer(write_answer(Answer.REPLICATE, 0, 9))
+    assert (found.code, found.scn, found.c_scn) == (AnswerCode.REPLICATE, 0, 9)
+    with pytest.raises(ReplicatorRefused, match="none of OpenLogReplicator"):
+        read_answer(b"HTTP/1.1 400 Bad Request")
+
+
+HEAD = {"scn": 1, "b_scn": 10, "e_scn": 20, "e_tm": 1_700_000_000 * 10**9, "c_scn": 20, "c_idx": 0, "xid": "1.2.3", "db": "PDB"}
+CHANGE = {"op": "c", "schema": {"owner": "SHOP", "table": "T", "obj": 5}, "num": 0, "rid": "AAA", "after": {"ID": 1}}
+
+
+def body(payload: Any = CHANGE, **head: Any) -> bytes:
+    given_ = {name: value for name, value in {**HEAD, **head}.items() if value is not None}
+    return json.dumps({**given_, "payload": payload if isinstance(payload, list) else [payload]}).encode()
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        (body([CHANGE, CHANGE]), '"message": 2'),
+        (body(e_scn=None), '"scn-type": 14'),
+        (body(b_scn=None), '"scn-type": 14'),
+        (body(e_tm=None), '"timestamp-type": 8'),
+        (body(e_tm=None, e_tms="2026"), '"timestamp-metadata": 0'),
+        (body(xid=None, xidn=5), '"xid": 1'),
+        (body(xid="0100020003000000"), '"xid": 1'),
+        (body(db=None), '"db": 3'),
+        (body({**CHANGE, "num": None} | {}), None),
+        (body({name: value for name, value in CHANGE.items() if name != "num"}), '"message": 2'),
+        (body({name: value for name, value in CHANGE.items() if name != "rid"}), '"rid": 1'),
+        (body({**CHANGE, "schema": {"owner": "SHOP", "table": "T"}}), '"schema": 4'),
+    ],
+)
+def test_a_message_without_what_proves_it_names_the_setting(message: bytes, said: str | None) -> None:
+    if said is None:
+        assert isinstance(read_message(message, "PDB"), Message)
+        return
+    with pytest.raises(ReplicatorRefused) as refused:
+        read_message(message, "PDB")
+    assert said in refused.value.cure
+
+
+def test_a_message_of_another_database_and_one_that_is_no_json_are_refused() -> None:
+    with pytest.raises(ReplicatorRefused, match="reads PDB, and this pipeline's container is OTHER"):
+        read_message(body(), "OTHER")
+    with pytest.raises(StreamLost, match="no JSON"):
+        read_message(b"\x08\x05", "PDB")
+    with pytest.raises(StreamLost, match="not known: merge"):
+        read_message(body({**CHANGE, "op": "merge"}), "PDB")
+
+
+def test_both_forms_of_a_transaction_id_are_that_of_logminer() -> None:
+    read = [read_message(body(xid=xid), "PDB") for xid in ("2.18.16738", "0x0002.012.00004162")]
+    assert {one.xid for one in read if isinstance(one, Message)} == {"2.18.16738"}
+
+
+class Stream:
+    """Messages of one thread, numbered as OpenLogReplicator numbers them."""
+
+    def __init__(self) -> None:
+        self.messages: list[Message | Checkpoint] = []
+        self._scn, self._idx, self._offset = -1, 0, 0
+
+    def _position(self, scn: int) -> tuple[int, int]:
+        self._idx = self._idx + 1 if scn == self._scn else 0
+        self._scn = scn
+        return scn, self._idx
+
+    def transaction(self, commit_scn: int, changes: int = 1, group: int | None = None, begin: int = 1) -> Stream:
+        for number, kind in enumerate(["begin", *["c"] * changes, "commit"], -1):
+            read = read_message(body(CHANGE if kind == "c" else {"op": kind}, e_scn=commit_scn, b_scn=begin), "PDB")
+            assert isinstance(read, Message)
+            c_scn, c_idx = self._position(commit_scn - 1 if group is None else group)
+            values = {name: getattr(read, name) for name in Message.__slots__}
+            values |= {"c_scn": c_scn, "c_idx": c_idx, "number": number if kind == "c" else None, "xid": f"1.1.{commit_scn}"}
+            self.messages.append(Message(**values))
+        return self
+
+    def checkpoint(self, scn: int) -> Stream:
+        self._offset += 512
+        self.messages.append(Checkpoint(*self._position(scn), 7, self._offset, None))
+        return self
+
+
+def feed(sequencer: Sequencer, messages: Iterable[Message | Checkpoint]) -> list[Message]:
+    kept: list[Message] = []
+    for message in messages:
+        if isinstance(message, Checkpoint):
+            sequencer.take_checkpoint(message, len(kept))
+        elif sequencer.take(message):
+            kept.append(message)
+    return kept
+
+
+def test_a_window_ends_at_a_checkpoint_that_a_later_one_proves() -> None:
+    stream = Stream().checkpoint(9).transaction(11).checkpoint(12).transaction(15).checkpoint(16)
+    sequencer = Sequencer(5, None)
+    feed(sequencer, stream.messages)
+    assert sequencer.cut is not None
+    assert (sequencer.cut.end, sequencer.cut.rows) == (12, 3)
+    assert (sequencer.cut.anchor.c_scn, sequencer.cut.anchor.confirm_scn) == (12, 9)
+
+
+def test_no_window_ends_where_a_commit_of_the_next_group_has_the_same_scn() -> None:
+    stream = Stream().checkpoint(9).transaction(12, group=11).checkpoint(11).transaction(12, group=12).checkpoint(12)
+    sequencer = Sequencer(5, None)
+    feed(sequencer, stream.messages)
+    assert sequencer.cut is not None
+    assert sequencer.cut.end == 9
+    feed(sequencer, stream.messages[:0])
+
+
+def test_a_commit_below_the_windows_start_stops() -> None:
+    anchor = Anchor(12, 7, 512)
+    with pytest.raises(StreamLost, match="committed at SCN 11, and everything below SCN 12 had come"):
+        feed(Sequencer(12, anchor), Stream().checkpoint(12).transaction(11, group=13).messages)
+
+
+def test_what_was_landed_is_dropped_up_to_the_anchor_wherever_it_begins() -> None:
+    stream = Stream().checkpoint(9).transaction(11, 3).checkpoint(12).transaction(15).checkpoint(16)
+    whole = stream.messages
+    anchor = next(m for m in whole if isinstance(m, Checkpoint) and m.c_scn == 12)
+    for start in range(whole.index(anchor) + 1):
+        kept = feed(Sequencer(12, Anchor(12, anchor.sequence, anchor.offset)), whole[start:])
+        assert [m.commit_scn for m in kept] == [15, 15, 15]
+    with pytest.raises(StreamLost, match="begins after the end of the last window"):
+        feed(Sequencer(12, Anchor(12, anchor.sequence, anchor.offset)), whole[whole.index(anchor) + 1 :])
+
+
+@settings(max_examples=60)
+@given(st.lists(st.tuples(st.integers(1, 4), st.booleans()), min_size=1, max_size=6), st.data())
+def test_one_message_that_is_missing_is_noticed(shape: list[tuple[int, bool]], data: st.DataObject) -> None:
+    """By the numbers of up to 1.9, and of 2.0."""
+    stream, scn, by_begin = Stream().checkpoint(9), 10, data.draw(st.booleans())
+    for changes, ends_group in shape:
+        scn += 2
+        stream.transaction(scn, changes, group=5 if by_begin else None, begin=5)
+        if ends_group:
+            stream.checkpoint(scn)
+    stream.checkpoint(scn + 1)
+    stream.checkpoint(scn + 2)
+    whole = stream.messages
+    feed(Sequencer(5, None), whole)
+    lost = data.draw(st.sampled_from([n for n, m in enumerate(whole) if isinstance(m, Message)]))
+    with pytest.raises(StreamLost):
+        feed(Sequencer(5, None), [*whole[:lost], *whole[lost + 1 :]])
+
+
+def test_a_transaction_in_two_parts_is_one_and_others_are_left_out() -> None:
+    parts = Stream().transaction(11, 2).transaction(11, 1).transaction(13, 1)
+    messages = [m for m in parts.messages if isinstance(m, Message)]
+    selection = Selection({5}, frozenset())
+    kept = [k for m in messages for k in selection.take(m)]
+    kept += selection.end()
+    assert [m.kind for m in kept] == ["begin", "c", "c", "c", "commit", "begin", "c", "commit"]
+    assert [k for m in messages for k in Selection({6}, {("SHOP", "OTHER")}).take(m)] == []
+
+
+def test_the_printed_configuration_has_no_finding_and_each_other_value_has_one() -> None:
+    tables, patterns = [TableId("SHOP", "A$B")], [TablePattern.parse("SHOP.ORDER_*")]
+    good = needed_configuration("DB", "127.0.0.1:5000", tables, "PDB", patterns)
+    assert list(settings_findings(good, "DB")) == []
+    assert good["source"][0]["filter"]["table"] == [
+        {"owner": "SHOP", "table": r"A\$B"},
+        {"owner": "SHOP", "table": "ORDER_.*"},
+    ]
+    for name, value in good["source"][0]["format"].items():
+        other = json.loads(json.dumps(good))
+        other["source"][0]["format"][name] = "protobuf" if name == "type" else value + 1
+        assert [f.subject for f in settings_findings(other, "DB")] == [f"format.{name}"]
+    for flags, count in ((0, 4), (0x10E0 | 0x10, 1), (0x10E0 | 0x8002, 2)):
+        other = json.loads(json.dumps(good))
+        other["source"][0]["flags"] = flags
+        assert len(list(settings_findings(other, "DB"))) == count
+    assert [f.what for f in settings_findings(good, "OTHER")] == ["no source has the alias OTHER"]
+    good["target"][0]["writer"]["uri"] = "0.0.0.0:5000"
+    assert [f.severity for f in settings_findings(good, "DB")] == ["warning"]
