@@ -23,6 +23,7 @@ from pipelines.context import ledger_url
 from pipelines.decode.changes import decode_changes
 from pipelines.errors import ConfigurationError, TableHeld, TextNotValid
 from pipelines.job import translation
+from pipelines.source.olr import needed_configuration
 from pipelines.steps.run import apply, spark_when_needed
 from pipelines.values.table import TableId
 from tests.fixtures.shop import Shop, open_shop
@@ -72,6 +73,25 @@ def test_every_table_equals_the_source_after_windows_over_two_redo_threads(shop:
     assert differences(shop, pipeline) == {}
     verified = steps.verify_tables(pipeline, source=shop.params, spark=spark)
     assert verified == compare_with_source(pipeline, shop.params)  # so the other tests need no Spark to compare
+
+
+def test_every_table_equals_the_source_that_openlogreplicator_reads(tmp_path: Path, spark: Any) -> None:
+    with open_shop(tmp_path, threads=1) as shop:
+        server = shop.oracle.replicate(needed_configuration("DB", "127.0.0.1:0", [], "FREEPDB1"))
+        source = {
+            "connection": "oracle_shop", "container": "FREEPDB1", "kind": "openlogreplicator", "address": server.address,
+            "database": "DB",
+        }  # fmt: skip
+        shop.work(20, seed=1)
+        pipeline = shop.pipeline(source=source)
+        steps.take_snapshot(pipeline, source=shop.params, spark=spark)
+        shop.work(80, seed=2)
+        outcome = steps.run_pipeline(pipeline, until_caught_up=True, source=shop.params, spark=spark)
+
+        assert (outcome.windows > 0, outcome.batches > 0) == (True, True)
+        assert differences(shop, pipeline) == {}
+        verified = steps.verify_tables(pipeline, source=shop.params, spark=spark)
+        assert verified.equal, verified
 
 
 def test_names_and_defaults_of_the_source_that_name_variables_read_none_of_this_machine(shop: Shop, spark: Any) -> None:

@@ -89,7 +89,9 @@ def test_a_window_of_a_stream_is_received_in_one_task_which_is_skipped_without_c
     states, ran = run(streaming)
 
     assert states == {("receive", -1): "success" if landed else "skipped", ("runway", -1): "success"}
-    assert {name: extra["end_scn"] for name, extra in events(ran).items()} == ({"redolake://shop/landing": 200} if landed else {})
+    assert {name: extra["end_scn"] for name, extra in events(ran).items()} == (
+        {"redolake://shop/landing": 200} if landed else {}
+    )
 
 
 def test_the_note_of_a_run_and_the_event_of_the_landing_have_window_scns_and_time(run, steps):
