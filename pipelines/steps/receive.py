@@ -12,7 +12,7 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import IO
 
 import pyarrow as pa
@@ -20,7 +20,6 @@ import pyarrow as pa
 from pipelines.config import Pipeline
 from pipelines.context import PipelineContext, open_context, open_pipeline_source
 from pipelines.errors import PdbChanged, ReplicatorRefused, StreamLost
-from pipelines.host import crash
 from pipelines.reconcile.ledger import reconcile_ledger
 from pipelines.reconcile.redo_loss import record_redo_loss
 from pipelines.reconcile.table_versions import object_ids
@@ -42,6 +41,8 @@ from pipelines.values.scn import Scn, ScnRange
 
 BATCH_MESSAGES = 5000
 PAUSE_SECONDS = 1.0
+ZONE_SECONDS = 15 * 60  # by multiples of which zones differ
+MOST_SECONDS_OFF = 300
 EMPTY_AFTER_SECONDS = 60  # a window without rows lands when the last one ended so long ago
 
 
@@ -150,7 +151,26 @@ def receive(context: PipelineContext, oracle: Source, position: Position, facts:
         raise
     if cut is None or (last is not None and cut.rows == 0 and not is_due(last, cut)):
         return None
+    check_clock(cut, facts, host_clock_ahead(oracle))
     return cut
+
+
+def check_clock(cut: Cut, facts: RedoFacts, ahead: timedelta) -> None:
+    """Raise ReplicatorRefused where the stream's times are off: a checkpoint that has just come was written just now.
+
+    `ahead` is the database host's clock minus UTC by ours: a zone and a wrong clock are in it, and a stream that is right has
+    only the latter.
+    """
+    if cut.seconds is None or cut.end <= facts.current_scn:
+        return  # it is behind, and its times too
+    off = cut.seconds - time.time()
+    half = ZONE_SECONDS // 2
+    wrong_clock = (ahead.total_seconds() + half) % ZONE_SECONDS - half
+    if abs(off - wrong_clock) > MOST_SECONDS_OFF:
+        raise ReplicatorRefused(
+            f"the times of the stream are {off / 3600:+.1f} h off: a checkpoint that was written just now says so",
+            cure="set `host-timezone` in OpenLogReplicator.json to the zone of the database's host, and restart it",
+        )
 
 
 def take_messages(
@@ -231,7 +251,6 @@ def window_of(position: Position, facts: RedoFacts, cut: Cut) -> Window:
     return Window(position.dbid, position.resetlogs_id, ScnRange(position.scn, end), (Slice(SLICE, thread, (log,)),))
 
 
-@crash.writer
 def write_rows(context: PipelineContext, window: Window, spool: Spool, cut: Cut) -> SliceRecord:
     made = plan_of(context, window.name)
     record = context.landing.windows.write_slice(
@@ -243,6 +262,5 @@ def write_rows(context: PipelineContext, window: Window, spool: Spool, cut: Cut)
         names=made.tables,
         renamed=context.pipeline.renamed,
     )
-    crash.point("received")
     facts = {ANCHOR: to_body(cut.anchor), SECONDS: cut.seconds}
     return replace(record, circumstance={**record.circumstance, **facts})

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -18,6 +19,7 @@ from standin.olr.server import OlrServer
 from tests.fixtures.shop import Shop, open_shop
 from tests.integration.test_pipeline import TWO_TABLES, differences
 from tests.references.plain_lake import PlainLake
+from tests.support.killed import killed_at
 
 SPARK = "no Spark"
 
@@ -274,3 +276,38 @@ def test_a_database_with_two_redo_threads_is_refused(tmp_path: Path) -> None:
         steps.take_snapshot(pipeline, source=shop.params, spark=SPARK)
         with pytest.raises(ReplicatorRefused, match="2 redo threads"):
             streamed.run(pipeline)
+
+
+def test_a_zone_that_is_off_by_hours_is_noticed_before_anything_lands(shop: Shop) -> None:
+    """SynchDB's eight hours."""
+    streamed = start(shop, Behaviour(hours=8))
+    pipeline = streamed.pipeline(tables=TWO_TABLES)
+    steps.take_snapshot(pipeline, source=shop.params, spark=SPARK)
+    shop.work(5)
+    with pytest.raises(ReplicatorRefused, match=r"\+8\.0 h off"):
+        streamed.run(pipeline)
+    assert steps.list_windows(pipeline) == []
+    streamed.server.restart(Behaviour())
+    streamed.server.forget()
+    streamed.run(pipeline)
+    assert differences(shop, pipeline) == {}
+
+
+def test_a_kill_after_any_write_leaves_no_window_or_a_whole_one(shop: Shop) -> None:
+    streamed, pipeline = two_tables(shop)
+    shop.work(3, seed=2)
+    passed: list[str] = []
+    with mock.patch("pipelines.host.crash.point", passed.append):
+        steps.receive_next_window(pipeline, shop.params)
+    points = [name for name in dict.fromkeys(passed) if not name.startswith("part of")]
+    assert {"ledger.plan_slices", "write_slice", "publish", "finish"} <= {name.partition(" ")[0] for name in points}
+    for seed, point in enumerate(points, 3):
+        shop.work(3, seed=seed)
+        with killed_at(point):
+            steps.receive_next_window(pipeline, shop.params)
+        if seed % 3 == 0:
+            streamed.server.restart()
+    streamed.run(pipeline)
+    assert differences(shop, pipeline) == {}
+    windows = steps.list_windows(pipeline)
+    assert [one.end_scn for one in windows[:-1]] == [one.start_scn for one in windows[1:]]

@@ -101,6 +101,16 @@ class Sequencer:
             message,
         )
 
+    def _check_log(self, found: Checkpoint) -> None:
+        """Raise StreamLost unless the redo goes on in the same log, or in the next one."""
+        before = self._checkpoint
+        if before is None:
+            return
+        if found.sequence not in (before.sequence, before.sequence + 1):
+            raise lost(f"log {found.sequence} follows log {before.sequence}: logs between them were left out", found)
+        if found.sequence == before.sequence and found.offset < before.offset:
+            raise lost(f"offset {found.offset} follows offset {before.offset} of log {found.sequence}", found)
+
     def _check_transaction(self, message: Message) -> None:
         now = self._open
         if message.kind == BEGIN:
@@ -147,6 +157,7 @@ class Sequencer:
                 )
         if self._is_past:
             self._check_number(found)
+            self._check_log(found)
         self.read_to = max(self.read_to, found.c_scn)
         if self._is_past:
             self._propose(found, rows)

@@ -160,6 +160,15 @@ def test_a_commit_below_the_windows_start_stops() -> None:
         feed(Sequencer(12, anchor), Stream().checkpoint(12).transaction(11, group=13).messages)
 
 
+@pytest.mark.parametrize(("sequence", "said"), [(9, "logs between them were left out"), (6, "left out"), (7, "offset 5")])
+def test_a_log_that_was_left_out_is_noticed(sequence: int, said: str) -> None:
+    sequencer = Sequencer(5, None)
+    sequencer.take_checkpoint(Checkpoint(9, 0, 7, 512, None), 0)
+    with pytest.raises(StreamLost, match=said):
+        sequencer.take_checkpoint(Checkpoint(10, 0, sequence, 5, None), 0)
+    sequencer.take_checkpoint(Checkpoint(11, 0, 8, 5, None), 0)
+
+
 def test_what_was_landed_is_dropped_up_to_the_anchor_wherever_it_begins() -> None:
     stream = Stream().checkpoint(9).transaction(11, 3).checkpoint(12).transaction(15).checkpoint(16)
     whole = stream.messages
