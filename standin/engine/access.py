@@ -13,7 +13,7 @@ from standin.engine.datatypes import info_of_column
 from standin.engine.expressions import Compiler
 from standin.engine.frame import Compiled, Frame, Scope
 from standin.engine.parse import identifier
-from standin.engine.rowids import row_of
+from standin.engine.rowids import is_rowid, row_of, rowid_text, rows_between
 from standin.engine.storage import Index, TableStore
 from standin.engine.values import moment, to_number
 from standin.interface import OraError
@@ -57,8 +57,36 @@ def access_path(store: TableStore, scope: Scope, compiler: Compiler, where: exp.
             equal[name] = values
     if "ROWID" in equal and len(equal["ROWID"]) == 1:
         return _by_rowid(store, equal["ROWID"][0])
+    if bounds := list(_rowid_bounds(scope, compiler, where)):
+        return _by_rowid_range(store, bounds)
     chosen = _index_for(store, equal)
     return _every_row if chosen is None else _by_key(store, chosen, [equal[name] for name in chosen.columns])
+
+
+def _rowid_bounds(scope: Scope, compiler: Compiler, where: exp.Expression | None) -> Iterator[tuple[bool, Compiled]]:
+    """Yield the constants that limit ROWID, each with whether it is the lower limit."""
+    for part in conjuncts(where):
+        limits = isinstance(part, exp.GT | exp.GTE | exp.LT | exp.LTE) and isinstance(part.this, exp.Column)
+        if limits and _belongs(part.this, scope) and identifier(part.this) == "ROWID" and _is_constant(part.expression, scope):
+            yield isinstance(part, exp.GT | exp.GTE), compiler.compile(part.expression)
+
+
+def _by_rowid_range(store: TableStore, bounds: Sequence[tuple[bool, Compiled]]) -> Candidates:
+    """Scan the blocks between the limits; those of another segment limit nothing here."""
+
+    def candidates(frame: Frame) -> set[int] | None:
+        limits: dict[bool, str] = {}
+        for is_lower, value in bounds:
+            text = str(value.run((), frame))
+            if not is_rowid(text) or is_lower in limits:
+                return None
+            limits[is_lower] = text
+        own = rowid_text(store.definition.data_object_id, 0)[:6]
+        if store.part_of or store.definition.iot is not None or any(text[:6] != own for text in limits.values()):
+            return None
+        return set(rows_between(limits.get(True), limits.get(False), store.next_row))
+
+    return candidates
 
 
 def _every_row(frame: Frame) -> None:

@@ -78,6 +78,11 @@ class Database:
         """Return the SCN below which row versions may be gone (ORA-01555)."""
         return self.options.oldest_scn(self.clock.scn)
 
+    def is_overwritten(self, scn: int) -> bool:
+        """Return whether the undo of an SCN is too old to be there."""
+        seconds, at = self.options.undo_seconds, self.clock.time_of(scn)
+        return seconds is not None and at is not None and self.clock.now() - at > timedelta(seconds=seconds)
+
     def ddl_time(self) -> datetime:
         """Return the LAST_DDL_TIME of a table that is changed now."""
         return self.clock.second() - timedelta(seconds=self.options.ddl_age)

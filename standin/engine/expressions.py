@@ -26,6 +26,7 @@ from standin.engine.functions import (
 from standin.engine.instances import constructor
 from standin.engine.parse import identifier
 from standin.engine.plsql import procedures
+from standin.engine.rowids import encode_rowid, is_rowid
 from standin.engine.values import EMPTY_CLOB, coercer_of, to_number, to_text
 from standin.interface import ColumnInfo, OraError
 from standin.intervals import DaySecond, YearMonth
@@ -33,6 +34,16 @@ from standin.model import SqlType
 from standin.zones import Zoned
 
 _ARITHMETIC = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/"}
+
+
+def _by_address(side: Compiled) -> Compiled:
+    """Compare ROWIDs by their addresses, in which base 64 does not sort."""
+
+    def run(row: Any, f: Frame) -> Any:
+        text = side.run(row, f)
+        return encode_rowid(text) if isinstance(text, str) and is_rowid(text) else text
+
+    return replace(side, run=run)
 
 
 class Compiler:
@@ -203,7 +214,12 @@ class Compiler:
         if isinstance(node.this, exp.Tuple):
             raise NotCompilable("row comparison")
         left, right = self.compile(node.this), self.compile(node.expression)
+        if any(isinstance(side, exp.Column) and self._is_rowid(side) for side in (node.this, node.expression)):
+            left, right = _by_address(left), _by_address(right)
         return Compiled(compared(COMPARE[name], left, right), datatypes.NUMBER, left.constant and right.constant)
+
+    def _is_rowid(self, node: exp.Column) -> bool:
+        return self._scope.is_table and identifier(node.this) == "ROWID" and "ROWID" not in self._scope.columns
 
     def _in(self, node: exp.In) -> Compiled:
         if isinstance(node.this, exp.Tuple):

@@ -28,6 +28,7 @@ from standin.engine.formats import formatted_number
 from standin.engine.frame import Frame
 from standin.engine.masks import date_text
 from standin.engine.metadata import get_ddl
+from standin.engine.rowids import created_rowid, is_rowid
 from standin.engine.values import (
     EMPTY_CLOB,
     EXACT,
@@ -255,6 +256,12 @@ def _coalesce(frame: Frame, *values: Any) -> Any:
     return next((v for v in values if v is not None), None)
 
 
+def _as_rowid(frame: Frame, text: Any) -> Any:
+    if not is_rowid(str(text)):
+        raise OraError(1410, "invalid ROWID")
+    return text
+
+
 def _ora_hash(frame: Frame, value: Any, buckets: Any = 4294967295, seed: Any = 0) -> int:
     return zlib.crc32(to_text(value, frame.nls).encode(), int(seed)) % (int(buckets) + 1)
 
@@ -405,6 +412,8 @@ FUNCTIONS: dict[str, Function] = {
     "SYS_GUID": Function(lambda frame: uuid4().bytes, replace(datatypes.RAW, size=16)),
     "HEXTORAW": Function(lambda frame, v: bytes.fromhex(v), datatypes.RAW),
     "ROWIDTOCHAR": Function(lambda frame, v: v, datatypes.text_info(18)),
+    "CHARTOROWID": Function(_as_rowid, datatypes.text_info(18)),
+    "DBMS_ROWID.ROWID_CREATE": Function(lambda frame, *numbers: created_rowid(*map(int, numbers)), datatypes.text_info(18)),
     "RAWTOHEX": Function(lambda frame, v: v.hex().upper(), _TEXT),
     "UTL_RAW.COPIES": Function(lambda frame, v, n: _raw(v) * int(n), datatypes.RAW),
     "UTL_RAW.CONCAT": Function(

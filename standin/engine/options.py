@@ -23,6 +23,7 @@ class DatabaseOptions:
     start_scn: int = 2_000_000
     scns_per_second: int = 3
     undo_scns: int | None = None  # SCNs for which row versions are kept; None keeps all
+    undo_seconds: float | None = None  # the age of an SCN up to which queries find its undo (ORA-01555); None for any
     supplemental: frozenset[str] = frozenset()
     passwords: tuple[tuple[str, str], ...] = (("SYS", "oracle"), ("SYSTEM", "oracle"))
     commits_of_servers: bool = True  # parallel servers write COMMITs too, at the coordinator's SCN; False: only it does

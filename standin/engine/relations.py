@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from zlib import crc32
 
 from sqlglot import exp
 
@@ -34,6 +35,8 @@ class Relation:
     version: Fn | None = None
     alias: str | None = None
     named: tuple[str | None, str] = (None, "")  # owner and name, as written
+    part: str | None = None  # the partition or subpartition, of PARTITION (name)
+    percent: float | None = None  # of SAMPLE
 
     def stands(self, session: EngineSession) -> bool:
         """Return whether its name still means the same view to the session, after a DDL."""
@@ -56,12 +59,45 @@ def relation_of(session: EngineSession, node: exp.Table) -> Relation:
             require_on(session.account, "FLASHBACK", found.definition)
         scope = table_scope(found, alias)
         shown = tuple(scope.columns[c.name] for c in found.definition.shown)
-        return Relation(scope, shown, store=found, version=version, alias=alias, named=(owner, name))
+        part, percent = _part_of(node, found), _percent_of(node)
+        return Relation(scope, shown, found, None, version, alias, (owner, name), part, percent)
     columns = found.columns if found is not None else DUAL
     numbered = {info.name: (i, info) for i, info in enumerate(columns)}
     return Relation(
         Scope(numbered, frozenset({alias or name})), tuple(numbered.values()), view=found, alias=alias, named=(owner, name)
     )
+
+
+def _part_of(node: exp.Table, store: TableStore) -> str | None:
+    """Return the name in PARTITION (name) or SUBPARTITION (name). Raise ORA-02149 if the table has none of that name."""
+    clause = node.args.get("partition")
+    if clause is None:
+        return None
+    name, how = identifier(clause.expressions[0]), store.definition.partitioning
+    known = {p.name for p in how.partitions} | {leaf.name for leaf in how.leaves} if how is not None else set()
+    if name not in known:
+        raise OraError(2149, "Specified partition does not exist")
+    return name
+
+
+def _percent_of(node: exp.Table) -> float | None:
+    sample = node.args.get("sample")
+    return None if sample is None else float(sample.args["percent"].name)
+
+
+def chosen_rows(relation: Relation, rows: Iterable[tuple[int, Row]]) -> Iterator[tuple[int, Row]]:
+    """Yield the rows of the partition, and those that SAMPLE takes: the same ones each time."""
+    store, how = relation.store, None if relation.store is None else relation.store.definition.partitioning
+    assert store is not None
+    leaves = None
+    if relation.part is not None and how is not None:
+        own = next((p for p in how.partitions if p.name == relation.part), None)
+        leaves = {relation.part, *(leaf.name for leaf in (own.parts if own is not None else ()))}
+    for row, values in rows:
+        if leaves is not None and store.part_of[row].name not in leaves:
+            continue
+        if relation.percent is None or crc32(str(row).encode()) % 10_000 < relation.percent * 100:
+            yield row, values
 
 
 def _version(node: exp.Table) -> Fn | None:
@@ -84,7 +120,7 @@ def snapshot_scn(session: EngineSession, relation: Relation, frame: Frame) -> in
         raise OraError(8181, "specified number is not a valid system change number")
     if scn < store.structure_scn or database.is_too_recent(store.definition, scn):
         raise OraError(1466, "unable to read data - table definition has changed")
-    if scn < database.oldest_scn:
+    if scn < database.oldest_scn or database.is_overwritten(scn):
         raise OraError(1555, 'snapshot too old: rollback segment number 4 with name "_SYSSMU4$" too small')
     return scn
 

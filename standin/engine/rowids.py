@@ -8,7 +8,7 @@ _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 _VALUES = {c: i for i, c in enumerate(_ALPHABET)}
 _ROWS_PER_BLOCK = 200
 _FIRST_BLOCK = 131
-_FILE = 12
+FILE = 12
 
 
 def _digits(number: int, width: int) -> str:
@@ -17,7 +17,7 @@ def _digits(number: int, width: int) -> str:
 
 @lru_cache(maxsize=4096)
 def _head(data_object_id: int, block: int) -> str:
-    return _digits(data_object_id, 6) + _digits(_FILE, 3) + _digits(block, 6)
+    return _digits(data_object_id, 6) + _digits(FILE, 3) + _digits(block, 6)
 
 
 _ROWS = tuple(_digits(n, 3) for n in range(_ROWS_PER_BLOCK))
@@ -26,6 +26,25 @@ _ROWS = tuple(_digits(n, 3) for n in range(_ROWS_PER_BLOCK))
 def rowid_text(data_object_id: int, row: int) -> str:
     """Return the ROWID of a row by its number in the segment."""
     return _head(data_object_id, _FIRST_BLOCK + row // _ROWS_PER_BLOCK) + _ROWS[row % _ROWS_PER_BLOCK]
+
+
+def block_of(row: int) -> int:
+    """Return the block that holds a row by its number in the segment."""
+    return _FIRST_BLOCK + row // _ROWS_PER_BLOCK
+
+
+def created_rowid(kind: int, data_object_id: int, file: int, block: int, row: int) -> str:
+    """Return what DBMS_ROWID.ROWID_CREATE does for an extended ROWID (kind 1)."""
+    return "".join(_digits(number, width) for number, width in ((data_object_id, 6), (file, 3), (block, 6), (row, 3)))
+
+
+def rows_between(low: str | None, high: str | None, last: int) -> range:
+    """Return the row numbers that may have a ROWID from `low` to `high`, in one segment whose last row is `last`."""
+
+    def first_of(text: str) -> int:
+        return (_number(text[9:15]) - _FIRST_BLOCK) * _ROWS_PER_BLOCK + min(_number(text[15:]), _ROWS_PER_BLOCK)
+
+    return range(0 if low is None else max(0, first_of(low)), last + 1 if high is None else min(last, first_of(high)) + 1)
 
 
 def row_of(text: str) -> int | None:

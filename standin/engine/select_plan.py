@@ -17,7 +17,7 @@ from standin.engine.analytic import AnalyticQuery
 from standin.engine.datatypes import arrow_column, info_of_value
 from standin.engine.frame import Compiled, Fn, Frame, NotCompilable
 from standin.engine.policies import as_seen
-from standin.engine.relations import Relation, snapshot_scn, unarchived
+from standin.engine.relations import Relation, chosen_rows, snapshot_scn, unarchived
 from standin.engine.session import EngineSession
 from standin.engine.storage import TableStore
 from standin.engine.target import Target
@@ -88,7 +88,7 @@ class SelectPlan:
             return self._result(frame, iter(found))
         scn = snapshot_scn(session, self.relation, frame)
         own = session.transaction if self.relation.version is None else None
-        seen = unarchived(session, store, store.visible(scn, own, target.candidates(frame)))
+        seen = unarchived(session, store, chosen_rows(self.relation, store.visible(scn, own, target.candidates(frame))))
         seen = list(as_seen(session, store, seen, frame))
         return self._result(frame, self._filtered(store, seen, frame))
 

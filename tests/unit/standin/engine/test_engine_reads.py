@@ -104,6 +104,39 @@ def test_a_flashback_query_older_than_the_kept_undo_fails():
     database.close()
 
 
+def test_a_flashback_query_of_an_older_time_than_the_undo_fails():
+    database = open_database(undo_seconds=60)
+    shop = logon(database)
+    run(shop, "CREATE TABLE t (id NUMBER PRIMARY KEY)")
+    run(shop, "INSERT INTO t VALUES (1)")
+    shop.commit()
+    database.clock.skip(5)
+    early = database.clock.scn
+
+    assert run(shop, "SELECT id FROM t AS OF SCN :1", early) == [(1,)]
+    database.clock.skip(61)
+    assert error_code(shop, "SELECT id FROM t AS OF SCN :1", early) == 1555
+    database.close()
+
+
+def test_a_partition_is_read_by_its_name():
+    database = open_database()
+    shop = logon(database)
+    run(
+        shop,
+        "CREATE TABLE t (id NUMBER PRIMARY KEY, n NUMBER) PARTITION BY RANGE (n) "
+        "(PARTITION low VALUES LESS THAN (10), PARTITION high VALUES LESS THAN (MAXVALUE))",
+    )
+    for n in (1, 5, 20):
+        run(shop, "INSERT INTO t VALUES (:1, :2)", n, n)
+    shop.commit()
+
+    assert run(shop, "SELECT id FROM t PARTITION (LOW) AS OF SCN :1", database.clock.scn) == [(1,), (5,)]
+    assert run(shop, "SELECT id FROM t PARTITION (high)") == [(20,)]
+    assert error_code(shop, "SELECT id FROM t PARTITION (other)") == 2149
+    database.close()
+
+
 @pytest.mark.usefixtures("t")
 def test_insert_from_a_query_does_not_read_its_own_rows(shop):
     for _ in range(3):
