@@ -391,6 +391,24 @@ class NotCapturable(Terminal):
     """
 
 
+class SnapshotPaused(Terminal):
+    """Chunks of a large table may not be read now: a person has paused its snapshot, or the hours of `snapshot.hours_utc` are
+    over.
+
+    What was read stays. `redolake snapshot TABLE --resume` continues a snapshot that a person has paused; else run the
+    snapshot again within the hours.
+    """
+
+
+class ChunksNeedOneScn(Terminal):
+    """A large table cannot be read AS OF one SCN for as long as its chunks take, and not AS OF several: undo is too short for a
+    table whose changes cannot make such chunks equal, or a DDL changed the table meanwhile. Or redo of that time lacks values.
+
+    Raise UNDO_RETENTION, or read faster (`snapshot.sessions`), or at a quieter time; then run
+    `redolake snapshot TABLE --replace`.
+    """
+
+
 class SnapshotTooLarge(Terminal):
     """A table that a DDL holds was to be snapshotted again by itself, and has more rows than `resnapshot.max_rows` allows.
 

@@ -39,6 +39,12 @@ GRANT SELECT ON SYS.V_$RECOVERY_FILE_DEST TO C##REDOLAKE CONTAINER = ALL;
 GRANT SELECT ON SYS.GV_$TRANSACTION TO C##REDOLAKE CONTAINER = ALL;
 GRANT SELECT ON SYS.CDB_2PC_PENDING TO C##REDOLAKE CONTAINER = ALL;
 
+-- Where the rows of large tables are.
+-- Optional: says which tables are large enough to be read in chunks.
+GRANT SELECT ON SYS.DBA_SEGMENTS TO C##REDOLAKE CONTAINER = ALL;
+-- Optional: lets snapshots read a large table in ranges of ROWIDs; without it, in ranges of its key.
+GRANT SELECT ON SYS.DBA_EXTENTS TO C##REDOLAKE CONTAINER = ALL;
+
 -- Release, parameters, containers.
 GRANT SELECT ON SYS.V_$INSTANCE TO C##REDOLAKE CONTAINER = ALL;
 GRANT SELECT ON SYS.V_$PARAMETER TO C##REDOLAKE CONTAINER = ALL;

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import nullcontext, suppress
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from pipelines.apply.delta.commit import Tag
 from pipelines.apply.delta.create import overwrite
@@ -17,6 +17,8 @@ from pipelines.apply.delta.schema import target_schema
 from pipelines.apply.delta.settings import check_writable, comment_on, drop_constraints, is_constrained, settle
 from pipelines.apply.delta.table import DeltaTable
 from pipelines.apply.landed.source_rows import check_keys, check_values, read_source
+from pipelines.apply.spark.quoting import quote
+from pipelines.apply.target import target_columns
 from pipelines.apply.translation import Translation
 from pipelines.errors import InvariantBroken, LakeDamaged, LandingConflict
 from pipelines.host import crash
@@ -52,17 +54,11 @@ def load_snapshot(spark: SparkSession, spec: SnapshotSpec, task: SnapshotTask, t
     make_way(table, spec, task, metadata)
     # Refuses names that Delta cannot distinguish.
     target_schema(with_lake_names(task.version, task.options), task.rules, translation, task.options)
-    source = read_source(
-        spark, task.files, task.version, task.rules, translation, task.options, dict(task.comments), task.options.partition_by
-    )
-    rows, passing = check_values(source, task.version)
-    check_keys(source, task.version)
+    rows, passing, contents = read_contents(spark, task, translation)
     if task.rows is not None and rows != task.rows:
         raise InvariantBroken(
             f"the source returned {task.rows} rows, the files hold {rows}", cure="take the snapshot again", table=task.table
         )
-    own = of_load(task.options, task.scn)
-    contents = source.frame.withColumns(own) if own else source.frame
     check_owner(read_log(task.target), owner, task.table, task.target, use)  # the checks took long: another may have come
     load = load_id(task.app_id, table.version, spec.token)
     overwrite(contents, task.target, Tag(load, task.scn, metadata).options(), task.options)
@@ -77,6 +73,34 @@ def load_snapshot(spark: SparkSession, spec: SnapshotSpec, task: SnapshotTask, t
         )
     finish(table, task, options, metadata)
     return SnapshotLoaded(task.table, "applied", True, passing, table.version)
+
+
+def read_contents(spark: SparkSession, task: SnapshotTask, translation: Translation) -> tuple[int, int, DataFrame]:
+    """Return how many rows were read, how many of them pass the filter, and the table's contents. Of a row that chunks of several SCNs have, that of
+    the highest SCN counts: it was changed in between, so that the redo has how it is."""
+    options, rows, passing, contents = task.options, 0, 0, None
+    for scn, files in files_by_scn(task):
+        source = read_source(
+            spark, files, task.version, task.rules, translation, options, dict(task.comments), options.partition_by
+        )
+        read, kept = check_values(source, task.version)
+        check_keys(source, task.version)
+        rows, passing = rows + read, passing + kept
+        own = of_load(options, scn)
+        frame = source.frame.withColumns(own) if own else source.frame
+        if contents is None:
+            contents = frame
+        else:
+            key = [options.name(c.name) for c in target_columns(task.version) if c.id in task.version.key]
+            contents = contents.unionByName(frame.join(contents.select(*map(quote, key)), key, "left_anti").select(frame["*"]))
+    assert contents is not None, "a snapshot has a file"
+    return rows, passing, contents
+
+
+def files_by_scn(task: SnapshotTask) -> list[tuple[int, tuple[str, ...]]]:
+    """Return the files of each SCN, those of the highest first."""
+    scns = sorted({task.scns.get(file, task.scn) for file in task.files}, reverse=True)
+    return [(scn, tuple(file for file in task.files if task.scns.get(file, task.scn) == scn)) for scn in scns]
 
 
 def is_loaded(table: DeltaTable, spec: SnapshotSpec, task: SnapshotTask) -> bool:

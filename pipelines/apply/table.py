@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import assert_never
@@ -26,7 +26,16 @@ from pipelines.apply.small_tables import Prepared
 from pipelines.apply.spark.failures import check_session, held_error
 from pipelines.apply.spark.probes import take_alone
 from pipelines.apply.target import Merged, Target
-from pipelines.errors import OF_ALL_TABLES, OF_TABLE, InvariantBroken, RedolakeError, SchemaConflict, Transient, report_with
+from pipelines.errors import (
+    OF_ALL_TABLES,
+    OF_BATCH,
+    OF_TABLE,
+    InvariantBroken,
+    RedolakeError,
+    SchemaConflict,
+    Transient,
+    report_with,
+)
 from pipelines.host import crash
 from pipelines.records.batches.manifest import RowAccount, TableResult
 from pipelines.records.batches.spec import TableTask
@@ -123,6 +132,7 @@ def apply_ranges(
             )
         table.make_ready(context, task)
         progress.complete_to, progress.delta_version = max(context.scns.start - 1, position), table.version
+    check_settles(task, ranges)
     for commit_range in ranges:
         context.may_commit()
         table.evolve(context, task, commit_range)
@@ -145,6 +155,18 @@ def apply_ranges(
         context.may_commit()
         end = context.scns.end
         table.evolve(context, task, CommitRange(len(ranges), end, end, task.reshaped or task.versions[-1], task.reshape))
+
+
+def check_settles(task: TableTask, ranges: Sequence[CommitRange]) -> None:
+    """Raise InvariantBroken if a commit would end before the highest SCN of the table's chunks, which the plan prevents."""
+    settles = -1 if task.settles_at is None else task.settles_at
+    for commit_range in ranges[:1]:
+        if commit_range.last_scn < settles and commit_range.start <= settles:
+            raise InvariantBroken(
+                f"a commit would end at SCN {commit_range.last_scn}, and chunks were read up to {settles}",
+                cure=f"run `redolake snapshot {task.table} --replace` to go on; nothing was merged. {report_with(OF_BATCH)}",
+                table=task.table,
+            )
 
 
 def merge_range(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from enum import StrEnum
@@ -29,6 +29,7 @@ from pipelines.values.moment import FORMS
 from pipelines.values.utc import utc_text
 
 if TYPE_CHECKING:
+    from pipelines.steps.chunks import ChunkedTable
     from pipelines.steps.follow import FollowOutcome
     from pipelines.steps.run import RunOutcome
 
@@ -53,19 +54,68 @@ def snapshot(
             help="Read a live or held table again and replace its contents in one commit; older versions stay.",
         ),
     ] = False,
+    restart: Annotated[
+        bool, typer.Option("--restart", help="Read a large table from the beginning, although some of its chunks are read.")
+    ] = False,
+    status: Annotated[
+        bool, typer.Option("--status", help="Show how many chunks of large tables are read, by all processes, and read none.")
+    ] = False,
+    pause: Annotated[
+        bool, typer.Option("--pause", help="Let no process begin another chunk of the tables; default: of all. Reads nothing.")
+    ] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Let chunks be read again, and read those that are missing.")
+    ] = False,
     config: ConfigOption = None,
     output: OutputOption = Output.table,
 ) -> None:
-    """Read tables AS OF one SCN and load them into Delta as their first contents."""
+    """Read tables AS OF one SCN and load them into Delta as their first contents. A large table is read in chunks; a repeated
+    run reads those that are missing."""
     from pipelines import steps
 
+    if sum((status, pause, resume)) > 1:
+        raise typer.BadParameter("choose one of --status, --pause and --resume")
     with report_errors(output):
+        if status or pause:
+            selected = select_pipeline(pipeline, config)
+            if pause:
+                steps.pause_snapshots(selected, tables or (), paused=True)
+            show_chunked(output, steps.read_chunked_tables(selected))
+            return
         selected = resolve_connections(select_pipeline(pipeline, config))
+        if resume:
+            steps.pause_snapshots(selected, tables or (), paused=False)
+            tables, replace = (
+                [one.table for one in steps.read_chunked_tables(selected) if not tables or one.table in tables],
+                True,
+            )
+            if not tables:
+                show_chunked(output, ())
+                return
         with progress() as report:
-            result = steps.take_snapshot(selected, tables or None, replace=replace, report=report)
+            result = steps.take_snapshot(selected, tables or None, replace=replace, restart=restart, report=report)
         rows = [(t.table, t.scn, utc_text(t.at), t.rows) for t in result.tables]
         none = "Every table has contents; --replace reads one again."
         show(output, result, lambda: grid("Snapshot", ("table", "AS OF SCN", "UTC", "rows"), rows) if rows else none)
+
+
+def show_chunked(output: Output, found: Sequence[ChunkedTable]) -> None:
+    """Show how far the snapshots of large tables are."""
+    rows = [
+        (
+            t.table,
+            ", ".join(map(str, t.scns or (t.scn,))),
+            f"{t.read} of {t.chunks}",
+            t.rows,
+            f"{t.bytes / 2**20:,.0f} of {t.total_bytes / 2**20:,.0f}",
+            "" if t.seconds_left is None else f"{t.seconds_left / 60:,.0f}",
+            "" if t.paused_by is None else f"paused by {t.paused_by}",
+        )
+        for t in found
+    ]
+    head = ("table", "AS OF SCN", "chunks", "rows", "MiB in Oracle", "minutes left, one session", "")
+    none = "No snapshot is being read in chunks."
+    show(output, found, lambda: grid("Snapshots in chunks", head, rows) if rows else none)
 
 
 def run(

@@ -15,6 +15,7 @@ from pipelines.config.airflow_settings import AirflowSettings
 from pipelines.config.keep import KeepSettings
 from pipelines.config.mapping import MaskKey, ShapeSettings
 from pipelines.config.resnapshot import ResnapshotLimits
+from pipelines.config.snapshot import SnapshotSettings
 from pipelines.config.tables import Match, OnDdl, Table, TableSettings, is_match
 from pipelines.config.values import Bytes, InvalidText, Properties, Settings, UnsupportedColumns
 from pipelines.host.filesystem import CREATES_ONCE, protocol_of
@@ -196,6 +197,7 @@ class Pipeline(ShapeSettings):
     on_ddl: OnDdl = OnDdl()
     resnapshot: ResnapshotLimits = ResnapshotLimits()
     keep: KeepSettings = KeepSettings()
+    snapshot: SnapshotSettings = SnapshotSettings()
     unsupported_columns: UnsupportedColumns = Field(
         "refuse",
         description="tables with a column of a type that the redo does not show: `refuse` them, `exclude` the column, or "
@@ -386,6 +388,11 @@ class Pipeline(ShapeSettings):
         """Return the table's own limits, completed by the pipeline's."""
         own = self.table(table).resnapshot.model_dump(exclude_unset=True)
         return ResnapshotLimits(**{**self.resnapshot.model_dump(), **own})
+
+    def snapshot_settings(self, table: TableId) -> SnapshotSettings:
+        """Return the table's own settings, completed by the pipeline's."""
+        own = self.table(table).snapshot.model_dump(exclude_unset=True)
+        return SnapshotSettings(**{**self.snapshot.model_dump(), **own})
 
     @property
     def may_resnapshot(self) -> bool:

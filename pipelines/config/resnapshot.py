@@ -18,6 +18,14 @@ def checked_hours(value: str) -> str:
     return value
 
 
+def is_within(hours: str | None, hour: int) -> bool:
+    """Return whether an hour of the day is one of the hours; without any, it is."""
+    if hours is None:
+        return True
+    first, end = (int(text) for text in hours.split("-"))
+    return first <= hour < end if first < end else hour >= first or hour < end
+
+
 class ResnapshotLimits(Settings):
     """A table's settings count before the pipeline's."""
 
@@ -32,7 +40,4 @@ class ResnapshotLimits(Settings):
 
     def begins_at(self, hour: int) -> bool:
         """Return whether a read may begin in this hour of the day."""
-        if self.hours_utc is None:
-            return True
-        first, end = (int(text) for text in self.hours_utc.split("-"))
-        return first <= hour < end if first < end else hour >= first or hour < end
+        return is_within(self.hours_utc, hour)

@@ -9,6 +9,7 @@ from pydantic import Field, field_validator, model_validator
 
 from pipelines.config.mapping import ColumnSetting, MaskKey, TableShape
 from pipelines.config.resnapshot import ResnapshotLimits
+from pipelines.config.snapshot import SnapshotSettings
 from pipelines.config.values import (
     ColumnNames,
     InvalidText,
@@ -83,6 +84,7 @@ class TableSettings(TableShape):
 
     on_ddl: OnDdl = OnDdl()
     resnapshot: ResnapshotLimits = ResnapshotLimits()
+    snapshot: SnapshotSettings = SnapshotSettings()
     exclude_columns: Patterns = Field(
         (), description="columns to leave out, also those added later: names in which `*` and `?` stand for any characters"
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pipelines.land.captured import CapturedLists
 from pipelines.land.chain import Chain
+from pipelines.land.chunks import Chunks
 from pipelines.land.dictionary import Dictionary
 from pipelines.land.files import Files
 from pipelines.land.gaps import Gaps
@@ -28,6 +29,7 @@ class Landing:
         self.windows = Windows(self._chain, self.quotes)
         self.gaps = Gaps(self._chain)
         self.snapshots = Snapshots(self.files)
+        self.chunks = Chunks(self.files)
         self.dictionary = Dictionary(self.files)
         self.captured = CapturedLists(self.files)
         self.pruning = PrunedFiles(self.files)

@@ -20,7 +20,10 @@ dictionary/contents/<hash>.json                each distinct content, named by i
 captured/<number>.json                         the tables that patterns have matched; the highest number counts
 snapshots/<OWNER.NAME>/<scn>/                  snapshot.json, dictionary.json, part-<token>.parquet,
                                                begun-<chain epoch>.json: the epoch in which it was begun,
-                                               since-<resetlogs id>-<scn>.json: start of the oldest transaction then open
+                                               since-<resetlogs id>-<scn>.json: start of the oldest transaction then open;
+                                               of a large table also chunks.json, chunk-<n>.json, later-<scn>.json (an SCN at
+                                               which chunks are read since), given-up.json
+snapshots/<OWNER.NAME>/pause.json              whether chunks of the table may be read
 loads/<scn>-<token>/                           spec.json, manifest.json of a snapshot load
 batches/<resetlogs id>-<start>-<end>/          spec-<attempt>.json, manifest.json, carry-<attempt>/; a catch-up's folder has
                                                -<attempt> after its end SCN
@@ -46,7 +49,7 @@ PRUNED, PRUNED_COPY = "pruned.json", "pruned-copy.json"
 WINDOWS, CHAIN, GAPS, SPLIT, DICTIONARY, CAPTURED = "windows", "chain", "gaps", "split", "dictionary", "captured"
 SNAPSHOTS, LOADS, BATCHES, BACKFILLS, DROPS, VERIFY = "snapshots", "loads", "batches", "backfills", "drops", "verify"
 APPROVALS, LAKES, PROOFS = "approvals", "lakes", "proofs"
-SINCE, FOUND_ROWS = "since-", "-rows.json"
+SINCE, LATER, FOUND_ROWS = "since-", "later-", "-rows.json"
 
 _named = partial(segment, keep=".")  # an XID has dots
 
@@ -170,6 +173,36 @@ def snapshot_begun(table: TableId, scn: int, epoch: str) -> str:
 
 def snapshot_since(table: TableId, scn: int, position: ChainPosition) -> str:
     return f"{snapshot_folder(table, scn)}/{SINCE}{position.name}.json"
+
+
+def chunk_plan(table: TableId, scn: int) -> str:
+    return f"{snapshot_folder(table, scn)}/chunks.json"
+
+
+def chunk_name(number: int) -> str:
+    """Return a name within the snapshot's folder."""
+    return f"chunk-{number:06d}.json"
+
+
+def chunk_manifest(table: TableId, scn: int, number: int) -> str:
+    return f"{snapshot_folder(table, scn)}/{chunk_name(number)}"
+
+
+def later_scn(table: TableId, scn: int, later: int) -> str:
+    return f"{snapshot_folder(table, scn)}/{LATER}{later:020d}.json"
+
+
+def later_scn_of(name: str) -> int | None:
+    """Return the SCN in the name of a `later-` file; None for other files."""
+    return int(name.removeprefix(LATER).removesuffix(".json")) if name.startswith(LATER) else None
+
+
+def given_up(table: TableId, scn: int) -> str:
+    return f"{snapshot_folder(table, scn)}/given-up.json"
+
+
+def snapshot_pause(table: TableId) -> str:
+    return f"{snapshot_folders(table)}/pause.json"
 
 
 def since_of(name: str) -> ChainPosition | None:

@@ -75,17 +75,18 @@ class Snapshots:
 
     @crash.writer
     def publish_manifest(
-        self, table: TableId, scn: int, files: Sequence[WrittenFile], circumstance: Mapping[str, Any] | None = None
+        self, table: TableId, scn: int, files: Sequence[WrittenFile], scns: Mapping[str, int] | None = None
     ) -> SnapshotManifest:
-        """Publish the files that make up the snapshot. A second writer gets the manifest of the first, or replaces it where its
-        files are damaged. Raises LandingConflict when the first has another number of rows."""
+        """Publish the files of the snapshot; `scns` are those of files AS OF another SCN. A second writer gets the manifest of
+        the first, or replaces it where its files are damaged. Raises LandingConflict when the first has another number of
+        rows."""
         manifest = SnapshotManifest(
             table=str(table),
             scn=scn,
             row_count=sum(file.rows for file in files),
             files=tuple(file.name for file in files),
-            circumstance=circumstance or {},
             digests={file.name: file.digest for file in files},
+            scns=scns or {},
         )
         file = layout.snapshot_manifest(table, scn)
         if not self._files.create_record(file, manifest) and self.whole(table, scn) is None:

@@ -14,8 +14,9 @@ from pipelines.context import PipelineContext
 from pipelines.errors import LandingDamaged, Terminal
 from pipelines.land import layout
 from pipelines.land.cures import apply_again, load_again
+from pipelines.reconcile.holds import NOT_LOADED
 from pipelines.reconcile.table_versions import incarnation_of
-from pipelines.records.batches.manifest import BatchResult
+from pipelines.records.batches.manifest import BatchResult, TableResult
 from pipelines.records.loads import SnapshotResult, SnapshotSpec, SnapshotTask
 from pipelines.values.scn import ChainPosition
 from pipelines.values.table import TableId
@@ -105,13 +106,25 @@ def positions_applied(context: PipelineContext, name: str) -> dict[TableId, Chai
     return {
         done.table: ChainPosition(result.resetlogs_id, done.complete_to)
         for done in result.tables
-        if done.complete_to is not None
+        if done.complete_to is not None and not left_alone(done)
     }
+
+
+def left_alone(done: TableResult) -> bool:
+    """Return whether a batch left a table alone whose contents a load was replacing, or that waits for redo: what it found
+    there are not its contents since."""
+    return (done.error or {}).get("code") == NOT_LOADED["code"]
 
 
 def positions_loaded(context: PipelineContext, name: str) -> dict[TableId, ChainPosition]:
     """Return the tables that a load filled, with the position of their contents."""
     return {task.table: position_loaded(task) for task, _ in loaded_tasks(context, name) or ()}
+
+
+def is_loaded(context: PipelineContext, table: TableId, scn: int) -> bool:
+    """Return whether some load has filled the table with its snapshot AS OF this SCN."""
+    names = [name for name in context.landing.files.names(layout.LOADS) if scn_of(name) >= scn]
+    return any((task.table, task.scn) == (table, scn) for name in names for task, _ in loaded_tasks(context, name) or ())
 
 
 def position_loaded(task: SnapshotTask) -> ChainPosition:

@@ -17,8 +17,15 @@ from pipelines.ledger import TableEntry
 from pipelines.ledger.batches import AppliedBatch
 from pipelines.ledger.shown_facts import Changes
 from pipelines.reconcile.approvals import reconcile_approvals
-from pipelines.reconcile.batches import Void, batch_result, end_of, find_superseded, is_in_chain, newest_first
-from pipelines.reconcile.holds import NOT_LOADED
+from pipelines.reconcile.batches import (
+    Void,
+    batch_result,
+    end_of,
+    find_superseded,
+    is_in_chain,
+    left_alone,
+    newest_first,
+)
 from pipelines.reconcile.lake_place import missing_landing
 from pipelines.reconcile.tables import rebuild_tables, rebuild_versions
 from pipelines.records.batches.manifest import BatchResult, RowAccount, TableResult
@@ -180,10 +187,8 @@ def catch_up_of(result: BatchResult) -> TableId | None:
 
 
 def is_obsolete_hold(done: TableResult, entry: TableEntry, result: BatchResult) -> bool:
-    """Return whether a late recorded hold is obsolete: the table had no contents then, or a newer snapshot has passed the
-    batch's end since."""
-    no_contents = (done.error or {}).get("code") == NOT_LOADED["code"]
-    return no_contents or entry.position >= result.end_position.plus(-1)
+    """Return whether a late recorded hold is obsolete: a newer snapshot has passed the batch's end since."""
+    return entry.position >= result.end_position.plus(-1)
 
 
 def is_held_since(context: PipelineContext, entry: TableEntry, batch: str) -> bool:
@@ -217,6 +222,8 @@ def record_results(context: PipelineContext, found: Sequence[tuple[BatchResult, 
 
 def entry_after(context: PipelineContext, entry: TableEntry, done: TableResult, result: BatchResult, name: str) -> TableEntry:
     """Return a table's entry after a batch."""
+    if left_alone(done):
+        return entry
     found, stands = entry, entry.state == "new" or (done.state == "held" and entry.state == "held")
     if done.complete_to is not None and not stands:
         reached = ChainPosition(result.resetlogs_id, done.complete_to)

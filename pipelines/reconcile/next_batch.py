@@ -17,7 +17,7 @@ from pipelines.land import layout
 from pipelines.land.cures import mine_again, restore
 from pipelines.land.dictionary import Readings
 from pipelines.ledger import TableEntry
-from pipelines.reconcile.batches import attempt_of, batch_name, batch_result, end_of, find_superseded
+from pipelines.reconcile.batches import attempt_of, batch_name, batch_result, end_of, find_superseded, left_alone
 from pipelines.reconcile.damage import before_next, check_window, last_undamaged
 from pipelines.reconcile.dropped_transactions import drops_in_effect
 from pipelines.reconcile.holds import BatchedTable, first_hold, hold_later_incarnation, lack_of_windows
@@ -26,6 +26,7 @@ from pipelines.reconcile.ledger import drops, last_batch
 from pipelines.reconcile.mined_names import columns_known_from, mined_names
 from pipelines.reconcile.omitted_tables import omission
 from pipelines.reconcile.resnapshot_policy import announce
+from pipelines.reconcile.settling import hold_whole, settles_at, wait_to_settle
 from pipelines.reconcile.table_versions import all_known_versions, app_id, history, origin, record_derived, table_task
 from pipelines.reconcile.whole_tables import before_ddl
 from pipelines.records.batches.carry import OpenTransaction
@@ -77,6 +78,8 @@ def catch_up(context: PipelineContext, last: BatchResult | None) -> BatchSpec | 
         if (gone := lack_of_windows(context.landing.pruned, entry)) is not None:
             context.ledger.hold(entry.table, gone.as_dict())
             continue
+        if (settles := settles_at(context, entry)) is not None and last.end <= settles:
+            continue  # the redo that makes its rows those of one SCN is not applied to the others yet
         try:
             return catch_up_batch(context, entry, last)
         except LandingDamaged as error:
@@ -243,15 +246,17 @@ def build_tasks(
             doubtful_quotes=None if quotes is None else quotes.doubtful.get(str(entry.table)),
             pruned=context.landing.pruned,
         )
-        if of_time is None and hold_later_incarnation(table) is None:
+        if of_time is None and hold_later_incarnation(table) is None and entry.state != "snapshotting":
             record_derived(context, past, end)
         app, target = app_id(context, entry.table, resetlogs_id), context.pipeline.target(entry.table)
         at_least = expected_position(entry, resetlogs_id, expected.get(entry.table))
         names = partial(mined_names, context, windows=windows, carried=carried, readings=readings)
-        hold = before_ddl(first_hold(table), past.derived.steps, windows)
+        hold, settles = before_ddl(first_hold(table), past.derived.steps, windows), settles_at(context, entry)
+        if settles is not None and entry.state == "live":
+            hold = wait_to_settle(table, settles, end) or hold_whole(table, settles, hold, past.derived)
         if entry.state != "held":
             hold = announce(context.pipeline, entry.table, hold)
-        task = table_task(context, past, app, target, hold, at_least, names)
+        task = replace(table_task(context, past, app, target, hold, at_least, names), settles_at=settles)
         tasks.append(replace(task, known_from=columns_known_from(context, past.known[0], windows, carried)))
     return tuple(tasks)
 
@@ -268,7 +273,7 @@ def positions_after(context: PipelineContext, before: BatchResult) -> dict[Table
     for name in context.landing.files.names(layout.BATCHES):
         result = batch_result(context, name) if end_of(name) == before.end_position else None
         for done in result.tables if result is not None else ():
-            if done.position is not None and name not in void.get(done.table, ()):
+            if done.position is not None and not left_alone(done) and name not in void.get(done.table, ()):
                 found[done.table] = max(done.position, found.get(done.table, done.position))
     return found
 

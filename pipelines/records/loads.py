@@ -29,13 +29,14 @@ class SnapshotTask:
     comment: str = ""
     comments: tuple[tuple[int, str], ...] = ()  # of columns, by column id
     scn: int = field(kw_only=True)
+    scns: Mapping[str, int] = field(kw_only=True, default_factory=dict)  # of the files with rows AS OF another SCN
 
 
 @dataclass(frozen=True, slots=True)
 class SnapshotSpec:
     """`scn` is the highest of its tables', which usually have the same one."""
 
-    FORMAT: ClassVar[int] = 7
+    FORMAT: ClassVar[int] = 8
     GONE: ClassVar[tuple[str, ...]] = ("spark",)
 
     pipeline: str

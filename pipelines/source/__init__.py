@@ -1,6 +1,7 @@
 """Read facts and rows from Oracle as plain values. Only this package imports the driver."""
 
 from pipelines.source.capture_findings import ConfiguredTable, capture_findings
+from pipelines.source.chunks import CutTable, TableSize, cut_table, part_for, read_sizes
 from pipelines.source.connection import (
     ConnectParams,
     connect_params,
@@ -27,25 +28,30 @@ from pipelines.source.preflight import ProbeResult, preflight_findings, prefligh
 from pipelines.source.probe import probe
 from pipelines.source.rds import rds_findings
 from pipelines.source.reread import Wanted, read_again
-from pipelines.source.snapshot import counted_rows, read_snapshot
+from pipelines.source.snapshot import WHOLE, Part, counted_rows, read_snapshot
 from pipelines.source.supplemental import DatabaseLogging, has_needed_logging, logging_cure
 from pipelines.source.table_list import ListedTable, list_tables
 
 __all__ = [
+    "WHOLE",
     "ConfiguredTable",
     "ConnectParams",
+    "CutTable",
     "DatabaseLogging",
     "Handover",
     "ListedTable",
+    "Part",
     "ProbeResult",
     "RetryRule",
     "Source",
+    "TableSize",
     "Wanted",
     "capture_findings",
     "connect_params",
     "connection_from_json",
     "connection_from_uri",
     "counted_rows",
+    "cut_table",
     "driver_findings",
     "first_window_start",
     "has_needed_logging",
@@ -55,6 +61,7 @@ __all__ = [
     "number_findings",
     "number_rules",
     "open_source",
+    "part_for",
     "preflight_findings",
     "preflight_notes",
     "probe",
@@ -69,6 +76,7 @@ __all__ = [
     "read_handover_and_tables",
     "read_redo_dictionaries",
     "read_redo_facts",
+    "read_sizes",
     "read_snapshot",
     "read_tables",
     "require_unfiltered",

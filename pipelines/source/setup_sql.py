@@ -87,6 +87,12 @@ GRANTS: Mapping[str, tuple[Grant, ...]] = {
         Grant("GV_$TRANSACTION"),
         Grant("CDB_2PC_PENDING"),
     ),
+    "Where the rows of large tables are.": (
+        Grant("DBA_SEGMENTS", optional="says which tables are large enough to be read in chunks"),
+        Grant(
+            "DBA_EXTENTS", optional="lets snapshots read a large table in ranges of ROWIDs; without it, in ranges of its key"
+        ),
+    ),
     "Release, parameters, containers.": (
         Grant("V_$INSTANCE"),
         Grant("V_$PARAMETER"),

@@ -8,6 +8,7 @@ fetched as text too. DATE and TIMESTAMP are where pipelines.yml says so, and whe
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from pipelines.source.empty_objects import flags_of, with_empty_objects
@@ -75,6 +76,18 @@ def date_text(kind: OracleType) -> str:
     return DATE_TEXT.format(fraction=f".FF{digits}" if digits else "")
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of the table: the clause that names a partition, the condition, and the condition's binds."""
+
+    partition: str = ""
+    condition: str = ""
+    binds: Mapping[str, object] = field(default_factory=dict)
+
+
+WHOLE = Part()
+
+
 def snapshot_sql(
     table: DictionaryTable,
     *,
@@ -82,6 +95,7 @@ def snapshot_sql(
     rowid: bool = False,
     dates_as_text: DatesAsText = frozenset(),
     where: str = "",
+    part: Part = WHOLE,
 ) -> str:
     """Return the SELECT AS OF SCN :scn, of all rows or of those on a condition; ordered by key if `ordered`, for a row-by-row
     comparison."""
@@ -90,9 +104,9 @@ def snapshot_sql(
         items.append(f"ROWIDTOCHAR(ROWID) AS {quote(ROWID_NAME)}")
     columns = ",\n       ".join(items)
     source = f"{quote(table.in_oracle.owner)}.{quote(table.in_oracle.name)}"
-    sql = f"SELECT {columns}\n  FROM {source} AS OF SCN :scn"
-    if where:
-        sql += f"\n WHERE {where}"
+    sql = f"SELECT {columns}\n  FROM {source}{part.partition} AS OF SCN :scn"
+    if conditions := [one for one in (where, part.condition) if one]:
+        sql += f"\n WHERE {' AND '.join(conditions)}"
     if ordered and table.key:
         # Ordering by an alias or expression would sort the fetched text.
         sql += "\n ORDER BY " + ", ".join(f"{quote(name)}" for name in table.key)
@@ -113,6 +127,7 @@ def read_snapshot(
     converted: Collection[str] = (),
     hidden: Collection[str] = (),
     where: str = "",
+    part: Part = WHOLE,
 ) -> Iterator[Any]:
     """Yield objects with the Arrow PyCapsule stream. The first is yielded even for an empty table and contains the columns.
 
@@ -122,8 +137,8 @@ def read_snapshot(
     show_all_rows(source, table, container)
     if table.large_objects or table.documents or table.rereads_rows:
         fetch_rows = min(fetch_rows, LARGE_OBJECT_ROWS)
-    sql = snapshot_sql(table, ordered=ordered, rowid=rowid, dates_as_text=dates_as_text, where=where)
-    answers = source.arrow(sql, {"scn": int(scn)}, fetch_rows, name=f"snapshot of {table.table}")
+    sql = snapshot_sql(table, ordered=ordered, rowid=rowid, dates_as_text=dates_as_text, where=where, part=part)
+    answers = source.arrow(sql, {"scn": int(scn), **part.binds}, fetch_rows, name=f"snapshot of {table.table}")
     answers = with_empty_objects(answers, flags_of(table.captured))
     shown = (ROWID_NAME,) if rowid else tuple(name for name in table.key if name not in hidden)
     yield from check_texts(answers, table.table, shown, rules, converted)

@@ -7,6 +7,7 @@ exported here.
 from pipelines.steps.apply import approve_ddl, look_up_ddl, prepare_batch, record_batch, resume_tables
 from pipelines.steps.backfill import prepare_backfill, record_backfill, run_backfill
 from pipelines.steps.capture import AlreadyLanded, land_window, mine_window_slice, plan_next_window
+from pipelines.steps.chunks import pause_snapshots, read_chunked_tables
 from pipelines.steps.decisions import record_rejection
 from pipelines.steps.doctor import examine, run_doctor
 from pipelines.steps.folders import find_shared
@@ -79,6 +80,7 @@ __all__ = [
     "open_spark",
     "open_unconfigured",
     "package_findings",
+    "pause_snapshots",
     "plan_edit",
     "plan_next_window",
     "prepare_backfill",
@@ -86,6 +88,7 @@ __all__ = [
     "prepare_snapshot_load",
     "propose_pipeline",
     "prune_pipeline",
+    "read_chunked_tables",
     "read_complete_to",
     "read_job_failure",
     "read_snapshot_table",

@@ -17,8 +17,10 @@ from pipelines.ledger import Lease, Ledger
 from pipelines.ledger.entries import LeaseKind, lease_name
 from pipelines.records.batches.spec import BatchSpec
 from pipelines.records.jobs import Spec
+from pipelines.records.loads import SnapshotSpec
 
 APPLY: LeaseKind = "apply"
+LOAD: LeaseKind = "load"  # of snapshots: batches leave out the tables that are loaded, and go on
 LEASE_SECONDS = 900.0  # longer than a task may queue between two working tasks
 RENEWED_FOR_SECONDS = 60.0  # while it is renewed: other writers wait at most this long after a process dies
 RENEW_EVERY_SECONDS = 10.0  # shorter than any start of Spark, so a job notices its loss before a second one begins
@@ -33,16 +35,22 @@ def apply_lease(context: PipelineContext) -> AbstractContextManager[Lease]:
     return held_lease(context, APPLY, LEASE_SECONDS)
 
 
+def kind_of(spec: Spec) -> LeaseKind:
+    return LOAD if isinstance(spec, SnapshotSpec) else APPLY
+
+
 def lease_of(context: PipelineContext, spec: Spec) -> Lease | None:
     """Return the lease the spec was written under; None for a spec that writes no live table."""
-    return None if spec.lease is None else Lease(lease_name(APPLY, context.name), owner(), spec.lease, now())
+    return None if spec.lease is None else Lease(lease_name(kind_of(spec), context.name), owner(), spec.lease, now())
 
 
 def renew_lease(context: PipelineContext, spec: Spec) -> Lease:
     """Renew the lease for a step after the job. Raises LeaseHeld if another writer has begun since the spec was written."""
     lease = lease_of(context, spec)
     return (
-        take_lease(context, APPLY, RENEWED_FOR_SECONDS) if lease is None else context.ledger.renew(lease, RENEWED_FOR_SECONDS)
+        take_lease(context, kind_of(spec), RENEWED_FOR_SECONDS)
+        if lease is None
+        else context.ledger.renew(lease, RENEWED_FOR_SECONDS)
     )
 
 

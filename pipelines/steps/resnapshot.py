@@ -79,12 +79,24 @@ def within_limit(context: PipelineContext, table: TableId, write: Callable[[Iter
         try:
             return write(limit_rows(batches, table, most))
         except SnapshotTooLarge:
-            entry, found = context.ledger.table(table), too_large(most)
-            if entry is not None:
-                context.ledger.restate_hold(table, restate(entry, found, max_rows=most))
+            record_too_large(context, table, most)
             raise
 
     return limited_write
+
+
+def check_limit(context: PipelineContext, table: TableId, rows: int) -> None:
+    """Raise SnapshotTooLarge, and say so in the table's error, for more rows than `resnapshot.max_rows`."""
+    most = context.pipeline.resnapshot_limits(table).max_rows
+    if rows > most:
+        record_too_large(context, table, most)
+        raise larger_than(table, most)
+
+
+def record_too_large(context: PipelineContext, table: TableId, most: int) -> None:
+    entry, found = context.ledger.table(table), too_large(most)
+    if entry is not None:
+        context.ledger.restate_hold(table, restate(entry, found, max_rows=most))
 
 
 def limit_rows(batches: Iterator[Any], table: TableId, most: int) -> Iterator[Any]:
@@ -93,9 +105,13 @@ def limit_rows(batches: Iterator[Any], table: TableId, most: int) -> Iterator[An
     for batch in batches:
         rows += batch.num_rows()
         if rows > most:
-            raise SnapshotTooLarge(
-                f"the table has more than {most} rows, the most that is snapshotted again by itself",
-                cure=f"raise `resnapshot.max_rows`, or run `redolake snapshot {table} --replace`, which has no limits",
-                table=table,
-            )
+            raise larger_than(table, most)
         yield batch
+
+
+def larger_than(table: TableId, most: int) -> SnapshotTooLarge:
+    return SnapshotTooLarge(
+        f"the table has more than {most} rows, the most that is snapshotted again by itself",
+        cure=f"raise `resnapshot.max_rows`, or run `redolake snapshot {table} --replace`, which has no limits",
+        table=table,
+    )

@@ -18,6 +18,7 @@ from pipelines.errors import (
     OF_THE_LAKE,
     Finding,
     RedolakeError,
+    SnapshotPaused,
     SnapshotTooEarly,
     SparkExhausted,
     SparkLost,
@@ -132,12 +133,14 @@ def take_snapshot(
     tables: Sequence[str] | None = None,
     *,
     replace: bool = False,
+    restart: bool = False,
     source: ConnectParams | None = None,
     spark: Any = None,
     report: Report = silent,
 ) -> LoadedSnapshot:
+    """Read tables and load them. With `restart`, chunks that were read before are not used."""
     with spark_when_needed(pipeline, spark) as session:
-        return read_and_load_snapshot(pipeline, tables, replace, source, session, report)
+        return read_and_load_snapshot(pipeline, tables, replace, source, session, report, restart=restart)
 
 
 def read_and_load_snapshot(
@@ -148,25 +151,38 @@ def read_and_load_snapshot(
     spark: Spark,
     report: Report,
     by_itself: bool = False,
+    *,
+    restart: bool = False,
+    waits: bool = True,
 ) -> LoadedSnapshot:
     retried = make_retry(pipeline)
-    begun = retried(lambda: begin_snapshot(pipeline, source, tables, replace=replace, only_held=by_itself))
+    begun = retried(lambda: begin_snapshot(pipeline, source, tables, replace=replace, only_held=by_itself, restart=restart))
     if not begun.tables:
         return report_unloaded(LoadedSnapshot(None, ()), begun.held)
-    reads, unread = dict[str, int](), dict[str, Terminal]()
+    reads, unread, paused = dict[str, int](), dict[str, Terminal](), list[SnapshotPaused]()
     for number, table in enumerate(begun.tables):
         report(
-            Progress(f"reading {table} AS OF SCN {begun.scn}{beside(begun.at)}", "reading tables", number, len(begun.tables))
+            Progress(
+                f"reading {table} AS OF SCN {begun.scn_of(table)}{beside(begun.at)}",
+                "reading tables",
+                number,
+                len(begun.tables),
+            )
         )
         try:
-            read = partial(read_snapshot_table, pipeline, source, begun.scn, table, report, by_itself=by_itself)
+            read = partial(
+                read_snapshot_table, pipeline, source, begun.scn_of(table), table, report, by_itself=by_itself, waits=waits
+            )
             reads[table] = retried(read).scn
         except OF_ALL_TABLES:
             raise
+        except SnapshotPaused as error:
+            report(str(error))
+            paused.append(error)
         except Terminal as error:
             unread[table] = error
     if not reads:
-        raise next(iter(unread.values()))
+        raise next(iter((*unread.values(), *paused)))
     held = (*begun.held, *(hold_unread(pipeline, table, error) for table, error in unread.items()))
     batch = prepare_snapshot_load(pipeline, reads, replace=replace)
     report(Progress("loading into Delta", "loading tables", 0, len(reads)))
@@ -222,8 +238,8 @@ def run_pipeline(
 def first_contents(pipeline: Pipeline, source: ConnectParams | None, spark: Spark, report: Report) -> None:
     """Snapshot tables without contents. A table that was added later has to wait until its redo is landed."""
     try:
-        read_and_load_snapshot(pipeline, None, False, source, spark, report)
-    except (SnapshotTooEarly, TableHeld) as error:
+        read_and_load_snapshot(pipeline, None, False, source, spark, report, waits=False)
+    except (SnapshotTooEarly, SnapshotPaused, TableHeld) as error:
         report(str(error))
 
 
@@ -232,7 +248,7 @@ def snapshot_again(pipeline: Pipeline, source: ConnectParams | None, spark: Spar
     due = begin_resnapshots(pipeline)
     for table in due:
         try:
-            read_and_load_snapshot(pipeline, [table], True, source, spark, report, by_itself=True)
+            read_and_load_snapshot(pipeline, [table], True, source, spark, report, by_itself=True, waits=False)
         except OF_THE_LAKE:
             raise
         except (SparkLost, SparkExhausted):

@@ -20,12 +20,14 @@ from pipelines.context import (
     read_result,
     read_spec,
     silent,
+    take_lease,
 )
-from pipelines.errors import ConfigurationError, Finding, RedolakeError, SnapshotTooEarly, TableHeld, Terminal
+from pipelines.errors import ChunksNeedOneScn, ConfigurationError, Finding, RedolakeError, SnapshotTooEarly, TableHeld, Terminal
 from pipelines.host import crash
 from pipelines.host.progress import count_rows
 from pipelines.land import layout
 from pipelines.land.parquet import WrittenFile
+from pipelines.ledger import Lease
 from pipelines.ledger.states import TableState
 from pipelines.reconcile.batches import beyond, load_name
 from pipelines.reconcile.chosen_columns import chosen_columns
@@ -60,9 +62,10 @@ from pipelines.source import (
     read_redo_facts,
 )
 from pipelines.steps.apply import finding_of
+from pipelines.steps.chunks import EVERYTHING, Worker, find_unfinished, plan_chunks, read_chunks
 from pipelines.steps.doctor import source_findings
 from pipelines.steps.folders import refused_folders
-from pipelines.steps.leases import renew_lease, take_apply_lease
+from pipelines.steps.leases import LEASE_SECONDS, LOAD, apply_lease, renew_lease
 from pipelines.steps.matched_tables import with_matched_tables
 from pipelines.steps.redo_dictionary import dictionary_for
 from pipelines.steps.refused_tables import hold_refused
@@ -94,6 +97,12 @@ class BegunSnapshot:
     replace: bool
     held: tuple[Finding, ...] = ()
     at: str | None = None
+    continued: tuple[tuple[str, int], ...] = ()  # tables whose unfinished snapshot is of another SCN
+    chunks: tuple[tuple[str, int], ...] = ()  # of the tables that are read in chunks, how many
+
+    def scn_of(self, table: str) -> int:
+        """Return the SCN at which the table's snapshot was begun."""
+        return dict(self.continued).get(table, self.scn)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,10 +131,11 @@ def begin_snapshot(
     *,
     replace: bool = False,
     only_held: bool = False,
+    restart: bool = False,
 ) -> BegunSnapshot:
     """Choose the SCN and record where redo must be read from. Default: the tables without contents, and those of them that
-    cannot be captured are held. With `only_held`, named tables that are not held any more are left out. Raises
-    ConfigurationError if a named table has errors."""
+    cannot be captured are held. With `only_held`, named tables that are not held any more are left out. A snapshot in chunks
+    that was begun before is continued, unless it is to `restart`. Raises ConfigurationError if a named table has errors."""
     with open_context(pipeline) as context:
         reconcile_ledger(context)
         if context.ledger.position() is None:
@@ -142,6 +152,10 @@ def begin_snapshot(
         chosen = choose(context, tables, replace)
         if not chosen:
             return BegunSnapshot(0, (), replace)
+        begun_before = unfinished_snapshots(context, chosen, restart=restart)
+        chosen = tuple(table for table in chosen if table not in begun_before)
+        if not chosen:
+            return begun_snapshot(context, max(begun_before.values()), (), replace, begun_before)
         with open_pipeline_source(pipeline, source) as oracle:
             refused = check_source(context.pipeline, oracle, chosen)
             for table, finding in refused_folders(context, chosen, replaces=replace).items():
@@ -150,19 +164,55 @@ def begin_snapshot(
                 raise ConfigurationError([finding for findings in refused.values() for finding in findings])
             chosen = tuple(table for table in chosen if table not in refused)
             if not chosen:
-                return BegunSnapshot(0, (), replace, hold_refused(context, refused))
+                held = hold_refused(context, refused)
+                return begun_snapshot(context, max(begun_before.values(), default=0), (), replace, begun_before, held)
             at, handover, dictionary = read_beginning(context, oracle, chosen)
             held = hold_refused(context, refused)
             epoch = chain_epoch(context)
             check_followed(context, read_redo_facts(oracle))
             since = check_captured(context, chosen, handover.start_scn)
-        scn = int(handover.snapshot_scn)
-        for table in dictionary:
-            check_unread(context, table, scn, epoch)
+            scn = int(handover.snapshot_scn)
+            for table in dictionary:
+                check_unread(context, table, scn, epoch)
+            plan_chunks(context, oracle, tuple(dictionary.values()), scn)
         with ThreadPoolExecutor(FILES_AT_ONCE) as pool:  # each file is synced, which is mostly waiting
             list(pool.map(lambda found: context.landing.snapshots.begin(found, scn, epoch, since), dictionary.values()))
         record_snapshot(context, chosen, SnapshotFact("chosen", scn, scn_at=at))
-        return BegunSnapshot(scn, tuple(str(table) for table in chosen), replace, held, at)
+        return begun_snapshot(context, scn, chosen, replace, begun_before, held, at)
+
+
+def unfinished_snapshots(context: PipelineContext, chosen: Sequence[TableId], *, restart: bool) -> dict[TableId, int]:
+    """Return the SCNs of snapshots in chunks that can be continued. With `restart` they are given up."""
+    if context.ledger.position() is None:
+        return {}
+    found = {table: scn for table in chosen if (scn := find_unfinished(context, table)) is not None}
+    if not restart:
+        return found
+    for table, scn in found.items():
+        context.landing.chunks.give_up(table, scn, "it was begun again")
+    return {}
+
+
+def begun_snapshot(
+    context: PipelineContext,
+    scn: int,
+    chosen: Sequence[TableId],
+    replace: bool,
+    begun_before: Mapping[TableId, int],
+    held: tuple[Finding, ...] = (),
+    at: str | None = None,
+) -> BegunSnapshot:
+    scns = {**dict.fromkeys(chosen, scn), **begun_before}
+    plans = {table: context.landing.chunks.plan(table, own) for table, own in scns.items()}
+    return BegunSnapshot(
+        scn,
+        tuple(map(str, scns)),
+        replace,
+        held,
+        at or now().isoformat(timespec="seconds"),
+        tuple((str(table), own) for table, own in begun_before.items()),
+        tuple((str(table), len(plan.chunks)) for table, plan in plans.items() if plan is not None),
+    )
 
 
 def read_beginning(
@@ -242,29 +292,54 @@ def read_snapshot_table(
     report: Report = silent,
     *,
     by_itself: bool = False,
+    worker: Worker = EVERYTHING,
+    waits: bool = True,
 ) -> TableSnapshot:
-    """Read one table into Parquet AS OF the SCN, or AS OF a newer one where the database can no longer show it at that SCN.
+    """Read one table into Parquet AS OF the SCN, or AS OF a newer one where the database can no longer show it at that SCN. A
+    table in chunks is read by several workers; `rows` of its snapshot are those of a finished one, else 0.
 
     A table that was already read is not read again. Raises SnapshotTooLarge for a table that is read again `by_itself` and has
     more rows than its limit; its error then says so.
     """
     for _ in range(MORE_READS):
         try:
-            return read_table_as_of(pipeline, source, scn, TableId.parse(table), report, by_itself)
+            return read_table_as_of(pipeline, source, scn, TableId.parse(table), report, by_itself, worker, waits=waits)
         except RedolakeError as error:
-            if error.ora_code not in OUT_OF_REACH:
+            if error.ora_code not in OUT_OF_REACH and not isinstance(error, ChunksNeedOneScn):
                 raise
             log.warning("%s cannot be read AS OF SCN %s any more, and is read AS OF a newer one: %s", table, scn, error.what)
-        scn = begin_snapshot(pipeline, source, [table], replace=True).scn
-    return read_table_as_of(pipeline, source, scn, TableId.parse(table), report, by_itself)
+            give_up_chunks(pipeline, TableId.parse(table), scn, error.what)
+            worker = EVERYTHING  # the other workers may have ended with their shares of the older one
+        scn = begin_snapshot(pipeline, source, [table], replace=True).scn_of(table)
+    return read_table_as_of(pipeline, source, scn, TableId.parse(table), report, by_itself, worker, waits=waits)
+
+
+def give_up_chunks(pipeline: Pipeline, table: TableId, scn: int, because: str) -> None:
+    with open_context(pipeline) as context:
+        if context.landing.chunks.plan(table, scn) is not None:
+            context.landing.chunks.give_up(table, scn, because)
 
 
 def read_table_as_of(
-    pipeline: Pipeline, source: ConnectParams | None, scn: int, wanted: TableId, report: Report, by_itself: bool = False
+    pipeline: Pipeline,
+    source: ConnectParams | None,
+    scn: int,
+    wanted: TableId,
+    report: Report,
+    by_itself: bool = False,
+    worker: Worker = EVERYTHING,
+    *,
+    waits: bool = True,
 ) -> TableSnapshot:
     with open_context(pipeline) as context:
         there = context.landing.snapshots.whole(wanted, scn)
-        if there is None:
+        if there is None and context.landing.chunks.plan(wanted, scn) is not None:
+            record_snapshot(context, [wanted], SnapshotFact("reading", scn))
+            there = read_chunks(pipeline, source, wanted, scn, report, worker, by_itself=by_itself, waits=waits)
+            if there is None:  # others read the rest
+                return TableSnapshot(str(wanted), scn, 0, snapshot_time(context, wanted, scn))
+            record_snapshot(context, [wanted], SnapshotFact("read", scn, there.row_count))
+        elif there is None:
             found, started = dictionary_of(context, wanted, scn), time.monotonic()
             expected = expected_rows(context, wanted)  # before this snapshot is recorded in place of the last one
             record_snapshot(context, [wanted], SnapshotFact("reading", scn))
@@ -292,40 +367,43 @@ def dictionary_of(context: PipelineContext, table: TableId, scn: int) -> Diction
     return found
 
 
-@crash.writer
 def prepare_snapshot_load(pipeline: Pipeline, reads: Mapping[str, int], *, replace: bool = False) -> str:
     """Write the spec that loads tables, each with the SCN that it was read at, into Delta. Return its location."""
     with open_context(pipeline) as context:
-        lease = take_apply_lease(context)
-        reconcile_ledger(context)
-        position = proven_position(context)
-        assert position is not None, "snapshot_begin has set it"
-        chosen = {TableId.parse(table): scn for table, scn in reads.items()}
-        for table, scn in chosen.items():
-            check_chain_epoch(context, table, scn)
-        passed = {scn: beyond(context, ChainPosition(position.resetlogs_id, scn)) for scn in set(chosen.values())}
-        tasks = [
-            load_task(context, table, scn, position.resetlogs_id, passed[scn].get(table, ())) for table, scn in chosen.items()
-        ]
-        token = uuid.uuid4().hex
-        name = load_name(token, tasks)
-        spec = SnapshotSpec(
-            pipeline=context.name,
-            scn=max(chosen.values()),
-            token=token,
-            tables=tuple(tasks),
-            manifest=context.landing.files.location(layout.load_manifest(name)),
-            replace=replace,
-            lease=lease.token,
-            lake=lake_place(context),
-            origin=origin(context),
-            digests={file: one for task in tasks for file, one in digests_of(context, task).items()},
+        lease = take_lease(context, LOAD, LEASE_SECONDS)
+        with apply_lease(context):  # no batch is under way; those that begin later leave these tables alone
+            return write_load(context, lease, reads, replace=replace)
+
+
+@crash.writer
+def write_load(context: PipelineContext, lease: Lease, reads: Mapping[str, int], *, replace: bool) -> str:
+    reconcile_ledger(context)
+    position = proven_position(context)
+    assert position is not None, "snapshot_begin has set it"
+    chosen = {TableId.parse(table): scn for table, scn in reads.items()}
+    for table, scn in chosen.items():
+        check_chain_epoch(context, table, scn)
+    passed = {scn: beyond(context, ChainPosition(position.resetlogs_id, scn)) for scn in set(chosen.values())}
+    tasks = [load_task(context, table, scn, position.resetlogs_id, passed[scn].get(table, ())) for table, scn in chosen.items()]
+    token = uuid.uuid4().hex
+    name = load_name(token, tasks)
+    spec = SnapshotSpec(
+        pipeline=context.name,
+        scn=max(chosen.values()),
+        token=token,
+        tables=tuple(tasks),
+        manifest=context.landing.files.location(layout.load_manifest(name)),
+        replace=replace,
+        lease=lease.token,
+        lake=lake_place(context),
+        origin=origin(context),
+        digests={file: one for task in tasks for file, one in digests_of(context, task).items()},
+    )
+    for task in tasks:
+        context.ledger.move_table(
+            task.table, states_before_load(context, task.table), "snapshotting", snapshot_scn=Scn(task.scn)
         )
-        for task in tasks:
-            context.ledger.move_table(
-                task.table, states_before_load(context, task.table), "snapshotting", snapshot_scn=Scn(task.scn)
-            )
-        return context.landing.files.write_new_record(layout.load_spec(name), spec)
+    return context.landing.files.write_new_record(layout.load_spec(name), spec)
 
 
 def digests_of(context: PipelineContext, task: SnapshotTask) -> dict[str, FileDigest]:
@@ -350,12 +428,14 @@ def load_task(
     policy, choice = context.pipeline.table(table).key_policy, context.pipeline.choice(table)
     version = baseline(found, found.scn_before, known[-1] if known else None, policy, choice)
     version = with_mapping(context.pipeline, version)
+    files = context.landing.snapshots.files_of(table, scn, there)
+    folder = files[0].rpartition("/")[0]
     return SnapshotTask(
         table=table,
         target=context.pipeline.target(table),
         app_id=app_id(context, table, resetlogs_id),
         version=version,
-        files=context.landing.snapshots.files_of(table, scn, there),
+        files=files,
         rules=rules(context, table, (version,)),
         rows=there.row_count,
         supersedes=supersedes,
@@ -368,6 +448,7 @@ def load_task(
             if described.name == column.name and described.comment
         ),
         scn=scn,
+        scns={f"{folder}/{name}": later for name, later in there.scns.items()},
     )
 
 
@@ -386,12 +467,14 @@ def record_snapshot_load(pipeline: Pipeline, batch: str) -> LoadedSnapshot:
                 failed.append(finding_of(loaded.table, loaded.error))
                 continue
             # Not earlier: until the new contents are loaded, DDL of the old contents still applies and may hold the table.
-            task = tasks[loaded.table]
+            task, entry = tasks[loaded.table], context.ledger.table(loaded.table)
+            record_snapshot(context, [loaded.table], SnapshotFact("loaded", task.scn, loaded.rows))
+            if entry is not None and entry.state == "live" and entry.snapshot_scn == task.scn:
+                continue  # a batch that was prepared meanwhile has found the load, and may have gone on from it
             restart_versions(context, task.version, lease)
             incarnation = incarnation_of(task.app_id)
             context.ledger.record_complete_to(loaded.table, Scn(task.scn), incarnation, loaded.delta_version)
             context.ledger.move_table(loaded.table, ("snapshotting",), "live", snapshot_scn=Scn(task.scn))
-            record_snapshot(context, [loaded.table], SnapshotFact("loaded", task.scn, loaded.rows))
         record_load(context, layout.name_of(spec.manifest))
         context.ledger.release_lease(lease)
         if failed:

@@ -10,7 +10,7 @@ from pipelines.context import PipelineContext, open_pipeline_source
 from pipelines.errors import ValueDoesNotFit
 from pipelines.reconcile.chosen_columns import converted_columns, rules_of
 from pipelines.reconcile.mappings import masked_columns
-from pipelines.source import ConnectParams, Source, read_snapshot, require_unfiltered
+from pipelines.source import WHOLE, ConnectParams, Part, Source, read_snapshot, require_unfiltered
 from pipelines.steps.same_container import read_same_container
 from pipelines.values.dictionary_table import DictionaryTable
 from pipelines.values.scn import Scn
@@ -28,8 +28,9 @@ def read_rows(
     rowid: bool,
     write: Callable[[Iterator[Any]], T],
     where: str = "",
+    part: Part = WHOLE,
 ) -> T:
-    """Read the rows, all or those on a condition, from `oracle` and return what `write` makes of them.
+    """Read the rows, all or those on a condition or of a part, from `oracle` and return what `write` makes of them.
 
     If the driver cannot convert a DATE, read again with all dates as text: so the load can name the row, and hold the table.
     Raise PdbChanged if the rows may be those of another PDB, ConfigurationError if a policy filters or masks them.
@@ -48,6 +49,7 @@ def read_rows(
         converted=converted_columns(table, context.landing.encoding()),
         hidden=masked_columns(pipeline, table),
         where=where,
+        part=part,
     )
     try:
         written = write(read(oracle, dates_as_text=texts))

@@ -26,6 +26,7 @@ from pipelines.land import layout
 from pipelines.ledger import TableEntry
 from pipelines.reconcile.dropped_transactions import DropReport, read_open_drops
 from pipelines.reconcile.ledger import reconcile_ledger
+from pipelines.reconcile.settling import check_settled
 from pipelines.reconcile.table_versions import dropped_tables
 from pipelines.records.codec import to_body
 from pipelines.records.proofs import FoundRows, ProofMethod, TableProof
@@ -233,6 +234,7 @@ def entry_with_contents(context: PipelineContext, table: TableId) -> TableEntry:
     entry = context.ledger.table(table)
     if entry is None or entry.complete_to_scn is None or entry.delta_version is None:
         raise Terminal("the table has no contents yet", cure=f"redolake snapshot {table}", table=table)
+    check_settled(context, entry)
     return entry
 
 

@@ -123,6 +123,12 @@ def is_in_redo(deliveries: Iterable[Delivery]) -> bool:
     return all(isinstance(one, (Plain, NullableKey, Appended)) for one in deliveries)
 
 
+def allows_several_scns(deliveries: Iterable[Delivery]) -> bool:
+    """Return whether chunks of several SCNs and the redo between them make the table: each change has its row's key, and says
+    how the row is or that it is gone. Rows without a key would be there twice, pieces of large objects would be added twice."""
+    return all(isinstance(one, Plain) for one in deliveries)
+
+
 def ids_of_pieces(delivery: Delivery) -> frozenset[int]:
     """Return the columns whose values are assembled from several rows of the redo."""
     return frozenset(delivery.columns) if isinstance(delivery, Assembled) else frozenset()

@@ -162,6 +162,31 @@ SELECT username FROM all_users WHERE oracle_maintained = 'N'
 -- What the optimizer's statistics say, which were gathered at some time: an estimate for a progress bar.
 SELECT num_rows FROM all_tables WHERE owner = :owner AND table_name = :table_name
 
+-- name: table_size
+-- What the optimizer's statistics say of a table's size, where DBA_SEGMENTS may not be read.
+SELECT table_name, num_rows, avg_row_len FROM all_tables WHERE owner = :owner AND table_name IN (:names)
+
+-- name: segment_size
+-- The blocks of the tables' segments; large objects and indexes have segments of their own.
+SELECT segment_name AS table_name, SUM(bytes) AS bytes
+  FROM dba_segments
+ WHERE owner = :owner AND segment_name IN (:names) AND segment_type IN ('TABLE', 'TABLE PARTITION', 'TABLE SUBPARTITION')
+ GROUP BY segment_name
+
+-- name: table_extents
+-- Where a table's rows are. USER_EXTENTS has no file and block.
+SELECT partition_name, relative_fno, block_id, bytes
+  FROM dba_extents
+ WHERE owner = :owner AND segment_name = :table_name AND segment_type IN ('TABLE', 'TABLE PARTITION', 'TABLE SUBPARTITION')
+
+-- name: table_segments
+-- The names of partitions, with the DATA_OBJECT_ID that their ROWIDs begin with.
+SELECT subobject_name, object_type, data_object_id
+  FROM all_objects
+ WHERE owner = :owner AND object_name = :table_name
+   AND object_type IN ('TABLE', 'TABLE PARTITION', 'TABLE SUBPARTITION')
+   AND data_object_id IS NOT NULL
+
 -- name: tables_of_owners
 -- For patterns: all tables, with what tells plain ones from others. Object tables have a view of their own and are not here.
 SELECT owner, table_name, temporary, external, nested, secondary, dropped, iot_type

@@ -37,6 +37,12 @@ GRANT SELECT ON SYS.V_$RECOVERY_FILE_DEST TO redolake;
 GRANT SELECT ON SYS.GV_$TRANSACTION TO redolake;
 GRANT SELECT ON SYS.CDB_2PC_PENDING TO redolake;
 
+-- Where the rows of large tables are.
+-- Optional: says which tables are large enough to be read in chunks.
+GRANT SELECT ON SYS.DBA_SEGMENTS TO redolake;
+-- Optional: lets snapshots read a large table in ranges of ROWIDs; without it, in ranges of its key.
+GRANT SELECT ON SYS.DBA_EXTENTS TO redolake;
+
 -- Release, parameters, containers.
 GRANT SELECT ON SYS.V_$INSTANCE TO redolake;
 GRANT SELECT ON SYS.V_$PARAMETER TO redolake;

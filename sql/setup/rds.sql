@@ -46,6 +46,15 @@ BEGIN
 END;
 /
 
+-- Where the rows of large tables are.
+BEGIN
+  -- Optional: says which tables are large enough to be read in chunks.
+  rdsadmin.rdsadmin_util.grant_sys_object('DBA_SEGMENTS', 'REDOLAKE', 'SELECT');
+  -- Optional: lets snapshots read a large table in ranges of ROWIDs; without it, in ranges of its key.
+  rdsadmin.rdsadmin_util.grant_sys_object('DBA_EXTENTS', 'REDOLAKE', 'SELECT');
+END;
+/
+
 -- Release, parameters, containers.
 BEGIN
   rdsadmin.rdsadmin_util.grant_sys_object('V_$INSTANCE', 'REDOLAKE', 'SELECT');

@@ -16,6 +16,7 @@ from standin.views.registration import ViewRow, dictionary_views, yes_no
 if TYPE_CHECKING:
     from standin.engine.database import Database
 
+AVERAGE_ROW = 40  # AVG_ROW_LEN where statistics were gathered: the bytes of rows are not counted
 _TIMED = ("TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "TIMESTAMP WITH LOCAL TIME ZONE")
 _CHARACTER = frozenset({"VARCHAR2", "CHAR", "NVARCHAR2", "NCHAR"})
 _COLUMN_COLUMNS = """OWNER VARCHAR2(128), TABLE_NAME VARCHAR2(128), COLUMN_NAME VARCHAR2(128), DATA_TYPE VARCHAR2(128),
@@ -55,6 +56,7 @@ def _table(t: TableDef, name: str, iot_name: str | None, iot_type: str | None, *
             "Y" if t.temporary else "N", "N", yes_no(nested), "ENABLED" if t.row_movement else "DISABLED", "NO", "NO",
             yes_no(any(c.identity for c in t.columns)), "NO", "ENABLED" if t.logical_replication else "DISABLED",
             compression, None if parted else t.compress or None, "ENABLED" if t.table_lock else "DISABLED",
+            None if counted is None else AVERAGE_ROW,
         ),
     )  # fmt: skip
 
@@ -262,7 +264,8 @@ def register() -> None:
         IOT_NAME VARCHAR2(128), STATUS VARCHAR2(8), LOGGING VARCHAR2(3), NUM_ROWS NUMBER, IOT_TYPE VARCHAR2(12),
         PARTITIONED VARCHAR2(3), TEMPORARY VARCHAR2(1), SECONDARY VARCHAR2(1), NESTED VARCHAR2(3), ROW_MOVEMENT VARCHAR2(8),
         DROPPED VARCHAR2(3), EXTERNAL VARCHAR2(3), HAS_IDENTITY VARCHAR2(3), CONTAINER_DATA VARCHAR2(3),
-        LOGICAL_REPLICATION VARCHAR2(8), COMPRESSION VARCHAR2(8), COMPRESS_FOR VARCHAR2(30), TABLE_LOCK VARCHAR2(8)""",
+        LOGICAL_REPLICATION VARCHAR2(8), COMPRESSION VARCHAR2(8), COMPRESS_FOR VARCHAR2(30), TABLE_LOCK VARCHAR2(8),
+        AVG_ROW_LEN NUMBER""",
         tables,
     )
     dictionary_views(

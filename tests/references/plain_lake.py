@@ -137,7 +137,8 @@ class PlainLake:
     def load(self, spec: SnapshotSpec) -> SnapshotResult:
         loaded = []
         for task in spec.tables:
-            rows = source_rows(task.files, task.version, task.rules)
+            by_scn = sorted(task.files, key=lambda file: task.scns.get(file, task.scn))
+            rows = source_rows(by_scn, task.version, task.rules)  # of a row in two chunks the newer one counts
             keyed = {key_of(row, task.version): row for row in rows}
             self.tables[task.target] = PlainTable({task.app_id: task.scn}, keyed, task.version)
             loaded.append(SnapshotLoaded(task.table, "applied", True, len(rows), NO_VERSIONS))

@@ -48,6 +48,8 @@ CURED_IN = {
     "ReplicatorUnavailable": "tests/integration/test_olr.py::"
     "test_a_replicator_of_another_database_or_alias_or_none_at_all_is_said",
     "SchemaConflict": "tests/integration/spark/test_cures.py::test_each_cure_that_ends_with_resume_cures",
+    "ChunksNeedOneScn": "tests/integration/test_chunks.py::test_a_ddl_between_the_chunks_begins_the_snapshot_again",
+    "SnapshotPaused": "tests/integration/test_chunks.py::test_a_paused_snapshot_reads_no_further_chunk_until_it_is_resumed",
     "SnapshotTooEarly": "tests/integration/test_snapshot_begin.py::"
     "test_a_prepared_transaction_counts_from_its_start_and_must_end_where_none_is_shown",
     "SnapshotTooLarge": "tests/integration/test_resnapshot.py::"

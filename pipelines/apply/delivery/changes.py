@@ -25,7 +25,7 @@ from pipelines.apply.net.missing_columns import (
 from pipelines.apply.net.net_change import by_key, events, without_filtered
 from pipelines.apply.spark.probes import Plan
 from pipelines.apply.target import TargetColumn
-from pipelines.errors import RedoNotUnderstood
+from pipelines.errors import ChunksNeedOneScn, RedoNotUnderstood
 
 
 def decode_range(
@@ -81,6 +81,8 @@ def filled_events(
     in_index = part.version.organization == "index"
     looked = (yield probe_missing(decoded, key)) if outside_key or in_index else None
     missing = missing_of(outside_key, looked) if outside_key and looked is not None else NOTHING_MISSING
+    if part.is_mixed and looked is not None and looked["moved"] and (missing.columns or in_index):
+        raise moved_in_chunks(part)
     if in_index and looked is not None and looked["moved"]:
         decoded = follow_in_index(context, part, decoded)
     if maps_key(part.version):
@@ -92,6 +94,18 @@ def filled_events(
         taken = table.live(part.task.options)
         happened = by_key(with_collisions(happened, taken, [table.columns[i] for i in key]), key)
     return (happened if part.filter is None else without_filtered(happened)), missing
+
+
+def moved_in_chunks(part: TableRange) -> ChunksNeedOneScn:
+    """Return the error of a row that moved to another key and keeps values: its old key may be another's in the target."""
+    name = part.task.table
+    return ChunksNeedOneScn(
+        "an UPDATE changed the key of a row while chunks were read AS OF several SCNs, and the redo does not contain all values "
+        "of the row",
+        cure=f"log ALL columns, or raise UNDO_RETENTION or `snapshot.sessions`; then run `redolake snapshot {name} --replace`",
+        table=name,
+        scn=part.commit_range.start,
+    )
 
 
 def follow_in_index(context: ApplyContext, part: TableRange, decoded: DataFrame) -> DataFrame:

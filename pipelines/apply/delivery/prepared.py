@@ -62,6 +62,11 @@ class TableRange:
         return None if self.version.mapping is None else self.version.mapping.where
 
     @property
+    def is_mixed(self) -> bool:
+        """Return whether the target's rows are those of several SCNs, as chunks of its snapshot were read."""
+        return self.task.settles_at is not None and self.commit_range.start <= self.task.settles_at
+
+    @property
     def known_versions(self) -> tuple[Known, ...]:
         return known_versions(self.task, self.commit_range, self.committed.scns)
 

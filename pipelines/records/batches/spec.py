@@ -108,6 +108,7 @@ class TableTask:
     at_least: int | None = None  # the position that the last batch left in the Delta log; a lower one has older contents
     options: TargetOptions = DEFAULT
     whole: tuple[WholeFile, ...] = ()
+    settles_at: int | None = None  # before this SCN, rows are those of several SCNs; the range that passes it has no DDL
     deliveries: tuple[Delivery, ...] = ()  # under each of the versions; decided when the task is made, if none are given
 
     def __post_init__(self) -> None:
@@ -156,7 +157,7 @@ class BatchSpec:
 
     It has no settings of Spark: their values may be keys of stores, and each job gets them when it is started."""
 
-    FORMAT: ClassVar[int] = 8
+    FORMAT: ClassVar[int] = 9
     GONE: ClassVar[tuple[str, ...]] = ("spark",)
 
     pipeline: str

@@ -25,9 +25,9 @@ from pipelines.records.loads import SnapshotResult, SnapshotSpec, SnapshotTask
 from pipelines.values.table import Column, OracleType, TableId
 from pipelines.values.target_options import TargetOptions
 from tests.integration.spark.landing import land
-from tests.integration.spark.redo_rows import committed, update
+from tests.integration.spark.redo_rows import committed, delete, insert, partial, update
 from tests.integration.spark.specs import ID, batch_spec, contents, snapshot_spec, task, version
-from tests.references.delta_table import delta_rows, latest_version
+from tests.references.delta_table import delta_rows, latest_version, read_delta
 
 pytestmark = pytest.mark.spark
 
@@ -202,3 +202,54 @@ def test_the_position_is_read_from_commits_and_from_checkpoints(spark, tmp_path:
     assert (position_of(mine.target, mine.app_id), position_of(mine.target, "another")) == (64, 63)
     assert checkpoint == latest_version(mine.target) == 6
     assert (position_of(str(tmp_path / "nowhere"), "p"), latest_version(str(tmp_path))) == (None, None)
+
+
+def chunked_spec(folder: Path, mine: TableTask, older: list[dict[str, Any]], newer: list[dict[str, Any]]) -> SnapshotSpec:
+    """Return a load of one chunk AS OF SCN 50, and one AS OF SCN 60."""
+    first, second = (snapshot_spec(folder, mine, scn, rows) for scn, rows in ((50, older), (60, newer)))
+    (file,), (later,) = first.tables[0].files, second.tables[0].files
+    merged = replace(first.tables[0], files=(file, later), rows=len(older) + len(newer), scns={later: 60})
+    return replace(first, tables=(merged,))
+
+
+def test_chunks_of_two_scns_become_one_table_with_the_redo_between_them(spark, tmp_path: Path) -> None:
+    """Row 3 moved by DELETE and INSERT into a chunk that was read later, so both have it; row 4 went the other way, so that
+    none has it; row 5 was deleted, and row 2 changed, after the older chunk was read."""
+    mine = task(tmp_path, settles_at=60)
+    older = [{"ID": 1, "V": "a"}, {"ID": 2, "V": "b"}, {"ID": 3, "V": "c"}, {"ID": 5, "V": "e"}]
+    newer = [{"ID": 3, "V": "C"}, {"ID": 6, "V": "f"}]
+    redo = [
+        *committed(10, 52, (2, delete(3, "c"), "old"), (1, insert(3, "C"), "new")),
+        *committed(20, 54, (2, delete(4, "d"), "far"), (1, insert(4, "D"), "near")),
+        *committed(30, 56, (2, delete(5, "e")), (3, update(2, "b", "B"))),
+    ]
+
+    loaded = run_snapshot(spark, chunked_spec(tmp_path, mine, older, newer)).tables[0]
+    at_load = contents(mine)
+    done = run_batch(spark, batch_spec(tmp_path, [land(tmp_path / "w", 10, 100, redo)], [mine])).tables[0]
+    commits = {row["ID"]: row["_commit_scn"] for row in read_delta(mine.target).to_pylist()}
+
+    assert (loaded.error, loaded.rows, done.error) == (None, 6, None)
+    assert at_load == {1: "a", 2: "b", 3: "C", 5: "e", 6: "f"}
+    assert contents(mine) == {1: "a", 2: "B", 3: "C", 4: "D", 6: "f"}
+    assert (commits[1], commits[6]) == (50, 60)
+
+
+def test_a_row_that_moved_between_chunks_and_keeps_values_holds_the_table(spark, tmp_path: Path) -> None:
+    """With logging of the key alone, the values of key 7 were those of the row at key 1 before another row took that key. No
+    commit may end before the highest SCN either."""
+    mine = task(tmp_path, settles_at=60)
+    redo = [
+        *committed(10, 52, (3, partial(1, "\"ID\" = '7'"), "moved")),
+        *committed(20, 54, (1, insert(1, "another"), "new")),
+    ]
+    run_snapshot(spark, chunked_spec(tmp_path, mine, [{"ID": 2, "V": "b"}], [{"ID": 1, "V": "another"}]))
+
+    moved = run_batch(spark, batch_spec(tmp_path, [land(tmp_path / "w", 10, 100, redo)], [mine])).tables[0]
+    early = run_batch(spark, batch_spec(tmp_path / "2", [land(tmp_path / "w2", 10, 57, redo)], [mine])).tables[0]
+
+    assert [(done.state, (done.error or {})["code"]) for done in (moved, early)] == [
+        ("held", "ChunksNeedOneScn"),
+        ("held", "InvariantBroken"),
+    ]
+    assert contents(mine) == {1: "another", 2: "b"}

@@ -84,7 +84,7 @@ def test_chunks_of_several_scns_and_one_merge_make_the_table_or_say_what_is_unkn
         return edges[n] < (rid if by_rowid else key) <= edges[n + 1]
 
     chunks = [(lambda rid, key, n=n: of(n, rid, key), scn) for n, scn in enumerate(scns)]
-    first, last, end = min(scns), max(scns), max(scns) + random.randrange(8)
+    first, end = min(scns), max(scns) + random.randrange(8)
     redo = [change for change in source.changes if first < change.scn <= end]
 
     table = load(read_chunks(source.states, chunks))

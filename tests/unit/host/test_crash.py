@@ -88,7 +88,7 @@ KILLED_AT = {
     "finish",
     "prepare_backfill",
     "prepare_batch",
-    "prepare_snapshot_load",
+    "write_load",
     "publish",
     "record_approval",
     "publish_batch",
@@ -121,6 +121,9 @@ ADAPTERS = {*METHODS, "write_parquet"}
 NOT_KILLED_AT = {
     "replace_redo": "a person repeats it: test_damaged_files.py kills it after each write",
     "discard_from": "as replace_redo",
+    "record_later": "test_chunks.py kills after it",
+    "give_up": "as record_later",
+    "pause": "one small file that is replaced at once, by a person",
     "write_failure": "the job's last write, and the one who waits for the job does not depend on it",
     "write_captured": "a lost list is made again by the next plan, before anything depends on it",
     "write_reread": "its files count once the window's manifest names them; test_large_objects.py kills before that",

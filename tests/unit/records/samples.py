@@ -35,9 +35,19 @@ from pipelines.records.shown_facts import (
     ThreadFact,
 )
 from pipelines.records.single_quotes import DoubtfulWindows, SingleQuotes
-from pipelines.records.snapshots import RedoNeededFrom, SnapshotBegun, SnapshotManifest
+from pipelines.records.snapshots import (
+    ChunkManifest,
+    ChunkPlan,
+    ChunkScn,
+    RedoNeededFrom,
+    SnapshotBegun,
+    SnapshotGivenUp,
+    SnapshotManifest,
+    SnapshotPause,
+)
 from pipelines.records.split import SplitTransaction, SplitTransactions, TransactionName
 from pipelines.records.windows import DdlRow, LogIdentity, LogTally, SliceRecord, WindowManifest, WindowPlan
+from pipelines.values.chunks import Chunk
 from pipelines.values.dictionary_table import DictionaryColumn, DictionaryTable
 from pipelines.values.redo import ContainerIdentity, Encoding, LogCopy, LogFile, PdbIncarnation, Position, Slice, Window
 from pipelines.values.scn import Scn, ScnRange
@@ -156,7 +166,12 @@ RECORDS: tuple[Any, ...] = (
     TABLE,
     VERSION,
     FirstPosition(1, 2, 300, Encoding(), CONTAINER),
-    SnapshotManifest("SHOP.T", 50, 3, ("f",), digests=DIGESTS),
+    SnapshotManifest("SHOP.T", 50, 3, ("f",), digests=DIGESTS, scns={"f": 60}),
+    ChunkPlan("SHOP.T", 50, "key", (Chunk(0, None, "9", "P", "SUBPARTITION", 7),), "ID", "text", "5f2d"),
+    ChunkManifest("SHOP.T", 0, 60, 3, "f", next(iter(DIGESTS.values())), 0.5),
+    ChunkScn(60, "ORA-01555"),
+    SnapshotPause(True, "who", "when"),
+    SnapshotGivenUp("why"),
     SnapshotBegun(),
     RedoNeededFrom(40),
     SingleQuotes("w", {"SHOP.T": DoubtfulWindows("0000000001-10-20", "0000000001-30-40", 5)}),

@@ -25,6 +25,7 @@ FREE = {
     "object_ids",
     "doubtful",
     "digests",
+    "scns",
 }  # their keys are data
 
 

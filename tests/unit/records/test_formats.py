@@ -37,9 +37,9 @@ def digest(kind: type[Any]) -> str:
 
 # --- Where this fails: raise the record"s FORMAT, then write the new number and digest here.
 FORMATS = {
-    "batch spec": (8, "2cbb7de8206c"),
+    "batch spec": (9, "ef1f31e4573d"),
     "batch result": (4, "d57940188732"),
-    "snapshot spec": (7, "5f38fe009c8f"),
+    "snapshot spec": (8, "6c68c349d174"),
     "snapshot result": (1, "c26f715490a5"),
     "window manifest": (2, "ad55e744423f"),
     "window plan": (1, "99c957e49ee4"),
@@ -54,7 +54,12 @@ FORMATS = {
     "dictionary table": (1, "feff24e155af"),
     "table version": (2, "97723899c74e"),
     "first position": (1, "5263f4fa83d4"),
-    "snapshot manifest": (2, "2e7094ac9c39"),
+    "snapshot manifest": (3, "c4ed73047c7e"),
+    "chunk plan": (1, "4ced3cc8a79b"),
+    "chunk manifest": (1, "037113fd664a"),
+    "chunk scn": (1, "b57fbc383ded"),
+    "snapshot pause": (1, "f05ac7a47f86"),
+    "snapshot given up": (1, "1fd4fdc551cf"),
     "snapshot begun": (1, "07b0cca61c7d"),
     "redo needed from": (1, "ef056cb94d49"),
     "single quotes": (1, "fcbe4ee48618"),

@@ -86,7 +86,9 @@ def database_state(**changes) -> DatabaseState:
 def select(view, *columns, user="C##ALL", container=1, state=None):
     state = state or database_state()
     key, extra = Index("ORDERS_PK", ("ID",), True), Index("ORDERS_AT", ("AT", "NAME"), False)
-    stores = {t.object_id: SimpleNamespace(definition=t, indexes=[key, extra], rows={}, part_of={}) for t in state.tables.values()}
+    stores = {
+        t.object_id: SimpleNamespace(definition=t, indexes=[key, extra], rows={}, part_of={}) for t in state.tables.values()
+    }
     database = SimpleNamespace(
         state=state, lock=nullcontext(), clock=Clock(123), tables=SimpleNamespace(stores=stores), options=DatabaseOptions()
     )

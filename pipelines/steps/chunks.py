@@ -1,0 +1,418 @@
+"""Read a large table in chunks, by several sessions, processes or hosts. What was read is never read again.
+
+All chunks are read AS OF one SCN while undo reaches it. Chunks that it no longer reaches are read AS OF a newer one, where the
+table's redo makes both equal (docs/architecture/snapshots.md); else the snapshot begins again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from pipelines.config import Pipeline
+from pipelines.context import PipelineContext, Report, now, open_context, open_pipeline_source, open_to_read, owner
+from pipelines.errors import ChunksNeedOneScn, LandingDamaged, RedolakeError, SnapshotPaused, SnapshotTooEarly
+from pipelines.host import crash
+from pipelines.host.progress import Progress
+from pipelines.land.chunks import as_written, later_files
+from pipelines.land.parquet import WrittenFile
+from pipelines.reconcile.batches import is_loaded
+from pipelines.reconcile.chosen_columns import chosen_columns
+from pipelines.reconcile.snapshot_start import chain_epoch, check_followed
+from pipelines.records.snapshots import ChunkManifest, ChunkPlan, ChunkScn, SnapshotManifest, SnapshotPause
+from pipelines.schema import baseline
+from pipelines.source import (
+    ConnectParams,
+    Source,
+    TableSize,
+    cut_table,
+    part_for,
+    read_handover_and_tables,
+    read_redo_facts,
+    read_sizes,
+)
+from pipelines.steps.resnapshot import check_limit
+from pipelines.steps.table_rows import read_rows
+from pipelines.values.chunks import Chunk
+from pipelines.values.delivery import allows_several_scns, deliveries_of
+from pipelines.values.dictionary_table import DictionaryTable
+from pipelines.values.ora_codes import OUT_OF_REACH
+from pipelines.values.scn import Scn
+from pipelines.values.table import TableId
+
+log = logging.getLogger(__name__)
+
+MORE_SCNS = 8  # newer SCNs for one chunk: undo that is shorter than a chunk is read is no use
+LOOK_SECONDS = 30.0
+_choosing = threading.Lock()  # one thread chooses a newer SCN, which the others then use
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """One of several that read chunks of a table at once, each its share."""
+
+    number: int = 0
+    of: int = 1
+
+    def takes(self, chunk: Chunk) -> bool:
+        return chunk.number % self.of == self.number
+
+
+EVERYTHING = Worker()
+
+
+# --- The plan ---------------------------------------------------------------------------------------------------------
+
+
+@crash.writer
+def plan_chunks(context: PipelineContext, oracle: Source, tables: Sequence[DictionaryTable], scn: int) -> None:
+    """Publish how each large table is cut."""
+    sizes = read_sizes(oracle, [table.in_oracle for table in tables], context.pipeline.source.container)
+    for table in tables:
+        plan = plan_table(context, oracle, table, scn, sizes[table.in_oracle])
+        if plan is not None:
+            context.landing.chunks.begin(table.table, scn, plan)
+
+
+def plan_table(context: PipelineContext, oracle: Source, table: DictionaryTable, scn: int, size: TableSize) -> ChunkPlan | None:
+    """Return how the table is cut; None for one that is read in one piece."""
+    settings = context.pipeline.snapshot_settings(table.table)
+    cut = cut_table(oracle, table, size, settings.chunk_bytes, context.pipeline.source.container)
+    if cut is None:
+        return None
+    log.info("%s is read in %s chunks by %s: %s", table.table, len(cut.chunks), cut.by, size_text(size))
+    return ChunkPlan(
+        str(table.table), scn, cut.by, cut.chunks, cut.column, cut.type, settings_of(context.pipeline, table.table)
+    )
+
+
+def size_text(size: TableSize) -> str:
+    return f"{size.bytes} bytes{'' if size.is_measured else ' by statistics'}, {size.rows or 'unknown'} rows by statistics"
+
+
+def settings_of(pipeline: Pipeline, table: TableId) -> str:
+    """Return a hash of the settings that decide what is read of a table."""
+    own = pipeline.table(table)
+    said = (own.key_policy, pipeline.choice(table), sorted(own.columns.items()), pipeline.invalid_text_of(table))
+    return hashlib.sha256(repr(said).encode()).hexdigest()[:16]
+
+
+def find_unfinished(context: PipelineContext, table: TableId) -> int | None:
+    """Return the SCN of the table's newest snapshot in chunks that was begun, and neither loaded nor given up."""
+    scns = context.landing.snapshots.scns(table)
+    epoch = chain_epoch(context) if scns else ""
+    for scn in reversed(scns):
+        if context.landing.chunks.is_given_up(table, scn) or not context.landing.snapshots.was_begun(table, scn, epoch):
+            continue
+        try:
+            plan = context.landing.chunks.plan(table, scn)
+        except LandingDamaged as error:
+            log.warning("the snapshot of %s AS OF SCN %s is not continued: %s", table, scn, error)
+            continue
+        if plan is None:
+            continue
+        is_usable = plan.settings == settings_of(context.pipeline, table) and not is_loaded(context, table, scn)
+        return scn if is_usable else None
+    return None
+
+
+# --- Reading ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class ChunkReading:
+    """What the threads of one process share: where they are, and whether they have to stop."""
+
+    pipeline: Pipeline
+    source: ConnectParams | None
+    table: TableId
+    scn: int
+    report: Report
+    plan: ChunkPlan
+    by_itself: bool = False
+    waits: bool = True
+    rows: int = 0
+    done: int = 0
+    begun_at: float = field(default_factory=time.monotonic)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    stopped: threading.Event = field(default_factory=threading.Event)
+
+    def count(self, rows: int) -> None:
+        """Count rows that were fetched, and wait where they came faster than `rows_per_second`."""
+        with self.lock:
+            self.rows += rows
+            most = self.pipeline.snapshot_settings(self.table).rows_per_second
+            ahead = 0.0 if most is None else self.rows / most - (time.monotonic() - self.begun_at)
+            self.report(Progress("", f"chunks of {self.table}", self.done, len(self.plan.chunks)))
+        if ahead > 0:
+            self.stopped.wait(ahead)
+
+    def finish(self, chunk: ChunkManifest) -> None:
+        with self.lock:
+            self.done += 1
+            line = f"{self.table}: chunk {self.done} of {len(self.plan.chunks)}, {chunk.rows} rows AS OF SCN {chunk.scn}"
+            self.report(Progress(line, f"chunks of {self.table}", self.done, len(self.plan.chunks)))
+
+
+def read_chunks(
+    pipeline: Pipeline,
+    source: ConnectParams | None,
+    table: TableId,
+    scn: int,
+    report: Report,
+    worker: Worker = EVERYTHING,
+    *,
+    by_itself: bool = False,
+    waits: bool = True,
+) -> SnapshotManifest | None:
+    """Read the worker's share of the chunks that nobody has read yet. Return the snapshot's manifest once all chunks are read;
+    None while others read the rest. `waits`: wait for the hours in which chunks may begin."""
+    with open_context(pipeline) as context:
+        plan = context.landing.chunks.plan(table, scn)
+        assert plan is not None, "the caller has seen it"
+        there = context.landing.chunks.read(table, scn)
+        own = [chunk for chunk in plan.chunks if worker.takes(chunk)]
+        missing = [chunk for chunk in own if not context.landing.chunks.is_whole(table, scn, chunk.number)]
+    reading = ChunkReading(pipeline, source, table, scn, report, plan, by_itself, waits, done=len(there))
+    sessions = pipeline.snapshot_settings(table).sessions if worker == EVERYTHING else 1
+    if missing:
+        read_side_by_side(reading, missing, sessions)
+    with open_context(pipeline) as context:
+        return publish_if_complete(context, table, scn, plan)
+
+
+def read_side_by_side(reading: ChunkReading, missing: Sequence[Chunk], sessions: int) -> None:
+    """Read chunks with several sessions. After an error the others end their chunk; the first error is raised."""
+    waiting, lock = list(reversed(missing)), threading.Lock()
+
+    def take() -> Chunk | None:
+        with lock:
+            return None if reading.stopped.is_set() or not waiting else waiting.pop()
+
+    def work() -> None:
+        try:
+            read_until_none(reading, take)
+        except BaseException:
+            reading.stopped.set()
+            raise
+
+    with ThreadPoolExecutor(min(sessions, len(missing)), "chunk") as threads:
+        for future in [threads.submit(work) for _ in range(min(sessions, len(missing)))]:
+            future.result()
+
+
+def read_until_none(reading: ChunkReading, take: Callable[[], Chunk | None]) -> None:
+    """Read chunks one after the other, with one session."""
+    pipeline = reading.pipeline
+    with open_context(pipeline) as context:
+        found = context.landing.snapshots.dictionary(reading.table, reading.scn)
+        assert found is not None, "a plan is published with the dictionary"
+        with open_pipeline_source(pipeline, reading.source, pipeline.source.container) as oracle:
+            while (chunk := take()) is not None:
+                check_may_read(context, reading)
+                if not context.landing.chunks.is_whole(reading.table, reading.scn, chunk.number):  # another host may have it
+                    reading.finish(read_chunk(context, oracle, reading, found, chunk))
+
+
+def check_may_read(context: PipelineContext, reading: ChunkReading) -> None:
+    """Raise SnapshotPaused where a person has paused the table, or outside its hours; with `waits`, wait for these."""
+    settings, table = context.pipeline.snapshot_settings(reading.table), reading.table
+    was_told = False
+    while not reading.stopped.is_set():
+        pause = context.landing.chunks.pause_of(table)
+        if pause is not None:
+            raise SnapshotPaused(
+                f"{pause.by} has paused the table's snapshot at {pause.at}; what was read stays",
+                cure=f"run `redolake snapshot {table} --resume`",
+                table=table,
+            )
+        if settings.begins_at(now().hour):
+            return
+        if not reading.waits:
+            raise SnapshotPaused(
+                f"chunks are read in the hours {settings.hours_utc} UTC; what was read stays",
+                cure="run it again within these hours",
+                table=table,
+            )
+        if not was_told:
+            reading.report(f"{table}: waiting for the hours {settings.hours_utc} UTC")
+            was_told = True
+        reading.stopped.wait(LOOK_SECONDS)
+
+
+def read_chunk(
+    context: PipelineContext, oracle: Source, reading: ChunkReading, found: DictionaryTable, chunk: Chunk
+) -> ChunkManifest:
+    """Read a chunk AS OF the snapshot's SCN, or the newest SCN that others had to choose, or one that is chosen now."""
+    scn = newest_scn(context, reading)
+    for attempt in range(MORE_SCNS + 1):
+        try:
+            return read_chunk_as_of(context, oracle, reading, found, chunk, scn)
+        except RedolakeError as error:
+            if error.ora_code not in OUT_OF_REACH or attempt == MORE_SCNS:
+                raise
+            scn = later_than(context, reading, found, scn, error)
+            log.warning("chunk %s of %s is read AS OF SCN %s: %s", chunk.number, reading.table, scn, error.what)
+    raise AssertionError("the last attempt returns or raises")
+
+
+def read_chunk_as_of(
+    context: PipelineContext, oracle: Source, reading: ChunkReading, found: DictionaryTable, chunk: Chunk, scn: int
+) -> ChunkManifest:
+    table, plan, started = reading.table, reading.plan, time.monotonic()
+    part = part_for(chunk, plan.by, plan.column, plan.type)
+    by_rowid, token = context.pipeline.table(table).key == "rowid", uuid.uuid4().hex
+
+    def count(answers: Iterator[Any]) -> Iterator[Any]:
+        for answer in answers:
+            reading.count(answer.num_rows())
+            yield answer
+
+    def write(answers: Iterator[Any]) -> WrittenFile:
+        return context.landing.chunks.write_rows(table, reading.scn, count(answers), token)
+
+    file = read_rows(context, reading.source, oracle, found, Scn(scn), by_rowid, write, part)
+    seconds = round(time.monotonic() - started, 3)
+    done = ChunkManifest(str(table), chunk.number, scn, file.rows, file.name, file.digest, seconds)
+    published = context.landing.chunks.publish(table, reading.scn, done)
+    if reading.by_itself:
+        check_limit(context, table, sum(one.rows for one in context.landing.chunks.read(table, reading.scn).values()))
+    return published
+
+
+def publish_if_complete(context: PipelineContext, table: TableId, scn: int, plan: ChunkPlan) -> SnapshotManifest | None:
+    """Publish the snapshot once each chunk is read; return None while one is missing."""
+    chunks = context.landing.chunks.read(table, scn)
+    if len(chunks) < len(plan.chunks):
+        return None
+    return context.landing.snapshots.publish_manifest(table, scn, as_written(chunks), later_files(chunks, scn))
+
+
+# --- A newer SCN ------------------------------------------------------------------------------------------------------
+
+
+def newest_scn(context: PipelineContext, reading: ChunkReading) -> int:
+    return max([reading.scn, *context.landing.chunks.later_scns(reading.table, reading.scn)])
+
+
+def later_than(context: PipelineContext, reading: ChunkReading, found: DictionaryTable, scn: int, error: RedolakeError) -> int:
+    """Return an SCN after `scn`, which undo no longer reaches: one that another reader has chosen, else a new one.
+
+    Raises ChunksNeedOneScn where chunks of several SCNs would not make the table."""
+    with _choosing:
+        known = newest_scn(context, reading)
+        if known > scn:
+            return known
+        check_several_scns(context, reading, found, error)
+        later = choose_scn(context, reading, found)
+        context.landing.chunks.record_later(reading.table, reading.scn, ChunkScn(later, error.what))
+        return later
+
+
+def check_several_scns(context: PipelineContext, reading: ChunkReading, found: DictionaryTable, error: RedolakeError) -> None:
+    table = reading.table
+    policy, choice = context.pipeline.table(table).key_policy, context.pipeline.choice(table)
+    if not allows_several_scns(deliveries_of((baseline(found, found.scn_before, None, policy, choice),))):
+        raise ChunksNeedOneScn(
+            f"the table was to be read AS OF SCN {reading.scn}: {error.what}. Its redo cannot make chunks of several SCNs "
+            "equal: it has no key, its key may be NULL, or its rows or large objects are read again or assembled",
+            cure="raise UNDO_RETENTION or `snapshot.sessions`, or read it at a quieter time; then run `redolake snapshot "
+            f"{table} --replace`",
+            table=table,
+            scn=reading.scn,
+        )
+
+
+def choose_scn(context: PipelineContext, reading: ChunkReading, found: DictionaryTable) -> int:
+    """Return the current SCN, at which the table is still as it was when the snapshot began."""
+    table, pipeline = reading.table, context.pipeline
+    with open_pipeline_source(pipeline, reading.source) as oracle:
+        check_followed(context, read_redo_facts(oracle))
+        handover, tables = read_handover_and_tables(oracle, [table], pipeline.source.container, pipeline.renamed)
+        present = chosen_columns(pipeline, tables).get(table)
+    if not context.landing.snapshots.was_begun(table, reading.scn, chain_epoch(context)):
+        raise SnapshotTooEarly(
+            "a RESETLOGS or a declared gap lies between the chunks", cure="begin the snapshot again", table=table
+        )
+    if present is None or replace(present, scn_before=found.scn_before, scn_after=found.scn_after) != found:
+        raise ChunksNeedOneScn(
+            f"a DDL has changed the table since SCN {reading.scn}, and undo no longer reaches it",
+            cure=f"run `redolake snapshot {table} --replace`, which reads it from the beginning",
+            table=table,
+            scn=reading.scn,
+        )
+    return int(handover.snapshot_scn)
+
+
+# --- What people decide -----------------------------------------------------------------------------------------------
+
+
+def pause_snapshots(pipeline: Pipeline, tables: Sequence[str], *, paused: bool, by: str = "") -> tuple[str, ...]:
+    """Let no more chunks of the tables be read, or let them be read again. Chunks that have begun are finished."""
+    with open_context(pipeline) as context:
+        chosen = tuple(TableId.parse(text) for text in tables) or tuple(t.id for t in pipeline.tables)
+        at = now().isoformat(timespec="seconds")
+        for table in chosen:
+            context.landing.chunks.pause(table, SnapshotPause(paused, by or owner(), at))
+        return tuple(map(str, chosen))
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkedTable:
+    """A table that is read in chunks: how many there are, and how many are read, by whichever process."""
+
+    table: str
+    scn: int
+    chunks: int
+    read: int
+    rows: int
+    bytes: int
+    total_bytes: int
+    seconds_left: float | None
+    paused_by: str | None = None
+    scns: tuple[int, ...] = ()
+
+
+def read_chunked_tables(pipeline: Pipeline) -> tuple[ChunkedTable, ...]:
+    """Return the tables whose snapshot is read in chunks, by whichever process, and is not loaded yet."""
+    with open_to_read(pipeline) as context:
+        found = (chunked_table(context, table.id) for table in context.pipeline.tables)
+        return tuple(one for one in found if one is not None)
+
+
+def chunked_table(context: PipelineContext, table: TableId) -> ChunkedTable | None:
+    """Return the progress of the table's snapshot in chunks; None where none is under way."""
+    scn = find_unfinished(context, table)
+    plan = None if scn is None else context.landing.chunks.plan(table, scn)
+    if scn is None or plan is None:
+        return None
+    return progress_of(plan, context.landing.chunks.read(table, scn), context.landing.chunks.pause_of(table))
+
+
+def progress_of(plan: ChunkPlan, read: Mapping[int, ChunkManifest], pause: SnapshotPause | None) -> ChunkedTable:
+    """Return how far a plan is carried out. The time left is what the read chunks took for each byte, one after the other; it
+    is shorter with several sessions."""
+    sizes = {chunk.number: chunk.bytes for chunk in plan.chunks}
+    done, total = sum(sizes[number] for number in read), sum(sizes.values())
+    seconds = sum(one.seconds for one in read.values())
+    left = None if not done else seconds / done * (total - done)
+    scns = tuple(sorted({one.scn for one in read.values()}))
+    return ChunkedTable(
+        plan.table,
+        plan.scn,
+        len(plan.chunks),
+        len(read),
+        sum(one.rows for one in read.values()),
+        done,
+        total,
+        left,
+        None if pause is None else pause.by,
+        scns,
+    )

@@ -1,0 +1,254 @@
+"""Large tables: read in chunks, by several sessions and again after kills, AS OF one SCN or of several."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipelines import steps
+from pipelines.context import open_context, silent
+from pipelines.errors import RedolakeError, SnapshotPaused
+from pipelines.values.table import TableId
+from tests.fixtures.shop import Shop
+from tests.integration.test_pipeline import caught_up, differences
+from tests.references.plain_lake import PlainLake
+from tests.states.lost_ledger import lose_ledger
+from tests.support.killed import killed_at
+
+PARTS = TableId("SHOP", "PARTS")
+READ = '\n  FROM "SHOP"."PARTS" AS OF SCN'
+
+
+@pytest.fixture
+def no_spark() -> Iterator[str]:
+    with PlainLake().in_place_of_spark():
+        yield "no Spark"
+
+
+def large(shop: Shop, rows: int = 5000, logging: str = "ALL", columns: str = "", **settings: Any) -> Any:
+    """Return a pipeline over a table of so many rows, which is cut at each of its extents."""
+    shop.run_sql(
+        f"CREATE TABLE parts (id NUMBER(9) PRIMARY KEY, place VARCHAR2(20), quantity NUMBER(9){columns})",
+        f"ALTER TABLE parts ADD SUPPLEMENTAL LOG DATA ({logging}) COLUMNS",
+        f"INSERT INTO parts (id, place, quantity) SELECT LEVEL, 'W' || LEVEL, LEVEL FROM dual CONNECT BY LEVEL <= {rows}",
+    )
+    shop.run_sql("GRANT SELECT ON dba_extents TO c##redolake", "GRANT SELECT ON dba_segments TO c##redolake", user="SYS")
+    settings.setdefault("snapshot", {"chunk_bytes": "64KiB"})
+    return shop.pipeline(**{"tables": ["SHOP.PARTS"], **settings})
+
+
+def chunk_files(shop: Shop) -> dict[str, bytes]:
+    folder = shop.folder / "landing"
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("chunk-*.json")}
+
+
+def test_a_large_table_is_read_in_chunks_by_several_sessions_and_equals_the_source(shop: Shop, no_spark: str) -> None:
+    pipeline, lines = large(shop), list[str]()
+    taken = steps.take_snapshot(pipeline, source=shop.params, spark=no_spark, report=lines.append)
+    shop.run_sql("UPDATE parts SET quantity = 0 WHERE id IN (1, 2500, 5000)", "DELETE FROM parts WHERE id = 4000")
+    caught_up(shop, pipeline, no_spark)
+
+    assert [table.rows for table in taken.tables] == [5000]
+    assert len(chunk_files(shop)) == 4
+    assert {line for line in lines if "chunk 4 of 4" in line}
+    assert differences(shop, pipeline) == {}
+
+
+def fail_after(shop: Shop, chunks: int, code: int, then: tuple[str, ...] = (), times: int = 1) -> Any:
+    """Return a report that, when so many chunks are read for the first time, runs statements and lets the next reads fail."""
+    seen: list[str] = []
+
+    def report(line: str) -> None:
+        if f"chunk {chunks} of" in line and not seen:
+            seen.append(line)
+            shop.run_sql(*then)
+            shop.oracle.faults.fail_statements(code, READ, times)
+
+    return report
+
+
+def test_a_read_that_ends_early_is_continued_and_reads_only_what_is_missing(shop: Shop, no_spark: str) -> None:
+    pipeline = large(shop, snapshot={"chunk_bytes": "64KiB", "sessions": 1})
+    with pytest.raises(RedolakeError):
+        steps.take_snapshot(pipeline, source=shop.params, spark=no_spark, report=fail_after(shop, 2, 600))
+    read = chunk_files(shop)
+    shop.run_sql("UPDATE parts SET quantity = -id WHERE MOD(id, 7) = 0")
+    taken = steps.take_snapshot(pipeline, source=shop.params, spark=no_spark)
+    again = chunk_files(shop)
+    caught_up(shop, pipeline, no_spark)
+
+    assert (len(read), len(again)) == (2, 4)
+    assert {name: again[name] for name in read} == read
+    assert taken.tables[0].rows == 5000
+    assert differences(shop, pipeline) == {}
+
+
+def test_chunks_that_undo_no_longer_reaches_are_read_at_a_newer_scn_and_the_redo_makes_them_equal(
+    shop: Shop, no_spark: str
+) -> None:
+    """Rows change in every chunk while they are read: some move to a key, or a ROWID, of a chunk that was read before."""
+    pipeline = large(shop, snapshot={"chunk_bytes": "64KiB", "sessions": 1})
+    meanwhile = (
+        "UPDATE parts SET quantity = -id WHERE MOD(id, 3) = 0",
+        "DELETE FROM parts WHERE id BETWEEN 4900 AND 5000",
+        "INSERT INTO parts (id, place, quantity) SELECT 4900 + LEVEL, 'again', LEVEL FROM dual CONNECT BY LEVEL <= 50",
+        "UPDATE parts SET id = id + 10000 WHERE id BETWEEN 1500 AND 1700",
+        "UPDATE parts SET id = 1000000 - id WHERE id BETWEEN 3300 AND 3400",
+        "DELETE FROM parts WHERE id BETWEEN 10 AND 20",
+        "INSERT INTO parts (id, place, quantity) SELECT 9 + LEVEL, 'back', 0 FROM dual CONNECT BY LEVEL <= 5",
+    )
+    steps.take_snapshot(pipeline, source=shop.params, spark=no_spark, report=fail_after(shop, 2, 1555, meanwhile))
+    scns = {int(found[1]) for body in chunk_files(shop).values() if (found := re.search(rb'"scn": (\d+)', body))}
+    waiting = {t.table: t.complete_to_scn for t in steps.read_status(pipeline).tables}
+    (refused,) = steps.verify_tables(pipeline, source=shop.params, spark=no_spark).not_compared
+    lose_ledger(shop.folder / "landing")
+    caught_up(shop, pipeline, no_spark)
+
+    assert len(scns) == 2
+    assert waiting == {"SHOP.PARTS": min(scns)}
+    assert f"SCNs up to {max(scns)}" in str(refused)
+    assert differences(shop, pipeline) == {}
+
+
+def test_a_table_of_several_scns_waits_until_the_redo_up_to_the_highest_is_landed(shop: Shop, no_spark: str) -> None:
+    """Other tables go on; no commit of it ends before that SCN."""
+    shop.run_sql("CREATE TABLE other (id NUMBER(9) PRIMARY KEY)", "ALTER TABLE other ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS")
+    pipeline = large(shop, snapshot={"chunk_bytes": "64KiB", "sessions": 1}, tables=["SHOP.PARTS", "SHOP.OTHER"])
+
+    def changes(line: str) -> None:
+        if "chunk 2 of" in line:
+            shop.run_sql("UPDATE parts SET quantity = 1 WHERE MOD(id, 3) = 0", "INSERT INTO other VALUES (1)")
+            shop.switch_logs()
+            shop.run_sql("UPDATE parts SET quantity = 2 WHERE MOD(id, 3) = 1")
+            shop.oracle.faults.fail_statements(1555, READ, 1)
+
+    steps.take_snapshot(pipeline, source=shop.params, spark=no_spark, report=changes)
+    early = steps.run_pipeline(pipeline, source=shop.params, spark=no_spark)
+    first = {t.table: t.complete_to_scn for t in early.tables}
+    outcome = caught_up(shop, pipeline, no_spark)
+    last = {t.table: t.complete_to_scn for t in outcome.tables}
+
+    assert first["SHOP.PARTS"] < first["SHOP.OTHER"]
+    assert last["SHOP.PARTS"] == last["SHOP.OTHER"] > first["SHOP.OTHER"]
+    assert differences(shop, pipeline) == {}
+
+
+def test_a_table_whose_redo_cannot_make_chunks_equal_is_read_again_from_the_beginning(shop: Shop, no_spark: str) -> None:
+    pipeline = large(
+        shop,
+        tables=[{"table": "SHOP.PARTS", "key": ["CODE"]}],
+        columns=", code NUMBER(9) CONSTRAINT parts_code UNIQUE",
+        snapshot={"chunk_bytes": "64KiB", "sessions": 1},
+    )
+    report = fail_after(shop, 2, 1555, ("UPDATE parts SET code = id WHERE MOD(id, 2) = 0",))
+    steps.take_snapshot(pipeline, source=shop.params, spark=no_spark, report=report)
+
+    folders = {Path(name).parent.name for name in chunk_files(shop)}
+    given_up = [path.parent.name for path in (shop.folder / "landing").rglob("given-up.json")]
+    assert given_up == [min(folders)]
+    assert len([name for name in chunk_files(shop) if max(folders) in name]) == 4
+
+
+def test_a_ddl_between_the_chunks_begins_the_snapshot_again(shop: Shop, no_spark: str) -> None:
+    pipeline = large(shop, snapshot={"chunk_bytes": "64KiB", "sessions": 1})
+    report = fail_after(shop, 2, 1466, ("ALTER TABLE parts ADD (colour VARCHAR2(9))", "UPDATE parts SET colour = 'red'"))
+    steps.take_snapshot(pipeline, source=shop.params, spark=no_spark, report=report)
+    caught_up(shop, pipeline, no_spark)
+
+    assert len(list((shop.folder / "landing").rglob("given-up.json"))) == 1
+    assert differences(shop, pipeline) == {}
+
+
+def test_a_paused_snapshot_reads_no_further_chunk_until_it_is_resumed(shop: Shop, no_spark: str) -> None:
+    pipeline = large(shop, snapshot={"chunk_bytes": "64KiB", "sessions": 1})
+
+    def pause(line: str) -> None:
+        if "chunk 1 of" in line:
+            steps.pause_snapshots(pipeline, ["SHOP.PARTS"], paused=True, by="ann")
+
+    with pytest.raises(SnapshotPaused, match="ann has paused"):
+        steps.take_snapshot(pipeline, source=shop.params, spark=no_spark, report=pause)
+    (found,) = steps.read_chunked_tables(pipeline)
+    steps.pause_snapshots(pipeline, ["SHOP.PARTS"], paused=False, by="ann")
+    steps.take_snapshot(pipeline, source=shop.params, spark=no_spark)
+
+    assert (found.read, found.chunks, found.paused_by) == (1, 4, "ann")
+    assert steps.read_chunked_tables(pipeline) == ()
+    assert differences(shop, pipeline) == {}
+
+
+def test_a_chunk_file_cut_short_is_found_and_read_again(shop: Shop, no_spark: str) -> None:
+    pipeline = large(shop, snapshot={"chunk_bytes": "64KiB", "sessions": 1})
+    with pytest.raises(RedolakeError):
+        steps.take_snapshot(pipeline, source=shop.params, spark=no_spark, report=fail_after(shop, 2, 600))
+    cut = sorted((shop.folder / "landing").rglob("part-*.parquet"))[0]
+    cut.write_bytes(cut.read_bytes()[:100])
+    steps.take_snapshot(pipeline, source=shop.params, spark=no_spark)
+
+    assert differences(shop, pipeline) == {}
+
+
+def test_without_the_grant_a_table_is_cut_by_ranges_of_its_key(shop: Shop, no_spark: str) -> None:
+    pipeline = large(shop)
+    shop.run_sql("BEGIN DBMS_STATS.GATHER_TABLE_STATS('SHOP', 'PARTS'); END;")
+    shop.run_sql("REVOKE SELECT ON dba_extents FROM c##redolake", "REVOKE SELECT ON dba_segments FROM c##redolake", user="SYS")
+    steps.take_snapshot(pipeline, source=shop.params, spark=no_spark)
+
+    with open_context(pipeline) as context:
+        (scn,) = context.landing.snapshots.scns(PARTS)
+        plan = context.landing.chunks.plan(PARTS, scn)
+        rows = [one.rows for one in context.landing.chunks.read(PARTS, scn).values()]
+    assert plan is not None
+    assert (plan.by, plan.column, len(plan.chunks)) == ("key", "ID", 4)
+    assert (sum(rows), min(rows) > 500) == (5000, True)
+    assert differences(shop, pipeline) == {}
+
+
+def test_partitions_are_cut_one_by_one_and_two_runs_at_once_agree(shop: Shop, no_spark: str) -> None:
+    pipeline = large(shop, 10)
+    shop.run_sql(
+        "DROP TABLE parts PURGE",
+        "CREATE TABLE parts (id NUMBER(9) PRIMARY KEY, quantity NUMBER(9)) PARTITION BY RANGE (id) (PARTITION few VALUES LESS "
+        "THAN (10), PARTITION many VALUES LESS THAN (4000), PARTITION rest VALUES LESS THAN (MAXVALUE))",
+        "ALTER TABLE parts ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
+        "INSERT INTO parts SELECT LEVEL, LEVEL FROM dual CONNECT BY LEVEL <= 3999",
+    )
+    begun = steps.begin_snapshot(pipeline, shop.params)
+    first = steps.read_snapshot_table(pipeline, shop.params, begun.scn, "SHOP.PARTS")
+    again = steps.begin_snapshot(pipeline, shop.params)
+    second = steps.read_snapshot_table(pipeline, shop.params, again.scn_of("SHOP.PARTS"), "SHOP.PARTS")
+
+    assert begun.chunks == (("SHOP.PARTS", 5),)  # one of `few`, three of `many`, and one of `rest`, which is empty
+    assert (first.rows, second) == (3999, first)
+
+
+KILLS = {
+    "begin chunks.json": (None, ()),
+    "write_rows *.parquet#3": (None, ()),
+    "publish *.json#2": (None, ()),
+    "publish_manifest snapshot.json": (None, ()),
+    "record_later *.json": (1555, ("UPDATE parts SET id = id + 9000 WHERE MOD(id, 5) = 0",)),
+    "give_up given-up.json": (1555, ("ALTER TABLE parts ADD (colour VARCHAR2(9))", "UPDATE parts SET colour = 'red'")),
+}
+
+
+@pytest.mark.parametrize("point", KILLS)
+def test_a_process_that_is_killed_after_a_write_is_repeated_and_makes_the_table_equal(
+    shop: Shop, no_spark: str, point: str
+) -> None:
+    pipeline, (code, then) = large(shop, snapshot={"chunk_bytes": "64KiB", "sessions": 1}), KILLS[point]
+    report = silent if code is None else fail_after(shop, 2, code, then)
+    with killed_at(point):
+        steps.take_snapshot(pipeline, source=shop.params, spark=no_spark, report=report)
+    left = chunk_files(shop)
+    shop.run_sql("UPDATE parts SET quantity = 0 WHERE MOD(id, 11) = 0")
+    taken = steps.take_snapshot(pipeline, source=shop.params, spark=no_spark)
+    caught_up(shop, pipeline, no_spark)
+
+    assert taken.tables[0].rows >= 5000
+    assert all((shop.folder / "landing" / name).read_bytes() == body for name, body in left.items())
+    assert differences(shop, pipeline) == {}
