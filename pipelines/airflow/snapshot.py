@@ -7,7 +7,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import DAG, Param, get_current_context, task
@@ -25,7 +24,7 @@ from pipelines.errors import RedolakeError, TableHeld, Transient
 from pipelines.values.utc import beside
 
 if TYPE_CHECKING:
-    from pipelines.steps.snapshot import TableSnapshot
+    from pipelines.steps.snapshot import ReadShare, TableSnapshot
 
 log = logging.getLogger(__name__)
 
@@ -35,17 +34,35 @@ def log_rows(*tables: TableSnapshot) -> None:
         log.info("%s: %s rows AS OF SCN %s%s", done.table, done.rows, done.scn, beside(done.at))
 
 
-def read_each(read_one: Callable[[str], TableSnapshot], tables: Sequence[str], *, is_last: bool) -> list[TableSnapshot]:
-    """Read the tables of one task, and return those that were read.
+def grouped_shares(shares: Sequence[ReadShare]) -> dict[str, Any]:
+    """Return the arguments of one `read`."""
+    return {"shares": [{**asdict(share), "tables": list(share.tables)} for share in shares]}
+
+
+def label_of(share: dict[str, Any]) -> str:
+    """Return a table's name, with the worker of one in chunks."""
+    name = group_label(share["tables"])
+    return name if share["of"] == 1 else f"{name} {share['worker'] + 1}/{share['of']}"
+
+
+def tables_of(begun: Iterable[dict[str, Any]]) -> list[str]:
+    """Return the tables that were begun."""
+    return list(dict.fromkeys(table for group in begun for share in group["shares"] for table in share["tables"]))
+
+
+def read_each(
+    read_one: Callable[[dict[str, Any]], TableSnapshot], shares: Sequence[dict[str, Any]], *, is_last: bool
+) -> list[TableSnapshot]:
+    """Read the shares of one task, and return those that were read.
 
     A table that cannot be read does not stop the others. Raise its error where a next try may read it, or where nothing was
     read: else `check` names the table. What was read is not read again.
     """
     found: list[TableSnapshot] = []
     errors = list[RedolakeError]()
-    for table in tables:
+    for share in shares:
         try:
-            found.append(read_one(table))
+            found.append(read_one(share))
         except RedolakeError as error:
             log.error("%s", error)
             errors.append(error)
@@ -79,23 +96,30 @@ def snapshot_dag(pipeline: Pipeline) -> DAG:
             log.warning("%s", message)
             context["ti"].xcom_push(key="held", value=message)
         log.info("AS OF SCN %s%s: %s", begun.scn, beside(begun.at), ", ".join(begun.tables) or "every table has contents")
-        return [{"scn": begun.scn, "tables": tables} for tables in group_evenly(begun.tables)]
+        sessions = {str(t.id): resolved.snapshot_settings(t.id).sessions for t in resolved.tables} if begun.chunks else {}
+        return [grouped_shares(group) for group in group_evenly(begun.shares(sessions))]
 
     @task(
         doc_md=TASKS["read"],
         multiple_outputs=False,
-        max_active_tis_per_dagrun=pipeline.parallel_sessions,
+        max_active_tis_per_dagrun=max(pipeline.parallel_sessions, pipeline.snapshot.sessions),
         map_index_template="{{ table_label }}",
     )
-    def read(scn: int, tables: list[str]) -> list[dict[str, Any]]:
+    def read(shares: list[dict[str, Any]]) -> list[dict[str, Any]]:
         from pipelines import steps
 
         context = get_current_context()
-        context["table_label"] = group_label(tables)  # type: ignore[typeddict-unknown-key]
+        context["table_label"] = group_label([label_of(share) for share in shares])  # type: ignore[typeddict-unknown-key]
         by_itself, is_last = bool(context["params"]["by_policy"]), context["ti"].try_number > context["ti"].max_tries
         with resolved_pipeline(pipeline) as resolved:
-            read_one = partial(steps.read_snapshot_table, resolved, source_of(pipeline), scn, by_itself=by_itself)
-            return [asdict(done) for done in read_each(read_one, tables, is_last=is_last)]
+
+            def read_one(share: dict[str, Any]) -> TableSnapshot:
+                (table,), worker = share["tables"], (share["worker"], share["of"])
+                return steps.read_snapshot_table(
+                    resolved, source_of(pipeline), share["scn"], table, by_itself=by_itself, worker=worker, waits=False
+                )
+
+            return [asdict(done) for done in read_each(read_one, shares, is_last=is_last)]
 
     # A table that cannot be read does not stop the others: `check` fails the run at the end.
     @task(multiple_outputs=True, doc_md=TASKS["prepare"], trigger_rule="all_done_min_one_success")
@@ -103,8 +127,8 @@ def snapshot_dag(pipeline: Pipeline) -> DAG:
         """Return the batch, and the tables that were not read."""
         from pipelines import steps
 
-        reads = {item["table"]: item["scn"] for group in done for item in group}
-        unread = [table for group in begun for table in group["tables"] if table not in reads]
+        reads = {item["table"]: item["scn"] for group in done for item in group if item["complete"]}
+        unread = [table for table in tables_of(begun) if table not in reads]
         replace = bool(get_current_context()["params"]["replace"])
         with resolved_pipeline(pipeline) as resolved:
             return {"batch": steps.prepare_snapshot_load(resolved, reads, replace=replace), "unread": unread}
@@ -125,7 +149,7 @@ def snapshot_dag(pipeline: Pipeline) -> DAG:
                 message += f"\n{error}"
                 held = {finding.subject for finding in error.findings}
             complete_to = steps.read_complete_to(resolved)
-        loaded = {table for group in begun for table in group["tables"]} - held - {*unread}
+        loaded = {*tables_of(begun)} - held - {*unread}
         publish_table_events(context["outlet_events"], pipeline, loaded, complete_to)
         return message.strip()
 

@@ -36,6 +36,7 @@ from pipelines.steps.matched_tables import pattern_findings
 from pipelines.steps.olr_config import replicator_findings
 from pipelines.steps.redo_dictionary import dictionary_for
 from pipelines.steps.same_container import pdb_change, recorded_container
+from pipelines.steps.snapshot_estimates import estimate_findings, estimates, undo_retention
 from pipelines.steps.validation import place_findings
 from pipelines.values.dictionary_table import DictionaryTable
 from pipelines.values.redo import RedoFacts
@@ -70,6 +71,7 @@ def checked_tables(pipeline: Pipeline, source: ConnectParams | None, report: Rep
             of_patterns += dictionary_findings(pipeline, oracle, probed.redo)
             rules = {table.id: table.rules for table in pipeline.tables}
             of_patterns += findings_of_folders(pipeline, findings)
+            of_patterns += large_table_findings(pipeline, oracle, probed)
             numbers = tuple(number_findings(oracle, pipeline.source.container, probed.tables.values(), rules))
     except ConfigurationError as error:
         return unread, [*(f for f in findings if f.severity == "error" and f not in error.findings), *error.findings]
@@ -100,6 +102,22 @@ def dictionary_findings(pipeline: Pipeline, oracle: Source, redo: RedoFacts | No
     except NoDictionaryInRedo as error:
         return [Finding("`dictionary: redo`", error.what, error.cure)]
     return []
+
+
+def large_table_findings(pipeline: Pipeline, oracle: Source, probed: ProbeResult) -> list[Finding]:
+    """Return what the snapshots of large tables that have no contents yet will take."""
+    filled = tables_with_contents(pipeline)
+    tables = chosen_columns(pipeline, {table: found for table, found in probed.tables.items() if table not in filled})
+    found = estimates(pipeline, oracle, tuple(tables.values()))
+    return list(estimate_findings(found, undo_retention(oracle) if found else None))
+
+
+def tables_with_contents(pipeline: Pipeline) -> frozenset[TableId]:
+    try:
+        with open_to_read(pipeline) as context:
+            return frozenset(with_contents(context))
+    except RedolakeError:
+        return frozenset()  # validate reports it
 
 
 def decoding_notes() -> list[Finding]:

@@ -88,6 +88,16 @@ FILES_AT_ONCE = 16
 
 
 @dataclass(frozen=True, slots=True)
+class ReadShare:
+    """What one task reads: tables, or, of one in chunks, the share of one of `of` workers."""
+
+    scn: int
+    tables: tuple[str, ...]
+    worker: int = 0
+    of: int = 1
+
+
+@dataclass(frozen=True, slots=True)
 class BegunSnapshot:
     """`tables` is empty, and `scn` 0, if there is none to read. `held` says why tables without contents are held instead. The
     SCN was the source's current one at `at`, in UTC."""
@@ -104,15 +114,23 @@ class BegunSnapshot:
         """Return the SCN at which the table's snapshot was begun."""
         return dict(self.continued).get(table, self.scn)
 
+    def shares(self, sessions: Mapping[str, int]) -> tuple[ReadShare, ...]:
+        """Return the tables one by one, and those in chunks once for each of their sessions."""
+        chunks = dict(self.chunks)
+        workers = {table: max(1, min(sessions.get(table, 1), chunks.get(table, 1))) for table in self.tables}
+        return tuple(ReadShare(self.scn_of(t), (t,), n, of) for t, of in workers.items() for n in range(of))
+
 
 @dataclass(frozen=True, slots=True)
 class TableSnapshot:
-    """A table's rows AS OF an SCN, which was the source's current one at `at`, in UTC."""
+    """A table's rows AS OF an SCN, which was the source's current one at `at`, in UTC. It is not `complete` while other workers
+    read chunks of it."""
 
     table: str
     scn: int
     rows: int
     at: str | None = None
+    complete: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,26 +310,28 @@ def read_snapshot_table(
     report: Report = silent,
     *,
     by_itself: bool = False,
-    worker: Worker = EVERYTHING,
+    worker: tuple[int, int] = (0, 1),
     waits: bool = True,
 ) -> TableSnapshot:
     """Read one table into Parquet AS OF the SCN, or AS OF a newer one where the database can no longer show it at that SCN. A
-    table in chunks is read by several workers; `rows` of its snapshot are those of a finished one, else 0.
+    table in chunks may be read by several workers, each its share: `worker` is the number of one, and how many there are.
 
     A table that was already read is not read again. Raises SnapshotTooLarge for a table that is read again `by_itself` and has
     more rows than its limit; its error then says so.
     """
     for _ in range(MORE_READS):
         try:
-            return read_table_as_of(pipeline, source, scn, TableId.parse(table), report, by_itself, worker, waits=waits)
+            return read_table_as_of(
+                pipeline, source, scn, TableId.parse(table), report, by_itself, Worker(*worker), waits=waits
+            )
         except RedolakeError as error:
             if error.ora_code not in OUT_OF_REACH and not isinstance(error, ChunksNeedOneScn):
                 raise
             log.warning("%s cannot be read AS OF SCN %s any more, and is read AS OF a newer one: %s", table, scn, error.what)
             give_up_chunks(pipeline, TableId.parse(table), scn, error.what)
-            worker = EVERYTHING  # the other workers may have ended with their shares of the older one
+            worker = (0, 1)  # the other workers may have ended with their shares of the older one
         scn = begin_snapshot(pipeline, source, [table], replace=True).scn_of(table)
-    return read_table_as_of(pipeline, source, scn, TableId.parse(table), report, by_itself, worker, waits=waits)
+    return read_table_as_of(pipeline, source, scn, TableId.parse(table), report, by_itself, Worker(*worker), waits=waits)
 
 
 def give_up_chunks(pipeline: Pipeline, table: TableId, scn: int, because: str) -> None:
@@ -337,7 +357,7 @@ def read_table_as_of(
             record_snapshot(context, [wanted], SnapshotFact("reading", scn))
             there = read_chunks(pipeline, source, wanted, scn, report, worker, by_itself=by_itself, waits=waits)
             if there is None:  # others read the rest
-                return TableSnapshot(str(wanted), scn, 0, snapshot_time(context, wanted, scn))
+                return TableSnapshot(str(wanted), scn, 0, snapshot_time(context, wanted, scn), complete=False)
             record_snapshot(context, [wanted], SnapshotFact("read", scn, there.row_count))
         elif there is None:
             found, started = dictionary_of(context, wanted, scn), time.monotonic()

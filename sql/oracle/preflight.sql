@@ -46,6 +46,10 @@ SELECT name, value
   FROM v$parameter
  WHERE name IN ('archive_lag_target', 'control_file_record_keep_time')
 
+-- name: undo_retention
+-- In seconds. Oracle keeps undo so long where its tablespace has room, and longer with a guaranteed retention only.
+SELECT value FROM v$parameter WHERE name = 'undo_retention'
+
 -- name: database_time_zone
 -- TIMESTAMP WITH LOCAL TIME ZONE values are stored in it.
 SELECT DBTIMEZONE AS time_zone FROM dual

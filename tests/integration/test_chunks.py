@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from pipelines import steps
+from pipelines.config.snapshot import SnapshotSettings
 from pipelines.context import open_context, silent
 from pipelines.errors import RedolakeError, SnapshotPaused
 from pipelines.values.table import TableId
@@ -20,6 +21,7 @@ from tests.states.lost_ledger import lose_ledger
 from tests.support.killed import killed_at
 
 PARTS = TableId("SHOP", "PARTS")
+CHUNKS = SnapshotSettings(chunk_bytes=65536)
 READ = '\n  FROM "SHOP"."PARTS" AS OF SCN'
 
 
@@ -252,3 +254,22 @@ def test_a_process_that_is_killed_after_a_write_is_repeated_and_makes_the_table_
     assert taken.tables[0].rows >= 5000
     assert all((shop.folder / "landing" / name).read_bytes() == body for name, body in left.items())
     assert differences(shop, pipeline) == {}
+
+
+def test_doctor_says_what_the_snapshot_of_a_large_table_takes_and_whether_undo_lasts(shop: Shop, no_spark: str) -> None:
+    pipeline = large(shop, snapshot={"chunk_bytes": "64KiB", "rows_per_second": 2})
+    shop.run_sql("BEGIN DBMS_STATS.GATHER_TABLE_STATS('SHOP', 'PARTS'); END;")
+    shop.oracle.database.clock.skip(10)
+
+    def found() -> list[Any]:
+        return [f for f in steps.run_doctor(pipeline, shop.params) if f.subject == "SHOP.PARTS" and "chunks" in f.what]
+
+    (before,) = found()
+    shop.run_sql("ALTER SYSTEM SET UNDO_RETENTION = 3600", user="SYS")
+    (after,) = found()
+    steps.take_snapshot(pipeline.model_copy(update={"snapshot": CHUNKS}), source=shop.params, spark=no_spark)
+
+    assert "5,000 rows by statistics: its snapshot is read in some 4 chunks, some 42 minutes with 4 sessions" in before.what
+    assert (before.severity, "UNDO_RETENTION is 900 s" in before.what) == ("warning", True)
+    assert after.severity == "note"
+    assert found() == []

@@ -97,11 +97,11 @@ def filled_events(
 
 
 def moved_in_chunks(part: TableRange) -> ChunksNeedOneScn:
-    """Return the error of a row that moved to another key and keeps values: its old key may be another's in the target."""
+    """Return the error of a row that moved to another key and keeps values: another row may have its old key by now."""
     name = part.task.table
     return ChunksNeedOneScn(
-        "an UPDATE changed the key of a row while chunks were read AS OF several SCNs, and the redo does not contain all values "
-        "of the row",
+        "an UPDATE changed the key of a row while chunks were read AS OF several SCNs, and the redo does not contain all of "
+        "its values",
         cure=f"log ALL columns, or raise UNDO_RETENTION or `snapshot.sessions`; then run `redolake snapshot {name} --replace`",
         table=name,
         scn=part.commit_range.start,
