@@ -76,8 +76,8 @@ def load_snapshot(spark: SparkSession, spec: SnapshotSpec, task: SnapshotTask, t
 
 
 def read_contents(spark: SparkSession, task: SnapshotTask, translation: Translation) -> tuple[int, int, DataFrame]:
-    """Return how many rows were read, how many of them pass the filter, and the table's contents. Of a row that chunks of several SCNs have, that of
-    the highest SCN counts: it was changed in between, so that the redo has how it is."""
+    """Return how many rows were read, how many of them pass the filter, and the table's contents. Of a row that chunks of
+    several SCNs have, that of the highest SCN counts: it was changed in between, so that the redo has how it is."""
     options, rows, passing, contents = task.options, 0, 0, None
     for scn, files in files_by_scn(task):
         source = read_source(
@@ -92,7 +92,8 @@ def read_contents(spark: SparkSession, task: SnapshotTask, translation: Translat
             contents = frame
         else:
             key = [options.name(c.name) for c in target_columns(task.version) if c.id in task.version.key]
-            contents = contents.unionByName(frame.join(contents.select(*map(quote, key)), key, "left_anti").select(frame["*"]))
+            older = frame.join(contents.select(*map(quote, key)), key, "left_anti").select(frame["*"])
+            contents = contents.unionByName(older)
     assert contents is not None, "a snapshot has a file"
     return rows, passing, contents
 

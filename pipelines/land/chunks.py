@@ -16,7 +16,8 @@ from pipelines.land import layout
 from pipelines.land.cures import snapshot_again
 from pipelines.land.files import Files
 from pipelines.land.parquet import WrittenFile, frames, write_parquet
-from pipelines.records.snapshots import ChunkManifest, ChunkPlan, ChunkScn, SnapshotGivenUp, SnapshotPause
+from pipelines.records.pauses import SnapshotPause
+from pipelines.records.snapshots import ChunkManifest, ChunkPlan, ChunkScn, SnapshotGivenUp
 from pipelines.values.table import TableId
 
 log = logging.getLogger(__name__)

@@ -23,7 +23,7 @@ snapshots/<OWNER.NAME>/<scn>/                  snapshot.json, dictionary.json, p
                                                since-<resetlogs id>-<scn>.json: start of the oldest transaction then open;
                                                of a large table also chunks.json, chunk-<n>.json, later-<scn>.json (an SCN at
                                                which chunks are read since), given-up.json
-snapshots/<OWNER.NAME>/pause.json              whether chunks of the table may be read
+pauses/<OWNER.NAME>.json                       whether chunks of the table's snapshots may be read
 loads/<scn>-<token>/                           spec.json, manifest.json of a snapshot load
 batches/<resetlogs id>-<start>-<end>/          spec-<attempt>.json, manifest.json, carry-<attempt>/; a catch-up's folder has
                                                -<attempt> after its end SCN
@@ -48,7 +48,7 @@ SINGLE_QUOTES = "single-quotes.json"
 PRUNED, PRUNED_COPY = "pruned.json", "pruned-copy.json"
 WINDOWS, CHAIN, GAPS, SPLIT, DICTIONARY, CAPTURED = "windows", "chain", "gaps", "split", "dictionary", "captured"
 SNAPSHOTS, LOADS, BATCHES, BACKFILLS, DROPS, VERIFY = "snapshots", "loads", "batches", "backfills", "drops", "verify"
-APPROVALS, LAKES, PROOFS = "approvals", "lakes", "proofs"
+APPROVALS, LAKES, PROOFS, PAUSES = "approvals", "lakes", "proofs", "pauses"
 SINCE, LATER, FOUND_ROWS = "since-", "later-", "-rows.json"
 
 _named = partial(segment, keep=".")  # an XID has dots
@@ -202,7 +202,7 @@ def given_up(table: TableId, scn: int) -> str:
 
 
 def snapshot_pause(table: TableId) -> str:
-    return f"{snapshot_folders(table)}/pause.json"
+    return f"{PAUSES}/{_table_folder(table)}.json"
 
 
 def since_of(name: str) -> ChainPosition | None:

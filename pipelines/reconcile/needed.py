@@ -75,7 +75,9 @@ def begun_snapshot(context: PipelineContext, entry: TableEntry) -> ChainPosition
     scn = max(snapshots.scns(entry.table), default=None)
     if scn is None or (scn == entry.snapshot_scn and entry.state in ("live", "held")):
         return None
-    at = context.landing.files.time_of(layout.snapshot_dictionary(entry.table, scn))
+    at = max(
+        (file.modified for file in context.landing.files.list_files(layout.snapshot_folder(entry.table, scn))), default=None
+    )
     since = snapshots.redo_needed_from(entry.table, scn)
     is_young = at is not None and at > now() - context.pipeline.keep.attempts
     return ChainPosition(since.resetlogs_id, scn) if since is not None and is_young else None

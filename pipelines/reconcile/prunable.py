@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from pipelines.context import PipelineContext, now
@@ -93,9 +93,19 @@ def loaded_snapshots(context: PipelineContext, age: timedelta) -> Iterator[str]:
             continue
         entry = current.get(folder)
         if entry is None:
-            yield folder
+            if not is_continued(folder, found, current):
+                yield folder
         elif entry.state in ("live", "held") and entry.complete_to_scn is not None:
             yield from (file.path for file in found if not file.path.endswith(".json"))
+
+
+def is_continued(folder: str, found: Collection[ListedFile], current: Mapping[str, TableEntry]) -> bool:
+    """Return whether the next snapshot of the table continues this one, which is read in chunks: it is not given up, and the
+    table has no newer one. A person may have paused it for long."""
+    names = {file.path.rpartition("/")[2] for file in found}
+    table, _, scn = folder.rpartition("/")
+    newest = max((int(one.rpartition("/")[2]) for one in current if one.rpartition("/")[0] == table), default=-1)
+    return "chunks.json" in names and "given-up.json" not in names and scn.isdigit() and int(scn) > newest
 
 
 def current_folders(context: PipelineContext) -> dict[str, TableEntry]:
@@ -174,9 +184,11 @@ def left_by_snapshots(context: PipelineContext, limit: datetime) -> Iterator[str
     """Yield what reads that were killed have left: unfinished files, rows that no manifest names, and all of a snapshot that
     was never read to its end, once another one is the table's."""
     files = context.landing.files
-    current = set(current_folders(context))
+    current = current_folders(context)
     for folder, found in by_folder(files.list_files(layout.SNAPSHOTS), 3).items():
         manifest = files.read_record(SnapshotManifest, f"{folder}/snapshot.json")
+        if manifest is None and is_continued(folder, found, current):
+            continue
         if manifest is None and folder not in current and is_old(found, limit):
             yield folder
             continue

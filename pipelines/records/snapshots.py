@@ -64,15 +64,6 @@ class ChunkScn:
 
 
 @dataclass(frozen=True, slots=True)
-class SnapshotPause:
-    """Whether chunks of the table's snapshots may be read, as `by` decided."""
-
-    is_paused: bool
-    by: str
-    at: str
-
-
-@dataclass(frozen=True, slots=True)
 class SnapshotGivenUp:
     """The chunks of a snapshot are not continued."""
 

@@ -25,8 +25,10 @@ from pipelines.land.chunks import as_written, later_files
 from pipelines.land.parquet import WrittenFile
 from pipelines.reconcile.batches import is_loaded
 from pipelines.reconcile.chosen_columns import chosen_columns
+from pipelines.reconcile.mappings import with_mapping
 from pipelines.reconcile.snapshot_start import chain_epoch, check_followed
-from pipelines.records.snapshots import ChunkManifest, ChunkPlan, ChunkScn, SnapshotManifest, SnapshotPause
+from pipelines.records.pauses import SnapshotPause
+from pipelines.records.snapshots import ChunkManifest, ChunkPlan, ChunkScn, SnapshotManifest
 from pipelines.schema import baseline
 from pipelines.source import (
     ConnectParams,
@@ -278,7 +280,7 @@ def read_chunk_as_of(
     def write(answers: Iterator[Any]) -> WrittenFile:
         return context.landing.chunks.write_rows(table, reading.scn, count(answers), token)
 
-    file = read_rows(context, reading.source, oracle, found, Scn(scn), by_rowid, write, part)
+    file = read_rows(context, reading.source, oracle, found, Scn(scn), by_rowid, write, part=part)
     seconds = round(time.monotonic() - started, 3)
     done = ChunkManifest(str(table), chunk.number, scn, file.rows, file.name, file.digest, seconds)
     published = context.landing.chunks.publish(table, reading.scn, done)
@@ -319,10 +321,13 @@ def later_than(context: PipelineContext, reading: ChunkReading, found: Dictionar
 def check_several_scns(context: PipelineContext, reading: ChunkReading, found: DictionaryTable, error: RedolakeError) -> None:
     table = reading.table
     policy, choice = context.pipeline.table(table).key_policy, context.pipeline.choice(table)
-    if not allows_several_scns(deliveries_of((baseline(found, found.scn_before, None, policy, choice),))):
+    version = baseline(found, found.scn_before, None, policy, choice)
+    is_mapped = with_mapping(context.pipeline, version, has_key=False).mapping is not None
+    if is_mapped or not allows_several_scns(deliveries_of((version,))):
         raise ChunksNeedOneScn(
             f"the table was to be read AS OF SCN {reading.scn}: {error.what}. Its redo cannot make chunks of several SCNs "
-            "equal: it has no key, its key may be NULL, or its rows or large objects are read again or assembled",
+            "equal: it has no key, its key may be NULL, its rows or large objects are read again or assembled, or "
+            "pipelines.yml maps its columns or filters its rows",
             cure="raise UNDO_RETENTION or `snapshot.sessions`, or read it at a quieter time; then run `redolake snapshot "
             f"{table} --replace`",
             table=table,

@@ -18,6 +18,7 @@ from pipelines.records.handover import FirstPosition
 from pipelines.records.jobs import JobFailure
 from pipelines.records.lakes import LakeMark, LakePlace
 from pipelines.records.loads import SnapshotLoaded, SnapshotResult, SnapshotSpec, SnapshotTask
+from pipelines.records.pauses import SnapshotPause
 from pipelines.records.proofs import FoundRow, FoundRows, TableProof
 from pipelines.records.pruned import KnownVersion, Pruned, PrunedTable, PruneStep
 from pipelines.records.shown_facts import (
@@ -43,7 +44,6 @@ from pipelines.records.snapshots import (
     SnapshotBegun,
     SnapshotGivenUp,
     SnapshotManifest,
-    SnapshotPause,
 )
 from pipelines.records.split import SplitTransaction, SplitTransactions, TransactionName
 from pipelines.records.windows import DdlRow, LogIdentity, LogTally, SliceRecord, WindowManifest, WindowPlan
