@@ -14,7 +14,7 @@ from pipelines.land.files import Files
 from pipelines.records.codec import DAMAGED, decode, encode
 from pipelines.records.dictionary import DictionaryContent, DictionaryReading
 from pipelines.values.dictionary_table import DictionaryTable
-from pipelines.values.scn import ChainPosition, Scn
+from pipelines.values.scn import BEFORE_ALL, ChainPosition, Scn
 from pipelines.values.table import NOT_RENAMED, Renamed, TableId
 
 UNDATED = Scn(0)
@@ -72,9 +72,10 @@ class Dictionary:
             DictionaryReading(resetlogs_id, scn, name, later, {str(table): str(name) for table, name in renamed.items()}),
         )
 
-    def positions(self) -> list[ChainPosition]:
-        """Return where the dictionary was read, in order."""
-        names = (name for name in self._files.names(layout.DICTIONARY) if name.endswith(".json"))
+    def positions(self, since: ChainPosition = BEFORE_ALL) -> list[ChainPosition]:
+        """Return where the dictionary was read, in order, from a position on."""
+        after = "" if since == BEFORE_ALL else since.plus(-1).name + ".json"
+        names = (name for name in self._files.names(layout.DICTIONARY, after) if name.endswith(".json"))
         return [ChainPosition.parse(name.removesuffix(".json")) for name in names]
 
     def at(self, position: ChainPosition) -> ReadDictionary:
@@ -117,34 +118,49 @@ class Dictionary:
 
 
 class Readings:
-    """The readings that were there at one moment: the folder is listed once for all tables of a batch."""
+    """The readings that were there at one moment: the folder is listed once for all tables of a batch. With `since`, those
+    before that position are listed only where they are asked for."""
 
-    def __init__(self, dictionary: Dictionary) -> None:
-        self._dictionary, self._positions = dictionary, dictionary.positions()
+    def __init__(self, dictionary: Dictionary, since: ChainPosition = BEFORE_ALL) -> None:
+        self._dictionary, self._since = dictionary, since
+        self._positions = dictionary.positions(since)
 
     def newest_first(self, resetlogs_id: int, start: int, end: int | None = None) -> Iterator[ReadDictionary]:
         """Yield what was read at an SCN in [start, end) of the incarnation; without an end, also in later ones."""
-        for position in reversed(self._within(resetlogs_id, start, end)):
-            yield self._dictionary.at(position)
+        first, last = ChainPosition(resetlogs_id, start), None if end is None else ChainPosition(resetlogs_id, end)
+        for position in self._descending(first):
+            if last is None or position < last:
+                yield self._dictionary.at(position)
 
     def first_after(self, table: TableId, resetlogs_id: int, scn: int) -> DictionaryTable | None:
         """Return the first description of the table that was read after an SCN of the incarnation, or in a later one."""
-        read = (self._dictionary.at(position).table(table) for position in self._within(resetlogs_id, scn + 1, None))
+        read = (self._dictionary.at(position).table(table) for position in self._after(resetlogs_id, scn))
         return next((found for found in read if found is not None), None)
 
     def just_after(self, table: TableId, resetlogs_id: int, scn: int) -> DictionaryTable | None:
         """Return the description of the table in the very first reading after an SCN; None if that reading lacks it."""
-        position = next(iter(self._within(resetlogs_id, scn + 1, None)), None)
+        position = next(iter(self._after(resetlogs_id, scn)), None)
         return None if position is None else self._dictionary.at(position).table(table)
 
     def last_before(self, table: TableId, resetlogs_id: int, scn: int) -> DictionaryTable | None:
         """Return the last description of the table that was read at or before an SCN, in the incarnation or a later one."""
-        read = (self._dictionary.at(p).table(table) for p in reversed(self._positions) if within(p, resetlogs_id, scn))
+        read = (self._dictionary.at(p).table(table) for p in self._descending() if within(p, resetlogs_id, scn))
         return next((found for found in read if found is not None), None)
 
-    def _within(self, resetlogs_id: int, start: int, end: int | None) -> list[ChainPosition]:
-        first, last = ChainPosition(resetlogs_id, start), None if end is None else ChainPosition(resetlogs_id, end)
-        return [p for p in self._positions if first <= p and (last is None or p < last)]
+    def _descending(self, first: ChainPosition = BEFORE_ALL) -> Iterator[ChainPosition]:
+        since = self._since
+        yield from [position for position in reversed(self._positions) if position >= max(since, first)]
+        if first < since:
+            yield from [position for position in reversed(self._all()) if first <= position < since]
+
+    def _after(self, resetlogs_id: int, scn: int) -> list[ChainPosition]:
+        first = ChainPosition(resetlogs_id, scn + 1)
+        return [p for p in (self._positions if first >= self._since else self._all()) if p >= first]
+
+    def _all(self) -> list[ChainPosition]:
+        if self._since != BEFORE_ALL:
+            self._since, self._positions = BEFORE_ALL, self._dictionary.positions()
+        return self._positions
 
 
 def within(position: ChainPosition, resetlogs_id: int, last: int) -> bool:

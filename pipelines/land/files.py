@@ -10,7 +10,7 @@ import errno
 import hashlib
 import os
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -291,17 +291,38 @@ class Files:
             has = f"{found.bytes} bytes instead of {written.bytes}" if found.bytes != written.bytes else "other contents"
             raise LandingDamaged(f"the file is not as it was written: it has {has}", cure=cure, path=self.path_text(relative))
 
-    def names(self, relative: str) -> list[str]:
-        """Return the sorted names in a folder, without unfinished files of killed writers; empty when there is no folder."""
+    def names(self, relative: str, after: str = "") -> list[str]:
+        """Return the sorted names in a folder, or those after one, without unfinished files of killed writers; empty when there
+        is no folder. S3 lists no more than is wanted; a local folder is listed whole, without a look at each file."""
         with self._translate_errors(relative):
             try:
-                found = self._fs.ls(self.path(relative), detail=False, refresh=True)
+                found = self._list_names(relative, after)
             except FileNotFoundError as error:
                 if is_without_bucket(error):
                     raise
                 return []
         names = (path.rstrip("/").rpartition("/")[2] for path in found)
-        return sorted(name for name in names if not name.endswith(PART))
+        return sorted(name for name in names if name > after and not name.endswith(PART))
+
+    def _list_names(self, relative: str, after: str) -> Iterable[str]:
+        if self._is_local:
+            return os.listdir(self.path(relative))
+        if after and protocol_of(self.url) in ("s3", "s3a"):
+            return self._list_objects(self.path(relative), after)
+        found: list[str] = self._fs.ls(self.path(relative), detail=False, refresh=True)
+        return found
+
+    def _list_objects(self, folder: str, after: str) -> Iterator[str]:
+        """Yield the objects and folders in a folder of S3 whose names come after one, page by page."""
+        bucket, _, key = folder.partition("/")
+        wanted = {"Bucket": bucket, "Prefix": f"{key}/", "Delimiter": "/", "StartAfter": f"{key}/{after}"}
+        while True:
+            page = self._fs.call_s3("list_objects_v2", **wanted)
+            yield from (found["Key"] for found in page.get("Contents", ()))
+            yield from (found["Prefix"] for found in page.get("CommonPrefixes", ()))
+            if not page.get("IsTruncated"):
+                return
+            wanted["ContinuationToken"] = page["NextContinuationToken"]
 
     def read_at(self, location: str) -> bytes | None:
         """Read a file by its location; return None when there is no such file."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from pipelines.land.captured import CapturedLists
 from pipelines.land.chain import Chain
 from pipelines.land.chunks import Chunks
+from pipelines.land.continued import ContinuedBatches
 from pipelines.land.dictionary import Dictionary
 from pipelines.land.files import Files
 from pipelines.land.gaps import Gaps
@@ -19,11 +22,12 @@ from pipelines.values.redo import Encoding, Position
 
 
 class Landing:
-    """`url` may be a local path or any URL that fsspec knows. `layout` maps the paths that `files` takes."""
+    """`url` may be a local path or any URL that fsspec knows. `layout` maps the paths that `files` takes. `recent` returns the
+    names of the newest windows, as far as the ledger knows: see Chain."""
 
-    def __init__(self, url: str, pipeline: str) -> None:
+    def __init__(self, url: str, pipeline: str, recent: Callable[[], Sequence[str]] = tuple) -> None:
         self.files = Files(f"{url.rstrip('/')}/{pipeline}")
-        self._chain = Chain(self.files)
+        self._chain = Chain(self.files, recent)
         self.handover = HandoverFiles(self.files)
         self.quotes = Quotes(self._chain)
         self.windows = Windows(self._chain, self.quotes)
@@ -32,6 +36,7 @@ class Landing:
         self.chunks = Chunks(self.files)
         self.dictionary = Dictionary(self.files)
         self.captured = CapturedLists(self.files)
+        self.continued = ContinuedBatches(self.files)
         self.pruning = PrunedFiles(self.files)
         self.proofs = Proofs(self.files)
 

@@ -27,6 +27,7 @@ pauses/<OWNER.NAME>.json                       whether chunks of the table's sna
 loads/<scn>-<token>/                           spec.json, manifest.json of a snapshot load
 batches/<resetlogs id>-<start>-<end>/          spec-<attempt>.json, manifest.json, carry-<attempt>/; a catch-up's folder has
                                                -<attempt> after its end SCN
+continued/<resetlogs id>-<end>/<batch>.json    the batches that were prepared after the one that ends there; complete.json
 backfills/<start>-<end>-<token>/               spec.json, manifest.json, carry/
 drops/<resetlogs id>-<scn>-<con_id>-<xid>.json dropped transactions
 approvals/<time>-<token>.json                  what people approved: a resumed table, a DDL; and reads by a policy
@@ -50,6 +51,8 @@ WINDOWS, CHAIN, GAPS, SPLIT, DICTIONARY, CAPTURED = "windows", "chain", "gaps", 
 SNAPSHOTS, LOADS, BATCHES, BACKFILLS, DROPS, VERIFY = "snapshots", "loads", "batches", "backfills", "drops", "verify"
 APPROVALS, LAKES, PROOFS, PAUSES = "approvals", "lakes", "proofs", "pauses"
 SINCE, LATER, FOUND_ROWS = "since-", "later-", "-rows.json"
+CONTINUED = "continued"
+CONTINUED_COMPLETE = f"{CONTINUED}/complete.json"
 
 _named = partial(segment, keep=".")  # an XID has dots
 
@@ -95,6 +98,10 @@ def ends_after(window: str, position: ChainPosition) -> bool:
 def end_position(window: str) -> ChainPosition:
     resetlogs_id, _, end = window.split("-")
     return ChainPosition(int(resetlogs_id), int(end))
+
+
+def start_position(window: str) -> ChainPosition:
+    return ChainPosition.parse(window.rpartition("-")[0])
 
 
 def contains(window: str, scn: int) -> bool:
@@ -235,6 +242,14 @@ def batch_manifest(batch: str) -> str:
 
 def batch_carry(batch: str, attempt: str) -> str:
     return f"{batch_folder(batch)}/carry-{_named(attempt)}"
+
+
+def continued_folder(position: ChainPosition) -> str:
+    return f"{CONTINUED}/{position.name}"
+
+
+def continued_file(position: ChainPosition, batch: str) -> str:
+    return f"{continued_folder(position)}/{_named(batch)}.json"
 
 
 def backfill_spec(backfill: str) -> str:

@@ -247,11 +247,11 @@ class Windows:
 
     def each_after(self, position: ChainPosition) -> Iterator[WindowManifest]:
         """Yield what `after` returns; a manifest is read when it is asked for."""
-        return self._read(name for name in self._chain.window_names() if layout.ends_after(name, position))
+        return self._read(self._chain.names_after(position))
 
     def newest_first(self) -> Iterator[WindowManifest]:
         """Yield the landed windows in the reverse order of the chain; a manifest is read when it is asked for."""
-        return self._read(reversed(self._chain.window_names()))
+        return self._read(self._chain.newest_names())
 
     def names(self) -> list[str]:
         """Return the names of the landed windows in the order of the chain."""
@@ -271,6 +271,10 @@ class Windows:
     def landing_time(self, window: str) -> datetime | None:
         """Return when the store says the window's manifest was written: when it landed, or was mined again."""
         return self._files.time_of(layout.window_manifest(window))
+
+    def newest_names(self) -> Iterator[str]:
+        """Yield the names of the landed windows in the reverse order of the chain."""
+        return self._chain.newest_names()
 
     def with_scn(self, scn: int) -> list[WindowManifest]:
         """Return the landed windows that contain an SCN: one in each incarnation at most."""

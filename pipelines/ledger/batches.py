@@ -23,6 +23,7 @@ from pipelines.values.table import TableId
 B = t.batches.c
 X = t.open_transactions.c
 BATCHES_AT_ONCE = 500
+RECENT = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +151,24 @@ class Batches(LedgerBase):
         query = select(t.batches).where(*of_state).order_by(B.end_scn, B.created_at)
         with self._read() as connection:
             return [batch_entry(row) for row in connection.execute(query)]
+
+    def recent_batches(self) -> list[str]:
+        """Return the names of the applied batches that begin last, and of all that were changed last."""
+        mine = select(B.name).where(B.pipeline == self._pipeline)
+        with self._read() as connection:
+            by_name = connection.execute(mine.where(B.state == "applied").order_by(B.name.desc()).limit(RECENT)).scalars().all()
+            by_time = connection.execute(mine.order_by(B.changed_at.desc()).limit(RECENT)).scalars().all()
+        return sorted({*by_name, *by_time})
+
+    def applied_of(self, names: Sequence[str]) -> set[str]:
+        """Return those of the batches that are applied."""
+        found = set[str]()
+        with self._read() as connection:
+            for start in range(0, len(names), BATCHES_AT_ONCE):
+                named = B.name.in_(names[start : start + BATCHES_AT_ONCE])
+                query = select(B.name).where(B.pipeline == self._pipeline, named, B.state == "applied")
+                found.update(connection.execute(query).scalars())
+        return found
 
     def applied_names(self) -> set[str]:
         with self._read() as connection:

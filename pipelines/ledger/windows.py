@@ -35,6 +35,8 @@ from pipelines.values.scn import ChainPosition, Scn, ScnRange
 
 W = t.windows.c
 ENDS_AT_ONCE = 500
+RECENT = 33
+FEW_ENDS = 50
 WINDOWS_AT_ONCE = 250  # a statement names each twice, and older versions of SQLite take 999 values
 
 
@@ -167,6 +169,21 @@ class WindowEntries(LedgerBase):
             found = connection.execute(query.where(W.batch.is_not(None)).group_by(W.batch)).all()
         return {batch: (number, landed_at) for batch, number, landed_at in found}
 
+    def recent_windows(self) -> list[str]:
+        """Return the names of the newest windows that have landed, in the order of the chain."""
+        is_there = text("state <> 'abandoned'")  # the condition of the index on a window's place
+        newest = (W.resetlogs_id.desc(), W.start_scn.desc())
+        query = select(W.name, W.state).where(W.pipeline == self._pipeline, is_there).order_by(*newest).limit(RECENT)
+        with self._read() as connection:
+            found = [row.name for row in connection.execute(query) if row.state in LANDED]
+        return found[::-1]
+
+    def accounts_of(self, names: Sequence[str]) -> dict[str, Json]:
+        """Return the row accounts of applied windows, by their names."""
+        query = select(W.name, W.account).where(W.pipeline == self._pipeline, W.name.in_(names), W.account.is_not(None))
+        with self._read() as connection:
+            return {row.name: row.account for row in connection.execute(query)}
+
     def landed_names(self) -> set[str]:
         """Return the names of the windows that have landed, including applied ones."""
         with self._read() as connection:
@@ -175,14 +192,29 @@ class WindowEntries(LedgerBase):
 
 
 def read_end_times(connection: Connection, pipeline: str, ends: Iterable[ChainPosition]) -> dict[ChainPosition, datetime]:
-    wanted = sorted({end.scn for end in ends})
-    found: dict[ChainPosition, datetime] = {}
+    """Return when the source wrote the ends of windows. A few are looked up by windows' places; for many, all are passed."""
+    positions, found = set(ends), dict[ChainPosition, datetime]()
+    if len(positions) <= FEW_ENDS:
+        for end in positions:
+            if (at := _end_time(connection, pipeline, end)) is not None:
+                found[end] = at
+        return found
+    wanted = sorted({end.scn for end in positions})
     for start in range(0, len(wanted), ENDS_AT_ONCE):
         query = select(W.resetlogs_id, W.end_scn, W.ends_at).where(
             W.pipeline == pipeline, W.end_scn.in_(wanted[start : start + ENDS_AT_ONCE]), W.ends_at.is_not(None)
         )
         found |= {ChainPosition(row.resetlogs_id, int(row.end_scn)): row.ends_at for row in connection.execute(query)}
     return found
+
+
+def _end_time(connection: Connection, pipeline: str, end: ChainPosition) -> datetime | None:
+    """Return when the window ended that is the last to begin before a position, if it ends there."""
+    is_there = text("state <> 'abandoned'")  # the condition of the index on a window's place
+    place = (W.pipeline == pipeline, W.resetlogs_id == end.resetlogs_id, W.start_scn < end.scn)
+    query = select(W.end_scn, W.ends_at).where(*place, is_there).order_by(W.start_scn.desc()).limit(1)
+    row = connection.execute(query).first()
+    return None if row is None or row.end_scn != end.scn else row.ends_at
 
 
 def _has_name(pipeline: str, name: str) -> ColumnElement[bool]:

@@ -8,13 +8,14 @@ So the spec of the load names them, and the load's own name ends in REPLACES, so
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from pipelines.context import PipelineContext
 from pipelines.errors import LandingDamaged, Terminal
 from pipelines.land import layout
 from pipelines.land.cures import apply_again, load_again
 from pipelines.reconcile.holds import NOT_LOADED
+from pipelines.reconcile.newest_batches import batch_name, names_from
 from pipelines.reconcile.table_versions import incarnation_of
 from pipelines.records.batches.manifest import BatchResult, TableResult
 from pipelines.records.loads import SnapshotResult, SnapshotSpec, SnapshotTask
@@ -35,39 +36,14 @@ def scn_of(load: str) -> int:
     return int(load.partition("-")[0])
 
 
-def batch_name(resetlogs_id: int, start: int, end: int, catch_up: str = "") -> str:
-    """Return the batch's name. A catch-up's contains its attempt: the same range may be caught up again after another hold."""
-    name = f"{resetlogs_id:010d}-{start:020d}-{end:020d}"
-    return f"{name}-{catch_up}" if catch_up else name
-
-
 def attempt_of(token: str) -> str:
     """Return the random part of a spec's token, which fits every path; a catch-up's token begins with its table."""
     return token.rpartition(":")[2]
 
 
-def is_in_chain(batch: str) -> bool:
-    return batch.count("-") == 2
-
-
-def end_of(batch: str) -> ChainPosition:
-    resetlogs_id, _, end = batch.split("-")[:3]
-    return ChainPosition(int(resetlogs_id), int(end))
-
-
-def start_of(batch: str) -> int:
-    return int(batch.split("-")[1])
-
-
-def newest_first(batches: Iterable[str]) -> list[str]:
-    """Return the names in the reverse order in which the batches were applied. Of two with one end the longer one is newer: it
-    has read the windows of the other again."""
-    return sorted(batches, key=lambda name: (end_of(name), -start_of(name)), reverse=True)
-
-
 def beyond(context: PipelineContext, position: ChainPosition) -> dict[TableId, tuple[str, ...]]:
     """Return the batches and loads that brought a table beyond that position."""
-    batches = [name for name in context.landing.files.names(layout.BATCHES) if end_of(name) > position.plus(1)]
+    batches = names_from(context, position.plus(2))
     loads = [name for name in context.landing.files.names(layout.LOADS) if scn_of(name) > position.scn]
     brought = [(name, positions_applied(context, name)) for name in batches] + [
         (name, positions_loaded(context, name)) for name in loads

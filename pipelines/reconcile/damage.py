@@ -16,8 +16,8 @@ from pipelines.land import layout
 from pipelines.land.cures import apply_all_again, mine_again, run_again
 from pipelines.land.files import Files, check_file
 from pipelines.land.parquet import read_columns
-from pipelines.reconcile.batches import batch_name, end_of
 from pipelines.reconcile.ledger import last_batch
+from pipelines.reconcile.newest_batches import batch_name, names_from
 from pipelines.records.batches.manifest import BatchResult
 from pipelines.records.file_digest import FileDigest
 from pipelines.records.windows import WindowManifest
@@ -37,7 +37,7 @@ def before_next(context: PipelineContext, last: BatchResult, following: WindowMa
 
 
 def was_attempted_after(context: PipelineContext, last: BatchResult) -> bool:
-    return any(end_of(name) > last.end_position for name in context.landing.files.names(layout.BATCHES))
+    return bool(names_from(context, last.end_position.plus(1)))
 
 
 def last_undamaged(

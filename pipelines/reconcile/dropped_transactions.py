@@ -13,8 +13,8 @@ from typing import Literal
 
 from pipelines.context import PipelineContext
 from pipelines.ledger import TableEntry
-from pipelines.reconcile.batches import end_of, is_in_chain
 from pipelines.reconcile.ledger import drops
+from pipelines.reconcile.newest_batches import end_of, is_in_chain
 from pipelines.records.batches.carry import OpenTransaction
 from pipelines.records.batches.manifest import BatchResult, DroppedRows
 from pipelines.records.batches.spec import DroppedXid

@@ -17,21 +17,15 @@ from pipelines.ledger import TableEntry
 from pipelines.ledger.batches import AppliedBatch
 from pipelines.ledger.shown_facts import Changes
 from pipelines.reconcile.approvals import reconcile_approvals
-from pipelines.reconcile.batches import (
-    Void,
-    batch_result,
-    end_of,
-    find_superseded,
-    is_in_chain,
-    left_alone,
-    newest_first,
-)
+from pipelines.reconcile.batches import Void, batch_result, find_superseded, left_alone
 from pipelines.reconcile.lake_place import missing_landing
+from pipelines.reconcile.newest_batches import end_of, is_in_chain, newest_batches, newest_first
 from pipelines.reconcile.tables import rebuild_tables, rebuild_versions
 from pipelines.records.batches.manifest import BatchResult, RowAccount, TableResult
 from pipelines.records.codec import from_body, to_body
 from pipelines.records.drops import DroppedTransaction
 from pipelines.records.gaps import DeclaredGap
+from pipelines.records.windows import WindowManifest
 from pipelines.values.redo import Position
 from pipelines.values.scn import ChainPosition, Scn, ScnRange
 from pipelines.values.table import TableId
@@ -45,7 +39,7 @@ DROP = "drop transaction"
 def reconcile_ledger(context: PipelineContext) -> None:
     """Bring the ledger into agreement with the files in the landing, reading only those it does not know. This also rebuilds a
     ledger that was lost or replaced by an older copy."""
-    if news := context.landing.windows.other_than(context.ledger.landed_names()):
+    if news := unknown_windows(context):
         log.info("recording %s landed window(s) that the ledger does not know", len(news))
         context.ledger.record_all_landed(news)
     context.landing.handover.copy_start()
@@ -57,6 +51,14 @@ def reconcile_ledger(context: PipelineContext) -> None:
     reconcile_batches(context)
     reconcile_gaps(context)  # after the batches: one from before a gap would release tables that the gap holds
     reconcile_drops(context)
+
+
+def unknown_windows(context: PipelineContext) -> list[WindowManifest]:
+    """Return the landed windows that the ledger does not know. It knows those before its position: they are recorded first."""
+    position = context.ledger.position()
+    if position is None:
+        return context.landing.windows.other_than(context.ledger.landed_names())
+    return context.landing.windows.after(position.chain_position)
 
 
 def landed_position(context: PipelineContext) -> Position | None:
@@ -153,8 +155,12 @@ def never_read(found: DeclaredGap, table: TableId) -> RedoLost:
 def reconcile_batches(context: PipelineContext) -> None:
     """Record the batches that the ledger does not know, in the order they were applied, with the versions that their DDL made:
     in one transaction, since a recorded batch is never read again."""
-    known = context.ledger.applied_names()
-    found = [(name, batch_result(context, name)) for name in context.landing.files.names(layout.BATCHES) if name not in known]
+    newest = newest_batches(context)
+    if newest is None:
+        names, known = context.landing.files.names(layout.BATCHES), context.ledger.applied_names()
+    else:
+        names, known = list(newest.names), context.ledger.applied_of(newest.names)
+    found = [(name, batch_result(context, name)) for name in names if name not in known]
     unknown = [(result, name) for name, result in found if result is not None]
     if unknown:
         log.info("recording %s batch(es) that the ledger does not know", len(unknown))
@@ -166,8 +172,15 @@ def reconcile_batches(context: PipelineContext) -> None:
 
 def last_batch(context: PipelineContext, until: ChainPosition | None = None) -> BatchResult | None:
     """Return the newest batch of the chain, or the newest that does not end after `until`. Catch-ups are not of the chain."""
-    names = (name for name in chain_names(context) if until is None or end_of(name) <= until)
-    return next((result for name in names if (result := batch_result(context, name)) is not None), None)
+    newest = newest_batches(context)
+    found = newest_of(context, () if newest is None else newest.names, until)
+    return found or newest_of(context, context.landing.files.names(layout.BATCHES), until)
+
+
+def newest_of(context: PipelineContext, names: Iterable[str], until: ChainPosition | None) -> BatchResult | None:
+    """Return the newest of the batches that is of the chain and does not end after `until`."""
+    chain = newest_first(name for name in names if is_in_chain(name) and (until is None or end_of(name) <= until))
+    return next((result for name in chain if (result := batch_result(context, name)) is not None), None)
 
 
 def chain_names(context: PipelineContext) -> list[str]:

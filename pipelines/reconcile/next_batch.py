@@ -9,21 +9,23 @@ import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import takewhile
+from itertools import islice, takewhile
 
 from pipelines.context import PipelineContext
 from pipelines.errors import InvariantBroken, LandingDamaged, report_with
 from pipelines.land import layout
 from pipelines.land.cures import mine_again, restore
 from pipelines.land.dictionary import Readings
+from pipelines.land.layout import start_position
 from pipelines.ledger import TableEntry
-from pipelines.reconcile.batches import attempt_of, batch_name, batch_result, end_of, find_superseded, left_alone
+from pipelines.reconcile.batches import attempt_of, batch_result, find_superseded, left_alone
 from pipelines.reconcile.damage import before_next, check_window, last_undamaged
 from pipelines.reconcile.dropped_transactions import drops_in_effect
 from pipelines.reconcile.holds import BatchedTable, first_hold, hold_later_incarnation, lack_of_windows
 from pipelines.reconcile.lake_place import lake_place
 from pipelines.reconcile.ledger import drops, last_batch
 from pipelines.reconcile.mined_names import columns_known_from, mined_names
+from pipelines.reconcile.newest_batches import batch_name, end_of, names_from
 from pipelines.reconcile.omitted_tables import omission
 from pipelines.reconcile.resnapshot_policy import announce
 from pipelines.reconcile.settling import hold_whole, settles_at, wait_to_settle
@@ -39,6 +41,9 @@ from pipelines.values.scn import BEFORE_ALL, ChainPosition
 from pipelines.values.table import TableId, TableVersion
 
 VersionsOfTime = Mapping[TableId, Sequence[TableVersion]]
+
+
+READINGS_BEFORE = 8
 
 
 def next_batch(context: PipelineContext, last: BatchResult | None) -> BatchSpec | None:
@@ -230,11 +235,23 @@ def build_tasks(
     expected = positions_after(context, before) if is_same_incarnation and before is not None else {}
     tasks: list[TableTask] = []
     quotes = context.landing.quotes.evidence()
-    readings, known = Readings(context.landing.dictionary), of_time or all_known_versions(context)
+    readings, known = (
+        Readings(context.landing.dictionary, read_since(context, windows[0])),
+        of_time or all_known_versions(context),
+    )
     for entry in entries:
         if entry.table not in known:
             continue
-        past = history(context, known[entry.table], start, windows, end, readings, as_configured=of_time is None)
+        past = history(
+            context,
+            known[entry.table],
+            start,
+            windows,
+            end,
+            readings,
+            as_configured=of_time is None,
+            is_held=entry.state == "held",
+        )
         table = BatchedTable(
             entry=entry,
             windows=windows,
@@ -261,6 +278,13 @@ def build_tasks(
     return tuple(tasks)
 
 
+def read_since(context: PipelineContext, first: WindowManifest) -> ChainPosition:
+    """Return a position from which dictionary readings are wanted at first: some windows before a batch's, so that there is one
+    before it. Each window was planned after a reading."""
+    newest = islice(context.landing.windows.newest_names(), READINGS_BEFORE)
+    return min([first.start_position, *map(start_position, newest)])
+
+
 def expected_position(entry: TableEntry, resetlogs_id: int, after_batch: int | None) -> int | None:
     """Return the lowest position that the table's Delta log may have: the last batch or a later load recorded it."""
     loaded = entry.snapshot_scn if (entry.resetlogs_id, entry.complete_to_scn) == (resetlogs_id, entry.snapshot_scn) else None
@@ -270,7 +294,7 @@ def expected_position(entry: TableEntry, resetlogs_id: int, after_batch: int | N
 def positions_after(context: PipelineContext, before: BatchResult) -> dict[TableId, int]:
     """Return each table's position in its Delta log after `before`, and after catch-ups that end where it ends."""
     void, found = find_superseded(context), dict[TableId, int]()
-    for name in context.landing.files.names(layout.BATCHES):
+    for name in names_from(context, before.end_position):
         result = batch_result(context, name) if end_of(name) == before.end_position else None
         for done in result.tables if result is not None else ():
             if done.position is not None and not left_alone(done) and name not in void.get(done.table, ()):

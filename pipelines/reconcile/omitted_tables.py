@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 from pipelines.context import PipelineContext
 from pipelines.errors import RedoLost
-from pipelines.land import layout
 from pipelines.ledger import TableEntry
-from pipelines.reconcile.batches import batch_result, end_of, is_in_chain
+from pipelines.reconcile.batches import batch_result
+from pipelines.reconcile.newest_batches import end_of, is_in_chain, names_from
 from pipelines.records.batches.manifest import BatchResult
 from pipelines.records.batches.spec import HoldAt
 from pipelines.records.pruned import Pruned, PrunedTable
@@ -30,9 +30,7 @@ def since_of(context: PipelineContext, entry: TableEntry) -> ChainPosition | Non
 
 def batches_between(context: PipelineContext, since: ChainPosition, until: ChainPosition) -> list[BatchResult]:
     """Return the batches of the chain that end after `since` and not after `until`."""
-    names = [
-        name for name in context.landing.files.names(layout.BATCHES) if is_in_chain(name) and since < end_of(name) <= until
-    ]
+    names = [name for name in names_from(context, since.plus(1)) if is_in_chain(name) and end_of(name) <= until]
     return [result for name in names if (result := batch_result(context, name)) is not None]
 
 

@@ -11,8 +11,9 @@ from pipelines.context import PipelineContext, now
 from pipelines.land import layout
 from pipelines.land.files import Files, ListedFile
 from pipelines.ledger import TableEntry
-from pipelines.reconcile.batches import attempt_of, batch_result, end_of
+from pipelines.reconcile.batches import attempt_of, batch_result
 from pipelines.reconcile.ledger import last_batch
+from pipelines.reconcile.newest_batches import end_of
 from pipelines.records.snapshots import SnapshotManifest
 from pipelines.values.scn import ChainPosition
 
@@ -36,6 +37,8 @@ def pruned_windows(context: PipelineContext, cut: ChainPosition) -> Iterator[str
 def pruned_batches(context: PipelineContext, cut: ChainPosition) -> Iterator[str]:
     """Yield the folders of batches that end before the cut; of those with rows that a later batch carries, the other files."""
     files, kept = context.landing.files, carried_files(context, cut)
+    marks = (name for name in files.names(layout.CONTINUED) if not name.endswith(".json"))
+    yield from (f"{layout.CONTINUED}/{name}" for name in marks if name < cut.name)
     for name in files.names(layout.BATCHES):
         folder = layout.batch_folder(name)
         if end_of(name) >= cut:
@@ -152,12 +155,8 @@ def left_by_windows(context: PipelineContext, limit: datetime) -> Iterator[str]:
         name = folder.rpartition("/")[2]
         if name in landed:
             yield from others_than(files, {*landed[name], "manifest.json"}, limit)
-        elif end is not None and start_of_window(name) < end.chain_position:
+        elif end is not None and layout.start_position(name) < end.chain_position:
             yield from others_than(files, (), limit)
-
-
-def start_of_window(name: str) -> ChainPosition:
-    return ChainPosition.parse(name.rpartition("-")[0])
 
 
 def left_by_batches(context: PipelineContext, limit: datetime) -> Iterator[str]:

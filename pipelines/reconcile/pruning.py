@@ -8,9 +8,10 @@ from dataclasses import dataclass, field, replace
 from pipelines.context import PipelineContext
 from pipelines.land.quotes import doubtful_windows, join_doubtful
 from pipelines.ledger.entries import VersionEntry
-from pipelines.reconcile.batches import batch_result, end_of
+from pipelines.reconcile.batches import batch_result
 from pipelines.reconcile.dropped_transactions import key_of
 from pipelines.reconcile.ledger import chain_names
+from pipelines.reconcile.newest_batches import end_of
 from pipelines.reconcile.omitted_tables import is_without
 from pipelines.records.batches.manifest import BatchResult, DroppedRows
 from pipelines.records.pruned import KnownVersion, Pruned, PrunedTable, PruneStep, add_step

@@ -99,7 +99,8 @@ def name_policy(hold: HoldAt, policy: str | None) -> HoldAt:
 
 def is_there_again(context: PipelineContext, table: TableId) -> bool:
     """Return whether the newest dictionary reading shows the table with an OBJECT_ID that it has not had."""
-    newest = next(Readings(context.landing.dictionary).newest_first(0, 0), None)
+    since = [window.start_position for window in context.landing.windows.last(1)]
+    newest = next(Readings(context.landing.dictionary, *since).newest_first(0, 0), None)
     here = None if newest is None else newest.table(table)
     return here is not None and here.object_id not in {version.object_id for version in known_versions(context, table)}
 

@@ -156,6 +156,7 @@ def history(
     readings: Readings,
     *,
     as_configured: bool = True,
+    is_held: bool = False,
 ) -> History:
     """Return a table's versions over a batch's range from those that are known, of which there is at least one. A statement
     whose rows should have been read again, and were not, stops the table. Versions of an older snapshot need not have the key
@@ -170,7 +171,9 @@ def history(
     stopped = first_unread(derived, table, windows)
     if stopped is not None:
         derived = replace(follow([row for row in rows if row.scn < stopped.scn]), hold=stopped)
-    conflict = None if derived.hold else dictionary_conflict(readings, table, derived, resetlogs_id, start, end)
+    conflict = (
+        None if derived.hold else dictionary_conflict(readings, table, derived, resetlogs_id, start, end, is_held=is_held)
+    )
     if conflict is None and derived.steps:  # columns were added or dropped
         conflict = guard_conflict(derived.versions[-1], described)
     names = {table, *(version.in_oracle for version in derived.versions)}

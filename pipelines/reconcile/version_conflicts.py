@@ -58,9 +58,17 @@ def lost_key(version: TableVersion, why: str, scn: Scn) -> SchemaConflict:
 
 
 def dictionary_conflict(
-    readings: Readings, table: TableId, derived: Derived, resetlogs_id: int, start: int, end: int
+    readings: Readings,
+    table: TableId,
+    derived: Derived,
+    resetlogs_id: int,
+    start: int,
+    end: int,
+    *,
+    is_held: bool = False,
 ) -> SchemaConflict | None:
-    """Compare the versions with the last dictionary read inside the range: all DDL before that reading has landed."""
+    """Compare the versions with the last dictionary read inside the range: all DDL before that reading has landed. Of a table
+    that is held already, nobody asks since when both differ."""
     for reading in readings.newest_first(resetlogs_id, max(start, int(derived.versions[0].from_scn)), end):
         here = reading.table(table)
         known = valid_at(derived.versions, Scn(reading.scn) if here is None else here.scn_before)
@@ -72,7 +80,9 @@ def dictionary_conflict(
             return None if known.dropped_at is not None else table_missing(table)
         if here.scn_before < end:  # a later dictionary may contain a DDL that has not landed yet
             found = conflict_with_dictionary(known, here)
-            return found and with_agreement(found, readings, derived, resetlogs_id, int(here.scn_before))
+            if found is None or is_held:
+                return found
+            return with_agreement(found, readings, derived, resetlogs_id, int(here.scn_before))
     return None
 
 

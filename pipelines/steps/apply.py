@@ -12,9 +12,10 @@ from pipelines.errors import Finding, InvariantBroken, TableHeld, Terminal, repo
 from pipelines.host import crash
 from pipelines.land import layout
 from pipelines.reconcile.approvals import record_approval
-from pipelines.reconcile.batches import attempt_of, find_superseded, is_in_chain
+from pipelines.reconcile.batches import attempt_of, find_superseded
 from pipelines.reconcile.holds import NOT_LOADED
 from pipelines.reconcile.ledger import catch_up_of, lacks_gap, last_batch, never_read, reconcile_ledger, record_results
+from pipelines.reconcile.newest_batches import is_in_chain
 from pipelines.reconcile.next_batch import catch_up, next_batch
 from pipelines.records.approvals import Approval
 from pipelines.records.batches.manifest import BatchResult, TableResult
@@ -23,7 +24,7 @@ from pipelines.steps.decisions import check_reason
 from pipelines.steps.leases import renew_lease, take_apply_lease
 from pipelines.steps.scn_times import end_time
 from pipelines.values.ddl_policies import ANSWERS, Answers
-from pipelines.values.scn import ChainPosition
+from pipelines.values.scn import BEFORE_ALL, ChainPosition
 from pipelines.values.table import TableId
 
 
@@ -73,6 +74,7 @@ def prepare_batch(pipeline: Pipeline) -> PreparedBatch:
             return PreparedBatch(None, "every landed window is applied")
         spec = replace(spec, lease=lease.token)
         name = layout.name_of(spec.manifest)
+        context.landing.continued.note_prepared(BEFORE_ALL if last is None else last.end_position, name)
         location = context.landing.files.write_new_record(layout.batch_spec(name, attempt_of(spec.token)), spec)
         context.ledger.prepare_batch(name, spec.scns, location, lease=lease)
         tables = tuple(str(task.table) for task in spec.tables if task.hold is None or task.hold.at_scn > spec.start)

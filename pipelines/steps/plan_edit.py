@@ -15,6 +15,7 @@ from pipelines.ledger import TableEntry
 from pipelines.reconcile.batches import attempt_of, batch_result, loaded_tasks
 from pipelines.reconcile.chosen_columns import choice_conflict
 from pipelines.reconcile.mappings import mapping_conflict
+from pipelines.reconcile.newest_batches import newest_first
 from pipelines.reconcile.table_versions import all_known_versions, rules
 from pipelines.reconcile.version_conflicts import key_policy_conflict
 from pipelines.records.batches.spec import BatchSpec, TableTask
@@ -72,8 +73,10 @@ def last_tasks(context: PipelineContext) -> dict[TableId, LastTask]:
     """Return each table's part of the newest batch, or of its load if no batch has had it since: they have the settings that it
     was written with."""
     found = dict[TableId, LastTask]()
-    for batch in context.ledger.batches("applied", limit=1):
-        found = {task.table: task for task in spec_of(context, batch.name).tables}
+    recent = context.ledger.recent_batches()
+    applied = context.ledger.applied_of(recent)
+    for batch in newest_first(name for name in recent if name in applied)[:1]:
+        found = {task.table: task for task in spec_of(context, batch).tables}
     for name in reversed(context.landing.files.names(layout.LOADS)):
         if with_contents(context) <= set(found):
             break

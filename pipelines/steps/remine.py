@@ -21,7 +21,7 @@ from pipelines.steps.leases import apply_lease
 from pipelines.steps.reader_change import check_was_mined
 from pipelines.steps.redo_dictionary import with_its_dictionary
 from pipelines.steps.same_container import read_same_container
-from pipelines.values.redo import RedoFacts, Slice, Window, logs_text
+from pipelines.values.redo import Position, RedoFacts, Slice, Window, logs_text
 from pipelines.values.scn import Scn
 from pipelines.values.table import TableId
 
@@ -153,7 +153,9 @@ def discard_windows(pipeline: Pipeline, window: str) -> tuple[str, ...]:
         if any(gap.start.chain_position >= first.start_position for gap in context.landing.gaps.all()):
             raise Terminal("a declared gap follows it", cure="restore the window's files from a copy", window=window)
         names = tuple(found.name for found in context.landing.windows.after(first.start_position))
-        context.ledger.forget_windows(names)  # first: a window that still has its manifest is recorded again
+        with context.ledger.at_once():  # first: a window that still has its manifest is recorded again
+            context.ledger.correct_position(Position(first.dbid, first.resetlogs_id, Scn(first.start)))
+            context.ledger.forget_windows(names)
         context.landing.windows.discard_from(first.start_position)
         reconcile_ledger(context)
         return names

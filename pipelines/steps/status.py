@@ -11,7 +11,6 @@ from pipelines.context import PipelineContext, open_context, open_to_read
 from pipelines.ledger import Loss, TableEntry
 from pipelines.ledger.reading import LedgerReading, WindowRow
 from pipelines.ledger.states import TableState, WindowState
-from pipelines.reconcile.batches import is_in_chain
 from pipelines.reconcile.dropped_transactions import DropReport, read_open_drops
 from pipelines.reconcile.ledger import landed_position, proven_position, reconcile_ledger
 from pipelines.reconcile.table_versions import dropped_tables
@@ -222,7 +221,8 @@ def list_windows(pipeline: Pipeline, limit: int = 20) -> list[WindowReport]:
     """Return the last landed windows, oldest first."""
     with open_to_read(pipeline) as context:
         landed_position(context)  # raises for a landing that is not there
-        accounts, landed = accounts_by_window(context), context.landing.windows.last(limit)
+        landed = context.landing.windows.last(limit)
+        accounts = context.ledger.accounts_of([manifest.name for manifest in landed])
         times = context.ledger.end_times(manifest.end_position for manifest in landed)
         return [
             WindowReport(
@@ -239,13 +239,6 @@ def list_windows(pipeline: Pipeline, limit: int = 20) -> list[WindowReport]:
             )
             for manifest in landed
         ]
-
-
-def accounts_by_window(context: PipelineContext) -> dict[str, Mapping[str, int]]:
-    """Return the row accounting of each applied window. A batch that catches up one table counts the same rows again, so only
-    batches of the chain are read."""
-    chain = (entry for entry in context.ledger.batches("applied") if is_in_chain(entry.name))
-    return {name: account for entry in chain for name, account in ((entry.result or {}).get("accounts") or {}).items()}
 
 
 def open_gaps(context: PipelineContext, reading: LedgerReading) -> tuple[DeclaredGapReport, ...]:

@@ -76,7 +76,12 @@ def test_windows_that_are_given_up_are_mined_again_where_their_logs_are_there(pa
         steps.discard_windows(parts.pipeline, applied.name)
 
 
-DISCARDING = ["ledger.forget_windows", "discard_from shop/chain/*.json", "discard_from windows/*/manifest.json"]
+DISCARDING = [
+    "ledger.forget_windows",
+    "ledger.discard_windows",
+    "discard_from shop/chain/*.json",
+    "discard_from windows/*/manifest.json",
+]
 
 
 @pytest.mark.parametrize("point", DISCARDING)

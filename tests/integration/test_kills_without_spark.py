@@ -55,6 +55,7 @@ def test_of_two_runs_at_once_one_gives_way(testbed: KillTestbed) -> None:
 # The workflows have no large objects, and no tables that are read again as a whole.
 NOT_IN_WORKFLOWS = {
     "ledger.forget_windows": "killed in tests/integration/test_damaged_landing.py: the workflows have no damaged files",
+    "ledger.discard_windows": "as ledger.forget_windows",
     "migrate": "killed in tests/contract/test_migrations.py: the workflows begin with a new ledger",
     "migrated": "as migrate",
     "reread": "killed in tests/integration/test_large_objects.py",

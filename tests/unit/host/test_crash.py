@@ -86,6 +86,7 @@ KILLED_AT = {
     "discard_slice",
     "drop_transaction",
     "finish",
+    "note_prepared",
     "prepare_backfill",
     "prepare_batch",
     "write_load",

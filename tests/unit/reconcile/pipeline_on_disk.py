@@ -14,8 +14,9 @@ from pipelines.context import PipelineContext, open_context
 from pipelines.land import layout
 from pipelines.land.files import Files
 from pipelines.ledger import TableEntry
-from pipelines.reconcile.batches import batch_name, load_name
+from pipelines.reconcile.batches import load_name
 from pipelines.reconcile.ledger import last_batch, reconcile_ledger
+from pipelines.reconcile.newest_batches import batch_name
 from pipelines.reconcile.next_batch import catch_up, next_batch
 from pipelines.reconcile.snapshot_start import chain_epoch
 from pipelines.records.batches.carry import OpenTransaction
@@ -78,7 +79,9 @@ class PipelineOnDisk:
         counts = {f"{ORDERS} insert": rows, "* commit": 1}
         made = WindowManifest(DBID, resetlogs_id, start, end, (), tables, counts, "hash", ddl, files, doubtful_scn, facts)
         self.write(f"windows/{made.name}/manifest.json", made)
-        self.write(f"chain/{resetlogs_id:010d}-{start:020d}.json", made)
+        # Exactly at a RESETLOGS the link has the older incarnation's name, as Windows.publish gives it.
+        older = resetlogs_id > FIRST and any((self.folder / "shop/windows").glob(f"{FIRST:010d}-*-{start:020d}"))
+        self.write(f"chain/{FIRST if older else resetlogs_id:010d}-{start:020d}.json", made)
         return made
 
     def load(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 from pipelines.context import PipelineContext
-from pipelines.reconcile.batches import batch_name
 from pipelines.reconcile.ledger import drops, last_batch, reconcile_ledger
+from pipelines.reconcile.newest_batches import batch_name
 from pipelines.records.batches.manifest import CARRIED_IN, RowAccount
 from pipelines.steps.apply import resume_tables
 from pipelines.steps.status import list_windows

@@ -10,6 +10,7 @@ from pipelines.records.batches.carry import OpenTransaction, ParkedRows
 from pipelines.records.batches.manifest import BatchResult, DroppedRows, RowAccount, TableResult
 from pipelines.records.batches.spec import BatchSpec, ColumnChange, DroppedXid, HoldAt, LandedWindow, TableTask
 from pipelines.records.captured import CapturedTables
+from pipelines.records.continued import BatchPrepared
 from pipelines.records.dictionary import DictionaryContent, DictionaryReading
 from pipelines.records.drops import DroppedTransaction
 from pipelines.records.file_digest import FileDigest
@@ -183,6 +184,7 @@ RECORDS: tuple[Any, ...] = (
         SingleQuotes("w", {}),
         (DroppedRows(3, "1.2.3", 40, {"SHOP.T": 2}, 50, True),),
     ),
+    BatchPrepared(),
     JobFailure(True, "RedoLost: gone"),
     MARK,
     TableProof("SHOP.T", "n", "2026-01-02T03:04:05+00:00", 300, 2, 7, "buckets", 0.5, 16, 1, 100, 99, 1, found=1),

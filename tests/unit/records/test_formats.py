@@ -67,6 +67,7 @@ FORMATS = {
     "pruned": (1, "af3d82c1829e"),
     "table proof": (1, "4013b44aa04c"),
     "found rows": (1, "76dfdb5830cf"),
+    "batch prepared": (1, "7b5cb26fde5e"),
     "job failure": (1, "7f9956e55e46"),
     "source fact": (1, "2958016356d5"),
     "failure fact": (1, "891abfc615d5"),

@@ -328,6 +328,8 @@ def test_a_missing_window_after_the_pruned_ones_is_still_damage(old: OldPipeline
     old.prune()
     old.window(1100, 1200)
     old.window(1200, 1300)
+    with old.opened() as context:
+        assert len(context.ledger.windows("landed")) == 2
     (gone,) = (old.folder / "shop/windows").glob("*1100-*1200")
     (gone / "manifest.json").unlink()
     (old.folder / "shop/chain" / f"{FIRST:010d}-{1100:020d}.json").unlink()

@@ -1,0 +1,27 @@
+"""No step costs more because a pipeline is old: what is listed, read and asked of the ledger is counted at two ages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.states.aged_landing import AgedLanding, Cost, cost_of
+
+
+def costs(folder: Path, windows: int) -> dict[str, Cost]:
+    folder.mkdir()
+    return {name: cost_of(work) for name, work in AgedLanding(folder, windows).steps()}
+
+
+@pytest.fixture(scope="module")
+def ages(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Cost], dict[str, Cost]]:
+    folder = tmp_path_factory.mktemp("ages")
+    return costs(folder / "young", 60), costs(folder / "old", 240)
+
+
+@pytest.mark.parametrize("step", ["plan and land", "prepare", "record", "status", "windows", "page", "plan of an edit"])
+def test_a_step_costs_the_same_in_an_old_pipeline(ages: tuple[dict[str, Cost], dict[str, Cost]], step: str) -> None:
+    young, old = ages
+
+    assert (old[step].requests, old[step].statements) == (young[step].requests, young[step].statements)

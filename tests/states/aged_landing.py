@@ -1,0 +1,160 @@
+"""A pipeline that has run for years: as many landed and applied windows as wanted, and what its steps cost then.
+
+Costs are counted: names that are listed, other requests of files, statements of the ledger. They are the same on any machine.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import wraps
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from sqlalchemy import Engine, event
+
+from pipelines.cockpit import read_overview
+from pipelines.context import ledger_url, now, open_context
+from pipelines.land import layout
+from pipelines.land.files import Files
+from pipelines.reconcile.ledger import reconcile_ledger
+from pipelines.records.batches.manifest import BatchResult, TableResult
+from pipelines.records.batches.spec import BatchSpec
+from pipelines.records.codec import encode
+from pipelines.records.dictionary import DictionaryReading
+from pipelines.steps.apply import prepare_batch, record_batch
+from pipelines.steps.plan_edit import plan_edit
+from pipelines.steps.status import list_windows, read_status
+from pipelines.values.scn import ChainPosition, Scn
+from pipelines.values.table import OracleType
+from tests.unit.reconcile.pipeline_on_disk import FIRST, ORDERS, PipelineOnDisk
+from tests.unit.records.samples import TABLE
+
+SCNS = 100
+READS = ("read", "exists", "create", "time_of")
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """`requests` are those of files and objects, and of 1,000 listed names each."""
+
+    listed: int
+    requests: int
+    statements: int
+
+
+class AgedLanding(PipelineOnDisk):
+    """Windows of 100 SCNs from SCN 100 on, each applied by a batch of its own, each planned after a dictionary reading."""
+
+    def __init__(self, folder: Path, windows: int) -> None:
+        super().__init__(folder)
+        self.load(120)
+        self.end = 100
+        with open_context(self.pipeline) as context:
+            column = replace(TABLE.columns[0], type=OracleType("NUMBER", precision=9, scale=0))
+            found = replace(
+                TABLE,
+                table=ORDERS,
+                columns=(column,),
+                object_id=4711,
+                data_object_id=4711,
+                scn_before=Scn(120),
+                scn_after=Scn(120),
+            )
+            context.landing.dictionary.write_dictionary(FIRST, 120, [found])
+        (name,) = self.files.names(f"{layout.DICTIONARY}/contents")
+        self.content = name.removesuffix(".json")
+        for _ in range(windows):
+            self.land_one()
+            self.batch(self.last)
+        with open_context(self.pipeline) as context:
+            reconcile_ledger(context)
+
+    def land_one(self) -> None:
+        """Land one more window, after a dictionary reading."""
+        reading = DictionaryReading(FIRST, self.end + SCNS + 1, self.content, {})
+        self.write(layout.dictionary_file(ChainPosition(FIRST, self.end + SCNS + 1)), encode(reading))
+        self.last, self.end = self.window(self.end, self.end + SCNS), self.end + SCNS
+
+    def apply(self, location: str) -> None:
+        """Write the manifest that the job of a prepared batch would leave."""
+        spec = self.files.read_record(BatchSpec, location.removeprefix(self.files.location("")).lstrip("/"))
+        assert spec is not None
+        done = TableResult(ORDERS, "applied", spec.end - 1, position=spec.end - 1)
+        names = tuple(window.name for window in spec.windows)
+        result = BatchResult(spec.pipeline, spec.resetlogs_id, spec.start, spec.end, spec.token, names, (done,), (), ())
+        self.files.create_record(layout.batch_manifest(layout.name_of(spec.manifest)), result)
+
+    def steps(self) -> Iterator[tuple[str, Callable[[], Any]]]:
+        """Yield the steps of one round, to be run in their order: one more window lands and is applied."""
+        for _ in range(3):  # the first is prepared with a listing, which is not needed from then on
+            self.land_one()
+            self.run_batch()
+        self.land_one()
+        yield "plan and land", self.reconcile
+        prepared = list[str]()
+        yield "prepare", lambda: prepared.append(prepare_batch(self.pipeline).batch or "")
+        self.apply(prepared[0])
+        yield "record", lambda: record_batch(self.pipeline, prepared[0])
+        yield "status", lambda: read_status(self.pipeline)
+        yield "windows", lambda: list_windows(self.pipeline)
+        yield "page", lambda: read_overview(self.pipeline, ledger_url(self.pipeline), now())
+        yield "plan of an edit", lambda: plan_edit(self.pipeline)
+
+    def run_batch(self) -> None:
+        location = prepare_batch(self.pipeline).batch
+        assert location is not None
+        self.apply(location)
+        record_batch(self.pipeline, location)
+
+    def reconcile(self) -> None:
+        with open_context(self.pipeline) as context:
+            context.landing.quotes.evidence()
+            reconcile_ledger(context)
+
+
+@contextmanager
+def counted_costs() -> Iterator[Counter[str]]:
+    """Count requests and statements of this process in the block."""
+    found: Counter[str] = Counter()
+
+    def count_one(name: str) -> Any:
+        original = getattr(Files, name)
+
+        @wraps(original)
+        def counting(self: Files, *args: Any, **more: Any) -> Any:
+            found["requests"] += 1
+            return original(self, *args, **more)
+
+        return mock.patch.object(Files, name, counting)
+
+    list_names = Files._list_names
+
+    def listing(self: Files, relative: str, after: str) -> list[str]:
+        names = [name for name in list_names(self, relative, after) if name > after]  # S3 lists no others
+        found["listed"] += len(names)
+        found["requests"] += 1 + len(names) // 1000
+        return names
+
+    def execute(*_: Any) -> None:
+        found["statements"] += 1
+
+    event.listen(Engine, "before_cursor_execute", execute)
+    patches = [count_one(name) for name in READS] + [mock.patch.object(Files, "_list_names", listing)]
+    try:
+        for patch in patches:
+            patch.start()
+        yield found
+    finally:
+        for patch in patches:
+            patch.stop()
+        event.remove(Engine, "before_cursor_execute", execute)
+
+
+def cost_of(work: Callable[[], Any]) -> Cost:
+    with counted_costs() as found:
+        work()
+    return Cost(found["listed"], found["requests"], found["statements"])
