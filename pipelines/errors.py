@@ -384,6 +384,14 @@ class SchemaConflict(Terminal):
     """
 
 
+class MappingFailed(Terminal):
+    """The mapping of a table gives a row no value: an expression fails or its value does not fit, users' code fails, or two
+    keys become one. The text names what failed, and no value of a masked column.
+
+    Correct the mapping in pipelines.yml, or the code, and run `redolake snapshot OWNER.TABLE --replace`.
+    """
+
+
 class NotCapturable(Terminal):
     """A table cannot be captured as it is, for a reason that `redolake doctor` reports. The other tables continue.
 

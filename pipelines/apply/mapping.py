@@ -16,16 +16,24 @@ import pyarrow as pa
 from pyspark.sql import Column as Expression
 from pyspark.sql import functions as F
 from pyspark.sql.functions import arrow_udf
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructField, StructType
 
 from pipelines.apply.spark.quoting import quote
 from pipelines.apply.spark.text import to_text
+from pipelines.apply.spark.types import parse_type
 from pipelines.host.secrets import read_key
+from pipelines.host.user_code import call_for_rows
 from pipelines.values.mapping import Computed, TableMapping, source_value
-from pipelines.values.table import Column, TableVersion
+from pipelines.values.table import Column, TableId, TableVersion
 
 REDACTED = "***"
 SHOWN = 4  # characters of `last4`
 SHORTEST_SHOWN = 8  # of a shorter value they would be most of it
+
+
+def cure_of(table: TableId) -> str:
+    return f"correct the mapping of {table} in pipelines.yml, or its code; then run `redolake snapshot {table} --replace`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +57,9 @@ def source(column_id: int) -> Expression:
     return F.col(quote(source_value(column_id)))
 
 
-def shape(version: TableVersion, ids: Sequence[int] | None = None) -> Shaped:
-    """Return the computed columns, those of `ids` if given. Raises ConfigurationError where the key of the masks is not
-    here."""
+def shape(version: TableVersion, ids: Sequence[int] | None = None, is_whole: Expression | None = None) -> Shaped:
+    """Return the computed columns, those of `ids` if given. Users' code is called for rows for which `is_whole` is true, for
+    all without it. Raises ConfigurationError where the key of the masks is not here."""
     mapping = version.mapping
     if mapping is None:
         return Shaped({}, (), None)
@@ -62,6 +70,9 @@ def shape(version: TableVersion, ids: Sequence[int] | None = None) -> Shaped:
             continue
         if one.means == "mask":
             values[one.id] = mask_value(mapping, one, columns[one.id])
+            continue
+        if one.means == "transform":
+            values[one.id] = of_code(mapping, F.lit(True) if is_whole is None else is_whole)[result_name(one.id)]
             continue
         computed = F.expr(one.sql)
         values[one.id] = computed.try_cast(one.type)
@@ -97,6 +108,27 @@ def hash_udf(key: bytes) -> Callable[[Expression], Expression]:
         return pa.array(map(digest, batch.to_pylist()), pa.string())
 
     return arrow_udf(keyed_hash, "string")  # type: ignore[no-any-return]
+
+
+def result_name(column_id: int) -> str:
+    return f"result {column_id}"
+
+
+def of_code(mapping: TableMapping, is_whole: Expression) -> Expression:
+    """Return what users' code makes of a row: a struct. Spark computes it once for all columns of it."""
+    transform = mapping.transform
+    assert transform is not None
+    function, digest, names = transform.function, transform.digest, tuple(name for _, name in transform.inputs)
+    outputs = [one for one in mapping.computed if one.means == "transform"]
+    schema = StructType([StructField(result_name(one.id), parse_type(one.type), True) for one in outputs])
+    types = {field.name: field.type for field in to_arrow_schema(schema)}
+    declared = {one.name: types[result_name(one.id)] for one in outputs}
+
+    def users_code(whole: pa.Array, *inputs: pa.Array) -> pa.Array:
+        made = call_for_rows(function, digest, whole, inputs, names, declared)
+        return pa.StructArray.from_arrays(made, list(types))
+
+    return arrow_udf(users_code, schema)(is_whole, *(source(i) for i, _ in transform.inputs))
 
 
 def needed(version: TableVersion) -> tuple[int, ...]:

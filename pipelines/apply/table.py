@@ -91,7 +91,7 @@ def apply_table(
     except Exception as surprise:
         check_session(context.spark, surprise)
         context.check_lake()
-        error = held_error(task.table, task.target, surprise)
+        error = held_error(task.table, task.target, surprise, task.versions[-1].mapping)
         table.refresh()
     return TableResult(
         table=task.table,

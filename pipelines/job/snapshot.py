@@ -51,7 +51,9 @@ def load_or_hold(spark: SparkSession, spec: SnapshotSpec, task: SnapshotTask) ->
     except Exception as surprise:
         check_session(spark, surprise)
         check_usable(spec.lake)
-        return SnapshotLoaded(task.table, "held", False, error=held_error(task.table, task.target, surprise))
+        return SnapshotLoaded(
+            task.table, "held", False, error=held_error(task.table, task.target, surprise, task.version.mapping)
+        )
 
 
 @crash.writer

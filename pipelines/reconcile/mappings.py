@@ -13,6 +13,7 @@ from pipelines.config.tables import TableSettings
 from pipelines.decode.datatypes import spark_ddl_type
 from pipelines.errors import RedolakeError, SchemaConflict
 from pipelines.host.secrets import check_of, find_key, read_key
+from pipelines.host.user_code import UserCodeFailed, digest_of
 from pipelines.values.delivery import Appended, Assembled, NullableKey, Plain, RereadValues, delivery_of
 from pipelines.values.dictionary_table import DictionaryTable
 from pipelines.values.mapping import (
@@ -22,6 +23,7 @@ from pipelines.values.mapping import (
     RowFilter,
     SecretName,
     TableMapping,
+    Transform,
     needs_all_columns,
 )
 from pipelines.values.table import Column, TableVersion, upper_name
@@ -66,11 +68,14 @@ def resolve_mapping(pipeline: Pipeline, version: TableVersion) -> tuple[TableMap
         return None, ()
     found = Resolving(pipeline, version, shape)
     check_names(found)
-    computed = (*in_place(found), *of_added(found))
+    transform, made = of_code(found)
+    computed = (*in_place(found), *of_added(found), *made)
+    check_distinct(found, computed)
     mapping = TableMapping(
         names=tuple(sorted((found.ids[name], new) for name, new in shape.new_names.items() if name in found.ids)),
         computed=computed,
         where=row_filter(found),
+        transform=transform,
         secret=secret_of(found, computed),
         later=tuple(sorted((name, new) for name, new in shape.new_names.items() if name not in found.ids)),
         shaped=tuple(sorted({*shape.masks, *(name for name, one in shape.shaped.items() if one.expression is not None)})),
@@ -177,6 +182,41 @@ def of_added(found: Resolving) -> Iterator[Computed]:
             )
 
 
+def of_code(found: Resolving) -> tuple[Transform | None, tuple[Computed, ...]]:
+    """Return the users' function, and the columns that it makes: those of Oracle that have such a name, and new ones."""
+    settings = found.shape.transform
+    if settings is None:
+        return None, ()
+    try:
+        digest = digest_of(settings.function)
+    except UserCodeFailed as error:
+        found.refuse(str(error), "install it where tasks and Spark's workers run")
+        return None, ()
+    apart = read_apart(found.version)
+    inputs = tuple((column.id, column.name) for column in found.version.columns if column.id not in apart)
+    own = {found.lake_name(column): column for column in found.version.columns}
+    if key := [name for name in settings.columns if name in own and own[name].id in found.version.key]:
+        found.refuse(f"`transform` returns {', '.join(key)}, which is part of the key", "let it return another column")
+    first, needs = FIRST_ADDED + len(found.shape.add), tuple(column_id for column_id, _ in inputs)
+    made = tuple(
+        Computed(own[name].id if name in own else first + n, name, type_, "transform", needs, text=settings.function)
+        for n, (name, type_) in enumerate(settings.columns.items())
+    )
+    return Transform(settings.function, digest, inputs), made
+
+
+def read_apart(version: TableVersion) -> frozenset[int]:
+    """Return the columns whose values are not in the rows of the redo."""
+    delivery = delivery_of(version)
+    return frozenset(delivery.columns) if isinstance(delivery, (RereadValues, Assembled)) else frozenset()
+
+
+def check_distinct(found: Resolving, computed: Sequence[Computed]) -> None:
+    twice = [one.name for one in computed if [other.id for other in computed].count(one.id) > 1]
+    if twice:
+        found.refuse(f"{', '.join(dict.fromkeys(twice))} is computed twice, by `transform` and by a mask or an expression")
+
+
 def row_filter(found: Resolving) -> RowFilter | None:
     text = found.shape.where
     if text is None:
@@ -212,7 +252,7 @@ def secret_of(found: Resolving, computed: Sequence[Computed]) -> SecretName | No
 def check_mapping(found: Resolving, mapping: TableMapping) -> None:
     """Refuse what this table's way into the lake cannot do."""
     version, delivery = found.version, delivery_of(found.version)
-    apart = frozenset(delivery.columns) if isinstance(delivery, (RereadValues, Assembled)) else frozenset[int]()
+    apart = read_apart(version)
     for one in mapping.computed:
         if names := [version.column(i).name for i in one.needs if i in apart]:
             what = f"{one} needs {', '.join(names)}, whose values are not in the rows of the redo"

@@ -12,6 +12,7 @@ from pipelines.reconcile.chosen_columns import chosen
 from pipelines.reconcile.mappings import mask_for, resolve_mapping
 from pipelines.schema import baseline
 from pipelines.source import DatabaseLogging, has_needed_logging, logging_cure
+from pipelines.steps.user_code_findings import code_findings
 from pipelines.values.dictionary_table import DictionaryTable
 from pipelines.values.mapping import needs_all_columns
 from pipelines.values.table import TableVersion
@@ -52,6 +53,7 @@ def mapping_findings(pipeline: Pipeline, table: DictionaryTable, logging: Databa
         yield Finding(name, what, f"{logging_cure(table, key, all_columns=True)}; take the snapshot afterwards")
     if mapping is not None and mapping.masked:
         yield from masking_findings(pipeline, name)
+    yield from code_findings(pipeline, version)
     yield from personal_notes(pipeline, version)
 
 

@@ -28,6 +28,7 @@ from pipelines.records.shown_facts import SettingsFact
 from pipelines.source import connect_params, driver_findings, is_connection_set
 from pipelines.steps.folders import folder_findings, with_contents
 from pipelines.steps.spark_jobs import opened_spark
+from pipelines.steps.user_code_findings import known_code_findings
 
 # Airflow's executors that run each task on the scheduler's own machine.
 LOCAL_EXECUTORS = ("LocalExecutor", "SequentialExecutor")
@@ -37,7 +38,7 @@ def validate(pipeline: Pipeline, *, executors: Sequence[str] = (), start_spark: 
     """Check everything that needs no Oracle. `executors` are Airflow's; with `start_spark`, Spark reads and writes the places
     too."""
     findings = [*arrow_findings(), *driver_findings(), *place_findings(pipeline), *host_findings(pipeline, executors)]
-    findings += [*spark_findings(pipeline), *crowded_findings(pipeline)]
+    findings += [*spark_findings(pipeline), *crowded_findings(pipeline), *known_code_findings(pipeline)]
     if start_spark and not any(finding.severity == "error" for finding in findings):
         findings += try_spark(pipeline)
     return findings

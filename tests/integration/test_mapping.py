@@ -14,6 +14,7 @@ import pytest
 
 from pipelines import steps
 from pipelines.errors import ConfigurationError, TableHeld
+from pipelines.host.user_code import digest_of
 from pipelines.steps.status import TableStatus
 from pipelines.values.table import TableId
 from standin.serve import standin
@@ -214,7 +215,7 @@ def test_ddl_is_followed_through_names_and_stops_at_what_an_expression_needs(spa
     assert "total (`price * qty`) needs the column EACH_PRICE" in str(stopped.error)
 
 
-def test_a_value_that_cannot_be_cast_holds_its_table_and_names_the_expression(spark: Any, source: Shop) -> None:
+def test_a_value_that_cannot_be_cast_holds_its_table_and_another_expression_cures_it(spark: Any, source: Shop) -> None:
     source.run_sql(
         "CREATE TABLE texts (id NUMBER(9) PRIMARY KEY, v VARCHAR2(9))",
         ALL.format("texts", "PRIMARY KEY"),
@@ -226,9 +227,18 @@ def test_a_value_that_cannot_be_cast_holds_its_table_and_names_the_expression(sp
     good = caught_up(source, pipeline, spark)
     source.run_sql("UPDATE texts SET v = 'x' WHERE id = 1")
     held = caught_up(source, pipeline, spark)
+    cured = source.pipeline(
+        tables=[{"table": "SHOP.TEXTS", "add": {"number": {"expression": "try_cast(v AS int)", "type": "int"}}}]
+    )
+    edits = steps.plan_edit(cured).edits
+    steps.take_snapshot(cured, tables=["SHOP.TEXTS"], replace=True, source=source.params, spark=spark)
+    source.run_sql("UPDATE texts SET v = '14' WHERE id = 1")
+    again = caught_up(source, cured, spark)
 
-    assert good.error is None
+    assert (good.error, again.error) == (None, None)
     assert "a value of number (`v`) cannot be cast to int" in str(held.error)
+    assert [(edit.effect, "number (`try_cast(v AS int)`)" in edit.what) for edit in edits] == [("held", True)]
+    assert [row["number"] for row in delta_rows(cured.target(TableId("SHOP", "TEXTS")))] == [14]
 
 
 def test_a_mapping_that_needs_more_than_the_redo_has_is_refused_before_a_load(source: Shop) -> None:
@@ -250,3 +260,30 @@ def test_a_mapping_that_needs_more_than_the_redo_has_is_refused_before_a_load(so
     assert 'ALTER TABLE "SHOP"."LEAN" ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS' in found[list(found)[1]]
     with pytest.raises(ConfigurationError, match="needs NO"):
         steps.begin_snapshot(two, source.params, ["SHOP.LEAN"])
+
+
+def test_users_code_makes_columns_and_holds_its_table_alone_where_it_fails(spark: Any, source: Shop) -> None:
+    code = "tests.references.user_code:{}"
+    good = {"function": code.format("initials"), "columns": {"initial": "string", "NOTE": "int"}}
+    bad = {"function": code.format("failing"), "columns": {"n": "bigint"}}
+    source.run_sql(
+        "CREATE TABLE others (id NUMBER(9) PRIMARY KEY)", ALL.format("others", "ALL"), "INSERT INTO others VALUES (1)"
+    )
+    entry = {"table": "SHOP.PEOPLE", "exclude_columns": ['"id"', '"_commit_scn"'], "transform": good}
+    pipeline = source.pipeline(tables=[entry])
+    both = source.pipeline(tables=[entry, {"table": "SHOP.OTHERS", "transform": bad}])
+    findings = [f.what for f in steps.run_doctor(both, source.params) if f.severity == "error"]
+    steps.take_snapshot(pipeline, source=source.params, spark=spark)
+    source.run_sql(
+        "UPDATE people SET cust_nm = 'zoe', note = 'four' WHERE id = 1", "DELETE FROM people WHERE id = 2", insert(9)
+    )
+    status = caught_up(source, pipeline, spark)
+    rows = {row["ID"]: row for row in delta_rows(pipeline.target(TableId("SHOP", "PEOPLE")))}
+    verified = steps.verify_tables(pipeline, source=source.params, spark=spark)
+    versions = json.dumps([json.loads(f.read_text()) for f in (source.folder / "landing").rglob("spec.json")])
+
+    assert findings == ["redolake: users' code tests.references.user_code:failing raised KeyError."]
+    assert (status.error, verified.equal) == (None, True)
+    assert (rows[1]["initial"], rows[1]["NOTE"], rows[9]["initial"], rows[9]["NOTE"]) == ("Z", 4, "N", 8)
+    assert sorted(rows) == [1, 3, 4, 5, 9]
+    assert digest_of(good["function"]) in versions  # type: ignore[arg-type]

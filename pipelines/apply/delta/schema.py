@@ -5,7 +5,6 @@ Our column ids are in the fields' metadata, which Delta keeps through ADD, DROP 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,6 +12,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import types as T
 
 from pipelines.apply.delta.own_columns import own_fields
+from pipelines.apply.spark.types import parse_type
 from pipelines.apply.target import TargetColumn, target_columns
 from pipelines.apply.translation import Translation
 from pipelines.errors import SchemaConflict
@@ -26,24 +26,6 @@ COMMIT_SCN = "_commit_scn"  # one of the columns of ours, see own_columns.py
 COLUMN_ID = "redolake.column_id"
 KEY_PLACE = "redolake.key"  # 1 for the first column of the key
 DEFAULT = "redolake.default"  # the value in rows older than the column, in neutral text
-
-_SIMPLE: dict[str, T.DataType] = {
-    "string": T.StringType(),
-    "binary": T.BinaryType(),
-    "timestamp_ntz": T.TimestampNTZType(),
-    "timestamp": T.TimestampType(),
-    "int": T.IntegerType(),
-    "bigint": T.LongType(),
-    "double": T.DoubleType(),
-    "float": T.FloatType(),
-    "boolean": T.BooleanType(),
-    "date": T.DateType(),
-}
-
-
-def parse_type(text: str) -> T.DataType:
-    decimal = re.fullmatch(r"decimal\((\d+),(\d+)\)", text)
-    return T.DecimalType(int(decimal[1]), int(decimal[2])) if decimal else _SIMPLE[text]
 
 
 def field_of(column: Column, version: TableVersion, type_: str, default: str | None = None) -> T.StructField:

@@ -9,12 +9,14 @@ from pyspark.sql import functions as F
 
 from pipelines.apply.delta.partitions import cure_of as cure_of_partition
 from pipelines.apply.landed.findings import FINDINGS
+from pipelines.apply.mapping import cure_of as cure_of_mapping
 from pipelines.apply.spark.probes import Probe
 from pipelines.apply.target import TargetColumn
 from pipelines.errors import (
     OF_BATCH,
     InvariantBroken,
     KeyNeeded,
+    MappingFailed,
     NotLogged,
     RedolakeError,
     TextNotValid,
@@ -23,6 +25,7 @@ from pipelines.errors import (
 )
 from pipelines.records.batches.spec import TableTask
 from pipelines.values import frames
+from pipelines.values.mapping import needs_all_columns
 from pipelines.values.valid_text import BY_SERVER
 from pipelines.values.valid_text import cure_of as cure_of_text
 
@@ -76,12 +79,16 @@ def cure_of(kind: type[RedolakeError], task: TableTask, what: str) -> str:
             f"declare `key: rowid`, or the columns of a unique index, for {table} in pipelines.yml, and then {rebuild}; "
             "the rebuild alone is enough where this was the only such change"
         )
+    if kind is MappingFailed:
+        return cure_of_mapping(table)
     if kind is ValueDoesNotFit:
         return cure_of_partition(table)
     if kind is TextNotValid:
         return cure_of_text("..", table, by_server=BY_SERVER in what)
     if kind is NotLogged:
-        columns = "PRIMARY KEY" if task.versions[-1].key_kind == "primary" else "ALL"
+        version = task.versions[-1]
+        needs_all = version.key_kind != "primary" or needs_all_columns(version.mapping, version.key)
+        columns = "ALL" if needs_all else "PRIMARY KEY"
         return (
             f"run ALTER DATABASE ADD SUPPLEMENTAL LOG DATA and ALTER TABLE {table} ADD SUPPLEMENTAL LOG DATA ({columns}) "
             f"COLUMNS, unless they are on again; then {rebuild}"

@@ -13,6 +13,7 @@ from pipelines.apply.spark.shallow import any_of
 from pipelines.apply.spark.text import to_text
 from pipelines.errors import (
     KeyNeeded,
+    MappingFailed,
     NotLogged,
     RedolakeError,
     RedoNotUnderstood,
@@ -29,7 +30,7 @@ from pipelines.values.valid_text import NOT_VALID
 ROWID_DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 NOT_GUARANTEED = 3  # STATUS
 SHOWN_CHARACTERS = 500  # of redo text that cannot be decoded
-KINDS = (KeyNeeded, NotLogged, RedoNotUnderstood, SchemaConflict, TextNotValid, ValueDoesNotFit)
+KINDS = (KeyNeeded, MappingFailed, NotLogged, RedoNotUnderstood, SchemaConflict, TextNotValid, ValueDoesNotFit)
 FINDINGS: Mapping[str, type[RedolakeError]] = {kind.__name__: kind for kind in KINDS}
 
 Case = tuple[type[RedolakeError], Expression, Expression]  # error, its condition, its text

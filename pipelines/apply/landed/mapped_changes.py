@@ -41,14 +41,15 @@ def with_mapping(decoded: DataFrame, version: TableVersion, key: Sequence[int]) 
         values = {frames.key_before(i): value for i, value in before.items()}
         decoded = with_sources(decoded, key, frames.key_before).withColumns(values).drop(*map(source_value, key))
     ids = needed(version)
-    shaped = shape(version)
+    is_there = F.col("operation_code") != Operation.DELETE
+    inputs = () if mapping.transform is None else [i for i, _ in mapping.transform.inputs]
+    shaped = shape(version, is_whole=is_there & ~any_of(map(is_absent, inputs)))
     if maps_key(version):
         shown = F.concat_ws(
             ", ",
             *(F.concat(F.lit(f"{c.name} "), to_text(F.col(frames.after(c.id)), c)) for c in version.columns if c.id in key),
         )
         decoded = decoded.withColumn(KEY_IN_ORACLE, shown)
-    is_there = F.col("operation_code") != Operation.DELETE
     values = {
         frames.after(one.id): F.when(is_there & ~any_of(map(is_absent, one.needs)), shaped.values[one.id])
         for one in mapping.computed
@@ -93,7 +94,7 @@ def absent(computed: Sequence[Computed]) -> Expression:
 
 
 def misfit(one: Computed) -> Expression:
-    return why("ValueDoesNotFit", f"a value of {one} cannot be cast to {one.type}")
+    return why("MappingFailed", f"a value of {one} cannot be cast to {one.type}")
 
 
 def not_logged(what: str) -> Expression:

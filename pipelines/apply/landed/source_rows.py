@@ -10,14 +10,16 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from pipelines.apply.delta.partitions import WHAT, cure_of, unfit
-from pipelines.apply.delta.schema import field_of, parse_type
+from pipelines.apply.delta.schema import field_of
 from pipelines.apply.mapping import REDACTED, Misfits, maps_key, needed, shape
+from pipelines.apply.mapping import cure_of as cure_of_mapping
 from pipelines.apply.spark.quoting import quote
 from pipelines.apply.spark.spelling import one_spelling
 from pipelines.apply.spark.text import to_text
+from pipelines.apply.spark.types import parse_type
 from pipelines.apply.target import target_columns
 from pipelines.apply.translation import Translation
-from pipelines.errors import SchemaConflict, ValueDoesNotFit
+from pipelines.errors import MappingFailed, SchemaConflict, ValueDoesNotFit
 from pipelines.values import frames
 from pipelines.values.lake_columns import comments_of, with_lake_names
 from pipelines.values.mapping import source_value
@@ -213,7 +215,7 @@ def check_values(source: SourceRows, version: TableVersion) -> tuple[int, int]:
 
 
 def check_keys(source: SourceRows, version: TableVersion) -> None:
-    """Raise SchemaConflict where an expression gives two rows one key in the lake, with both keys in Oracle."""
+    """Raise MappingFailed where an expression gives two rows one key in the lake, with both keys in Oracle."""
     if not maps_key(version):
         return
     shaped = shape(version).values
@@ -223,9 +225,9 @@ def check_keys(source: SourceRows, version: TableVersion) -> None:
     twice = rows.groupBy(*names).agg(F.count("*").alias("rows"), F.min("row"), F.max("row"))
     for found in twice.filter("rows > 1").limit(1).collect():
         keys = ", ".join(str(found[name]) for name in names)
-        raise SchemaConflict(
+        raise MappingFailed(
             f"two keys of Oracle become one: {found['min(row)']} and {found['max(row)']} are both {keys}",
-            cure=f"correct the expression of the key in pipelines.yml; then run `redolake snapshot {version.table} --replace`",
+            cure=cure_of_mapping(version.table),
             table=version.table,
         )
 

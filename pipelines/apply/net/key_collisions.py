@@ -38,7 +38,7 @@ def with_collisions(happened: DataFrame, target: DataFrame, key: Sequence[Target
     what = F.concat(
         F.lit("two keys of Oracle become one: "), F.col(KEY_IN_ORACLE), F.lit(", and that of another row, are both "), shown
     )
-    found = F.struct("commit_scn", "scn", F.lit("SchemaConflict").alias("code"), what.alias("what"))
+    found = F.struct("commit_scn", "scn", F.lit("MappingFailed").alias("code"), what.alias("what"))
     placed = happened.withColumn("is_new", is_new).join(there, keys, "left")
     is_wrong = F.col("is_new") & F.coalesce("is_taken", F.lit(False))
     finding = F.coalesce("finding", F.when(is_wrong, found))

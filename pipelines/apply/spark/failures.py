@@ -24,6 +24,7 @@ from pipelines.errors import (
     LakeFull,
     LakeRefused,
     LakeUnavailable,
+    MappingFailed,
     RedolakeError,
     SparkExhausted,
     SparkLost,
@@ -33,6 +34,8 @@ from pipelines.errors import (
     report_with,
 )
 from pipelines.host.arrow_check import CURE, FAULT
+from pipelines.host.user_code import MARK
+from pipelines.values.mapping import TableMapping
 from pipelines.values.table import TableId
 
 NO_FILE = (
@@ -220,6 +223,19 @@ REFUSALS: tuple[tuple[tuple[str, ...], str, str], ...] = (
 )
 
 
+# Conditions of Spark's that say what a value does to an expression, in front of the value.
+OF_EXPRESSIONS = (
+    "DIVIDE_BY_ZERO", "REMAINDER_BY_ZERO", "ARITHMETIC_OVERFLOW", "BINARY_ARITHMETIC_OVERFLOW", "CAST_INVALID_INPUT",
+    "CAST_OVERFLOW",
+    "NUMERIC_VALUE_OUT_OF_RANGE", "INVALID_ARRAY_INDEX", "CANNOT_PARSE_TIMESTAMP", "DATETIME_OVERFLOW", "INTERVAL_",
+    "INVALID_INDEX_OF_ZERO", "ELEMENT_AT_BY_INDEX_ZERO", "USER_RAISED_EXCEPTION", "CONVERSION_INVALID_INPUT",
+    "INVALID_PARAMETER_VALUE",
+    "INVALID_UTF8_STRING", "UNRESOLVED_ROUTINE", "UNRESOLVED_COLUMN", "DATATYPE_MISMATCH", "WRONG_NUM_ARGS",
+    "PARSE_SYNTAX_ERROR",
+    "INVALID_EXTRACT", "INVALID_URL", "MALFORMED_RECORD_IN_PARSING", "FAILED_FUNCTION_CALL", "CAST_WITHOUT_SUGGESTION",
+)  # fmt: skip
+
+
 def check_session(spark: SparkSession, surprise: Exception) -> None:
     """Raise when the failure does not concern one table: space, rights, memory, a worker, the store, another writer, or the
     session."""
@@ -369,10 +385,27 @@ def check_version(surprise: Exception, table: TableId, delta_version: int) -> No
         ) from surprise
 
 
-def held_error(table: TableId, path: str, surprise: Exception) -> dict[str, Any]:
+def held_error(table: TableId, path: str, surprise: Exception, mapping: TableMapping | None = None) -> dict[str, Any]:
     """Return the error with which a failure that is not of our own classes holds the table."""
+    failed = mapping_failure(table, surprise, mapping)
+    if failed is not None:
+        return failed.as_dict()
     refused = refusal(table, path, surprise)
     return unforeseen_error(table, surprise) if refused is None else refused.as_dict()
+
+
+def mapping_failure(table: TableId, surprise: Exception, mapping: TableMapping | None) -> MappingFailed | None:
+    """Return the error of users' code, or of an expression that Spark cannot compute for a row; None for any other failure."""
+    cure = f"correct the mapping of {table} in pipelines.yml, or its code; then run `redolake snapshot {table} --replace`"
+    if (told := re.search(rf"{re.escape(MARK)} (.{{1,400}}?)\.(?:\s|$)", str(surprise))) is not None:
+        return MappingFailed(told[1], cure=cure, table=table)
+    conditions = [one.condition for one in chain_of(surprise) if (one.condition or "").startswith(OF_EXPRESSIONS)]
+    if mapping is None or not conditions:
+        return None
+    shown = ", ".join(str(one) for one in mapping.computed if one.means == "expression")
+    where = [] if mapping.where is None else [f"where: {mapping.where.text}"]
+    what = f"{conditions[-1]}: Spark cannot compute {', '.join(filter(None, (shown, *where)))} for a row"
+    return MappingFailed(what, cure=cure, table=table)
 
 
 def refusal(table: TableId, path: str, surprise: Exception) -> TargetRefused | None:

@@ -1,0 +1,100 @@
+"""Users' functions from an Arrow RecordBatch to another one: loaded by name, called for whole rows, and checked each time.
+
+What such a function raises may contain values, so only the class of its exception goes on, behind MARK, by which Spark's
+error is known again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+import pyarrow as pa
+
+MARK = "redolake: users' code"
+DIGITS = 16
+
+Function = Callable[[pa.RecordBatch], pa.RecordBatch]
+
+
+class UserCodeFailed(ValueError):
+    """A function cannot be used: its text has MARK, and no value of a row."""
+
+    def __init__(self, function: str, what: str) -> None:
+        super().__init__(f"{MARK} {function} {what}.")
+
+
+def digest_of(function: str) -> str:
+    """Return a hash of the function's module. Raises UserCodeFailed where it cannot be found."""
+    module = function.partition(":")[0]
+    try:
+        found = importlib.util.find_spec(module)
+    except (ImportError, ValueError):
+        found = None
+    if found is None or found.origin is None or not Path(found.origin).is_file():
+        raise UserCodeFailed(function, "cannot be found: its module is not installed here")
+    return hashlib.sha256(Path(found.origin).read_bytes()).hexdigest()[:DIGITS]
+
+
+@cache
+def load(function: str, digest: str) -> Function:
+    """Return the function, whose module must have that hash."""
+    module, _, name = function.partition(":")
+    if digest_of(function) != digest:
+        raise UserCodeFailed(function, "is another one here than the table was read with")
+    try:
+        found = getattr(importlib.import_module(module), name, None)
+    except Exception as error:
+        raise UserCodeFailed(function, f"cannot be imported: {type(error).__name__}") from None
+    if not callable(found):
+        raise UserCodeFailed(function, "is no function of its module")
+    loaded: Function = found
+    return loaded
+
+
+def call(function: str, digest: str, batch: pa.RecordBatch, columns: Mapping[str, pa.DataType]) -> list[pa.Array]:
+    """Return the declared columns of what the function makes of a batch. Raises UserCodeFailed."""
+    called = load(function, digest)
+    try:
+        made = called(batch)
+    except Exception as error:
+        raise UserCodeFailed(function, f"raised {type(error).__name__}") from None
+    if not isinstance(made, pa.RecordBatch):
+        raise UserCodeFailed(function, f"returned a {type(made).__name__}, and no RecordBatch")
+    if made.num_rows != batch.num_rows:
+        raise UserCodeFailed(function, f"returned {made.num_rows} rows for {batch.num_rows}")
+    if set(made.schema.names) != set(columns):
+        raise UserCodeFailed(
+            function, f"returned the columns {', '.join(made.schema.names)}, declared are {', '.join(columns)}"
+        )
+    return [in_type(function, name, made.column(name), type_) for name, type_ in columns.items()]
+
+
+def in_type(function: str, name: str, values: pa.Array, type_: pa.DataType) -> pa.Array:
+    try:
+        return values.cast(type_)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise UserCodeFailed(function, f"returned {name} as {values.type}, which is no {type_}") from None
+
+
+def call_for_rows(
+    function: str,
+    digest: str,
+    is_whole: pa.Array,
+    inputs: Sequence[pa.Array],
+    names: Sequence[str],
+    columns: Mapping[str, pa.DataType],
+) -> list[pa.Array]:
+    """Call the function for the rows that have all their values; the others get NULL."""
+    at = [i for i, whole in enumerate(is_whole.to_pylist()) if whole]
+    rows = pa.RecordBatch.from_arrays(list(inputs), names=list(names))
+    made = call(function, digest, rows.take(pa.array(at, pa.int64())), columns)
+    if len(at) == len(is_whole):
+        return made
+    place = {row: number for number, row in enumerate(at)}
+    back = pa.array([place.get(row) for row in range(len(is_whole))], pa.int64())
+    return [values.take(back) for values in made]

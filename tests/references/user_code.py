@@ -1,0 +1,50 @@
+"""Functions of users' code, good and bad ones, for tests of `transform`."""
+
+from __future__ import annotations
+
+import time
+from itertools import count
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+CALLS = count()
+
+
+def initials(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return the first letter of CUST_NM in capitals, and how long NOTE is."""
+    letters = pc.utf8_upper(pc.utf8_slice_codeunits(batch.column("CUST_NM"), 0, 1))
+    return pa.RecordBatch.from_arrays([letters, pc.utf8_length(batch.column("NOTE"))], names=["initial", "NOTE"])
+
+
+def counted(batch: pa.RecordBatch) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([pa.array([next(CALLS)] * batch.num_rows, pa.int64())], names=["n"])
+
+
+def of_all_rows(batch: pa.RecordBatch) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([pa.array([batch.num_rows] * batch.num_rows, pa.int64())], names=["n"])
+
+
+def short(batch: pa.RecordBatch) -> pa.RecordBatch:
+    return batch.slice(0, 1)
+
+
+def other_columns(batch: pa.RecordBatch) -> pa.RecordBatch:
+    return batch
+
+
+def failing(batch: pa.RecordBatch) -> pa.RecordBatch:
+    raise KeyError(f"secret {batch.to_pylist()}")
+
+
+def ending(_: pa.RecordBatch) -> pa.RecordBatch:
+    raise SystemExit(7)
+
+
+def hanging(_: pa.RecordBatch) -> pa.RecordBatch:
+    while True:
+        time.sleep(0.01)
+
+
+def texts(batch: pa.RecordBatch) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([pa.array(["x"] * batch.num_rows)], names=["n"])

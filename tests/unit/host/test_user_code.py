@@ -1,0 +1,77 @@
+"""Users' code: what it returns is checked, it is the same whenever it runs, and no value of a row is in an error about it."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from pipelines.host.try_user_code import try_function
+from pipelines.host.user_code import UserCodeFailed, call, call_for_rows, digest_of
+
+MODULE = "tests.references.user_code"
+ROWS = pa.RecordBatch.from_pydict({"CUST_NM": ["ann", "bob", None], "NOTE": ["a", "bc", None]})
+NUMBER = {"n": pa.int64()}
+
+
+def of(name: str) -> tuple[str, str]:
+    function = f"{MODULE}:{name}"
+    return function, digest_of(function)
+
+
+def test_the_function_is_called_for_whole_rows_and_the_others_have_no_value() -> None:
+    made = call_for_rows(
+        *of("initials"),
+        pa.array([True, False, True]),
+        ROWS.columns,
+        ROWS.schema.names,
+        {"initial": pa.string(), "NOTE": pa.int32()},
+    )
+
+    assert [column.to_pylist() for column in made] == [["A", None, None], [1, None, None]]
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("short", "returned 1 rows for 3"),
+        ("other_columns", "returned the columns CUST_NM, NOTE, declared are n"),
+        ("failing", "raised KeyError"),
+        ("texts", "returned n as string, which is no int64"),
+        ("missing", "is no function of its module"),
+    ],
+)
+def test_what_a_function_does_wrong_is_named_without_a_value(name: str, why: str) -> None:
+    with pytest.raises(UserCodeFailed, match=why) as failed:
+        call(*of(name), ROWS, NUMBER)
+
+    assert "secret" not in str(failed.value)
+    assert failed.value.__suppress_context__ or failed.value.__cause__ is None
+
+
+def test_another_version_of_the_code_is_not_called() -> None:
+    with pytest.raises(UserCodeFailed, match="is another one here than the table was read with"):
+        call(f"{MODULE}:initials", "0123456789abcdef", ROWS, NUMBER)
+    with pytest.raises(UserCodeFailed, match="cannot be found"):
+        digest_of("no.such.module:f")
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("counted", "returns other values when it is called again"),
+        ("of_all_rows", "returns other values for a row when other rows are with it"),
+        ("failing", "raised KeyError"),
+        ("ending", "has ended the process, with 7"),
+        ("hanging", "has not ended after 1.5 seconds, for 3 rows"),
+    ],
+)
+def test_a_trial_finds_what_is_no_function_of_the_row(name: str, why: str) -> None:
+    function, digest = of(name)
+    found = try_function(function, digest, ROWS, NUMBER, 1.5 if name == "hanging" else 60)
+
+    assert found is not None
+    assert why in found
+
+
+def test_a_good_function_passes_its_trial() -> None:
+    assert try_function(*of("initials"), ROWS, {"initial": pa.string(), "NOTE": pa.int32()}, 60) is None
