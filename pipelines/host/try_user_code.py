@@ -1,5 +1,5 @@
-"""Try a function of users' code on a sample: `python -m pipelines.host.try_user_code` reads a task from its input and writes
-the answer. It is a process of its own, because such a function may hang, or end the process."""
+"""Try a function of users' code on a sample, in a process of its own: such a function may hang, or end the process. As a module
+that is run, it reads a task from its input and writes the answer."""
 
 from __future__ import annotations
 

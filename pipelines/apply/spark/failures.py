@@ -397,8 +397,8 @@ def held_error(table: TableId, path: str, surprise: Exception, mapping: TableMap
 def mapping_failure(table: TableId, surprise: Exception, mapping: TableMapping | None) -> MappingFailed | None:
     """Return the error of users' code, or of an expression that Spark cannot compute for a row; None for any other failure."""
     cure = f"correct the mapping of {table} in pipelines.yml, or its code; then run `redolake snapshot {table} --replace`"
-    if (told := re.search(rf"{re.escape(MARK)} (.{{1,400}}?)\.(?:\s|$)", str(surprise))) is not None:
-        return MappingFailed(told[1], cure=cure, table=table)
+    if (seen := re.search(rf"{re.escape(MARK)} (.{{1,400}}?)\.(?:\s|$)", str(surprise))) is not None:
+        return MappingFailed(seen[1], cure=cure, table=table)
     conditions = [one.condition for one in chain_of(surprise) if (one.condition or "").startswith(OF_EXPRESSIONS)]
     if mapping is None or not conditions:
         return None
