@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, cast
 
@@ -13,9 +14,9 @@ from airflow.sdk import DAG, get_current_context, task
 from airflow.sdk.exceptions import AirflowFailException
 
 from pipelines.airflow.assets import landing_asset, publish_table_events, start_again, tables_alias
-from pipelines.airflow.connections import resolved_pipeline
+from pipelines.airflow.connections import resolved_pipeline, source_of
 from pipelines.airflow.groups import group_evenly
-from pipelines.airflow.lineage import files, landing_folder, report_lineage
+from pipelines.airflow.lineage import Place, column_facet, files, is_installed, landing_folder, oracle_table, report_lineage
 from pipelines.airflow.links import PAGE_LINKS, give_links
 from pipelines.airflow.metrics import send_metrics
 from pipelines.airflow.run_notes import leave_note, window_note
@@ -24,7 +25,7 @@ from pipelines.airflow.settings import dag_settings
 from pipelines.airflow.spark import spark_task
 from pipelines.airflow.texts import APPLY, TASKS, dag_text
 from pipelines.config import Pipeline
-from pipelines.errors import TableHeld
+from pipelines.errors import ConfigurationError, TableHeld
 from pipelines.values.table import TableId
 from pipelines.values.utc import beside
 
@@ -66,8 +67,9 @@ def apply_dag(pipeline: Pipeline) -> DAG:
         note = window_note(recorded.start_scn, recorded.end_scn, recorded.ends_at, rows)
         log.info("%s", note)
         leave_note(context, note)
-        written = [files(pipeline.target(TableId.parse(name))) for name in sorted(advanced)]
-        report_lineage(context, [landing_folder(pipeline)], written)
+        if is_installed():
+            written = {name: files(pipeline.target(TableId.parse(name))) for name in sorted(advanced)}
+            report_lineage(context, [landing_folder(pipeline)], written.values(), column_facets(pipeline, written))
         if recorded.more:
             start_again(events, pipeline, recorded.end_scn)
         return {**asdict(recorded), "message": message}
@@ -89,6 +91,20 @@ def apply_dag(pipeline: Pipeline) -> DAG:
         if pipeline.may_resnapshot:
             snapshot_held_tables(pipeline)
     return dag
+
+
+def column_facets(pipeline: Pipeline, written: Mapping[str, Place]) -> dict[Place, Any]:
+    """Return the facets of Delta tables that say which columns of Oracle theirs are made of."""
+    from pipelines import steps
+
+    try:
+        dsn, container = source_of(pipeline).dsn, pipeline.source.container
+    except ConfigurationError:
+        return {}  # the batch is recorded, and apply needs no source
+    with resolved_pipeline(pipeline) as resolved:
+        origins = steps.read_column_lineage(resolved, written)
+    tables = {one.table: oracle_table(dsn, container, TableId.parse(one.table)) for one in origins}
+    return {written[one.table]: column_facet(tables[one.table], one) for one in origins}
 
 
 def snapshot_held_tables(pipeline: Pipeline) -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from pipelines.config import Pipeline
 from pipelines.values.table import TableId
+
+if TYPE_CHECKING:
+    from pipelines.steps.column_lineage import ColumnOrigin, TableOrigin
 
 Place = tuple[str, str]  # namespace and name of a dataset, as OpenLineage's naming has them
 
@@ -35,16 +38,36 @@ def landing_folder(pipeline: Pipeline) -> Place:
     return files(pipeline.landing_folder)
 
 
-def report_lineage(context: Any, inputs: Iterable[Place], outputs: Iterable[Place]) -> None:
-    """Let the provider report these datasets when the task of this context is complete."""
+def column_facet(table: Place, origin: TableOrigin) -> Any:
+    """Return the facet of a Delta table that says which columns of the Oracle table its columns are made of."""
+    from openlineage.client.facet_v2 import column_lineage_dataset as facet
+
+    def made(one: ColumnOrigin) -> Any:
+        subtype = "IDENTITY" if one.how is None else "TRANSFORMATION"
+        how = facet.Transformation("DIRECT", subtype, one.how or "", one.masks)
+        return facet.Fields([facet.InputField(*table, field=name, transformations=[how]) for name in one.columns])
+
+    left_out = [facet.InputField(*table, field=name, transformations=[facet.Transformation("INDIRECT", "FILTER")])
+                for name in origin.filter]  # fmt: skip
+    return facet.ColumnLineageDatasetFacet(fields={one.name: made(one) for one in origin.columns}, dataset=left_out)
+
+
+def report_lineage(
+    context: Any, inputs: Iterable[Place], outputs: Iterable[Place], columns: Mapping[Place, Any] | None = None
+) -> None:
+    """Let the provider report these datasets when the task of this context is complete. `columns` are facets of the outputs."""
     if not is_installed():
         return
     from airflow.providers.openlineage.extractors import OperatorLineage
     from openlineage.client.event_v2 import Dataset
 
+    facets = columns or {}
     found = OperatorLineage(
         inputs=[Dataset(namespace=namespace, name=name) for namespace, name in inputs],
-        outputs=[Dataset(namespace=namespace, name=name) for namespace, name in outputs],
+        outputs=[
+            Dataset(namespace=one[0], name=one[1], facets={"columnLineage": facets[one]} if one in facets else {})
+            for one in outputs
+        ],
     )
     # The provider asks the operator; those of decorated functions have no such method of their own.
     context["task"].get_openlineage_facets_on_complete = lambda _: found

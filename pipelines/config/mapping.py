@@ -107,6 +107,8 @@ class TransformSettings(Settings):
 
 def parse_column(value: object) -> object:
     """Return a column's rule, or what else is said of it."""
+    if isinstance(value, ShapedColumn):
+        return value
     if not isinstance(value, dict):
         return parse_rule(value)
     try:

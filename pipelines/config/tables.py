@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cached_property
 from typing import Literal, Self
 
@@ -185,6 +186,11 @@ class Match(TableSettings):
     """Tables by pattern. A bare `SHOP.*` in the list is the same as `match: SHOP.*`; `!SHOP.TMP_*` excludes what it matches."""
 
     match: str = Field(description="OWNER.PATTERN with `*` for any characters and `?` for one; `!` in front excludes")
+    target: str | None = Field(
+        None,
+        description="path below `lake` of each matched table, with `{owner}` and `{table}` for its names in lower case, and "
+        "`{1}`, `{2}` and so on for what the wildcards stand for, e.g. `crm/{table}`",
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -197,6 +203,8 @@ class Match(TableSettings):
             raise ValueError(f"{self.match} excludes tables, so it takes no other settings")
         if self.pattern.owner.text in ("*", "?"):
             raise ValueError(f"{self.match} names no owner: the tables of Oracle's own users would match too")
+        if self.target is not None:
+            check_template(self.target, self.pattern)
         return self
 
     @property
@@ -209,8 +217,33 @@ class Match(TableSettings):
 
     def table(self, table: TableId, in_oracle: TableId | None = None) -> Table:
         """Return a matched table with the pattern's settings; `in_oracle` is the name that it was renamed to."""
-        settings = {name: getattr(self, name) for name in self.model_fields_set - {"match"}}
-        return Table(table=str(table), renamed_to=None if in_oracle is None else str(in_oracle), **settings)
+        settings = {name: getattr(self, name) for name in self.model_fields_set - {"match", "target"}}
+        target = None if self.target is None else fill_template(self.target, self.pattern, table)
+        renamed = None if in_oracle is None else str(in_oracle)
+        return Table(table=str(table), renamed_to=renamed, target=target, **settings)
+
+
+PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
+
+
+def check_template(target: str, pattern: TablePattern) -> None:
+    """Raise ValueError for a template whose folders would not be below the lake, or that has an unknown placeholder."""
+    wildcards = sum(len(re.findall(r"[*?]", part.text)) for part in (pattern.owner, pattern.name) if not part.is_literal)
+    known = ["owner", "table", *map(str, range(1, wildcards + 1))]
+    for name in PLACEHOLDER.findall(target):
+        if name not in known:
+            raise ValueError(f"{target}: {{{name}}} is unknown; write {', '.join(f'{{{one}}}' for one in known)}")
+    if "table" not in PLACEHOLDER.findall(target) and not any(name.isdigit() for name in PLACEHOLDER.findall(target)):
+        raise ValueError(f"{target}: all matched tables would have one folder; write {{table}} into it")
+    if (why := unfit_target(PLACEHOLDER.sub("x", target))) is not None:
+        raise ValueError(f"{target} {why}")
+
+
+def fill_template(target: str, pattern: TablePattern, table: TableId) -> str:
+    """Return the folder of a table that matches; its name cannot lead out of the folder in which it stands."""
+    texts = dict(enumerate(pattern.wildcards(table), 1))
+    names = {"owner": table.owner, "table": table.name, **{str(number): text for number, text in texts.items()}}
+    return PLACEHOLDER.sub(lambda found: segment(names[found[1]].lower()) or "~", target)
 
 
 def is_match(entry: object) -> bool:

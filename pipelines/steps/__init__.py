@@ -8,6 +8,7 @@ from pipelines.steps.apply import approve_ddl, look_up_ddl, prepare_batch, recor
 from pipelines.steps.backfill import prepare_backfill, record_backfill, run_backfill
 from pipelines.steps.capture import AlreadyLanded, land_window, mine_window_slice, plan_next_window
 from pipelines.steps.chunks import pause_snapshots, read_chunked_tables
+from pipelines.steps.column_lineage import read_column_lineage
 from pipelines.steps.decisions import record_rejection
 from pipelines.steps.doctor import examine, run_doctor
 from pipelines.steps.folders import find_shared
@@ -89,6 +90,7 @@ __all__ = [
     "propose_pipeline",
     "prune_pipeline",
     "read_chunked_tables",
+    "read_column_lineage",
     "read_complete_to",
     "read_job_failure",
     "read_snapshot_table",

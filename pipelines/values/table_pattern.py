@@ -27,10 +27,17 @@ class NamePattern:
 
     @cached_property
     def _regex(self) -> re.Pattern[str]:
-        return re.compile(self.expression, re.DOTALL)
+        if self.is_literal:
+            return re.compile(re.escape(self.text))
+        return re.compile("".join({"*": "(.*)", "?": "(.)"}.get(c, re.escape(c)) for c in self.text), re.DOTALL)
 
     def matches(self, name: str) -> bool:
         return self._regex.fullmatch(name) is not None
+
+    def wildcards(self, name: str) -> tuple[str, ...]:
+        """Return what the wildcards stand for in a name that matches."""
+        found = self._regex.fullmatch(name)
+        return () if found is None else tuple(found.groups())
 
 
 @dataclass(frozen=True)
@@ -48,6 +55,10 @@ class TablePattern:
 
     def matches(self, table: TableId) -> bool:
         return self.owner.matches(table.owner) and self.name.matches(table.name)
+
+    def wildcards(self, table: TableId) -> tuple[str, ...]:
+        """Return what the wildcards stand for in a table that matches, the owner's first."""
+        return (*self.owner.wildcards(table.owner), *self.name.wildcards(table.name))
 
 
 def _part(text: str) -> NamePattern:

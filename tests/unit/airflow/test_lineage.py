@@ -6,7 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from pipelines.airflow.lineage import files, landing_folder, oracle_table, report_lineage
+from pipelines.airflow.lineage import column_facet, files, landing_folder, oracle_table, report_lineage
+from pipelines.steps.column_lineage import ColumnOrigin, TableOrigin
 from pipelines.values.table import TableId
 
 pytestmark = pytest.mark.airflow
@@ -30,6 +31,31 @@ def test_the_provider_gets_the_datasets_of_a_task_from_its_operator(settings):
 
     assert [(d.namespace, d.name) for d in found.inputs] == [("oracle://db.example:1521", "FREEPDB1.SHOP.ORDERS")]
     assert [(d.namespace, d.name) for d in found.outputs] == [("file", f"{pipeline.landing}/shop")]
+
+
+def test_a_column_of_the_lake_names_those_of_oracle_and_whether_it_hides_them():
+    pytest.importorskip("openlineage.client")
+    origin = TableOrigin(
+        "SHOP.ORDERS",
+        (
+            ColumnOrigin("id", ("ID",)),
+            ColumnOrigin("ssn", ("SSN",), "mask: hash", True),
+            ColumnOrigin("total", ("A", "B"), "a * b"),
+        ),
+        ("REGION",),
+    )
+    facet = column_facet(("oracle://db:1521", "ORCL.SHOP.ORDERS"), origin)
+    shown = {
+        name: [(i.name, i.field, i.transformations[0].subtype, i.transformations[0].masking) for i in one.inputFields]
+        for name, one in facet.fields.items()
+    }
+
+    assert shown == {
+        "id": [("ORCL.SHOP.ORDERS", "ID", "IDENTITY", False)],
+        "ssn": [("ORCL.SHOP.ORDERS", "SSN", "TRANSFORMATION", True)],
+        "total": [("ORCL.SHOP.ORDERS", name, "TRANSFORMATION", False) for name in "AB"],
+    }
+    assert [(one.field, one.transformations[0].type) for one in facet.dataset] == [("REGION", "INDIRECT")]
 
 
 @pytest.mark.parametrize(

@@ -122,3 +122,34 @@ def test_a_column_with_more_than_a_rule_keeps_its_rule_unless_it_has_an_expressi
 
     assert table.rules == {"A": "string", "B": 4}
     assert table.shaped["c"] == ShapedColumn(expression="a", type="decimal(20, 4)")
+
+
+def pattern_with(settings: str) -> str:
+    return file_with("").replace("- table: SHOP.PEOPLE", f"- {{match: 'SHOP.*_2?', {settings}}}")
+
+
+def test_the_folders_of_a_patterns_tables_are_made_of_their_names() -> None:
+    settings = "target: 'crm/{owner}/{table}-{1}', columns: {A: {type: string, expression: upper(a)}}"
+    pipeline = parse_configuration(pattern_with(settings), {}).pipelines["shop"].with_matched([TableId("SHOP", "ORD/ERS_24")])
+    (table,) = pipeline.tables
+
+    assert table.path == "crm/shop/ord~2Fers_24-ord~2Fers"
+    assert table.shaped["A"].expression == "upper(a)"
+    assert pipeline.is_of_pattern(table)
+
+
+@pytest.mark.parametrize(
+    ("target", "why"),
+    [
+        ("crm/{schema}", "{schema} is unknown; write {owner}, {table}, {1}, {2}"),
+        ("crm/{3}", "{3} is unknown"),
+        ("crm/{owner}", "all matched tables would have one folder"),
+        ("../{table}", "contains `.` or `..`"),
+        ("_{table}", "Spark hides"),
+    ],
+)
+def test_a_template_that_makes_no_folders_below_the_lake_is_refused(target: str, why: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        parse_configuration(pattern_with(f"target: '{target}'"), {})
+
+    assert why in caught.value.findings[0].what
