@@ -53,6 +53,7 @@ GROUPS = {
         "tests/integration/test_recover_in_delta.py",
         "tests/integration/test_transactions.py",
         "tests/integration/test_key_logging.py",
+        "tests/integration/test_mapped_lives.py",
         "tests/integration/test_mapping.py",
         "tests/integration/test_keyless.py",
         "tests/integration/test_backfill_ranges.py",

@@ -64,6 +64,12 @@ def init(
         LargeObjectsChoice | None,
         typer.Option(help="How CLOB, NCLOB and BLOB columns are captured, or left out; default: asked."),
     ] = None,
+    maps: Annotated[
+        bool,
+        typer.Option(
+            "--map", help="Propose names for columns that the lake cannot hold, and masks for those that look personal."
+        ),
+    ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing: take what is proposed.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Write over an existing file.")] = False,
     config: ConfigOption = None,
@@ -102,6 +108,7 @@ def init(
                 landing=landing,
                 lake=lake,
                 ledger=ledger,
+                maps=maps,
                 report=print_progress,
             )
         write(file, made.text, force)

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from pipelines.config import Pipeline
 from pipelines.config.tables import OnDdl
 from pipelines.steps.proposal import ProposedTable
-from pipelines.values.table import LargeObjects, yaml_text
+from pipelines.values.table import LargeObjects, upper_name, yaml_text
 
 WIDTH = 120
 COMMENT_AT = 36
@@ -112,6 +112,12 @@ def entry(table: ProposedTable) -> Iterator[str]:
     if table.columns:
         rules = ", ".join(f"{column(name)}: {rule}" for name, rule in table.columns.items())
         yield f"        columns: {{{rules}}}"
+    if table.rename:
+        names = ", ".join(f"{quoted_column(name)}: {scalar(new)}" for name, new in table.rename.items())
+        yield f"        rename: {{{names}}}"
+    if table.mask:
+        masks = ", ".join(f"{quoted_column(name)}: {mask}" for name, mask in table.mask.items())
+        yield f"        mask: {{{masks}}}"
     if table.exclude_columns:
         yield f"        exclude_columns: [{', '.join(map(name_in_list, table.exclude_columns))}]"
     if table.large_objects:
@@ -144,6 +150,12 @@ def text(value: str) -> str:
 def column(name: str) -> str:
     plain = PLAIN.fullmatch(name) and scalar(name) == name and "$" not in name
     return name if plain else yaml_text(name).replace("$${", "${")  # a setting's name, in which nothing is replaced
+
+
+def quoted_column(name: str) -> str:
+    """Return a column's name as a key of `rename` or `mask`, where double quotes keep small letters."""
+    quoted = name if name == upper_name(name) else f'"{name}"'
+    return column(quoted)
 
 
 def name_in_list(name: str) -> str:

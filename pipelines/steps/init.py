@@ -151,14 +151,16 @@ def propose_pipeline(
     landing: str,
     lake: str,
     ledger: str | None = None,
+    maps: bool = False,
     report: Report = silent,
 ) -> FirstPipeline:
-    """Return the file that captures the tables, as far as they can be. Raises ConfigurationError if none can."""
+    """Return the file that captures the tables, as far as they can be. `maps` as in `propose_table`. Raises ConfigurationError
+    if none can be captured."""
     probed = probe(source, container, found.tables, report)
     report(f"measuring the numbers of {len(probed.tables)} table(s)")
     numbers = number_rules(source, container, probed.tables.values())
     tables = tuple(
-        propose_table(probed.tables[table], numbers.get(table, {}), large_objects)
+        propose_table(probed.tables[table], numbers.get(table, {}), large_objects, maps=maps)
         for table in found.tables
         if table in probed.tables
     )

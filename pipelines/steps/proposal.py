@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import count
 
 from pipelines.decode.datatypes import why_refused
+from pipelines.errors import SchemaConflict
+from pipelines.schema import baseline
 from pipelines.source import ConfiguredTable, capture_findings
 from pipelines.steps.lake_findings import lake_findings
+from pipelines.steps.mapping_findings import personal
 from pipelines.values.dictionary_table import DictionaryColumn, DictionaryTable
-from pipelines.values.table import DOCUMENTS, PRIMARY, ColumnChoice, KeyPolicy, LargeObjects, TableId, TypeRule
+from pipelines.values.lake_rules import OF_MERGE, fold
+from pipelines.values.mapping import Mask, TableMapping
+from pipelines.values.table import (
+    DOCUMENTS,
+    PRIMARY,
+    ROWID_NAME,
+    ColumnChoice,
+    KeyPolicy,
+    LargeObjects,
+    TableId,
+    TableVersion,
+    TypeRule,
+)
 from pipelines.values.target_options import DEFAULT
 
 ROWID = KeyPolicy("rowid")
@@ -26,6 +43,8 @@ class ProposedTable:
     large_objects: LargeObjects | None = None
     rereads_rows: bool = False
     target: str | None = None
+    rename: Mapping[str, str] = field(default_factory=dict)
+    mask: Mapping[str, Mask] = field(default_factory=dict)
     why: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
 
@@ -33,11 +52,15 @@ class ProposedTable:
     def is_plain(self) -> bool:
         """Whether the defaults suit the table."""
         own = self.columns or self.exclude_columns or self.large_objects or self.rereads_rows or self.target
+        own = own or self.rename or self.mask
         return self.key == PRIMARY and not own and not self.refused
 
 
-def propose_table(table: DictionaryTable, numbers: Mapping[str, TypeRule], large_objects: LargeObjects) -> ProposedTable:
-    """Return the settings with which the table can be captured, or why it cannot. `numbers` are rules of measured columns."""
+def propose_table(
+    table: DictionaryTable, numbers: Mapping[str, TypeRule], large_objects: LargeObjects, *, maps: bool = False
+) -> ProposedTable:
+    """Return the settings with which the table can be captured, or why it cannot. `numbers` are rules of measured columns. With
+    `maps`, columns get other names where the lake cannot have theirs, and masks where they look personal."""
     key, of_key = propose_key(table)
     rules = {name: rule for name, rule in numbers.items() if rule is not None}
     why = [*of_key]
@@ -48,6 +71,8 @@ def propose_table(table: DictionaryTable, numbers: Mapping[str, TypeRule], large
     own, of_objects = propose_objects(table, key, large_objects)
     why += of_objects
     plain = ProposedTable(table.table, key, rules, (), own, why=tuple(why))
+    if maps:
+        plain = with_shapes(plain, table)
     proposed = with_columns(plain, table, own or large_objects)
     if any(not is_assembled(column, own or large_objects) for column in table.unshown):
         whole = with_columns(replace(plain, rereads_rows=True), table, own or large_objects)
@@ -55,6 +80,38 @@ def propose_table(table: DictionaryTable, numbers: Mapping[str, TypeRule], large
         if reads and not any(errors_of(whole, table, own or large_objects)):
             return replace(whole, why=(*whole.why, "its changed rows are read again whole: LogMiner does not show all columns"))
     return replace(proposed, refused=tuple(errors_of(proposed, table, own or large_objects)))
+
+
+def with_shapes(proposed: ProposedTable, table: DictionaryTable) -> ProposedTable:
+    """Name columns that the lake cannot hold otherwise, and mask those that look personal, but for the key."""
+    names, why = [column.name for column in table.captured], list(proposed.why)
+    reserved = {fold(name) for name in (*DEFAULT.own_columns, *OF_MERGE, ROWID_NAME)}
+    rename, taken = dict[str, str](), {*reserved, *map(fold, names)}
+    for number, name in enumerate(names):
+        if fold(name) in reserved or fold(name) in map(fold, names[:number]):
+            rename[name] = free_name(name, taken)
+            taken.add(fold(rename[name]))
+    if rename:
+        why.append("the lake ignores case, and has columns of its own: `rename` gives such columns other names")
+    key = {*table.key, *proposed.key.columns}
+    seen = {name: what for name in names if (what := personal(name)) and name not in key}
+    why += [f"{name} looks like {what}, so it is masked" for name, what in seen.items()]
+    return replace(proposed, rename=rename, mask=dict.fromkeys(seen, "redact"), why=tuple(why))
+
+
+def free_name(name: str, taken: Collection[str]) -> str:
+    base = re.sub(r"\W", "_", name).strip("_").lower() or "column"
+    return next(one for n in count(2) if fold(one := f"{base}_{n}") not in taken)
+
+
+def with_names(table: DictionaryTable, wanted: ConfiguredTable, rename: Mapping[str, str]) -> TableVersion | None:
+    """Return the version with which the table would be read, with other names; None if it cannot be read."""
+    chosen = table.chosen(wanted.choice, wanted.key, lambda c: why_refused(c.type, None, wanted.choice) is not None)
+    try:
+        version = baseline(chosen, table.scn_before, None, wanted.key, wanted.choice)
+    except SchemaConflict:
+        return None
+    return replace(version, mapping=TableMapping(tuple((c.id, rename[c.name]) for c in version.columns if c.name in rename)))
 
 
 def propose_objects(table: DictionaryTable, key: KeyPolicy, chosen: LargeObjects) -> tuple[LargeObjects | None, list[str]]:
@@ -114,7 +171,8 @@ def errors_of(proposed: ProposedTable, table: DictionaryTable, large_objects: La
     choice = choice_of(proposed, large_objects)
     rules = {name: rule for name, rule in proposed.columns.items() if rule is not None}
     wanted = ConfiguredTable(table.table, rules, proposed.key, choice)
-    found = (*capture_findings(table, wanted, why_refused), *lake_findings(table, wanted, rules, DEFAULT))
+    version = with_names(table, wanted, proposed.rename) if proposed.rename else None
+    found = (*capture_findings(table, wanted, why_refused), *lake_findings(table, wanted, rules, DEFAULT, version))
     for finding in found:
         if finding.severity == "error":
             where = finding.subject.removeprefix(str(table.table)).removeprefix(".")

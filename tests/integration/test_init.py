@@ -139,3 +139,21 @@ def test_init_answers_scripts_in_json(file: Path) -> None:
 
     made = json.loads(result.stdout)
     assert (made["pipeline"], [t["table"]["name"] for t in made["tables"]]) == ("shop", ["ORDERS"])
+
+
+def test_init_proposes_names_and_masks_with_which_the_table_can_be_captured(shop: Shop, file: Path) -> None:
+    shop.run_sql(
+        'CREATE TABLE odd (id NUMBER(9) PRIMARY KEY, "id" NUMBER(9), "_commit_scn" NUMBER(9), email VARCHAR2(60))',
+        "ALTER TABLE odd ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
+    )
+    _, without = run("SHOP.ODD", "SHOP.STOCK", "--connection", "oracle_shop", "--yes")
+    file.unlink()
+    code, output = run("SHOP.ODD", "--connection", "oracle_shop", "--yes", "--map")
+
+    assert code == 0, output
+    pipeline = load_configuration(file).pipelines["shop"]
+    odd = pipeline.table(TableId("SHOP", "ODD"))
+    assert "names differ only in case" in without
+    assert odd.new_names == {"id": "id_2", "_commit_scn": "commit_scn_2"}
+    assert odd.masks == {"EMAIL": "redact"}
+    assert [f for f in steps.run_doctor(pipeline, shop.params) if f.severity == "error"] == []

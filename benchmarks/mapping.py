@@ -1,0 +1,163 @@
+"""Measure what a mapping costs a batch: `python benchmarks/mapping.py [--changes 50000] [--rows 200000]`.
+
+Tables of 20 columns with equal changes, all columns logged, in one session: one without a mapping, and one of each kind. Their
+batches take turns, because the machine's speed drifts; the ratio is that of each turn to the table without a mapping.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from apply_batch import session, spec_of
+from large_batch import FETCHED, History, contents
+from statements import COLUMNS
+
+from pipelines.config.expressions import uses, with_ids
+from pipelines.host.user_code import digest_of
+from pipelines.values.mapping import FIRST_ADDED, Computed, RowFilter, SecretName, TableMapping, Transform
+from pipelines.values.table import Column, TableId, TableVersion
+
+EXPRESSIONS = {
+    "total": ("amount + coalesce(tax, 0)", "decimal(38,4)"), "city_upper": ("upper(city)", "string"),
+    "domain": ("substring_index(email, '@', -1)", "string"), "is_open": ("closed IS NULL", "boolean"),
+    "big": ("qty > 100", "boolean"), "where_to": ("concat_ws(', ', address, city, country)", "string"),
+    "created_on": ("to_date(created)", "date"), "days": ("datediff(updated, created)", "int"),
+    "kind": ("CASE status WHEN 'order' THEN 'O' ELSE 'X' END", "string"), "origin": ("'ERP'", "string"),
+}  # fmt: skip
+VARIABLE = "REDOLAKE_BENCHMARK_KEY"
+IDS = {name: number for number, name in enumerate(COLUMNS, 1)}
+
+
+def lengths(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return the length of NAME: users' code of the benchmark."""
+    return pa.RecordBatch.from_arrays([pc.utf8_length(batch.column("NAME"))], names=["name_length"])
+
+
+def computed(number: int, name: str, text: str, type_: str) -> Computed:
+    needs = tuple(sorted({IDS[use.name] for use in uses(text)}))
+    return Computed(FIRST_ADDED + number, name, type_, "expression", needs, with_ids(text, IDS), text)
+
+
+def mappings() -> Mapping[str, TableMapping | None]:
+    ten = tuple(computed(n, name, *one) for n, (name, one) in enumerate(EXPRESSIONS.items()))
+    hashed = tuple(Computed(IDS[name], name, "string", "mask", (IDS[name],), mask="hash") for name in ("EMAIL", "PHONE"))
+    plain = tuple(Computed(IDS[name], name, "string", "mask", (IDS[name],), mask="last4") for name in ("EMAIL", "PHONE"))
+    text = "status <> 'void' OR qty > 5"
+    where = RowFilter(with_ids(text, IDS), tuple(sorted({IDS[use.name] for use in uses(text)})), text)
+    inputs = tuple((number, name) for name, number in IDS.items())
+    code = Transform("mapping:lengths", digest_of("mapping:lengths"), inputs)
+    made = Computed(FIRST_ADDED, "name_length", "int", "transform", tuple(IDS.values()), text="mapping:lengths")
+    return {
+        "no mapping": None,
+        "five names": TableMapping(names=tuple((IDS[name], f"new_{name}") for name in ("NAME", "CITY", "QTY", "NOTE", "RATE"))),
+        "ten expressions": TableMapping(computed=ten),
+        "two masks, last4": TableMapping(computed=plain),
+        "two masks, hash": TableMapping(computed=hashed, secret=SecretName(variable=VARIABLE)),
+        "a filter": TableMapping(where=where),
+        "users' code": TableMapping(computed=(made,), transform=code),
+    }
+
+
+@dataclass(slots=True)
+class Measured:
+    """One table, and its batches so far."""
+
+    spark: Any
+    folder: Path
+    mapping: TableMapping | None
+    rows: int
+    changes: int
+    number: int = 0
+    history: History | None = None
+
+    @property
+    def version(self) -> TableVersion:
+        from pipelines.values.scn import Scn
+
+        columns = tuple(Column(n, name, kind, n) for n, (name, kind) in enumerate(COLUMNS.items(), 1))
+        return TableVersion(TableId("APP", "ORDERS"), Scn(0), 1, 1, columns, (1,), len(columns) + 1, mapping=self.mapping)
+
+    @property
+    def target(self) -> str:
+        return str(self.folder / "lake" / "orders")
+
+    def load(self, source: Path) -> float:
+        from pipelines.job.snapshot import run_snapshot
+        from pipelines.records.loads import SnapshotSpec, SnapshotTask
+
+        task = SnapshotTask(self.version.table, self.target, "p/APP.ORDERS/1", self.version, files=(str(source),), scn=1)
+        self.history, began = History(self.rows, "all columns", 0), time.perf_counter()
+        (loaded,) = run_snapshot(self.spark, SnapshotSpec("p", 1, "token", (task,), str(self.folder / "snapshot.json"))).tables
+        if loaded.error:
+            sys.exit(f"the load stopped: {loaded.error}")
+        return time.perf_counter() - began
+
+    def batch(self) -> float:
+        from pipelines.job.batch import run_batch
+        from pipelines.land.files import Files
+        from pipelines.land.parquet import write_parquet
+        from pipelines.records.batches.spec import LandedWindow, TableTask
+        from pipelines.values.landed_schema import LANDED_SCHEMA
+
+        assert self.history is not None
+        self.number, step = self.number + 1, 2 * self.changes
+        scn = self.number * step
+        redo = pa.Table.from_pylist(list(self.history.redo(scn, self.changes)), LANDED_SCHEMA)
+        name = f"redo-{self.number}.parquet"
+        write_parquet(Files(str(self.folder)), name, LANDED_SCHEMA, redo.to_batches(max_chunksize=FETCHED))
+        window = LandedWindow(f"{1:010d}-{scn:020d}-{scn + step:020d}", scn, scn + step, (str(self.folder / name),))
+        task = TableTask(table=self.version.table, target=self.target, app_id="p/APP.ORDERS/1", versions=(self.version,))
+        out = self.folder / "batches" / str(self.number)
+        spec = spec_of(
+            "p", 1, scn, scn + step, "token", (window,), (task,), str(out / "carry"), str(out / "manifest.json"), (),
+            rows=redo.num_rows,
+        )  # fmt: skip
+        began = time.perf_counter()
+        (result,) = run_batch(self.spark, spec).tables
+        if result.error:
+            sys.exit(f"the table stopped: {result.error}")
+        return time.perf_counter() - began
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--changes", type=int, default=50_000)
+    arguments.add_argument("--rows", type=int, default=200_000)
+    arguments.add_argument("--batches", type=int, default=3)
+    given = arguments.parse_args()
+    os.environ[VARIABLE] = "a key of a benchmark, not of users"
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(Path(__file__).parent), os.environ.get("PYTHONPATH", ""))))
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / "source.parquet"
+        pq.write_table(contents(given.rows), source)
+        spark = session(False, {"spark.log.level": "ERROR", "spark.driver.memory": "3g"})
+        tables = {
+            name: Measured(spark, Path(folder) / str(number), mapping, given.rows, given.changes)
+            for number, (name, mapping) in enumerate(mappings().items())
+        }
+        for one in tables.values():
+            one.folder.mkdir()
+        loads = {name: one.load(source) for name, one in tables.items()}
+        turns = [{name: one.batch() for name, one in tables.items()} for _ in range(1 + given.batches)][1:]
+        spark.stop()
+    sys.stdout.write(f"{given.changes} changes into {given.rows} rows, medians of {given.batches} batches:\n")
+    sys.stdout.write(f"{'mapping':<20}{'load, s':>10}{'batch, s':>10}{'to none':>10}\n")
+    for name in tables:
+        ratio = median(turn[name] / turn["no mapping"] for turn in turns)
+        sys.stdout.write(f"{name:<20}{loads[name]:>10.1f}{median(turn[name] for turn in turns):>10.1f}{ratio:>10.2f}\n")
+
+
+if __name__ == "__main__":
+    main()
