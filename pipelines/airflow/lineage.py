@@ -42,14 +42,14 @@ def column_facet(table: Place, origin: TableOrigin) -> Any:
     """Return the facet of a Delta table that says which columns of the Oracle table its columns are made of."""
     from openlineage.client.facet_v2 import column_lineage_dataset as facet
 
-    def made(one: ColumnOrigin) -> Any:
+    def inputs_of(one: ColumnOrigin) -> Any:
         subtype = "IDENTITY" if one.how is None else "TRANSFORMATION"
         how = facet.Transformation("DIRECT", subtype, one.how or "", one.masks)
         return facet.Fields([facet.InputField(*table, field=name, transformations=[how]) for name in one.columns])
 
     left_out = [facet.InputField(*table, field=name, transformations=[facet.Transformation("INDIRECT", "FILTER")])
                 for name in origin.filter]  # fmt: skip
-    return facet.ColumnLineageDatasetFacet(fields={one.name: made(one) for one in origin.columns}, dataset=left_out)
+    return facet.ColumnLineageDatasetFacet(fields={one.name: inputs_of(one) for one in origin.columns}, dataset=left_out)
 
 
 def report_lineage(
