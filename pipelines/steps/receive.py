@@ -149,7 +149,7 @@ def receive(context: PipelineContext, oracle: Source, position: Position, facts:
     except StreamLost as error:
         record_redo_loss(context, error, "mine", position, ())
         raise
-    if cut is None or (last is not None and cut.rows == 0 and not is_due(last, cut)):
+    if cut is None or (last is not None and cut.rows == 0 and not is_due(last, cut, facts)):
         return None
     check_clock(cut, facts, host_clock_ahead(oracle))
     return cut
@@ -199,8 +199,8 @@ def take_messages(
         cut = sequencer.cut
         if cut is not None and (cut.end > facts.current_scn or connection.received >= pipeline.window.max_bytes):
             return cut
-        if message is None and cut is not None and (cut.rows or time.monotonic() - began >= pipeline.source.silent_seconds):
-            return cut
+        if message is None and ((cut is not None and cut.rows) or time.monotonic() - began >= pipeline.source.silent_seconds):
+            return cut  # it reads archived logs only, or waits for one
     return None
 
 
@@ -229,8 +229,11 @@ def check_redo(pipeline: Pipeline, position: Position, facts: RedoFacts) -> None
         )
 
 
-def is_due(last: WindowManifest, cut: Cut) -> bool:
-    """Return whether a window without rows lands: it says that nothing has changed up to its end."""
+def is_due(last: WindowManifest, cut: Cut, facts: RedoFacts) -> bool:
+    """Return whether a window without rows lands: it says that nothing has changed up to its end. One that ends before the
+    source's SCN of now always does, for more follows it."""
+    if cut.end <= facts.current_scn:
+        return True
     before = stream_facts(last).get(SECONDS)
     return before is None or cut.seconds is None or cut.seconds - int(before) >= EMPTY_AFTER_SECONDS
 

@@ -45,6 +45,9 @@ class Feed:
     groups: list[Group] = field(default_factory=list)
     _definitions: dict[Version, KnownTable] = field(default_factory=dict)
     _keys: dict[Version, frozenset[int]] = field(default_factory=dict)  # segment numbers of the primary key's columns
+    _now: dict[tuple[int, int], KnownTable] = field(default_factory=dict)
+    _others: dict[tuple[int, int], KnownTable] = field(default_factory=dict)  # by SCN and object, where a version has several
+    _is_stale: bool = False
     _sequence: int = 0
     _read: int = 0  # records of that log
     _rest: list[RedoRecord] = field(default_factory=list)  # of a group that is not complete
@@ -140,15 +143,21 @@ class Feed:
         return self._offset
 
     def _written(self, record: RedoRecord) -> None:
-        """Take the definition under which a change is written."""
-        if record.op in (Op.INSERT, Op.UPDATE, Op.DELETE):
+        """Take the definition under which a change is written. A DDL may leave a table its version."""
+        if record.op == Op.DDL:
+            self._is_stale = True
+        elif record.op in (Op.INSERT, Op.UPDATE, Op.DELETE):
             key = (record.con_id, record.object_id, record.object_version)
-            if key not in self._definitions:
+            if self._is_stale or key not in self._definitions:
                 self._learn()
+            now = self._now.get(key[:2])
+            if now is not None and now != self._definitions.get(key):
+                self._others[record.scn, record.object_id] = now
 
     def _learn(self) -> None:
-        forms = self.database.options.catalog_forms
-        for (con_id, object_id), table in known_tables(self.database.state, forms).items():
+        self._is_stale = False
+        self._now = known_tables(self.database.state, self.database.options.catalog_forms)
+        for (con_id, object_id), table in self._now.items():
             self._definitions.setdefault((con_id, object_id, table.object_version), table)
         for found in self.database.state.tables.values():
             names = {name for key in found.constraints if key.kind == "P" for name in key.columns}
@@ -160,4 +169,5 @@ class Feed:
         return self._keys.get((record.con_id, record.object_id, record.object_version), frozenset())
 
     def definition(self, record: RedoRecord) -> KnownTable | None:
-        return self._definitions.get((record.con_id, record.object_id, record.object_version))
+        of_version = self._definitions.get((record.con_id, record.object_id, record.object_version))
+        return self._others.get((record.scn, record.object_id), of_version)

@@ -17,8 +17,10 @@ from unittest import mock
 
 from pipelines import steps
 from pipelines.context import silent
+from pipelines.source.olr import needed_configuration
 from pipelines.steps.run import apply, capture, first_contents, snapshot_again, spark_when_needed
 from pipelines.window.dictionary import BUILD
+from standin.olr.options import Behaviour
 from standin.serve import standin
 from tests.fixtures.shop import Shop
 from tests.generated.table_life import Life, known
@@ -173,13 +175,19 @@ def lives(
     by_pattern: bool = False,
     resnapshots: bool = False,
     kills: bool = False,
+    stream: Behaviour | None = None,
     **options: Any,
 ) -> Iterator[Lives]:
     """Start a new stand-in with that many tables, every third one partitioned, and a pipeline over them that follows every DDL.
-    With `resnapshots` it snapshots tables again that have become others."""
+    With `resnapshots` it snapshots tables again that have become others. With `stream`, an OpenLogReplicator reads the redo."""
     chance = random.Random(seed)
-    with standin(background=False, archive_lag_target=0, ddl_age=60, nonblocking_ddl=True, **options) as oracle:
+    options.setdefault("nonblocking_ddl", True)
+    with standin(background=False, archive_lag_target=0, ddl_age=60, **options) as oracle:
         shop = Shop(oracle, folder)
+        source = {"connection": "oracle_shop", "container": "FREEPDB1", "dictionary": dictionary}
+        if stream is not None:
+            server = oracle.replicate(needed_configuration("DB", "127.0.0.1:0", [], "FREEPDB1"), stream)
+            source |= {"kind": "openlogreplicator", "address": server.address, "database": "DB"}
         found = [
             Life(f"LIFE{n}", random.Random(chance.random()), [oracle.connect("SHOP") for _ in range(3)]) for n in range(tables)
         ]
@@ -191,7 +199,7 @@ def lives(
             life.sessions[1].commit()
         pipeline = shop.pipeline(
             tables=["SHOP.LIFE*"] if by_pattern else [f"SHOP.{life.table}" for life in found],
-            source={"connection": "oracle_shop", "container": "FREEPDB1", "dictionary": dictionary},
+            source=source,
             on_ddl={
                 **dict.fromkeys(("truncate", "drop_partition", "computed_default"), "follow"),
                 "narrow": "follow",
@@ -199,7 +207,7 @@ def lives(
                 **(AGAIN if resnapshots else {}),
             },
             resnapshot={"pause_minutes": 0, "attempts": 100},
-            window={"max_bytes": 1, "slice_bytes": 1},
+            window={"max_bytes": 1 if stream is None else 100_000, "slice_bytes": 1},
             parallel_sessions=1,
         )
         lake = PlainLake(replays=True) if spark is None else None

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from pipelines import steps
+from standin.olr.options import Behaviour
 from tests.generated.hunts import EXAMPLES
 from tests.generated.table_life import Field, Kind
 from tests.generated.table_lives import lives
@@ -44,6 +45,17 @@ def test_every_batch_ends_with_the_rows_that_the_table_had(tmp_path: Path, seed:
 @pytest.mark.parametrize("seed", [seed + 1 for seed in (SEEDS if HUNTED else SEEDS[:1])])
 def test_with_a_dictionary_in_the_redo_every_change_is_decoded_too(tmp_path: Path, seed: int) -> None:
     with lives(tmp_path, seed, TABLES, dictionary="redo", **options(seed)) as played:
+        played.play(ROUNDS)
+
+    assert played.checked >= TABLES
+
+
+@pytest.mark.parametrize("seed", [seed + 2 for seed in (SEEDS if HUNTED else SEEDS[:1])])
+def test_every_life_ends_so_through_openlogreplicator_too(tmp_path: Path, seed: int) -> None:
+    """DDL waits for open transactions here: what OpenLogReplicator makes of their changes otherwise is not known."""
+    chosen = options(seed) | {"redefinition_redo": "user", "nonblocking_ddl": False}
+    behaviour = Behaviour(c_scn=("commit", "begin")[seed & 1], commits_in_group=1 + seed % 4)
+    with lives(tmp_path, seed, TABLES, stream=behaviour, **chosen) as played:
         played.play(ROUNDS)
 
     assert played.checked >= TABLES

@@ -39,7 +39,8 @@ class Connection:
 
     def __init__(self, connected: socket.socket, address: Address, container: str | None, silent: float) -> None:
         self._socket, self._address, self._container = connected, address, container
-        self._frames, self._silent, self._heard = Frames(), silent, time.monotonic()
+        self._frames, self._silent, self._began = Frames(), silent, time.monotonic()
+        self._has_messages = False
         self.received = 0  # bytes
 
     def info(self) -> Answer:
@@ -74,9 +75,10 @@ class Connection:
 
     def messages(self) -> Iterator[Message | Checkpoint | None]:
         """Yield messages as they come, and None while none comes. Raises ReplicatorUnavailable at the connection's end, and
-        where none comes for too long: checkpoints come also when nothing happens."""
+        where none comes at all: what is not confirmed comes again, and checkpoints come also when nothing happens."""
         while True:
             for body in self._frames:
+                self._has_messages = True
                 yield read_message(body, self._container)
             if not self._receive():
                 yield None
@@ -103,7 +105,7 @@ class Connection:
         try:
             data = self._socket.recv(PIECE_BYTES)
         except TimeoutError as error:
-            if time.monotonic() - self._heard < self._silent:
+            if self._has_messages or time.monotonic() - self._began < self._silent:
                 return False
             raise ReplicatorUnavailable(
                 f"OpenLogReplicator at {self._address} has sent nothing for {self._silent:g} s",
@@ -117,7 +119,6 @@ class Connection:
                 f"OpenLogReplicator at {self._address} has closed the connection", cure="see its log; the step is retried"
             )
         self.received += len(data)
-        self._heard = time.monotonic()
         self._frames.add(data)
         return True
 

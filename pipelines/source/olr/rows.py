@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,7 @@ from pipelines.source.olr.messages import BEGIN, CHANGES, COMMIT, DDL, Message
 from pipelines.values.landed_schema import LANDED_SCHEMA
 from pipelines.values.redo import Operation
 
+_INTO_BIN = re.compile(r"\s*ALTER\s+TABLE\s.*\sRENAME\s+TO\s+\"BIN\$", re.IGNORECASE | re.DOTALL)
 SLICE = 0  # a stream is one slice
 _OPERATIONS = {**CHANGES, BEGIN: Operation.START, COMMIT: Operation.COMMIT, DDL: Operation.DDL}
 
@@ -69,11 +71,16 @@ def to_batch(messages: Iterable[Message], first_ordinal: int, container: str | N
         row = (
             SLICE, ordinal, message.thread, 0, f"{ordinal:012d}", 0, message.commit_scn, message.begin_scn, message.commit_at,
             message.xid, message.xid, 0, container, operation.name, int(operation), message.owner, message.table,
-            message.object_id, None, None, message.row_id, False, 0, None, message.user, _text(message),
+            message.object_id, None, None, message.row_id, False, 0, _info(message), message.user, _text(message),
         )  # fmt: skip
         for column, value in zip(columns.values(), row, strict=True):
             column.append(value)
     return pa.RecordBatch.from_pydict(columns, schema=LANDED_SCHEMA)
+
+
+def _info(message: Message) -> str | None:
+    """Return LogMiner's word for a statement that Oracle ran itself: the RENAME by which DROP TABLE fills the recycle bin."""
+    return "INTERNAL DDL" if message.kind == DDL and _INTO_BIN.match(message.sql or "") else None
 
 
 def _text(message: Message) -> str | None:
