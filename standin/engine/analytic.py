@@ -26,7 +26,7 @@ from standin.engine.catalog import ViewRows
 from standin.engine.environment import context
 from standin.engine.frame import Frame
 from standin.engine.inference import UNKNOWN, Sources, infer_columns
-from standin.engine.oracle_types import duck_table, oracle_batches, type_for_cast, with_known_types
+from standin.engine.oracle_types import TOO_EXACT, duck_table, oracle_batches, type_for_cast, with_known_types
 from standin.engine.parse import KEPT_TREES, identifier, parse_for_duckdb
 from standin.engine.policies import as_seen
 from standin.engine.relations import Relation, relation_of, snapshot_scn, unarchived
@@ -47,6 +47,9 @@ _MARK = re.compile(r"redolake_bind_(\d+)_")
 _MACROS = (
     "CREATE MACRO ora_text(x) AS CASE WHEN contains(CAST(x AS VARCHAR), '.') AND typeof(x) LIKE 'DECIMAL%' "
     "THEN rtrim(rtrim(CAST(x AS VARCHAR), '0'), '.') ELSE CAST(x AS VARCHAR) END",
+    # DuckDB would round to the decimals of the type. A number in text may also have an exponent.
+    "CREATE MACRO ora_number(x) AS CASE WHEN regexp_matches(CAST(x AS VARCHAR), '[.][0-9]{10}[0-9]*[1-9]|[eE]') "
+    "THEN error('ORA-03001') ELSE x END",
     "CREATE MACRO ora_divide(a, b) AS CASE WHEN b = 0 THEN error('ORA-01476') ELSE a / b END",
     "CREATE MACRO ora_concat(a, b) AS nullif(concat(ora_text(a), ora_text(b)), '')",
 )
@@ -253,6 +256,8 @@ def _as_oracle(error: duckdb.Error) -> OraError:
         return OraError(1438, "value larger than specified precision allowed for this column")
     if isinstance(error, duckdb.ConversionException):
         return OraError(1722, "invalid number")
+    if "ORA-03001" in text:
+        return OraError(3001, f"unimplemented feature: {TOO_EXACT}")
     if "ORA-01476" in text:
         return OraError(1476, "divisor is equal to zero")
     return OraError(3001, f"unimplemented feature: {text}")
@@ -348,8 +353,10 @@ def _limit_by_rownum(select: exp.Select) -> None:
 def _translated(node: exp.Expression) -> exp.Expression:
     if isinstance(node, exp.Cast) and "oracle" not in node.args["to"].meta:
         to = exp.DataType.build(type_for_cast(node.args["to"]), dialect="duckdb")
-        to.meta["oracle"] = datatypes.info_of_type("", datatypes.type_of_cast(node.args["to"]))
-        return exp.Cast(this=node.this, to=to)
+        type_ = datatypes.type_of_cast(node.args["to"])
+        to.meta["oracle"] = datatypes.info_of_type("", type_)
+        is_free = type_.name == "NUMBER" and type_.precision is None and type_.scale is None
+        return exp.Cast(this=_unrounded(node.this) if is_free else node.this, to=to)
     if isinstance(node, exp.DPipe):
         return exp.Anonymous(this="ora_concat", expressions=[node.this, node.expression])
     if isinstance(node, exp.ToChar) and node.args.get("format") is None:
@@ -357,7 +364,7 @@ def _translated(node: exp.Expression) -> exp.Expression:
     if isinstance(node, exp.ToChar) and node.args["format"].name.upper() in ("TM9", "TM"):
         return exp.Anonymous(this="ora_text", expressions=[node.this])
     if isinstance(node, exp.ToNumber) and node.args.get("format") is None:
-        return exp.Cast(this=node.this, to=exp.DataType.build("DECIMAL(38,10)", dialect="duckdb"))
+        return exp.Cast(this=_unrounded(node.this), to=exp.DataType.build("DECIMAL(38,10)", dialect="duckdb"))
     if isinstance(node, exp.DateTrunc):
         unit = _UNITS.get(node.args["unit"].name.upper())
         if unit is None:
@@ -370,6 +377,10 @@ def _translated(node: exp.Expression) -> exp.Expression:
     if isinstance(node, exp.Column) and identifier(node.this) == "ROWNUM":
         return exp.Anonymous(this="row_number() over", expressions=[])
     return node
+
+
+def _unrounded(number: exp.Expression) -> exp.Expression:
+    return exp.Anonymous(this="ora_number", expressions=[number])
 
 
 def _template(tree: exp.Expression) -> tuple[str, tuple[exp.Expression, ...]]:

@@ -14,8 +14,9 @@ from standin.engine import datatypes
 from standin.engine.datatypes import arrow_column, arrow_type
 from standin.engine.inference import UNKNOWN
 from standin.engine.values import number_text
-from standin.interface import ColumnInfo
+from standin.interface import ColumnInfo, OraError
 
+TOO_EXACT = "a NUMBER with more than 10 decimals, or 28 digits before them, in a query over several tables or rows"
 _FREE_NUMBER = pa.decimal128(38, 10)
 
 
@@ -38,7 +39,10 @@ def _numbers(values: list[Any]) -> pa.Array:
         if small:
             return pa.array(values, pa.int64())
         return pa.array([None if v is None else Decimal(v) for v in values], pa.decimal128(38, 0))
-    return pa.array([None if v is None else round(Decimal(v), 10) for v in values], _FREE_NUMBER)
+    try:
+        return pa.array([None if v is None else Decimal(v) for v in values], _FREE_NUMBER)
+    except pa.ArrowInvalid:
+        raise OraError(3001, f"unimplemented feature: {TOO_EXACT}") from None
 
 
 def type_for_cast(node: exp.DataType) -> str:

@@ -355,3 +355,27 @@ def test_connect_by_level_makes_rows_of_dual(shop):
     assert run(shop, "SELECT COUNT(*) FROM dual CONNECT BY LEVEL <= 0") == [(1,)]  # the first row needs no condition
     run(shop, "CREATE TABLE u (id NUMBER(10))")
     assert error_code(shop, "SELECT id FROM u CONNECT BY id = id") == 3001
+
+
+@pytest.mark.parametrize(
+    ("text", "number"), [("-1.5", Decimal("-1.5")), ("0.0000000001", Decimal("1E-10")), ("12.10000000000000", Decimal("12.1"))]
+)
+def test_a_number_in_text_is_that_number_in_a_set_operation(shop, text: str, number: Decimal) -> None:
+    assert run(shop, f"SELECT TO_NUMBER('{text}') FROM dual UNION ALL SELECT NULL FROM dual") == [(number,), (None,)]
+
+
+@pytest.mark.parametrize("text", ["0.00000000001", "1.23456789012", "1E-11"])
+@pytest.mark.parametrize("query", ["TO_NUMBER('{}')", "CAST('{}' AS NUMBER)"])
+def test_a_number_of_more_decimals_than_a_set_operation_has_is_refused_and_not_rounded(shop, text: str, query: str) -> None:
+    assert error_code(shop, f"SELECT {query.format(text)} FROM dual UNION ALL SELECT 2 FROM dual") == 3001
+
+
+def test_a_stored_number_of_more_decimals_than_a_join_has_is_refused_and_not_rounded(shop) -> None:
+    run(shop, "CREATE TABLE small (n NUMBER)")
+    run(shop, "INSERT INTO small VALUES (0.5)")
+    assert run(shop, "SELECT n, COUNT(*) FROM small GROUP BY n") == [(Decimal("0.5"), 1)]
+    run(shop, "INSERT INTO small VALUES (0.00000000001)")
+
+    assert error_code(shop, "SELECT n, COUNT(*) FROM small GROUP BY n") == 3001
+    run(shop, "UPDATE small SET n = 10000000000000000000000000000.5")
+    assert error_code(shop, "SELECT n, COUNT(*) FROM small GROUP BY n") == 3001
