@@ -11,6 +11,7 @@ from pipelines.decode.datatypes import Cast, Family, character, family_of, large
 from pipelines.decode.forms import Clause, Form, Verb
 from pipelines.decode.redo_sql import Bools, Ints
 from pipelines.decode.resolve import ResolvedRedo
+from pipelines.values.empty import with_empty
 from pipelines.values.redo import Encoding
 from pipelines.values.table import Column, TypeRule
 from pipelines.values.valid_text import BY_SERVER, IN_DATABASE_SET, REPLACE, UNICODE, rows_replaced_by_server
@@ -92,7 +93,8 @@ def image_of(redo: ResolvedRedo, reading: Reading, bounds: tuple[int, int, int],
         values = _cast(redo, reading, index, row, errors, is_internal=False)
     if reading.is_assembled:
         form = redo.assignments.form[start:end]
-        values = large_object.with_empty(values, (form == Form.EMPTY_LOB) | (form == Form.XML))
+        # XMLType(:1), a document in other rows, becomes IN_OTHER_ROWS.
+        values = with_empty(values, pa.array((form == Form.EMPTY_LOB) | (form == Form.XML)))
     return Image(values, source, *indexes)
 
 

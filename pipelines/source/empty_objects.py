@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from pipelines.source.quoting import quote
 from pipelines.source.text_check import Frame
 from pipelines.values.dictionary_table import DictionaryColumn
+from pipelines.values.empty import with_empty
 
 PREFIX = "_empty_"
 # LENGTH needs no privilege, and takes no BLOB by its manual; DBMS_LOB is granted to PUBLIC, unless somebody has revoked it.
@@ -55,8 +55,5 @@ def with_empty_objects(answers: Iterable[Any], flags: Sequence[EmptyFlag]) -> It
         for flag in flags:
             is_empty, values = rows[flag.name].is_valid(), rows[flag.of]
             rows = rows.drop_columns([flag.name])
-            if pc.any(is_empty).as_py():
-                empty = pa.scalar(b"" if pa.types.is_large_binary(values.type) or pa.types.is_binary(values.type) else "")
-                filled = pc.if_else(is_empty, empty.cast(values.type), values)
-                rows = rows.set_column(rows.column_names.index(flag.of), flag.of, filled)
+            rows = rows.set_column(rows.column_names.index(flag.of), flag.of, with_empty(values, is_empty))
         yield Frame(rows)

@@ -8,9 +8,7 @@ say at most that it is NULL.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from pipelines.decode.datatypes import character, raw
 from pipelines.decode.datatypes.family import Cast, Family
@@ -34,14 +32,6 @@ def locators(values: pa.Array, target_type: pa.DataType, *_: object) -> Cast:
     """Refuse internal bytes: they begin with a locator, and may be nothing else."""
     refused = dict.fromkeys(np.flatnonzero(values.is_valid()).tolist(), "is in internal bytes, which show a locator")
     return Cast(pa.nulls(len(values), target_type), refused)
-
-
-def with_empty(values: pa.Array, is_empty: npt.NDArray[np.bool_]) -> pa.Array:
-    """Return the values with EMPTY_CLOB() and EMPTY_BLOB() as what they are: neither NULL nor a literal. XMLType(:1), a
-    document in other rows, becomes IN_OTHER_ROWS."""
-    if not is_empty.any():
-        return values
-    return pc.if_else(pa.array(is_empty), pa.scalar(b"" if pa.types.is_binary(values.type) else "", values.type), values)
 
 
 def assembled_family(oracle_type: OracleType) -> Family:
