@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from pipelines.context import PipelineContext
 from pipelines.errors import LandingDamaged, Terminal
 from pipelines.land import layout
 from pipelines.land.cures import apply_again, load_again
+from pipelines.land.files import Files
 from pipelines.reconcile.holds import NOT_LOADED
 from pipelines.reconcile.newest_batches import batch_name, names_from
 from pipelines.reconcile.table_versions import incarnation_of
@@ -123,7 +125,13 @@ def batch_result(context: PipelineContext, name: str) -> BatchResult | None:
     if result is not None and batch_name(result.resetlogs_id, result.start, result.end) != "-".join(name.split("-")[:3]):
         what = f"the file is the manifest of another batch: SCN [{result.start}, {result.end})"
         raise LandingDamaged(what, cure=apply_again(file), path=context.landing.files.path_text(file))
-    return result
+    return None if result is None else result.with_carried(partial(carried_now, context.landing.files))
+
+
+def carried_now(files: Files, written_at: str) -> str:
+    """Return where a file with carried rows is now."""
+    path = layout.carried_at(written_at)
+    return written_at if path is None else files.location(path)
 
 
 def loaded_tasks(context: PipelineContext, name: str) -> list[tuple[SnapshotTask, int | None]] | None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
 from pipelines.records.batches.carry import OpenTransaction, ParkedRows
@@ -98,6 +98,15 @@ class BatchResult:
     def carried(self) -> tuple[str, ...]:
         """All files with rows of open transactions."""
         return (*self.carry_files, *(file for one in self.parked for file in one.files))
+
+    def with_carried(self, locate: Callable[[str], str]) -> BatchResult:
+        """Return the result with these locations of the files with rows of open transactions."""
+        return replace(
+            self,
+            carry_files=tuple(map(locate, self.carry_files)),
+            parked=tuple(replace(one, files=tuple(map(locate, one.files))) for one in self.parked),
+            digests={locate(file): digest for file, digest in self.digests.items()},
+        )
 
     @property
     def start_position(self) -> ChainPosition:

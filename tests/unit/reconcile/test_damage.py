@@ -9,12 +9,15 @@ import pytest
 from pipelines.context import PipelineContext
 from pipelines.errors import LandingDamaged
 from pipelines.reconcile.ledger import last_batch
+from pipelines.records.batches.manifest import BatchResult
+from pipelines.records.codec import decode, encode
 from tests.unit.reconcile.pipeline_on_disk import (
     FIRST,
     OPEN,
     ORDERS,
     SECOND,
     PipelineOnDisk,
+    carried_rows,
     corrected_table,
     following_batch,
     following_catch_up,
@@ -50,6 +53,25 @@ def test_a_batch_after_two_with_damaged_rows_reads_their_windows_again_and_is_th
     last = last_batch(context)
     assert last is not None
     assert (last.start, last.end) == (200, 500)
+
+
+def test_rows_carried_in_a_landing_that_was_moved_since_are_found(on_disk: PipelineOnDisk, context: PipelineContext) -> None:
+    """The manifest was written with the paths of the old place."""
+    name = on_disk.batch(on_disk.window(200, 300), open_now=(OPEN,))
+    on_disk.window(300, 400)
+    file = on_disk.folder / "shop" / manifest(name)
+    written = decode(BatchResult, file.read_bytes(), str(file))
+    file.unlink()
+    on_disk.write(
+        manifest(name), encode(written.with_carried(lambda path: path.replace(str(on_disk.folder), "/mnt/batches/old")))
+    )
+    corrected_table(context)
+
+    spec = following_batch(context)
+
+    assert (spec.start, spec.end, spec.open_in) == (300, 400, (OPEN,))
+    assert spec.carry_in == (on_disk.carried(name),)
+    assert spec.digests[on_disk.carried(name)] == on_disk.files.digest(carried_rows(name))
 
 
 def test_rows_damaged_right_before_a_resetlogs_are_carried_again_once_their_batch_is_removed(
