@@ -42,6 +42,9 @@ GROUPS = {
     "local Spark": (
         "tests/e2e/test_compose_services.py",
         "tests/integration/spark/",
+        "tests/unit/apply/net/",
+        "tests/unit/apply/delivery/",
+        "tests/unit/assemble/",
         "tests/witness/",
         "tests/oracle/test_selftest.py",
         "tests/integration/test_damaged_files.py",

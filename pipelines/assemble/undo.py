@@ -38,7 +38,7 @@ def match_undo(changes: DataFrame, *, numbers: bool = False) -> DataFrame:
     running = F.sum(step).over(events.rowsBetween(Window.unboundedPreceding, Window.currentRow))
     level = F.when(~inverted, F.when(rollback, running + 1).otherwise(running))
     same_level = Window.partitionBy(*ROW, "undo_level").orderBy(*ROW_KEY)
-    event = F.struct("rollback", "operation_code", *(OF_PARTNER if numbers else []))
+    event = F.struct("operation_code", *(OF_PARTNER if numbers else []))
     partner = F.lag(event).over(same_level)
     followed = F.coalesce(F.lead("rollback").over(same_level), F.lit(False))
     matched = (
@@ -121,8 +121,8 @@ def undone_inserts(changes: DataFrame) -> DataFrame:
     closes = F.col("of_insert") & rollback & ~previous["rollback"]
     closes = closes & ((previous["row_id"] == NO_ROWID) | (previous["row_id"] == F.col("row_id")))
     named = F.when(F.col("undo_inverted"), at_address["row_id"]).when(opens, following["row_id"])
-    step = F.when(F.coalesce(opens & F.col("undo_level").isNotNull(), F.lit(False)), 1)
-    step = step.when(F.coalesce(closes & F.col("undo_level").isNotNull(), F.lit(False)), -1).otherwise(0)
+    is_nested = F.col("undo_level").isNotNull()
+    step = F.when(opens & is_nested, 1).when(closes & is_nested, -1).otherwise(0)
     of_table = Window.partitionBy(*TABLE).orderBy(*ROW_KEY)
     so_far = of_table.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     of_row = Window.partitionBy(*ROW).orderBy(*ROW_KEY).rowsBetween(Window.unboundedPreceding, -1)
@@ -133,7 +133,7 @@ def undone_inserts(changes: DataFrame) -> DataFrame:
         changes.withColumn("of_insert", of_insert)
         .withColumn("undo_inverted", F.col("of_insert") & _is_inverted(inserts))
         .withColumn("undo_level", F.when(~F.col("undo_inverted"), F.when(rollback, running + 1).otherwise(running)))
-        .withColumns({"step": step, "name": F.when(F.col("of_insert") & ~rollback & is_placeholder, named)})
+        .withColumns({"step": step, "name": F.when(is_placeholder, named)})
         .withColumn("row_id", F.coalesce("name", "row_id"))
         .withColumn("is_closed", (F.col("step") != 0) | (has_none & inside) | of_undone)
         .withColumn("position", F.row_number().over(of_table))
@@ -155,7 +155,7 @@ def stop_doubtful(matched: DataFrame) -> DataFrame:
     is_before = (newest["position"] == partner - 1) & (newest["row_id"] == NO_ROWID) & ~F.col("partner.sets_plain")
     is_before = is_before & ~F.col("partner.closes") & F.col("partner.begins_in_doubt")
     of_update = rollback & (code == Operation.UPDATE) & ~F.col("is_closed") & ~F.col("is_apart")
-    is_doubtful = of_update & F.coalesce(partner.isNull() & newest.isNotNull() | is_between | is_before, F.lit(False))
+    is_doubtful = of_update & (partner.isNull() & newest.isNotNull() | is_between | is_before)
     what = F.lit("an undo row may undo an UPDATE of large objects, of which LogMiner does not show which rows belong to it")
     return matched.withColumn("problem", F.coalesce("problem", F.when(is_doubtful, F.concat(what, _where()))))
 
@@ -164,7 +164,7 @@ def stop_taken_back(matched: DataFrame, is_piece: Expression) -> DataFrame:
     """Add a `problem` to a change of a large object that an undo row of its transaction follows: where LogMiner has no undo row
     for such a change, the savepoint may have been before it."""
     after = Window.partitionBy("con_id", "xid").orderBy(*(F.col(name).desc() for name in ROW_KEY))
-    is_followed = F.coalesce(F.max(F.col("rollback")).over(after.rowsBetween(Window.unboundedPreceding, -1)), F.lit(False))
+    is_followed = F.max(F.col("rollback")).over(after.rowsBetween(Window.unboundedPreceding, -1))
     what = (
         "a part of the transaction is rolled back after a change of a large object, and LogMiner may not show whether that "
         "change is undone (`large_objects: reread` does not need to know)"
@@ -203,11 +203,11 @@ def _inverse(code: Expression) -> Expression:
 
 
 def _problem() -> Expression:
-    partner = F.col("undo_partner")
     where = _where()
-    nothing = partner.isNull() | partner["rollback"] | (F.col("undo_level") <= 0)
+    # From level 1 on, changes and undo rows take turns; below, a change may come after the undo row that lacks one.
+    nothing = F.col("undo_level") <= 0
     return F.when(nothing, F.concat(F.lit("an undo row finds no change to undo"), where)).when(
-        partner["operation_code"] != _inverse(F.col("operation_code")),
+        F.col("undo_partner.operation_code") != _inverse(F.col("operation_code")),
         F.concat(F.lit("an undo row does not match the change before it"), where),
     )
 

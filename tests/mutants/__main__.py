@@ -12,6 +12,7 @@ import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable
 
+from tests.mutants.by_unit_tests import try_mutants
 from tests.mutants.deciders import GROUPS, Deciders
 from tests.mutants.mutated import ROOT, Mutant, Mutated, mutated
 
@@ -75,16 +76,9 @@ def line(name: str, counts: Counter[str]) -> str:
 
 
 def try_group(group: Deciders, only: str) -> int:
-    modules = [mutated(file, group.tries) for file in group.files]
+    modules = [mutated(file, group.tries, in_spark=group.in_spark) for file in group.files]
     report = Report(modules, group.tries)
-    if group.tests:
-        from tests.mutants.by_unit_tests import try_mutants
-
-        try_mutants(modules, group.tests, report, only)
-    else:
-        from tests.mutants.by_histories import try_on_histories
-
-        try_on_histories(modules, report, only)
+    try_mutants(modules, group.tests, report, only, in_spark=group.in_spark)
     return report.end(is_whole=not only)
 
 

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Deciders:
-    """Some modules and their tests; without tests, the generated histories try the mutants (by_histories).
+    """Some modules and their tests. With `in_spark` these share a Spark session (by_unit_tests).
 
     Of some modules, one group tries the functions that build Spark's expressions, and another one the others.
     """
 
     files: tuple[str, ...]
-    tests: tuple[str, ...] = ()
+    tests: tuple[str, ...]
+    in_spark: bool = False
     functions: tuple[str, ...] = ()
     other_functions: tuple[str, ...] = ()
 
@@ -26,6 +27,7 @@ def _of(room: str, *names: str) -> tuple[str, ...]:
 
 
 COUNTED_BY_SPARK = ("account_rows", "first_problems")
+NAMED_BY_SPARK = ("with_rows", "_text", "_text_of")
 
 GROUPS = {
     "window": Deciders(
@@ -51,6 +53,30 @@ GROUPS = {
     "MERGE": Deciders(
         _of("apply/delta", "merge"), ("tests/unit/apply/delta/test_merge_sql.py",), functions=("merge_sql", "same_row")
     ),
-    "row counts": Deciders(_of("assemble", "row_accounting"), functions=COUNTED_BY_SPARK),
-    "undo": Deciders(_of("assemble", "undo")),
+    "row counts": Deciders(
+        _of("assemble", "row_accounting"),
+        ("tests/unit/assemble/test_row_counts.py",),
+        in_spark=True,
+        functions=COUNTED_BY_SPARK,
+    ),
+    "undo": Deciders(_of("assemble", "undo"), ("tests/unit/assemble/test_undo.py",), in_spark=True),
+    "index rows": Deciders(
+        _of("apply/net", "index_rows"), ("tests/unit/apply/net/test_index_rows.py",), other_functions=NAMED_BY_SPARK
+    ),
+    "index rows in Spark": Deciders(
+        _of("apply/net", "index_rows"),
+        ("tests/unit/apply/net/test_rows_by_key.py",),
+        in_spark=True,
+        functions=NAMED_BY_SPARK,
+    ),
+    "missing columns": Deciders(
+        _of("apply/net", "missing_columns"), ("tests/unit/apply/net/test_filled_columns.py",), in_spark=True
+    ),
+    "null keys": Deciders(
+        _of("apply/delivery", "nullable_key"),
+        ("tests/unit/apply/delivery/test_rows_known_by_value.py",),
+        in_spark=True,
+        functions=("of_whole_rows", "count_equal_rows", "all_equal", "_finding"),
+    ),
+    "net change": Deciders(_of("apply/net", "net_change"), ("tests/unit/apply/net/test_net_change.py",), in_spark=True),
 }

@@ -22,6 +22,7 @@ from mutmut.mutation.trampoline import set_mutant_under_test
 from mutmut.state import state
 
 ROOT = Path(__file__).parents[2]
+NAME = re.compile(r'"[a-z_]+(\.[a-z_]+)?"')
 TEXT = re.compile(r'"[^"]*"')
 
 
@@ -51,8 +52,9 @@ class Mutated:
     mutants: tuple[Mutant, ...]
 
 
-def mutated(file: str, is_tried: Callable[[str], bool] = bool) -> Mutated:
-    """Return the mutants of a file of the checkout, in functions that are tried: `name`, or `Class.name`."""
+def mutated(file: str, is_tried: Callable[[str], bool] = bool, *, in_spark: bool = False) -> Mutated:
+    """Return the mutants of a file of the checkout, in functions that are tried: `name`, or `Class.name`. With `in_spark` they
+    build Spark's expressions."""
     path, module = ROOT / file, file.removesuffix(".py").replace("/", ".")
     made = mutate_file_contents(file, path.read_text())
     lines = made.code.splitlines()
@@ -66,7 +68,7 @@ def mutated(file: str, is_tried: Callable[[str], bool] = bool) -> Mutated:
         whole = name.partition("__mutmut_")[0]
         function = whole.removeprefix("x_") if "ǁ" not in whole else ".".join(whole.split("ǁ")[1:])
         old, new = source(f"{whole}__mutmut_orig"), source(name)
-        if is_tried(function) and not is_prose(old, new):
+        if is_tried(function) and not is_prose(old, new) and not (in_spark and is_same_name(old, new)):
             mutants.append(Mutant(f"{module}.{name}", function, changed(old, new)))
     return Mutated(module, path, made.code, tuple(numbered(mutants)))
 
@@ -78,6 +80,14 @@ def is_prose(old: Sequence[str], new: Sequence[str]) -> bool:
         return False
     texts = zip(re.findall(TEXT, before), re.findall(TEXT, after), strict=True)
     return all(len(was.split()) >= 4 for was, now in texts if was != now)
+
+
+def is_same_name(old: Sequence[str], new: Sequence[str]) -> bool:
+    """Return whether only the case of names was changed, which Spark ignores in the names of columns."""
+    before, after = ("\n".join(lines) for lines in (old, new))
+    texts = list(zip(re.findall(TEXT, before), re.findall(TEXT, after), strict=False))
+    is_name = all(re.fullmatch(NAME, was) for was, now in texts if was != now)
+    return is_name and before.casefold() == after.casefold()
 
 
 def changed(old: Sequence[str], new: Sequence[str]) -> str:

@@ -39,12 +39,12 @@ def with_rows(decoded: DataFrame, target: DataFrame, key: Sequence[TargetColumn]
         ((code == Operation.UPDATE) & is_moved(ids)).alias("moved"),
     )  # fmt: skip
     moves = placed.filter("moved")
-    touched = moves.select(F.col("before").alias("at")).union(moves.select("after")).distinct()
+    touched = moves.select(F.col("before").alias("at")).union(moves.select("after"))
     at = F.when(F.col("code") == Operation.INSERT, F.col("after")).otherwise(F.col("before"))
-    steps = placed.withColumn("at", at).join(touched, "at", "left_semi").withColumn("rank", F.lit(1))
-    keys = target.select(_text_of(key).alias("after")).join(F.broadcast(moves.select("after").distinct()), "after", "left_semi")
-    there = keys.withColumn("rank", F.lit(0))
-    ordered = steps.unionByName(there, allowMissingColumns=True).repartition(1).sortWithinPartitions("rank", *CHANGE_ORDER)
+    steps = placed.withColumn("at", at).join(touched, "at", "left_semi")
+    there = target.select(_text_of(key).alias("after")).join(F.broadcast(moves.select("after")), "after", "left_semi")
+    # The keys of the target have no place, and so come first.
+    ordered = steps.unionByName(there, allowMissingColumns=True).repartition(1).sortWithinPartitions(*CHANGE_ORDER)
     named = ordered.select(*STEP).mapInArrow(name_rows, NAMED)
     why = F.struct("commit_scn", "scn", F.lit("RedoNotUnderstood").alias("code"), F.col("why").alias("what"))
     return (

@@ -71,13 +71,15 @@ def fill_known(happened: DataFrame, missing: Missing, key: Sequence[int]) -> Dat
     `happened` are events (see net). Oracle reuses ROWIDs: an INSERT begins another row, with all its values, and after a
     DELETE there is no row to update.
     """
-    so_far = _row_so_far(missing, key)
+    # While no key changes, a row's events are all at one key: so the window has the partitions of the net change, and costs no
+    # shuffle of its own.
+    so_far = _so_far(*(() if missing.keys_change else map(frames.key, key)), "row_id")
     code = F.col("operation_code")
 
     def show(i: int) -> Expression:
         """Return the column's value after the event, if the event shows it; `is_there` is false after a DELETE."""
         value = F.col(frames.after(i))
-        absent = F.struct(F.lit(False).alias("is_there"), F.when(F.lit(False), value).alias("value"))
+        absent = F.struct(F.lit(False).alias("is_there"), F.lit(None).alias("value"))
         known = F.struct(F.lit(True).alias("is_there"), value.alias("value"))
         return F.when(code == Operation.DELETE, absent).when((F.col("event") == ENTERED) & ~F.col(frames.unknown(i)), known)
 
@@ -101,17 +103,9 @@ def fill_moved(filled: DataFrame, target: DataFrame, missing: Missing, key: Sequ
     """Resolve a<id> of rows whose key changed in the batch by the target's row with the key before. `count` is the number of
     changes."""
     ids = [column.id for column in key]
-    so_far = _row_so_far(missing, ids)
-    code, before = F.col("operation_code"), F.lag("operation_code").over(_row(missing, ids))
-    # Between an INSERT or DELETE of the ROWID and the next one, the first UPDATE has the key that the target knows.
-    begins = (code == Operation.UPDATE) & (before.isNull() | (before != Operation.UPDATE))
-    first = F.when(F.col("begins"), F.struct(*(F.col(frames.key(i)).alias(first_key(i)) for i in ids)))
-    placed = (
-        filled.withColumn("begins", begins)
-        .withColumn("first", F.last(first, ignorenulls=True).over(so_far))
-        .withColumns({first_key(i): F.col(f"first.{first_key(i)}") for i in ids})
-    )
-    moved = is_moved(ids, first_key, frames.key)
+    # The first event of a row has the key that the target knows. After an INSERT or DELETE nothing is unknown.
+    placed = filled.withColumns({first_key(i): F.first(frames.key(i)).over(_so_far("row_id")) for i in ids})
+    moved = is_moved(ids, first_key)
     placed = placed.withColumn("wanted", moved & any_of(F.col(frames.unknown(i)) for i in missing.ids))
     joined = placed.join(_before(placed, target, missing.columns, key, count), ["wanted", *(first_key(i) for i in ids)], "left")
     not_found = F.col("wanted") & F.col("there").isNull()
@@ -126,15 +120,9 @@ def fill_moved(filled: DataFrame, target: DataFrame, missing: Missing, key: Sequ
     return joined.withColumns({**values, **kept, "finding": finding}).select(*filled.columns)
 
 
-def _row(missing: Missing, key: Sequence[int]) -> WindowSpec:
-    """Return the window over a row's events. While no key changes, they are all at one key: then the window has the
-    partitions of the net change, and costs no shuffle of its own."""
-    of_row = ["row_id"] if missing.keys_change else [*(frames.key(i) for i in key), "row_id"]
-    return Window.partitionBy(*of_row).orderBy(*ORDER)
-
-
-def _row_so_far(missing: Missing, key: Sequence[int]) -> WindowSpec:
-    return _row(missing, key).rowsBetween(Window.unboundedPreceding, Window.currentRow)
+def _so_far(*of_row: str) -> WindowSpec:
+    """Return the window over a row's events up to one of them."""
+    return Window.partitionBy(*of_row).orderBy(*ORDER).rowsBetween(Window.unboundedPreceding, Window.currentRow)
 
 
 def _before(

@@ -39,7 +39,7 @@ def events(changes: DataFrame, key: Sequence[int], objects: bool = False, nulls:
     if objects:  # a row with another key is another row of the target, without the large objects of the old one
         changes = changes.withColumn("touched", F.col("touched") | (moved & (code == Operation.UPDATE)))
     exploded = changes.withColumn("event", F.explode(happened)).withColumns(keys)
-    return exploded.withColumn("weight", F.when(entered | code.isin(Operation.DELETE, Operation.INSERT), 1).otherwise(0)).drop(
+    return exploded.withColumn("weight", F.when(entered | (code == Operation.DELETE), 1).otherwise(0)).drop(
         *(frames.key_before(i) for i in key)
     )
 

@@ -1,0 +1,86 @@
+"""What Spark counts of a batch's changes: the terms of the accounts, the SCNs of what is applied, and the first problems."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pipelines.assemble.row_accounting import Problem, account_rows
+
+SCHEMA = (
+    "table_number int, range_number int, disposition string, carried boolean, window_start bigint, scn bigint, problem string, "
+    "problem_scn bigint"
+)
+
+
+def counted(spark: Any, *rows: tuple[Any, ...]) -> Any:
+    """Count rows of (table, range, disposition, carried, window, SCN, problem, its SCN)."""
+    return account_rows(spark.createDataFrame([(*row, *[None] * (8 - len(row))) for row in rows], SCHEMA))
+
+
+def test_rows_are_counted_by_table_range_disposition_and_the_window_that_landed_them(spark: Any) -> None:
+    found = counted(
+        spark,
+        *[(0, 0, "applied", False, 10, 15)] * 3,
+        (0, 0, "applied", False, 20, 25),
+        (0, 0, "applied", True, 5, 7),
+        (0, 0, "undone", False, 10, 15),
+        (0, 1, "applied", False, 20, 29),
+        (0, 1, "carried_out", True, 5, 3),
+        (1, 0, "applied", False, 10, 12),
+    )
+
+    assert found.rows == {
+        (0, 0, "applied", 10): 3, (0, 0, "applied", 20): 1, (0, 0, "applied", None): 1, (0, 0, "undone", 10): 1,
+        (0, 1, "applied", 20): 1, (0, 1, "carried_out", None): 1, (1, 0, "applied", 10): 1,
+    }  # fmt: skip
+    assert found.problems == {}
+
+
+def test_the_scns_of_a_range_are_those_of_all_its_changes_to_be_applied(spark: Any) -> None:
+    found = counted(
+        spark,
+        *[(0, 0, "applied", False, 10, scn) for scn in (13, 11, 17)],
+        *[(0, 0, "applied", False, 20, scn) for scn in (24, 29, 22)],
+        *[(0, 0, "applied", True, 0, scn) for scn in (5, 9)],
+        (0, 0, "undone", False, 10, 2),
+        (0, 0, "held", False, 20, 99),
+        (0, 1, "applied", False, 20, 27),
+        (1, 0, "rolled_back", False, 10, 12),
+    )
+
+    assert found.scns == {(0, 0): (5, 29), (0, 1): (27, 27)}
+
+
+def test_the_first_problem_of_a_range_is_that_of_the_lowest_commit(spark: Any) -> None:
+    found = counted(
+        spark,
+        (0, 0, "applied", False, 10, 11, "later", 30),
+        (0, 0, "applied", False, 10, 12, "first", 20),
+        (0, 0, "applied", False, 10, 12, "second of one SCN", 20),
+        (0, 0, "applied", False, 10, 1, None, 10),
+        (0, 1, "applied", False, 10, 13, "of the next range", 40),
+        (1, 0, "applied", False, 10, 13, "of another table", 15),
+    )
+
+    assert found.problems == {
+        (0, 0): Problem(20, "first"), (0, 1): Problem(40, "of the next range"), (1, 0): Problem(15, "of another table"),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("disposition", "stops"),
+    [("applied", True), ("undone", True), ("carried_out", True), ("rolled_back", False), ("before_position", False),
+     ("held", False), ("dropped", False), ("left_out", False)],
+)  # fmt: skip
+def test_a_problem_of_a_row_that_this_batch_does_not_need_is_none(spark: Any, disposition: str, stops: bool) -> None:
+    found = counted(spark, (0, 0, disposition, False, 10, 11, "a problem", 30), (0, 0, disposition, False, 20, 11))
+
+    assert bool(found.problems) == stops
+
+
+def test_a_problem_of_one_window_is_not_forgotten_for_rows_without_one(spark: Any) -> None:
+    found = counted(spark, *[(0, 0, "applied", False, n, 11, "a problem" if n == 3 else None, 30) for n in range(8)])
+
+    assert found.problems == {(0, 0): Problem(30, "a problem")}
