@@ -240,7 +240,7 @@ def batch_manifest(batch: str) -> str:
     return f"{batch_folder(batch)}/manifest.json"
 
 
-def carried_at(location: str) -> str | None:
+def place_of_carried(location: str) -> str | None:
     """Return the path in the landing of a file with carried rows, by the location at which it was written: the landing may have
     been moved since."""
     at = location.rfind(f"{BATCHES}/")

@@ -130,7 +130,7 @@ def batch_result(context: PipelineContext, name: str) -> BatchResult | None:
 
 def carried_now(files: Files, written_at: str) -> str:
     """Return where a file with carried rows is now."""
-    path = layout.carried_at(written_at)
+    path = layout.place_of_carried(written_at)
     return written_at if path is None else files.location(path)
 
 
