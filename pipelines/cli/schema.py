@@ -53,11 +53,14 @@ def show_version(
 
     with report_errors(output):
         found = steps.schema_at(select_pipeline(pipeline, config), table, scn)
+        is_mapped = any(c.lake for c in found.columns)
         rows = [
-            (c.position, c.name, c.type, "" if c.nullable else "NOT NULL", "key" if c.key else "", c.id) for c in found.columns
+            (c.position, c.name, c.type, "" if c.nullable else "NOT NULL", "key" if c.key else "", c.id, *[c.lake] * is_mapped)
+            for c in found.columns
         ]
+        head = ("position", "column", "type", "null", "key", "id", *["in the lake"] * is_mapped)
         title = f"{found.table} from SCN {found.from_scn}{beside(found.from_at, 'by ')}, {found.origin}"
-        show(output, found, lambda: grid(title, ("position", "column", "type", "null", "key", "id"), rows))
+        show(output, found, lambda: grid(title, head, rows))
 
 
 @app.command(name="diff")

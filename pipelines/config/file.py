@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from pipelines.config.findings import findings_of_errors
 from pipelines.config.pipeline import Configuration, Pipeline
 from pipelines.config.tables import is_match
-from pipelines.config.yaml_text import read_yaml
+from pipelines.config.yaml_text import line_of, read_yaml
 from pipelines.errors import ConfigurationError, Finding
 
 CONFIG_VARIABLE = "REDOLAKE_CONFIG"
@@ -51,7 +51,7 @@ def parse_configuration(text: str, environment: Mapping[str, str], file: str = D
     try:
         configuration = Configuration.model_validate(raw)
     except ValidationError as error:
-        findings += findings_of_errors(error.errors(), Configuration, raw, file, partial(in_file, raw))
+        findings += findings_of_errors(error.errors(), Configuration, raw, file, partial(in_file, raw), partial(line_of, text))
         raise ConfigurationError(findings) from None
     if findings:
         raise ConfigurationError(findings)

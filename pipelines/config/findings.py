@@ -38,9 +38,14 @@ Locate = Callable[[tuple[int | str, ...]], tuple[int | str, ...]]
 
 
 def findings_of_errors(
-    errors: Sequence[ErrorDetails], model: type[BaseModel], raw: object, file: str, locate: Locate
+    errors: Sequence[ErrorDetails],
+    model: type[BaseModel],
+    raw: object,
+    file: str,
+    locate: Locate,
+    line_of: Callable[[Sequence[int | str]], int | None] = lambda _: None,
 ) -> Iterator[Finding]:
-    """Yield one finding for each place. `locate` returns the place in the file of a place in the model."""
+    """Yield one finding for each place. `locate` returns the place in the file of a place in the model, `line_of` its line."""
     by_place: dict[tuple[int | str, ...], list[ErrorDetails]] = {}
     for error in errors:
         by_place.setdefault(place_of(locate(error["loc"]), raw, error["type"]), []).append(error)
@@ -50,7 +55,9 @@ def findings_of_errors(
             yield unknown_setting(where, place, model, file)
         else:
             what = " or ".join(dict.fromkeys(plain(error) for error in found))
-            yield Finding(where, what.replace(" or must be ", " or "), f"correct {file}; {PAGE}")
+            line = line_of(place)
+            at = "" if line is None else f", line {line}"
+            yield Finding(where, what.replace(" or must be ", " or "), f"correct {file}{at}; {PAGE}")
 
 
 def place_text(place: Sequence[int | str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import yaml
@@ -48,6 +49,31 @@ def read_yaml(text: str, file: str) -> Any:
         raise ConfigurationError([Finding(file, f"is not YAML: {error}", "correct the file's syntax")]) from error
     except RecursionError:
         raise ConfigurationError([Finding(file, "is not YAML for settings: it is nested too deep", "correct it")]) from None
+
+
+def line_of(text: str, place: Sequence[int | str]) -> int | None:
+    """Return the line in which a setting stands, or the nearest one above it; None for a text without settings."""
+    node = yaml.compose(text, Loader)
+    if node is None:
+        return None
+    line = node.start_mark.line + 1
+    for part in place:
+        found = part_of(node, part)
+        if found is None:
+            break
+        line, node = found
+    return line
+
+
+def part_of(node: yaml.Node, part: int | str) -> tuple[int, yaml.Node] | None:
+    """Return the line of a part of a mapping or list, and its value."""
+    if isinstance(node, yaml.MappingNode):
+        named = (pair for pair in node.value if str(pair[0].value) == str(part))
+        return next(((key.start_mark.line + 1, value) for key, value in named), None)
+    if isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):
+        value: yaml.Node = node.value[part]
+        return value.start_mark.line + 1, value
+    return None
 
 
 def check_size(root: yaml.Node, file: str) -> None:

@@ -23,7 +23,8 @@ Origin = Literal["read", "derived", "confirmed", "approved"]
 
 @dataclass(frozen=True, slots=True)
 class ColumnReport:
-    """`id` is ours; `position` is Oracle's SEGMENT_COLUMN_ID."""
+    """`id` is ours; `position` is Oracle's SEGMENT_COLUMN_ID. `lake` is what the mapping makes of it, empty where it makes
+    nothing; a column that only the lake has is at position 0."""
 
     id: int
     name: str
@@ -31,6 +32,7 @@ class ColumnReport:
     nullable: bool
     key: bool
     position: int
+    lake: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,16 +153,33 @@ def origin(entry: VersionEntry, version: TableVersion, end: int | None, readings
 
 
 def columns_of(version: TableVersion) -> tuple[ColumnReport, ...]:
-    return tuple(report(column, version) for column in version.columns)
+    added = () if version.mapping is None else version.mapping.added
+    own = (ColumnReport(one.id, one.name, one.type, nullable=True, key=False, position=0, lake=str(one)) for one in added)
+    return (*(report(column, version) for column in version.columns), *own)
 
 
 def report(column: Column, version: TableVersion) -> ColumnReport:
     is_key = column.id in version.key
-    return ColumnReport(column.id, column.name, str(column.type), column.nullable, is_key, column.segment_id)
+    return ColumnReport(
+        column.id, column.name, str(column.type), column.nullable, is_key, column.segment_id, in_lake(column, version)
+    )
+
+
+def in_lake(column: Column, version: TableVersion) -> str:
+    """Return what the mapping makes of a column of Oracle; empty where it makes nothing."""
+    if version.mapping is None:
+        return ""
+    computed = version.mapping.at(column.id)
+    return version.mapping.name(column.id) or "" if computed is None else str(computed)
 
 
 def differences(before: TableVersion, after: TableVersion) -> tuple[str, ...]:
-    return changes_between(columns_of(before), columns_of(after))
+    found, filters = changes_between(columns_of(before), columns_of(after)), (filter_of(before), filter_of(after))
+    return found if filters[0] == filters[1] else (*found, f"where: {filters[1] or 'all rows'}")
+
+
+def filter_of(version: TableVersion) -> str:
+    return "" if version.mapping is None or version.mapping.where is None else version.mapping.where.text
 
 
 def changes_between(before: tuple[ColumnReport, ...], after: tuple[ColumnReport, ...]) -> tuple[str, ...]:
@@ -176,6 +195,8 @@ def changes_between(before: tuple[ColumnReport, ...], after: tuple[ColumnReport,
             found.append(f"{now.name}: {was.type} became {now.type}")
         if was.nullable != now.nullable:
             found.append(f"{now.name}: {'NULL allowed' if now.nullable else 'NOT NULL'}")
+        if was.lake != now.lake:
+            found.append(f"{now.name}: in the lake {now.lake or 'as it is'}")
         if was.key != now.key:
             found.append(f"{now.name}: {'part of the key' if now.key else 'no longer part of the key'}")
     return tuple(sorted(found))

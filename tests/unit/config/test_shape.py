@@ -153,3 +153,12 @@ def test_a_template_that_makes_no_folders_below_the_lake_is_refused(target: str,
         parse_configuration(pattern_with(f"target: '{target}'"), {})
 
     assert why in caught.value.findings[0].what
+
+
+def test_a_mistake_has_its_line() -> None:
+    text = file_with("add:\n          a: upper(x)\n          b: rand()")
+    with pytest.raises(ConfigurationError) as caught:
+        parse_configuration(text, {}, "my.yml")
+
+    (finding,) = caught.value.findings
+    assert finding.cure.startswith(f"correct my.yml, line {text.splitlines().index('          b: rand()') + 1};")
