@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.sql import functions as F
 
 from pipelines import steps
+from pipelines.apply.mapping import hash_udf
 from pipelines.errors import ConfigurationError, TableHeld
 from pipelines.host.user_code import digest_of
 from pipelines.steps.status import TableStatus
@@ -64,6 +66,9 @@ PEOPLE = {
 }
 
 
+MAPPED = ("customer_name", "id_lower", "scn_of_theirs", "AMOUNT", "total", "domain", "origin", "SSN", "EMAIL", "IBAN", "NOTE")
+
+
 def caught_up(shop: Shop, pipeline: Any, spark: Any) -> TableStatus:
     shop.switch_logs()
     steps.run_pipeline(pipeline, until_caught_up=True, source=shop.params, spark=spark)
@@ -75,9 +80,11 @@ def hashed(text: str) -> str:
     return hmac.new(KEY.encode(), text.encode(), hashlib.sha256).hexdigest()
 
 
-def test_names_expressions_masks_and_added_columns_hold_through_snapshot_changes_and_verify(spark: Any, source: Shop) -> None:
+def test_names_expressions_masks_and_added_columns_hold_through_snapshot_changes_verify_and_backfill(
+    spark: Any, source: Shop
+) -> None:
     pipeline = source.pipeline(tables=[PEOPLE])
-    steps.take_snapshot(pipeline, source=source.params, spark=spark)
+    taken = steps.take_snapshot(pipeline, source=source.params, spark=spark)
     rows = spark.read.format("delta").load(pipeline.target(pipeline.tables[0].id))
     first = {row["ID"]: row.asDict() for row in rows.collect()}
     source.run_sql(
@@ -92,6 +99,11 @@ def test_names_expressions_masks_and_added_columns_hold_through_snapshot_changes
         row["ID"]: row.asDict() for row in spark.read.format("delta").load(pipeline.target(pipeline.tables[0].id)).collect()
     }
     verified = steps.verify_tables(pipeline, source=source.params, spark=spark)
+    landed = steps.read_status(pipeline).landed_to_scn
+    shadow = steps.run_backfill(pipeline, taken.tables[0].scn + 1, int(landed or 0), execute=True, spark=spark)
+    assert shadow.recorded is not None
+    replayed = {row["ID"]: row for row in delta_rows(shadow.recorded.tables[0].target) if not row["_deleted"]}
+    described = steps.list_versions(pipeline, "SHOP.PEOPLE")[-1].columns
 
     assert rows.columns[:2] == ["customer_name", "domain"]
     assert (first[1]["customer_name"], first[1]["id_lower"], first[1]["scn_of_theirs"]) == ("name 1", "x1", 1)
@@ -105,6 +117,13 @@ def test_names_expressions_masks_and_added_columns_hold_through_snapshot_changes
     assert (str(then[1]["AMOUNT"]), str(then[1]["total"]), then[1]["domain"]) == ("0.0700", "7.00", "other.org")
     assert (str(then[20]["total"]), then[3]["SSN"]) == ("22.50", None)
     assert [(t.missing_rows, t.extra_rows, t.differing_cells) for t in verified.tables] == [(0, 0, 0)]
+    assert sorted(replayed) == [1, 3, 6, 20]
+    assert {name: replayed[6][name] for name in MAPPED} == {name: then[6][name] for name in MAPPED}
+    assert {c.name: c.lake for c in described if c.name in ("CUST_NM", "SSN", "total")} == {
+        "CUST_NM": "customer_name",
+        "SSN": "SSN (mask: hash)",
+        "total": "total (`amount * qty`)",
+    }
 
 
 def test_a_filter_takes_rows_in_and_out_as_their_values_change(spark: Any, source: Shop) -> None:
@@ -287,3 +306,29 @@ def test_users_code_makes_columns_and_holds_its_table_alone_where_it_fails(spark
     assert (rows[1]["initial"], rows[1]["NOTE"], rows[9]["initial"], rows[9]["NOTE"]) == ("Z", 4, "N", 8)
     assert sorted(rows) == [1, 3, 4, 5, 9]
     assert digest_of(good["function"]) in versions  # type: ignore[arg-type]
+
+
+def test_no_file_plan_or_error_has_the_key_of_masks_or_the_clear_text_of_a_masked_key(spark: Any, source: Shop) -> None:
+    source.run_sql(
+        "CREATE TABLE secrets (ssn VARCHAR2(20) PRIMARY KEY, v VARCHAR2(9))",
+        ALL.format("secrets", "PRIMARY KEY"),
+        "INSERT INTO secrets VALUES ('123-45-6789', 'x')",
+    )
+    masked = {"table": "SHOP.SECRETS", "mask": {"SSN": "hash"}, "mask_key": {"variable": "REDOLAKE_MASK_KEY"}}
+    wrong = source.pipeline(tables=[{**masked, "add": {"n": {"expression": "v", "type": "int"}}}])
+    with pytest.raises(TableHeld) as held:
+        steps.take_snapshot(wrong, source=source.params, spark=spark)
+    good = source.pipeline(tables=[masked])
+    steps.take_snapshot(good, tables=["SHOP.SECRETS"], replace=True, source=source.params, spark=spark)
+    source.run_sql("UPDATE secrets SET v = 'y' WHERE ssn = '123-45-6789'", "INSERT INTO secrets VALUES ('987', 'z')")
+    status = caught_up(source, good, spark)
+    rows = delta_rows(good.target(TableId("SHOP", "SECRETS")))
+    files = [file for folder in ("landing", "lake") for file in (source.folder / folder).rglob("*") if file.is_file()]
+    plan = spark.createDataFrame([("x",)], "s string").select(hash_udf(KEY.encode())(F.col("s")))
+
+    assert "in the row with SSN ***" in str(held.value)
+    assert "123-45" not in str(held.value)
+    assert status.error is None
+    assert {row["SSN"]: row["V"] for row in rows} == {hashed("123-45-6789"): "y", hashed("987"): "z"}
+    assert [file for file in files if KEY.encode() in file.read_bytes()] == []
+    assert KEY not in plan._jdf.queryExecution().toString()
