@@ -132,8 +132,6 @@ def compare_in_lake(one: TableToCompare, spark: Spark, method: Method, sample: f
 
 
 def hash_plan_of(one: TableToCompare) -> HashPlan | None:
-    if one.version.mapping is not None:
-        return None  # Oracle cannot compute what the lake has
     rows = rows_of(one) or 0
     digits = next(digits for least, digits in DIGITS if rows >= least)
     encoding, types = one.context.landing.encoding(), rules(one.context, one.version.table, (one.version,))
