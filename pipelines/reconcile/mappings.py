@@ -257,6 +257,9 @@ def check_mapping(found: Resolving, mapping: TableMapping) -> None:
         if names := [version.column(i).name for i in one.needs if i in apart]:
             what = f"{one} needs {', '.join(names)}, whose values are not in the rows of the redo"
             found.refuse(what, "leave the large object out (`exclude_columns`), or take it out of the mapping")
+    if apart and (key := [str(one) for one in mapping.computed if one.id in version.key]):
+        what = f"{', '.join(key)} is part of the key by which the redo names the row of a large object"
+        found.refuse(what, "leave the large objects out (`exclude_columns`), or the key as it is")
     if isinstance(delivery, NullableKey) and (mapping.computed or mapping.where):
         found.refuse(
             "a key that may be NULL needs all columns as they are in Oracle, and pipelines.yml computes some", PLAIN_KEY

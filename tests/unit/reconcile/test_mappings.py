@@ -114,6 +114,7 @@ def test_a_table_whose_key_may_be_null_or_whose_rows_are_read_again_has_no_filte
 
     assert "a key that may be NULL" in problems_of({"where": "qty > 1"}, nullable)[0]
     assert "`where` needs whole rows in the redo" in problems_of({"where": "qty > 1"}, large)[0]
+    assert "by which the redo names the row" in problems_of({"mask": {"ID": "hash"}, **KEYED}, large)[0]
     assert "DOC, whose values are not in the rows of the redo" in problems_of({"add": {"x": "upper(doc)"}}, large)[0]
 
 
