@@ -239,6 +239,9 @@ def snapshot_text(reading: LedgerReading, entry: TableEntry) -> str:
     for_seconds = duration((reading.read_at - fact.at).total_seconds())
     if found.state == "read":
         return f"{count(found.rows)} rows read in {duration(found.seconds)}, loading for {for_seconds}"
+    if found.chunks is not None:
+        how_many = f"{count(found.chunks_read)} of {count(found.chunks)} chunks"
+        return f"{how_many} read AS OF SCN {count(found.scn)}, the last {for_seconds} ago"
     return f"being read AS OF SCN {count(found.scn)} for {for_seconds}" if found.state == "reading" else "waits to be read"
 
 

@@ -55,6 +55,10 @@ class Chunks:
             log.warning("chunk %s of %s AS OF SCN %s is read again: %s", number, table, scn, error)
             return None
 
+    def count(self, table: TableId, scn: int) -> int:
+        """Return how many chunks were read, by their names alone."""
+        return sum(name.startswith("chunk-") for name in self._files.names(layout.snapshot_folder(table, scn)))
+
     def chunk(self, table: TableId, scn: int, number: int) -> ChunkManifest | None:
         file = layout.chunk_manifest(table, scn, number)
         found = self._files.read_record(ChunkManifest, file, snapshot_again(table))

@@ -29,8 +29,8 @@ REPLACES = "-replaces"
 Void = Mapping[TableId, set[str]]
 
 
-def load_name(token: str, tasks: Sequence[SnapshotTask]) -> str:
-    return f"{max(task.scn for task in tasks):020d}-{token}{REPLACES if any(task.supersedes for task in tasks) else ''}"
+def load_name(token: str, scn: int, tasks: Sequence[SnapshotTask]) -> str:
+    return f"{scn:020d}-{token}{REPLACES if any(task.supersedes for task in tasks) else ''}"
 
 
 def scn_of(load: str) -> int:

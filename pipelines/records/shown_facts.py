@@ -135,10 +135,15 @@ class ProofFact:
 
 @dataclass(frozen=True, slots=True)
 class SnapshotFact:
-    """A table's snapshot. `scn` was the source's current one at `scn_at`; `seconds` are those of reading the table."""
+    """A table's snapshot. `scn` was the source's current one at `scn_at`; `seconds` are those of reading the table. Of a large
+    table, `chunks_read` of its `chunks` are read, by all processes."""
+
+    FORMAT: ClassVar[int] = 2
 
     state: Literal["chosen", "reading", "read", "loaded"]
     scn: int
     rows: int | None = None
     seconds: float | None = None
     scn_at: str | None = None
+    chunks: int | None = None
+    chunks_read: int | None = None

@@ -28,6 +28,7 @@ from pipelines.reconcile.chosen_columns import chosen_columns
 from pipelines.reconcile.mappings import with_mapping
 from pipelines.reconcile.snapshot_start import chain_epoch, check_followed
 from pipelines.records.pauses import SnapshotPause
+from pipelines.records.shown_facts import SnapshotFact
 from pipelines.records.snapshots import ChunkManifest, ChunkPlan, ChunkScn, SnapshotManifest
 from pipelines.schema import baseline
 from pipelines.source import (
@@ -41,6 +42,7 @@ from pipelines.source import (
     read_sizes,
 )
 from pipelines.steps.resnapshot import check_limit
+from pipelines.steps.shown_facts import record_snapshot
 from pipelines.steps.table_rows import read_rows
 from pipelines.values.chunks import Chunk
 from pipelines.values.delivery import allows_several_scns, deliveries_of
@@ -140,11 +142,17 @@ class ChunkReading:
     plan: ChunkPlan
     by_itself: bool = False
     waits: bool = True
+    stop: threading.Event | None = None
     rows: int = 0
     done: int = 0
     begun_at: float = field(default_factory=time.monotonic)
     lock: threading.Lock = field(default_factory=threading.Lock)
     stopped: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def is_over(self) -> bool:
+        """Return whether no further chunk is to be read."""
+        return self.stopped.is_set() or (self.stop is not None and self.stop.is_set())
 
     def count(self, rows: int) -> None:
         """Count rows that were fetched, and wait where they came faster than `rows_per_second`."""
@@ -173,6 +181,7 @@ def read_chunks(
     *,
     by_itself: bool = False,
     waits: bool = True,
+    stop: threading.Event | None = None,
 ) -> SnapshotManifest | None:
     """Read the worker's share of the chunks that nobody has read yet. Return the snapshot's manifest once all chunks are read;
     None while others read the rest. `waits`: wait for the hours in which chunks may begin."""
@@ -182,7 +191,7 @@ def read_chunks(
         there = context.landing.chunks.read(table, scn)
         own = [chunk for chunk in plan.chunks if worker.takes(chunk)]
         missing = [chunk for chunk in own if not context.landing.chunks.is_whole(table, scn, chunk.number)]
-    reading = ChunkReading(pipeline, source, table, scn, report, plan, by_itself, waits, done=len(there))
+    reading = ChunkReading(pipeline, source, table, scn, report, plan, by_itself, waits, stop, done=len(there))
     sessions = pipeline.snapshot_settings(table).sessions if worker == EVERYTHING else 1
     if missing:
         read_side_by_side(reading, missing, sessions)
@@ -196,7 +205,7 @@ def read_side_by_side(reading: ChunkReading, missing: Sequence[Chunk], sessions:
 
     def take() -> Chunk | None:
         with lock:
-            return None if reading.stopped.is_set() or not waiting else waiting.pop()
+            return None if reading.is_over or not waiting else waiting.pop()
 
     def work() -> None:
         try:
@@ -221,13 +230,21 @@ def read_until_none(reading: ChunkReading, take: Callable[[], Chunk | None]) -> 
                 check_may_read(context, reading)
                 if not context.landing.chunks.is_whole(reading.table, reading.scn, chunk.number):  # another host may have it
                     reading.finish(read_chunk(context, oracle, reading, found, chunk))
+                    record_chunks(context, reading)
+
+
+def record_chunks(context: PipelineContext, reading: ChunkReading) -> None:
+    """Record for the page how many chunks are read."""
+    done = context.landing.chunks.count(reading.table, reading.scn)
+    fact = SnapshotFact("reading", reading.scn, chunks=len(reading.plan.chunks), chunks_read=done)
+    record_snapshot(context, [reading.table], fact)
 
 
 def check_may_read(context: PipelineContext, reading: ChunkReading) -> None:
     """Raise SnapshotPaused where a person has paused the table, or outside its hours; with `waits`, wait for these."""
     settings, table = context.pipeline.snapshot_settings(reading.table), reading.table
     was_told = False
-    while not reading.stopped.is_set():
+    while not reading.is_over:
         pause = context.landing.chunks.pause_of(table)
         if pause is not None:
             raise SnapshotPaused(

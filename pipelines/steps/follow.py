@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from threading import Event
+from functools import partial
+from threading import Event, Thread
 from typing import Any, Literal
 
 from pipelines.config import Pipeline
@@ -15,7 +16,16 @@ from pipelines.context import Report, open_context, open_pipeline_source, silent
 from pipelines.errors import SparkLost, Transient
 from pipelines.host.pauses import growing_pauses
 from pipelines.source import ConnectParams, connect_params
-from pipelines.steps.run import CapturedWindow, Spark, apply, capture, first_contents, snapshot_again, spark_when_needed
+from pipelines.steps.run import (
+    CapturedWindow,
+    Spark,
+    apply,
+    begin_first_contents,
+    capture,
+    finish_first_contents,
+    snapshot_again,
+    spark_when_needed,
+)
 from pipelines.steps.status import TableStatus, read_status
 from pipelines.steps.step_times import StepTimes
 from pipelines.steps.wait import AwaitedLog, log_overdue, plan_now
@@ -48,7 +58,7 @@ def follow_pipeline(
     the loop, and so does the end of a Java that this process started; a held table does not.
     """
     follower = Follower(pipeline, stop, source, report)
-    with spark_when_needed(pipeline, spark) as session:
+    with spark_when_needed(pipeline, spark) as session, follower.beside:
         while not stop.is_set():
             try:
                 follower.round(session)
@@ -56,6 +66,43 @@ def follow_pipeline(
                 follower.stop_after(error, session)  # it may be what failed
                 follower.pause_after(error)
     return FollowOutcome(follower.windows, follower.batches, follower.retries, read_status(pipeline).tables)
+
+
+class Beside:
+    """Work in a thread of its own; at the end of the block it is asked to stop, and waited for."""
+
+    def __init__(self) -> None:
+        self.stop = Event()
+        self._thread: Thread | None = None
+        self._error: BaseException | None = None
+
+    def start(self, work: Callable[[], None]) -> None:
+        def run() -> None:
+            try:
+                work()
+            except BaseException as error:
+                self._error = error
+
+        self._thread = Thread(target=run, name="snapshot")
+        self._thread.start()
+
+    def is_free(self) -> bool:
+        """Return whether nothing runs. Raises the error with which the last work has ended."""
+        if self._thread is not None and self._thread.is_alive():
+            return False
+        self._thread, ended = None, self._error
+        self._error = None
+        if ended is not None:
+            raise ended
+        return True
+
+    def __enter__(self) -> Beside:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop.set()
+        if self._thread is not None:
+            self._thread.join()
 
 
 class Follower:
@@ -68,15 +115,14 @@ class Follower:
         self._pauses = self._new_pauses()
         self._times = StepTimes()
         self._has_contents = False
+        self.beside = Beside()
         self._was_nothing = False
         self._awaited: AwaitedLog | None = None
         self._awaited_since = math.inf
 
     def round(self, spark: Spark) -> None:
         """Land sealed windows, as many as one batch may have, apply them, and wait for the next log if there was none."""
-        if not self._has_contents:
-            first_contents(self.pipeline, self.source, spark, self.report)
-            self._has_contents = True
+        self._first_contents(spark)
         found = self._capture()
         if self.stop.is_set():
             return
@@ -86,6 +132,25 @@ class Follower:
         elif not snapshot_again(self.pipeline, self.source, spark, self.report) and found is not None:
             self._wait(found)
         self._pauses = self._new_pauses()
+
+    def _first_contents(self, spark: Spark) -> None:
+        """Snapshot tables without contents: beside the rounds if some are read in chunks, so that their redo is captured
+        meanwhile, and the other tables are applied."""
+        try:
+            is_free = self.beside.is_free()
+        except Exception:
+            self._has_contents = False
+            raise
+        if self._has_contents or not is_free:
+            return
+        begun = begin_first_contents(self.pipeline, self.source, self.report)
+        if begun is not None:
+            load = partial(finish_first_contents, self.pipeline, begun, self.source, spark, self.report, self.beside.stop)
+            if begun.chunks:
+                self.beside.start(load)
+            else:
+                load()
+        self._has_contents = True
 
     def _new_pauses(self) -> Iterator[float]:
         return growing_pauses(self.pipeline.retry.max_seconds, self.pipeline.retry.initial_seconds)

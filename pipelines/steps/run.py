@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
+from threading import Event, Lock
 from typing import Any, TypeVar
 
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_exponential
@@ -36,6 +37,7 @@ from pipelines.steps.recover import check_gap_reason, declare_gap
 from pipelines.steps.refused_tables import capturable_tables, hold_unread
 from pipelines.steps.resnapshot import begin_resnapshots
 from pipelines.steps.snapshot import (
+    BegunSnapshot,
     LoadedSnapshot,
     TableSnapshot,
     begin_snapshot,
@@ -83,13 +85,15 @@ class Spark:
 
     def __init__(self, pipeline: Pipeline, given: Any = None, opens: Callable[[], Any] | None = None) -> None:
         self._pipeline, self._given, self._own, self._opens = pipeline, given, None, opens
+        self._opening = Lock()  # a snapshot may be loaded beside batches
 
     def session(self) -> Any:
         if self._given is not None:
             return self._given
-        if self._own is None:
-            self._own = open_spark(self._pipeline) if self._opens is None else self._opens()
-        return self._own
+        with self._opening:
+            if self._own is None:
+                self._own = open_spark(self._pipeline) if self._opens is None else self._opens()
+            return self._own
 
     def replace(self) -> None:
         """Give up a session that has ended; the next call of `session` opens another."""
@@ -155,8 +159,26 @@ def read_and_load_snapshot(
     restart: bool = False,
     waits: bool = True,
 ) -> LoadedSnapshot:
+    begun = make_retry(pipeline)(
+        lambda: begin_snapshot(pipeline, source, tables, replace=replace, only_held=by_itself, restart=restart)
+    )
+    return finish_snapshot(pipeline, begun, source, spark, report, by_itself=by_itself, waits=waits)
+
+
+def finish_snapshot(
+    pipeline: Pipeline,
+    begun: BegunSnapshot,
+    source: ConnectParams | None,
+    spark: Spark,
+    report: Report,
+    *,
+    by_itself: bool = False,
+    waits: bool = True,
+    stop: Event | None = None,
+) -> LoadedSnapshot:
+    """Read the tables that were begun, and load them. Once `stop` is set, no further chunk is read, and a table that lacks one
+    is not loaded: the next snapshot continues it."""
     retried = make_retry(pipeline)
-    begun = retried(lambda: begin_snapshot(pipeline, source, tables, replace=replace, only_held=by_itself, restart=restart))
     if not begun.tables:
         return report_unloaded(LoadedSnapshot(None, ()), begun.held)
     reads, unread, paused = dict[str, int](), dict[str, Terminal](), list[SnapshotPaused]()
@@ -170,10 +192,10 @@ def read_and_load_snapshot(
             )
         )
         try:
-            read = partial(
-                read_snapshot_table, pipeline, source, begun.scn_of(table), table, report, by_itself=by_itself, waits=waits
-            )
-            reads[table] = retried(read).scn
+            read = partial(read_snapshot_table, pipeline, source, begun.scn_of(table), table, report)
+            done = retried(partial(read, by_itself=by_itself, waits=waits, stop=stop))
+            if done.complete:
+                reads[table] = done.scn
         except OF_ALL_TABLES:
             raise
         except SnapshotPaused as error:
@@ -181,10 +203,12 @@ def read_and_load_snapshot(
             paused.append(error)
         except Terminal as error:
             unread[table] = error
-    if not reads:
-        raise next(iter((*unread.values(), *paused)))
+    if not reads and (errors := [*unread.values(), *paused]):
+        raise errors[0]
+    if not reads:  # it was stopped
+        return report_unloaded(LoadedSnapshot(None, ()), begun.held)
     held = (*begun.held, *(hold_unread(pipeline, table, error) for table, error in unread.items()))
-    batch = prepare_snapshot_load(pipeline, reads, replace=replace)
+    batch = prepare_snapshot_load(pipeline, reads, replace=begun.replace)
     report(Progress("loading into Delta", "loading tables", 0, len(reads)))
     run_spark_job(pipeline, batch, spark.session(), report)
     try:
@@ -239,6 +263,24 @@ def first_contents(pipeline: Pipeline, source: ConnectParams | None, spark: Spar
     """Snapshot tables without contents. A table that was added later has to wait until its redo is landed."""
     try:
         read_and_load_snapshot(pipeline, None, False, source, spark, report, waits=False)
+    except (SnapshotTooEarly, SnapshotPaused, TableHeld) as error:
+        report(str(error))
+
+
+def begin_first_contents(pipeline: Pipeline, source: ConnectParams | None, report: Report) -> BegunSnapshot | None:
+    """Begin the snapshot of the tables without contents; None if it is too early for it."""
+    try:
+        return make_retry(pipeline)(lambda: begin_snapshot(pipeline, source))
+    except SnapshotTooEarly as error:
+        report(str(error))
+        return None
+
+
+def finish_first_contents(
+    pipeline: Pipeline, begun: BegunSnapshot, source: ConnectParams | None, spark: Spark, report: Report, stop: Event
+) -> None:
+    try:
+        finish_snapshot(pipeline, begun, source, spark, report, waits=False, stop=stop)
     except (SnapshotTooEarly, SnapshotPaused, TableHeld) as error:
         report(str(error))
 

@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from threading import Event
 from typing import Any
 
 from pipelines.config import Pipeline
@@ -29,7 +30,7 @@ from pipelines.land import layout
 from pipelines.land.parquet import WrittenFile
 from pipelines.ledger import Lease
 from pipelines.ledger.states import TableState
-from pipelines.reconcile.batches import beyond, load_name
+from pipelines.reconcile.batches import beyond, is_loaded, load_name
 from pipelines.reconcile.chosen_columns import chosen_columns
 from pipelines.reconcile.lake_place import check_landing, lake_place
 from pipelines.reconcile.ledger import proven_position, reconcile_ledger
@@ -312,9 +313,11 @@ def read_snapshot_table(
     by_itself: bool = False,
     worker: tuple[int, int] = (0, 1),
     waits: bool = True,
+    stop: Event | None = None,
 ) -> TableSnapshot:
     """Read one table into Parquet AS OF the SCN, or AS OF a newer one where the database can no longer show it at that SCN. A
-    table in chunks may be read by several workers, each its share: `worker` is the number of one, and how many there are.
+    table in chunks may be read by several workers, each its share: `worker` is the number of one, and how many there are. Once
+    `stop` is set, no further chunk is read.
 
     A table that was already read is not read again. Raises SnapshotTooLarge for a table that is read again `by_itself` and has
     more rows than its limit; its error then says so.
@@ -331,7 +334,9 @@ def read_snapshot_table(
             give_up_chunks(pipeline, TableId.parse(table), scn, error.what)
             worker = (0, 1)  # the other workers may have ended with their shares of the older one
         scn = begin_snapshot(pipeline, source, [table], replace=True).scn_of(table)
-    return read_table_as_of(pipeline, source, scn, TableId.parse(table), report, by_itself, Worker(*worker), waits=waits)
+    return read_table_as_of(
+        pipeline, source, scn, TableId.parse(table), report, by_itself, Worker(*worker), waits=waits, stop=stop
+    )
 
 
 def give_up_chunks(pipeline: Pipeline, table: TableId, scn: int, because: str) -> None:
@@ -350,12 +355,13 @@ def read_table_as_of(
     worker: Worker = EVERYTHING,
     *,
     waits: bool = True,
+    stop: Event | None = None,
 ) -> TableSnapshot:
     with open_context(pipeline) as context:
         there = context.landing.snapshots.whole(wanted, scn)
         if there is None and context.landing.chunks.plan(wanted, scn) is not None:
             record_snapshot(context, [wanted], SnapshotFact("reading", scn))
-            there = read_chunks(pipeline, source, wanted, scn, report, worker, by_itself=by_itself, waits=waits)
+            there = read_chunks(pipeline, source, wanted, scn, report, worker, by_itself=by_itself, waits=waits, stop=stop)
             if there is None:  # others read the rest
                 return TableSnapshot(str(wanted), scn, 0, snapshot_time(context, wanted, scn), complete=False)
             record_snapshot(context, [wanted], SnapshotFact("read", scn, there.row_count))
@@ -401,15 +407,17 @@ def write_load(context: PipelineContext, lease: Lease, reads: Mapping[str, int],
     position = proven_position(context)
     assert position is not None, "snapshot_begin has set it"
     chosen = {TableId.parse(table): scn for table, scn in reads.items()}
+    newest = max(chosen.values())
+    chosen = {table: scn for table, scn in chosen.items() if not was_loaded_by_others(context, table, scn)}
     for table, scn in chosen.items():
         check_chain_epoch(context, table, scn)
     passed = {scn: beyond(context, ChainPosition(position.resetlogs_id, scn)) for scn in set(chosen.values())}
     tasks = [load_task(context, table, scn, position.resetlogs_id, passed[scn].get(table, ())) for table, scn in chosen.items()]
     token = uuid.uuid4().hex
-    name = load_name(token, tasks)
+    name = load_name(token, newest, tasks)
     spec = SnapshotSpec(
         pipeline=context.name,
-        scn=max(chosen.values()),
+        scn=newest,
         token=token,
         tables=tuple(tasks),
         manifest=context.landing.files.location(layout.load_manifest(name)),
@@ -424,6 +432,11 @@ def write_load(context: PipelineContext, lease: Lease, reads: Mapping[str, int],
             task.table, states_before_load(context, task.table), "snapshotting", snapshot_scn=Scn(task.scn)
         )
     return context.landing.files.write_new_record(layout.load_spec(name), spec)
+
+
+def was_loaded_by_others(context: PipelineContext, table: TableId, scn: int) -> bool:
+    """Return whether another process that read chunks of the same snapshot has loaded it meanwhile."""
+    return context.landing.chunks.plan(table, scn) is not None and is_loaded(context, table, scn)
 
 
 def digests_of(context: PipelineContext, task: SnapshotTask) -> dict[str, FileDigest]:

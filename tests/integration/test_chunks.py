@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from tests.integration.test_pipeline import caught_up, differences
 from tests.references.plain_lake import PlainLake
 from tests.states.lost_ledger import lose_ledger
 from tests.support.killed import killed_at
+from tests.support.waiting import wait_until
 
 PARTS = TableId("SHOP", "PARTS")
 CHUNKS = SnapshotSettings(chunk_bytes=65536)
@@ -273,3 +275,50 @@ def test_doctor_says_what_the_snapshot_of_a_large_table_takes_and_whether_undo_l
     assert (before.severity, "UNDO_RETENTION is 900 s" in before.what) == ("warning", True)
     assert after.severity == "note"
     assert found() == []
+
+
+def test_capture_and_apply_go_on_while_follow_reads_the_chunks_of_a_large_table(shop: Shop, no_spark: str) -> None:
+    """Redo of that time is landed, and applied to another table, before the second chunk is read."""
+    shop.run_sql("CREATE TABLE other (id NUMBER(9) PRIMARY KEY)", "ALTER TABLE other ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS")
+    pipeline = large(
+        shop,
+        snapshot={"chunk_bytes": "64KiB", "sessions": 1},
+        tables=["SHOP.OTHER", "SHOP.PARTS"],
+        wait_max_pause_seconds=0.2,
+    )
+    steps.take_snapshot(pipeline, ["SHOP.OTHER"], source=shop.params, spark=no_spark)
+    stop, lines = threading.Event(), list[str]()
+
+    def states() -> dict[str, str]:
+        return {t.table: t.state for t in steps.read_status(pipeline).tables}
+
+    def report(line: str) -> None:
+        lines.append(line)
+        if "chunk 1 of" in line:
+            shop.run_sql("INSERT INTO other VALUES (1)", "UPDATE parts SET quantity = 0 WHERE id > 4000")
+            shop.switch_logs()
+            wait_until(lambda: any("is visible" in said for said in lines))
+            lines.append(f"meanwhile: {states()}")
+        if "is visible" in line and states()["SHOP.PARTS"] == "live":
+            stop.set()
+
+    done = steps.follow_pipeline(pipeline, stop, source=shop.params, spark=no_spark, report=report)
+
+    assert "meanwhile: {'SHOP.OTHER': 'live', 'SHOP.PARTS': 'new'}" in lines
+    assert [t.state for t in done.tables] == ["live", "live"]
+    assert differences(shop, pipeline) == {}
+
+
+def test_two_processes_that_read_one_snapshot_load_it_once(shop: Shop, no_spark: str) -> None:
+    pipeline = large(shop)
+    begun = steps.begin_snapshot(pipeline, shop.params)
+    reads = {"SHOP.PARTS": steps.read_snapshot_table(pipeline, shop.params, begun.scn, "SHOP.PARTS").scn}
+    steps.take_snapshot(pipeline, source=shop.params, spark=no_spark)
+    shop.run_sql("UPDATE parts SET quantity = 0")
+    caught_up(shop, pipeline, no_spark)
+    second = steps.prepare_snapshot_load(pipeline, reads)
+    steps.run_spark_job(pipeline, second, no_spark)
+
+    assert steps.record_snapshot_load(pipeline, second).tables == ()
+    assert {t.table: (t.state, t.error) for t in steps.read_status(pipeline).tables} == {"SHOP.PARTS": ("live", None)}
+    assert differences(shop, pipeline) == {}

@@ -239,6 +239,9 @@ def test_a_snapshot_in_progress_says_how_far_it_is(shop: CockpitLedger) -> None:
     shop.ledger.record_fact("snapshot", to_body(SnapshotFact("read", FIRST_SCN + 9, 1234567, 20.0)), "SHOP.CUSTOMERS")
 
     assert seen(shop).tables[0].snapshot == "1,234,567 rows read in 20 s, loading for 50 s"
+    in_chunks = SnapshotFact("reading", FIRST_SCN + 9, chunks=800, chunks_read=30)
+    shop.ledger.record_fact("snapshot", to_body(in_chunks), "SHOP.CUSTOMERS")
+    assert seen(shop).tables[0].snapshot == f"30 of 800 chunks read AS OF SCN {FIRST_SCN + 9:,}, the last 50 s ago"
 
 
 def test_choices_after_lost_redo_have_their_costs_and_ask_for_what_the_form_needs(shop: CockpitLedger) -> None:

@@ -94,7 +94,7 @@ class PipelineOnDisk:
         column = Column(1, "ID", OracleType("NUMBER", precision=9, scale=0), 1, False)
         version = TableVersion(ORDERS, Scn(scn), 4711, 4711, (column,), (1,), 2)
         task = SnapshotTask(ORDERS, "target", f"shop/{ORDERS}/{resetlogs_id}", version, (), supersedes=supersedes, scn=scn)
-        name = f"loads/{load_name(f'token{resetlogs_id}', (task,))}"
+        name = f"loads/{load_name(f'token{resetlogs_id}', scn, (task,))}"
         manifest = str(self.folder / "shop" / name / "manifest.json")
         self.write(f"{name}/spec.json", encode(SnapshotSpec("shop", scn, "token", (task,), manifest)))
         result = SnapshotResult("shop", scn, (SnapshotLoaded(ORDERS, "applied", True, 3),))

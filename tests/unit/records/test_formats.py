@@ -77,7 +77,7 @@ FORMATS = {
     "runway fact": (1, "27d08b475a0b"),
     "choices fact": (1, "17716b12ebbf"),
     "proof fact": (2, "a2a4e3ed9d7a"),
-    "snapshot fact": (1, "05fea1292af2"),
+    "snapshot fact": (2, "ed142679c31c"),
     "lost position": (1, "341d69a8cbb7"),
     "missing log report": (1, "5d5221bcbf8a"),
 }

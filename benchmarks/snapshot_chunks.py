@@ -1,0 +1,216 @@
+"""Measure the snapshot of a large table: `python benchmarks/snapshot_chunks.py [--rows 5000000] [--sessions 4] [--json FILE]`.
+
+In one run: the table is read in one piece, then in chunks, both without load, each in a process of its own; then in chunks
+while another session changes rows, with a process that is killed twice, and with undo that lasts less long than the read
+(ORA-01555). What was read under load is loaded, caught up, and compared with the source cell by cell.
+
+The stand-in is one Python process: several sessions share its one core, where those of Oracle would not. Read ratios of memory,
+and what a kill costs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event, Thread
+from typing import Any
+
+import oracledb
+from peaks import Step, watch
+from standin_process import Served, standin_process
+
+from pipelines import steps
+from pipelines.config import Pipeline
+from pipelines.source import ConnectParams
+from pipelines.values.table import TableId
+
+HERE = Path(__file__).resolve()
+TABLE = "SHOP.BIG"
+ONE_PIECE = 1 << 50
+INSERTED_AT_ONCE = 50_000
+
+
+def pipeline_of(folder: Path, name: str, chunk_bytes: int, sessions: int) -> Pipeline:
+    return Pipeline.model_validate(
+        {
+            "name": name,
+            "source": {"connection": "oracle_big", "container": "FREEPDB1"},
+            "landing": str(folder / "landing"),
+            "lake": str(folder / "lake" / name),
+            "tables": [TABLE],
+            "snapshot": {"chunk_bytes": chunk_bytes, "sessions": sessions},
+            "spark": {"conf": {"spark.driver.memory": "3g"}},
+        }
+    )
+
+
+def make_table(served: Served, rows: int) -> None:
+    with served.connect("SYS") as connection, connection.cursor() as cursor:
+        for view in ("dba_extents", "dba_segments"):
+            cursor.execute(f"GRANT SELECT ON {view} TO {served.capture_user}")
+    with served.connect("SHOP") as connection, connection.cursor() as cursor:
+        cursor.execute("CREATE TABLE big (id NUMBER(10) PRIMARY KEY, name VARCHAR2(40), amount NUMBER(12,2), placed DATE)")
+        cursor.execute("ALTER TABLE big ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS")
+        for first in range(0, rows, INSERTED_AT_ONCE):
+            cursor.execute(
+                "INSERT INTO big SELECT :1 + LEVEL, 'name of ' || LEVEL, LEVEL / 4, DATE '2026-01-01' FROM dual "
+                "CONNECT BY LEVEL <= :2",
+                [first, min(INSERTED_AT_ONCE, rows - first)],
+            )
+            connection.commit()
+
+
+@contextmanager
+def changing(served: Served, rows: int) -> Iterator[list[int]]:
+    """Change, delete, move and insert rows until the end of the block; yield a list with the number of transactions."""
+    stop, done = Event(), [0]
+
+    def change() -> None:
+        with served.connect("SHOP") as connection, connection.cursor() as cursor:
+            while not stop.wait(0.05):
+                n = done[0] = done[0] + 1
+                key = n * 7919 % rows + 1
+                cursor.execute("UPDATE big SET amount = amount + 1 WHERE id BETWEEN :1 AND :2", [key, key + 5])
+                cursor.execute("DELETE FROM big WHERE id = :1", [key + 7])
+                cursor.execute("INSERT INTO big VALUES (:1, 'again', 0, DATE '2026-02-02')", [rows * 10 + n])
+                cursor.execute("UPDATE big SET id = :1 WHERE id = :2", [rows * 20 + n, key + 9])
+                connection.commit()
+
+    thread = Thread(target=change)
+    thread.start()
+    try:
+        yield done
+    finally:
+        stop.set()
+        thread.join()
+
+
+# --- Processes --------------------------------------------------------------------------------------------------------
+
+
+def start(name: str, arguments: dict[str, Any]) -> subprocess.Popen[str]:
+    command = [sys.executable, str(HERE), "--step", name, json.dumps(arguments)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": str(HERE.parents[1])})
+
+
+def measure(name: str, arguments: dict[str, Any]) -> Step:
+    """Run a step in a process of its own, and watch it."""
+    step, ended, began = Step(name), Event(), time.perf_counter()
+    with start(name, arguments) as process:
+        watcher = Thread(target=watch, args=(process.pid, step, ended))
+        watcher.start()
+        out = process.communicate()[0]
+        ended.set()
+        watcher.join()
+    if process.returncode:
+        sys.exit(f"{name} failed: {out[-2000:]}")
+    step.seconds, step.rows = time.perf_counter() - began, int(out.splitlines()[-1])
+    return step
+
+
+def kill_after(arguments: dict[str, Any], landing: Path, chunks: int) -> int:
+    """Read, and kill the process once so many more chunks are there; return how many there are."""
+    wanted = count_chunks(landing) + chunks
+    with start("read", arguments) as process:
+        while process.poll() is None and count_chunks(landing) < wanted:
+            time.sleep(0.02)
+        if process.poll() is None:
+            process.send_signal(signal.SIGKILL)
+        process.wait()
+    return count_chunks(landing)
+
+
+def count_chunks(landing: Path) -> int:
+    return sum(1 for path in landing.rglob("chunk-*.json"))
+
+
+def do_step(name: str, given: dict[str, Any]) -> None:
+    source = ConnectParams(*given["source"])
+    pipeline = pipeline_of(Path(given["folder"]), given["name"], given["chunk_bytes"], given["sessions"])
+    if name == "read":
+        begun = steps.begin_snapshot(pipeline, source)
+        sys.stdout.write(f"{steps.read_snapshot_table(pipeline, source, begun.scn_of(TABLE), TABLE).rows}\n")
+        return
+    spark = steps.open_spark(pipeline)
+    taken = steps.take_snapshot(pipeline, source=source, spark=spark)
+    steps.run_pipeline(pipeline, until_caught_up=True, source=source, spark=spark)
+    compare(spark, pipeline, given["shop"])
+    sys.stdout.write(f"{taken.tables[0].rows}\n")
+
+
+def compare(spark: Any, pipeline: Pipeline, shop: Sequence[str]) -> None:
+    """Compare every cell with the rows that the source has now: `verify` reads AS OF an SCN, for which undo is too short."""
+    frame = spark.read.format("delta").load(pipeline.target(TableId.parse(TABLE)))
+    with oracledb.connect(user=shop[0], password=shop[1], dsn=shop[2]) as connection, connection.cursor() as cursor:
+        cursor.arraysize = 10_000
+        theirs = {row[0]: row[1:] for row in cursor.execute("SELECT id, name, amount, placed FROM big")}
+    ours = {int(row.ID): (row.NAME, float(row.AMOUNT), row.PLACED) for row in frame.toLocalIterator()}
+    if ours != theirs:
+        sys.exit(f"differs in {len(ours.items() ^ theirs.items())} rows and values")
+
+
+def run(rows: int, sessions: int, chunk_bytes: int, undo_seconds: float, folder: Path) -> dict[str, Any]:
+    with standin_process(undo_seconds=None, background=True) as served:
+        source = [served.params.user, served.params.password, served.params.dsn]
+        make_table(served, rows)
+        given = {"source": source, "folder": str(folder), "sessions": sessions, "chunk_bytes": chunk_bytes}
+        serial = measure("read", {**given, "name": "serial", "chunk_bytes": ONE_PIECE})
+        chunked = measure("read", {**given, "name": "chunked"})
+        chunks = count_chunks(folder / "landing" / "chunked")
+    report: dict[str, Any] = {"rows": rows, "sessions": sessions, "cut into": chunks}
+    for name, step in (("one piece", serial), ("in chunks", chunked)):
+        memory = step.peaks["Python"] // 10**6
+        report[name] = {"seconds": round(step.seconds, 1), "rows/s": round(rows / step.seconds), "MB": memory}
+    with standin_process(undo_seconds=undo_seconds, background=True) as served:
+        source = [served.params.user, served.params.password, served.params.dsn]
+        make_table(served, rows)
+        landing = folder / "landing" / "loaded"
+        given = {**given, "source": source, "name": "loaded", "shop": ["SHOP", served.passwords["SHOP"], served.pdb_dsn]}
+        with changing(served, rows) as transactions:
+            kills = [kill_after(given, landing, max(1, chunks // 4)) for _ in range(2)]
+            read = measure("read", given)
+        with served.connect("SYS") as connection, connection.cursor() as cursor:
+            cursor.execute("ALTER SYSTEM ARCHIVE LOG CURRENT")
+        loaded = measure("load", given)
+        scns = {json.loads(path.read_text())["scn"] for path in landing.rglob("chunk-*.json")}
+    report["under load"] = {
+        "transactions": transactions[0],
+        "chunks there at each kill": kills,
+        "seconds of the last read": round(read.seconds, 1),
+        "SCNs": len(scns),
+        "loaded, caught up, equal: seconds": round(loaded.seconds, 1),
+        "MB": {kind: peak // 10**6 for kind, peak in loaded.peaks.items()},
+    }
+    return report
+
+
+def main(arguments: Sequence[str]) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, default=5_000_000)
+    parser.add_argument("--sessions", type=int, default=4)
+    parser.add_argument("--chunk-bytes", type=int, default=4 << 20, help="in the stand-in 200 rows have 8 KiB")
+    parser.add_argument("--undo-seconds", type=float, default=20)
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--step", nargs=2)
+    chosen = parser.parse_args(arguments)
+    if chosen.step:
+        do_step(chosen.step[0], json.loads(chosen.step[1]))
+        return
+    with tempfile.TemporaryDirectory(prefix="snapshot-chunks-") as folder:
+        report = run(chosen.rows, chosen.sessions, chosen.chunk_bytes, chosen.undo_seconds, Path(folder))
+    sys.stdout.write(json.dumps(report, indent=2) + "\n")
+    if chosen.json:
+        chosen.json.write_text(json.dumps(report, indent=2))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
