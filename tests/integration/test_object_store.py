@@ -38,6 +38,34 @@ def captured(pipeline: Pipeline, source: ConnectParams, folder: str) -> str | No
     return capture(pipeline, source).window
 
 
+def read_share(pipeline: Pipeline, source: ConnectParams, scn: int, number: int) -> bool:
+    return steps.read_snapshot_table(pipeline, source, scn, "SHOP.PARTS", worker=(number, 2)).complete
+
+
+def test_two_hosts_read_the_chunks_of_one_snapshot(shop: Shop, pipeline: Pipeline, bucket: str, s3: S3) -> None:
+    shop.run_sql(
+        "CREATE TABLE parts (id NUMBER(9) PRIMARY KEY, quantity NUMBER(9))",
+        "ALTER TABLE parts ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
+        "INSERT INTO parts SELECT LEVEL, LEVEL FROM dual CONNECT BY LEVEL <= 5000",
+    )
+    shop.run_sql("GRANT SELECT ON dba_extents TO c##redolake", "GRANT SELECT ON dba_segments TO c##redolake", user="SYS")
+    more = {"tables": ["SHOP.PARTS"], "snapshot": {"chunk_bytes": "64KiB"}, "ledger": {"url": pipeline.ledger.url}}
+    pipeline = shop.pipeline(landing=pipeline.landing, **more)
+    begun = steps.begin_snapshot(pipeline, shop.params)
+    with get_context("spawn").Pool(1) as elsewhere:
+        ended = elsewhere.apply_async(read_share, (pipeline, shop.params, begun.scn, 0))
+        here = read_share(pipeline, shop.params, begun.scn, 1)
+        there = ended.get(timeout=120)
+    chunks = [key for key in s3.keys(bucket) if "/chunk-" in key]
+    with PlainLake().in_place_of_spark():
+        taken = steps.take_snapshot(pipeline, source=shop.params, spark="none")
+
+    assert here or there
+    assert len(chunks) == 4
+    assert taken.tables[0].rows == 5000
+    assert [key for key in s3.keys(bucket) if "/chunk-" in key] == chunks
+
+
 def test_two_hosts_capture_in_turn_and_the_ledger_is_rebuilt_from_the_bucket(
     shop: Shop, pipeline: Pipeline, bucket: str, s3: S3, postgres: Any
 ) -> None:
