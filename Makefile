@@ -95,7 +95,9 @@ selftest: $(STAMP) ## Run `redolake selftest` on REDOLAKE_ORACLE_DSN (else on th
 	@$(BIN)/python -m tests.oracle.selftest_command .oracle/selftest.json
 
 verified-on: $(STAMP) ## Print a pull request for docs/verified-on.md, made of what test-oracle, selftest and demo ORACLE=1 have left
-	@$(BIN)/python -m tests.oracle.pull_request .oracle/tests.xml .oracle/selftest.json .demo/report.json | tee .oracle/verified-on.md
+	@mkdir -p .oracle
+	@$(BIN)/python -m tests.oracle.pull_request .oracle/tests.xml .oracle/selftest.json .demo/report.json > .oracle/verified-on.md
+	@cat .oracle/verified-on.md
 
 HUNTS = tests/e2e/test_kills_everywhere.py tests/e2e/test_compose_services.py tests/integration/test_histories.py tests/integration/test_table_lives.py \
 	tests/integration/test_objects_from_redo.py tests/integration/test_pipeline.py tests/integration/spark/test_assembled_histories.py \

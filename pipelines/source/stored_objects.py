@@ -20,6 +20,7 @@ class StoredObject:
     is_securefile: bool
     is_logged: bool
     options: tuple[str, ...] = ()
+    is_ever_in_row: bool = True
 
 
 def read_stored_objects(source: Source, tables: Sequence[TableId]) -> dict[TableId, tuple[StoredObject, ...]]:
@@ -31,6 +32,7 @@ def read_stored_objects(source: Source, tables: Sequence[TableId]) -> dict[Table
                 row.securefile == "YES",
                 row.logging != "NO",
                 tuple(word for name, word in OPTIONS.items() if getattr(row, name) not in ("NO", "NONE", None)),
+                row.in_row != "NO",
             )
             for row in rows
         )
@@ -46,9 +48,11 @@ def stored_findings(
     for one in stored:
         subject = f"{table.table}.{one.column}"
         unlogged = () if one.is_logged or forces_logging else ("stored NOLOGGING",)
+        # LogMiner shows no locator of these, so their writes name no row (redpanda-data/connect #4430).
+        nameless = () if one.is_securefile or one.is_ever_in_row else ("BasicFiles with DISABLE STORAGE IN ROW",)
         if one.column not in captured:
             continue
-        if reasons := (*unlogged, *one.options):
+        if reasons := (*unlogged, *nameless, *one.options):
             what = f"large objects are {' and '.join(reasons)}, and LogMiner may not show their changes as they are"
             yield Finding(subject, what, "`large_objects: reread` of the table, or leave the column out")
         else:

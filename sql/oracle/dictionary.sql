@@ -138,7 +138,7 @@ SELECT table_name
 
 -- name: table_lobs
 -- How large objects are stored, for doctor: what is not logged, or not as it is, cannot be assembled from the redo.
-SELECT table_name, column_name, securefile, logging, compression, deduplication, encrypt
+SELECT table_name, column_name, securefile, logging, compression, deduplication, encrypt, in_row
   FROM all_lobs
  WHERE owner = :owner AND table_name IN (:names)
 

@@ -19,7 +19,7 @@ from pipelines.apply.delivery.prepared import NetChanges, TableRange
 from pipelines.apply.landed.keys import has_null, is_moved
 from pipelines.apply.landed.source_rows import read_source
 from pipelines.apply.net.net_change import net_change
-from pipelines.apply.objects.large_objects import OF_COMMIT, of_objects, with_row_ids, without_objects
+from pipelines.apply.objects.large_objects import OF_COMMIT, count_changes, of_objects, with_row_ids, without_objects
 from pipelines.apply.spark.probes import Plan
 from pipelines.apply.spark.quoting import quote
 from pipelines.apply.spark.shallow import unite
@@ -52,7 +52,15 @@ def with_objects(
     files = files_of(context.windows, task, commit_range.start - 1)
     again = read_again(context.spark, files, version, columns, task, context.translation)
     changed = of_objects(part.committed.frame)
-    count, late = changed.count(), any(file.late for file in files)
+    (count, strays), late = count_changes(changed), any(file.late for file in files)
+    if strays:
+        raise RedoNotUnderstood(
+            f"{strays} write(s) of large objects name no row, as those of a BasicFile with DISABLE STORAGE IN ROW",
+            cure=f"run `redolake snapshot {task.table} --replace`; where it comes again, leave the columns out "
+            "(`exclude_columns`)",
+            table=task.table,
+            scn=commit_range.last_scn,
+        )
     objects, unnamed = divide_objects(decode_objects(context, part, changed), part.key)
     if count and not late and (missing := unfound(objects, again, decoded, part.key) + unnamed.count()):
         names = ", ".join(column.name for column in columns)

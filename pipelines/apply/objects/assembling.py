@@ -34,13 +34,21 @@ BEFORE, DURING = 0, 1  # the rank of a step: the value from before the batch, an
 
 def of_rows(pieces: DataFrame, key: Sequence[int]) -> DataFrame:
     """Give a piece whose text names no row, as releases before 23ai write it, the row and column of the locator before it in
-    its transaction. A piece of an unknown row gets a finding."""
+    its transaction. A piece of an unknown row gets a finding, and so does a write that does not continue the one before it
+    through the same locator: it may be of another object. Writes of a BasicFile that is never stored in its row have no
+    locator."""
     is_locator, keys = F.col("piece_kind").isin(*NAMING), [frames.key_before(i) for i in key]
     before = Window.partitionBy("con_id", "xid").orderBy(*CHANGE_ORDER).rowsBetween(Window.unboundedPreceding, -1)
     shown = F.struct("piece_column", "row_id", *keys)
+    upto = Window.partitionBy("con_id", "xid").orderBy(*CHANGE_ORDER)
+    through = Window.partitionBy("con_id", "xid", "locator_number").orderBy(*CHANGE_ORDER)
+    is_write, end = F.col("piece_kind") == "write", F.col("piece_at") + F.col("piece_amount")
+    written = F.last(F.when(is_write, end), ignorenulls=True).over(through.rowsBetween(Window.unboundedPreceding, -1))
     placed = (
         pieces.withColumn("row_id", F.coalesce("row_id", F.lit(NO_ROWID)))
         .withColumn("locator", F.last(F.when(is_locator, shown), ignorenulls=True).over(before))
+        .withColumn("locator_number", F.count(F.when(is_locator, 1)).over(upto))
+        .withColumn("jumps", F.coalesce(is_write & (F.col("piece_at") != written), F.lit(False)))
         .withColumn("is_bare", ~is_locator & F.col("piece_column").isNull() & F.col("finding").isNull())
         .withColumn("of_row", F.when(F.col("row_id") == NO_ROWID, F.col("locator.row_id")).otherwise(F.col("row_id")))
         .withColumn("is_other", (F.col("locator.row_id") != NO_ROWID) & (F.col("of_row") != F.col("locator.row_id")))
@@ -51,13 +59,15 @@ def of_rows(pieces: DataFrame, key: Sequence[int]) -> DataFrame:
     is_lost = (
         F.col("piece_column").isNull()
         | has_null(key, frames.key_before)
-        | (F.col("is_bare") & F.coalesce("is_other", F.lit(False)))
+        | (F.col("is_bare") & (F.col("jumps") | F.coalesce("is_other", F.lit(False))))
     )
     lost = F.when(
         (F.col("piece_kind") != "locator") & is_lost,
         _finding(F.lit("a change of a large object names no row, or no column, of the table")),
     )
-    return named.withColumn("finding", F.coalesce("finding", lost)).drop("locator", "is_bare", "of_row", "is_other")
+    return named.withColumn("finding", F.coalesce("finding", lost)).drop(
+        "locator", "locator_number", "jumps", "is_bare", "of_row", "is_other"
+    )
 
 
 def with_pieces(decoded: DataFrame, pieces: DataFrame, key: Sequence[int]) -> DataFrame:

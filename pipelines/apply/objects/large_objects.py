@@ -9,9 +9,12 @@ from pyspark.sql import functions as F
 
 from pipelines.apply.landed.keys import is_moved
 from pipelines.values import frames
-from pipelines.values.logminer import LARGE_OBJECT_CHANGES, NO_ROWID
+from pipelines.values.logminer import LARGE_OBJECT_CHANGES, NO_ROWID, Mined
 from pipelines.values.redo import CHANGE_ORDER, Operation
 
+# The end of a write's text, after its value: amount and offset. A text with a SELECT names its row itself.
+WRITE = r"dbms_lob\.write\(loc_\w+,\s*(\d+),\s*(\d+),\s*buf_\w+\);\s*(?:END;\s*)?$"
+SELECTS = r"(?s)^\s*DECLARE\s[^'\"]*BEGIN\s+select\s"
 OF_COMMIT = ("commit_scn", "commit_thread", "commit_at", "xid")
 OF_OBJECT = ("con_id", "commit_at", "xid")  # what else is decoded of a change of a large object
 
@@ -22,6 +25,29 @@ def of_objects(changes: DataFrame) -> DataFrame:
 
 def without_objects(changes: DataFrame) -> DataFrame:
     return changes.filter(~F.col("operation_code").isin(*LARGE_OBJECT_CHANGES))
+
+
+def count_changes(changes: DataFrame) -> tuple[int, int]:
+    """Return how many changes of large objects there are, and how many of them are stray writes.
+
+    A write without a SELECT belongs to the locator before it, but a BasicFile that is never stored in its row has writes
+    without a locator (redpanda-data/connect #4430). One that names no row, and does not continue the one before it, may be such
+    a write.
+    """
+    text, code = F.coalesce("sql_redo", F.lit("")), F.col("operation_code")
+    at, amount = (F.regexp_extract(text, WRITE, number).try_cast("bigint") for number in (2, 1))
+    is_write, selects = (code == Mined.LOB_WRITE) & at.isNotNull(), text.rlike(SELECTS)
+    in_order = Window.partitionBy("con_id", "xid").orderBy(*CHANGE_ORDER)
+    through = Window.partitionBy("con_id", "xid", "locator_number").orderBy(*CHANGE_ORDER)
+    before = F.last(F.when(is_write, at + amount), ignorenulls=True).over(through.rowsBetween(Window.unboundedPreceding, -1))
+    names_none = ~selects & (F.coalesce("row_id", F.lit(NO_ROWID)) == NO_ROWID)
+    numbered = changes.withColumn(
+        "locator_number", F.count(F.when((code == Mined.SELECT_LOB_LOCATOR) | selects, 1)).over(in_order)
+    )
+    strays = numbered.select((is_write & names_none & (at != before)).alias("is_stray"))
+    found = strays.agg(F.count("*").alias("changes"), F.count_if("is_stray").alias("strays")).first()
+    assert found is not None
+    return found["changes"], found["strays"]
 
 
 def with_row_ids(decoded: DataFrame, key: Sequence[int]) -> DataFrame:

@@ -237,6 +237,19 @@ def test_changes_of_large_objects_that_are_left_out_are_counted_and_not_applied(
     assert found.accounting.balance(0, found.input_counts).difference == 0
 
 
+def test_rows_of_one_redo_record_are_told_apart_by_their_rowid(spark, tmp_path: Path) -> None:
+    """A DELETE of many rows is one record, whose rows share RS_ID and SSN (Free 23ai: redpanda-data/connect #4826)."""
+    array = [of_t(n, 20, 2, row_id=f"R{n}", rs_id="one record") for n in range(3)]
+    taken_back = [of_t(3 + n, 21, 2, row_id=f"R{3 + n}", rs_id="another", xid="7.7.7") for n in range(3)]
+    taken_back += [of_t(6 + n, 22, 1, row_id=f"R{5 - n}", rs_id="its undo", xid="7.7.7", rollback=True) for n in range(3)]
+    rows = [*array, *taken_back, a_row(9, 30, 7), a_row(10, 31, 7, xid="7.7.7")]
+
+    found = assemble_batch(spark, ScnRange(10, 100), [land(tmp_path / "w", 10, 100, rows)], [], [T], "FREEPDB1")
+
+    assert Counter(dispositions(found).values()) == {"applied": 3, "undone": 6}
+    assert found.accounting.problems == {}
+
+
 def test_undo_rows_undo_whole_statements_that_write_large_objects(spark, tmp_path: Path) -> None:
     """As measured on 26ai: only the last row of a statement has the ROWID, and one undo row takes all of them back."""
 

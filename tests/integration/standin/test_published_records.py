@@ -4,13 +4,15 @@ value by value, and in the same order within each transaction."""
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from standin.serve import StandIn, standin
-from tests.integration.standin.mining_client import ADD, END, archived, query, run
+from tests.integration.standin.mining_client import ADD, END, add, archived, query, run
+from tests.published import autonomous
 from tests.published.redo_text import read
 from tests.published.scenarios import SCENARIOS, SECOND, Row, Scenario, published
 
@@ -86,3 +88,21 @@ def _in_order(transaction: list[Row]) -> str:
 def test_every_published_scenario_is_compared() -> None:
     assert SCENARIOS.keys() == PUBLISHED.keys()
     assert sum(len(rows) for work in PUBLISHED.values() for rows in work) == 658
+
+
+def test_texts_are_those_of_an_autonomous_database() -> None:
+    """Letter by letter, the undo too."""
+    shown = """SELECT operation, sql_redo, sql_undo FROM v$logmnr_contents
+        WHERE table_name = 'TEST_LOGMINER_DEMO'"""
+    with standin(archive_lag_target=0) as fresh, fresh.connect("SHOP") as shop, fresh.connect("SYS") as dba:
+        run(shop, autonomous.CREATED, autonomous.LOGGED, *autonomous.WORK)
+        shop.commit()
+        run(dba, "ALTER SYSTEM ARCHIVE LOG CURRENT")
+        with fresh.connect(fresh.capture_user) as miner:
+            add(miner, *archived(miner))
+            run(miner, f"BEGIN DBMS_LOGMNR.START_LOGMNR(OPTIONS => {ONLINE}); END;")
+            rows = query(miner, shown)
+
+    found = [tuple(text and re.sub("'AAA[A-Za-z0-9+/]{15}'", "'<row>'", text) for text in row) for row in rows]
+    expected = [tuple(text and text.replace('"ADMIN"', '"SHOP"') for text in row) for row in autonomous.SHOWN]
+    assert found == expected

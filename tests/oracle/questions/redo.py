@@ -87,13 +87,6 @@ mines(
     "ROLLBACK TO SAVEPOINT s1",
 )
 mines(
-    "Does LogMiner show tables with identity columns",
-    "CREATE TABLE q_identity (id NUMBER(9) GENERATED ALWAYS AS IDENTITY PRIMARY KEY, a NUMBER(9))",
-    LOGGED.format("q_identity"),
-    "INSERT INTO q_identity (a) VALUES (1)",
-    "UPDATE q_identity SET a = 2",
-)
-mines(
     "Does a table with DISABLE LOGICAL REPLICATION still follow its own log groups",
     "CREATE TABLE q_replication (id NUMBER(9) PRIMARY KEY, a NUMBER(9))",
     "ALTER TABLE q_replication ADD SUPPLEMENTAL LOG DATA (PRIMARY KEY) COLUMNS",

@@ -77,6 +77,18 @@ def test_a_text_without_its_row_and_a_locator_are_no_errors() -> None:
     assert piece(Mined.SELECT_LOB_LOCATOR, None)["kind"] == "locator"
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        " buf_c := HEXTORAW('48656C6C6F');\n  dbms_lob.write(loc_c, 5, 1, buf_c);",
+        " buf_b := HEXTORAW('000000000000');\n  dbms_lob.write(loc_c, 6, 1, buf_b);",
+    ],
+)
+def test_bytes_of_a_text_whose_character_set_is_not_known_are_refused(text: str) -> None:
+    """Published of CLOBs, as of segments of zero bytes (redpanda-data/connect, lob_parser_test.go)."""
+    assert "error" in piece(Mined.LOB_WRITE, text)
+
+
 def test_a_column_that_is_left_out_is_no_error() -> None:
     version = replace(PAPERS, ignored=(IgnoredColumn(9, "excluded", "PHOTO", "BLOB"),))
     text = DECLARED + SELECT.format(column="PHOTO", loc="loc_b") + " dbms_lob.trim(loc_b, 2);\nEND;\n"

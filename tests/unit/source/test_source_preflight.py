@@ -404,6 +404,8 @@ STORED = {
     "logged": (StoredObject("BODY", True, True), "NO", "note", "each write, trim and erase of the SecureFile"),
     "not logged": (StoredObject("BODY", False, False), "NO", "error", "large objects are stored NOLOGGING, "),
     "not logged, but the database forces it": (StoredObject("BODY", False, False), "YES", "note", "of the BasicFile"),
+    "a BasicFile outside the row": (StoredObject("BODY", False, True, (), False), "NO", "error", "BasicFiles with DISABLE "),
+    "a SecureFile outside the row": (StoredObject("BODY", True, True, (), False), "NO", "note", "of the SecureFile"),
     "fragments": (StoredObject("BODY", True, True, ("compressed", "encrypted")), "NO", "error", "compressed and encrypted, "),
 }
 
