@@ -50,6 +50,9 @@ class Op(IntEnum):
     UNSUPPORTED = 255
 
 
+BARE = "bare "  # before the arguments of a write of a large object whose text has no SELECT
+
+
 @dataclass(frozen=True, slots=True)
 class LogHeader:
     """The first block of a log, which ADD_LOGFILE reads."""

@@ -7,11 +7,11 @@ takes the whole statement back.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass, replace
 
 from standin.engine.layout import Row, RowLayout
-from standin.redo_file import Op
+from standin.redo_file import BARE, Op
 
 INLINE = 3964  # bytes; a larger object is stored outside the row
 _PIECE = 2033  # characters, or four times as many bytes, of an object in one redo record
@@ -183,6 +183,35 @@ def long_value(number: int, content: bytes, logged: Image, *, named: bool) -> It
     for start in range(0, len(content), _LONG_PIECE):
         yield LobRow(Op.LONG_WRITE, logged, {number: content[start : start + _LONG_PIECE]}, named=named)
     yield LobRow(Op.LONG_END, {}, {}, named=named)
+
+
+def without_locators(layout: RowLayout, rows: Iterable[LobRow], numbers: Set[int], form: LobForm) -> list[LobRow]:
+    """Return the rows of a statement where the columns `numbers` are BasicFiles with DISABLE STORAGE IN ROW.
+
+    Their values, of any length, are writes without a locator, which name no row, before the other rows. A value that replaces
+    another begins with a trim to 0.
+    """
+    trims, writes, others = list[LobRow](), list[LobRow](), list[LobRow]()
+    for one in rows:
+        mine = one.after.keys() & numbers
+        if one.op is Op.LOB_TRIM and mine:
+            trims.append(replace(one, sql=f"{BARE}0", named=False))
+        elif one.op is Op.LOB_WRITE and mine:
+            writes.append(replace(one, sql=BARE + one.sql, named=False))
+        elif one.op is Op.UPDATE and mine:
+            writes += [write for n in mine if one.after[n] for write in _bare_writes(layout, n, one.after[n] or b"", form)]
+            rest = {n: value for n, value in one.after.items() if n not in mine or not value}
+            others += [replace(one, after=rest)] if rest else [_internal()] if form.by_statement and one.named else []
+        elif not (one.op is Op.LOB_LOCATOR and mine):
+            others.append(one)
+    return trims + writes + others
+
+
+def _bare_writes(layout: RowLayout, number: int, content: bytes, form: LobForm) -> Iterator[LobRow]:
+    charset = layout.charsets[number]
+    units = as_units(content if charset is None else content.decode(charset), by_code_unit=form.by_code_unit)
+    for start, amount, data in _cut(units, charset):
+        yield LobRow(Op.LOB_WRITE, {}, {number: data}, f"{BARE}{amount}, {start + 1}", named=False)
 
 
 def of_call(layout: RowLayout, new: Row, position: int, call: LobCall, form: LobForm) -> Iterator[LobRow]:

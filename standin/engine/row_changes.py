@@ -15,6 +15,7 @@ from standin.engine.lob_redo import (
     of_insert,
     of_update,
     update_statement,
+    without_locators,
 )
 from standin.engine.options import DatabaseOptions
 from standin.engine.redo_writer import RedoWriter
@@ -57,7 +58,7 @@ class RowChanges:
             rows = insert_statement(layout, values, self._lob_form, own, omitted=omitted)
         else:
             rows = chain(of_insert(layout, values, self._lob_form, omitted=omitted), own)
-        self._write_rows(tx, store, row, rows)
+        self._write_rows(tx, store, row, self._as_stored(store, rows))
         return row
 
     def _objects(self, layout: RowLayout) -> frozenset[int]:
@@ -70,6 +71,13 @@ class RowChanges:
     def _write_rows(self, tx: Transaction, store: TableStore, row: int, rows: Iterable[LobRow]) -> None:
         for one in rows:
             self._write(tx, store, row, one.op, before=one.before, after=one.after, sql=one.sql, named=one.named)
+
+    def _as_stored(self, store: TableStore, rows: Iterable[LobRow]) -> Iterable[LobRow]:
+        """Return the rows, where large objects are never stored in their row and are BasicFiles without their locators."""
+        words, layout = store.definition.lobs, store.layout
+        never = {c.name for c in store.definition.columns if {"BASICFILE", "DISABLE"} <= words.get(c.name, frozenset())}
+        numbers = {layout.segment_ids[i] for i in layout.lobs if store.definition.columns[i].name in never}
+        return without_locators(layout, rows, numbers, self._lob_form) if numbers else rows
 
     @property
     def _by_statement(self) -> bool:
@@ -119,7 +127,8 @@ class RowChanges:
         documents = self._xml.documents(layout, new, changed)
         strings = layout.extended if self._by_statement and self._lob_form.has_strings else frozenset[int]()
         if documents or not changed.isdisjoint(layout.lobs | strings):
-            self._write_rows(tx, store, row, self._of_update(tx, store, old, new, changed, documents, order))
+            rows = self._of_update(tx, store, old, new, changed, documents, order)
+            self._write_rows(tx, store, row, self._as_stored(store, rows))
             return
         logged = self._logged_row(store, old)
         before = layout.encode(logged, tuple(sorted(layout.logged(changed))))

@@ -17,7 +17,7 @@ from standin.logminer.dictionary import VERSION_MISMATCH, RedoDictionary, Resolv
 from standin.logminer.pieces import cut
 from standin.logminer.statements import LOB_OPS, XML_OPS, Layout, TableText
 from standin.octets import text_array
-from standin.redo_file import DICTIONARY, Op, unpack
+from standin.redo_file import BARE, DICTIONARY, Op, unpack
 
 MISSING_SCN = 34
 USER_DDL = "USER DDL (PlSql=0 RecDep=0)"
@@ -137,7 +137,8 @@ class RedoRows:
                     texts.append(None)
                     continue
                 images, short = (unpack(before), unpack(after)), self.rendering.locators_have_text
-                texts.append(table.redo(op, *images, row_id, rollback=rollback, position=sql, bare=short))
+                position, bare = sql.removeprefix(BARE), short or sql.startswith(BARE)
+                texts.append(table.redo(op, *images, row_id, rollback=rollback, position=position, bare=bare))
             elif op == Op.DDL:
                 texts.append(sql.rstrip().removesuffix(";") + delimiter)
             else:
