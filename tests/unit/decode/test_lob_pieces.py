@@ -77,6 +77,24 @@ def test_a_text_without_its_row_and_a_locator_are_no_errors() -> None:
     assert piece(Mined.SELECT_LOB_LOCATOR, None)["kind"] == "locator"
 
 
+PUBLISHED_LOCATOR = (
+    "DECLARE \n loc_c CLOB; \n buf_c VARCHAR2(6216); \n loc_b BLOB; \n buf_b RAW(6216); \n"
+    " loc_nc NCLOB; \n buf_nc NVARCHAR2(6216); \n"
+    'BEGIN\n select "BODY" into loc_c from "S"."T" where "ID" = \'42\' and ROWID = \'AAAXxxx\' for update;\nEND;'
+)
+
+
+def test_texts_of_another_connectors_tests_are_read() -> None:
+    """redpanda-data/connect, lob_parser_test.go: a locator with its SELECT, and writes without one."""
+    located = piece(Mined.SELECT_LOB_LOCATOR, PUBLISHED_LOCATOR)
+    text = piece(Mined.LOB_WRITE, " buf_c := 'ing';\n  dbms_lob.write(loc_c, 3, 6, buf_c);")
+    octets = piece(Mined.LOB_WRITE, " buf_b := HEXTORAW('48656C6C6F');\n  dbms_lob.write(loc_b, 5, 1, buf_b);")
+
+    assert (located["kind"], located["column"], located["o11"]) == ("locator", 12, 42)
+    assert (text["text"], text["at"], text["amount"]) == ("ing", 6, 3)
+    assert (octets["octets"], octets["at"]) == (b"Hello", 1)
+
+
 @pytest.mark.parametrize(
     "text",
     [
