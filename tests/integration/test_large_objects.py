@@ -213,25 +213,3 @@ def test_an_empty_object_is_empty_in_the_lake_and_not_null(shop: Shop) -> None:
         "mined": ["", b""],
         "null": [None, None],
     }
-
-
-@pytest.mark.parametrize("how", ["reread", "redo"])
-def test_writes_that_name_no_row_hold_their_table(shop: Shop, no_spark: str, how: str) -> None:
-    """A BasicFile that is never in its row has writes without a locator: they are no part of the object before them."""
-    storage = "LOB (old) STORE AS BASICFILE (DISABLE STORAGE IN ROW)"
-    shop.run_sql(
-        f"CREATE TABLE scans (id NUMBER(9) PRIMARY KEY, new CLOB, old CLOB) {storage}",
-        "ALTER TABLE scans ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
-        "INSERT INTO scans VALUES (1, 'a', 'a')",
-        "INSERT INTO scans VALUES (2, 'b', 'b')",
-    )
-    pipeline = shop.pipeline(tables=["SHOP.SCANS"], large_objects=how)
-    steps.take_snapshot(pipeline, source=shop.params, spark=no_spark)
-    with shop.oracle.connect("SHOP") as connection, connection.cursor() as cursor:
-        cursor.execute("UPDATE scans SET new = :1 WHERE id = 1", (BIG,))
-        cursor.execute("UPDATE scans SET old = :1 WHERE id = 2", ("short",))
-        connection.commit()
-    caught_up(shop, pipeline, no_spark)
-
-    (table,) = steps.read_status(pipeline).tables
-    assert table.state == "held"
