@@ -367,7 +367,9 @@ def test_a_number_in_text_is_that_number_in_a_set_operation(shop, text: str, num
 @pytest.mark.parametrize("text", ["0.00000000001", "1.23456789012", "1E-11"])
 @pytest.mark.parametrize("query", ["TO_NUMBER('{}')", "CAST('{}' AS NUMBER)"])
 def test_a_number_of_more_decimals_than_a_set_operation_has_is_refused_and_not_rounded(shop, text: str, query: str) -> None:
-    assert error_code(shop, f"SELECT {query.format(text)} FROM dual UNION ALL SELECT 2 FROM dual") == 3001
+    one, other = f"SELECT {query.format(text)} FROM dual", "SELECT 2 FROM dual"
+    assert error_code(shop, f"{one} UNION {other}") == 3001
+    assert run(shop, f"{one} UNION ALL {other}") == [(Decimal(text),), (2,)]  # needs no set: the rows follow each other
 
 
 def test_a_stored_number_of_more_decimals_than_a_join_has_is_refused_and_not_rounded(shop) -> None:
