@@ -120,6 +120,7 @@ bench: $(STAMP) ## Measure decode, small and large batches, many tables, capture
 	@$(BIN)/python benchmarks/large_batch.py --json bench-large.json
 	@$(BIN)/python benchmarks/many_tables.py --tables 10 50
 	@$(BIN)/python benchmarks/capture.py --rows 20000 --turns 3 --terms 1
+	@$(BIN)/python benchmarks/stream.py
 
 bench-full: $(STAMP) ## Measure all in full size, Debezium's parser and a bare MERGE beside it, and the latency with Airflow (an hour)
 	@$(BIN)/python benchmarks/parse_redo_sql.py --debezium

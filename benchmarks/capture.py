@@ -49,7 +49,7 @@ BARE = {"bare fetch": "bare", "bare fetch of decimals": "decimals"}
 # A part of capture, and the functions whose time it is; the rest of the module's names are looked up when they are called.
 TERMS = {
     "fetch": (),
-    "checks": ((mining, "check_stream"), (mining, "check_rows"), (mining, "fitting")),
+    "checks": ((mining, "check_stream"), (mining, "check_rows"), (mining, "fit_numbers")),
     "columns": ((mining, "lower_case"), (mining, "landed_rows")),
     "counts and hashes": ((tally.Tally, "add"),),
     "Parquet": ((parquet, "_write"),),

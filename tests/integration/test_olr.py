@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
+from threading import Event
 from typing import Any
 from unittest import mock
 
 import pytest
 
 from pipelines import steps
+from pipelines.cockpit import read_overview
 from pipelines.config import Pipeline
+from pipelines.context import ledger_url
 from pipelines.errors import ConfigurationError, ReplicatorRefused, ReplicatorUnavailable, StreamLost, Terminal
 from pipelines.source.olr.settings import needed_configuration
 from standin.olr.options import Behaviour
@@ -311,3 +316,34 @@ def test_a_kill_after_any_write_leaves_no_window_or_a_whole_one(shop: Shop) -> N
     assert differences(shop, pipeline) == {}
     windows = steps.list_windows(pipeline)
     assert [one.end_scn for one in windows[:-1]] == [one.start_scn for one in windows[1:]]
+
+
+def test_follow_lands_and_applies_what_comes_and_the_page_shows_it(shop: Shop) -> None:
+    _, pipeline = two_tables(shop)
+    stop, said = Event(), list[str]()
+
+    def report(line: str) -> None:
+        said.append(str(line))
+        if "is visible" in line:
+            shop.work(5, seed=3) if sum("is visible" in one for one in said) < 2 else stop.set()
+
+    shop.work(5, seed=2)
+    done = steps.follow_pipeline(pipeline, stop, source=shop.params, spark=SPARK, report=report)
+    assert (done.windows > 1, done.batches > 1, done.retries) == (True, True, 0), said
+    assert differences(shop, pipeline) == {}
+    assert {table.name for table in read_overview(pipeline, ledger_url(pipeline), datetime.now(UTC)).tables} == set(TWO_TABLES)
+
+
+def test_the_printed_configuration_is_that_of_the_tables_and_a_wrong_one_is_named(shop: Shop, tmp_path: Path) -> None:
+    streamed = start(shop)
+    pipeline = streamed.pipeline(tables=TWO_TABLES)
+    file = tmp_path / "OpenLogReplicator.json"
+    file.write_text(steps.write_olr_config(pipeline))
+    body = json.loads(file.read_text())
+    assert steps.check_olr_file(pipeline, file) == []
+    assert [one["table"] for one in body["source"][0]["filter"]["table"]] == ["CUSTOMERS", "ORDER_LINES"]
+    body["source"][0]["format"]["char"] = 0
+    file.write_text(json.dumps(body))
+    assert [f.subject for f in steps.check_olr_file(pipeline, file)] == ["format.char"]
+    with pytest.raises(ConfigurationError, match="is not OpenLogReplicator"):
+        steps.write_olr_config(shop.pipeline(tables=TWO_TABLES))
