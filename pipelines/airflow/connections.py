@@ -82,7 +82,5 @@ def resolved_pipeline(pipeline: Pipeline) -> Iterator[Pipeline]:
 
 def set_mask_keys(pipeline: Pipeline) -> None:
     """Let this process, and the Spark that it starts, find the keys of masks that are in Airflow's connections."""
-    given = {one.connection for one in (pipeline.mask_key, *(table.mask_key for table in pipeline.entries)) if one is not None}
-    for conn_id in given - {None}:
-        assert conn_id is not None
+    for conn_id in pipeline.mask_connections:
         os.environ[connection_variable(conn_id)] = connection_json(conn_id)

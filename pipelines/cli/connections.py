@@ -55,7 +55,9 @@ def read_from_airflow(*conn_ids: str | None) -> None:
 
 
 def resolve_connections(pipeline: Pipeline) -> Pipeline:
-    """Return the pipeline once the connections to its source, and to Spark where a server is used, are known."""
+    """Return the pipeline once the connections to its source, to Spark where a server is used, and those with the keys of masks
+    are known."""
     remote = pipeline.spark.connection if pipeline.spark.mode == "connect" else None
-    read_from_airflow(pipeline.source.connection, None if "REDOLAKE_SPARK_REMOTE" in os.environ else remote)
+    spark = None if "REDOLAKE_SPARK_REMOTE" in os.environ else remote
+    read_from_airflow(pipeline.source.connection, spark, *pipeline.mask_connections)
     return pipeline

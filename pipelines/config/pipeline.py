@@ -350,6 +350,12 @@ class Pipeline(ShapeSettings):
         return match is not None and match.table(table.id, self.renamed.get(table.id)) == table
 
     @property
+    def mask_connections(self) -> tuple[str, ...]:
+        """The connections with keys of masks."""
+        named = (one.connection for one in (self.mask_key, *(entry.mask_key for entry in self.entries)) if one is not None)
+        return tuple(dict.fromkeys(name for name in named if name is not None))
+
+    @property
     def entries(self) -> list[TableSettings]:
         """The entries of `tables`, patterns too."""
         return [*self.tables, *self.matches]
