@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -29,6 +29,7 @@ from pipelines.land.chain_rules import build_manifest
 from pipelines.land.windows import NOTHING_REREAD, Reread
 from pipelines.mine import EdgeCut, LogSet, mine_from_any_copy, mine_slice
 from pipelines.reconcile.ledger import reconcile_ledger
+from pipelines.reconcile.mappings import is_shaped
 from pipelines.reconcile.redo_loss import clear_redo_loss, record_redo_loss, unreadable_logs
 from pipelines.reconcile.table_versions import all_known_versions, object_ids, record_baselines
 from pipelines.records.codec import from_body, to_body
@@ -228,7 +229,7 @@ def hold_unlogged(context: PipelineContext, oracle: Source, dictionary: Mapping[
     """Hold live tables whose supplemental logging was removed, before an UPDATE comes without its key columns. Nothing is lost:
     a resumed table continues from its own position, and each row is checked for its key."""
     keys = {name: context.pipeline.table(name).key_policy for name in dictionary}
-    whole = {name for name, known in all_known_versions(context).items() if needs_all_columns(known[-1].mapping, known[-1].key)}
+    whole = need_all_columns(context, dictionary)
     # A table that lost the primary key it is keyed by is held by the DDL that dropped the key.
     checked = {name: table for name, table in dictionary.items() if table.key or keys[name].kind != "primary"}
     is_logged = {
@@ -242,6 +243,14 @@ def hold_unlogged(context: PipelineContext, oracle: Source, dictionary: Mapping[
         if name in live and not is_logged[name](wide):
             cure = logging_cure(table, keys[name], all_columns=name in whole)
             context.ledger.hold(name, not_logged(table, cure, all_columns=name in whole).as_dict())
+
+
+def need_all_columns(context: PipelineContext, tables: Iterable[TableId]) -> set[TableId]:
+    """Return the tables whose mapping needs the whole row of each change."""
+    if not any(is_shaped(context.pipeline.shape(table)) for table in tables):
+        return set()
+    known = {table: versions[-1] for table, versions in all_known_versions(context).items()}
+    return {table for table, version in known.items() if needs_all_columns(version.mapping, version.key)}
 
 
 def not_logged(table: DictionaryTable, cured_by: str, *, all_columns: bool) -> NotLogged:

@@ -91,3 +91,23 @@ def test_the_script_for_a_dba_asks_for_the_cheapest_sufficient_logging(shop: Sho
 
     assert f"""{KEY.format('"SHOP"."PARTS"', "ADD")};""" in lines
     assert f"""{ALL.format('"SHOP"."NOTES"', "ADD")};""" in lines
+
+
+def test_a_table_whose_mapping_needs_whole_rows_is_held_without_their_logging(shop: Shop) -> None:
+    shop.run_sql("CREATE TABLE rates (id NUMBER(9) PRIMARY KEY, a NUMBER(9), b NUMBER(9))", ALL.format("rates", "ADD"))
+    mapped = {"table": "SHOP.RATES", "add": {"total": {"expression": "a + b", "type": "bigint"}}}
+    pipeline = shop.pipeline(tables=[mapped])
+    steps.begin_snapshot(pipeline, shop.params)
+    with open_context(pipeline) as context:
+        context.ledger.move_table(TableId("SHOP", "RATES"), ("new",), "snapshotting")
+        context.ledger.move_table(TableId("SHOP", "RATES"), ("snapshotting",), "live")
+    before = errors_of_held_tables(shop, pipeline)
+    shop.run_sql(ALL.format("rates", "DROP"), KEY.format("rates", "ADD"))
+    found = errors_of_held_tables(shop, pipeline)
+    shop.run_sql(ALL.format("rates", "ADD"))
+    steps.resume_tables(pipeline, ["SHOP.RATES"])
+
+    assert before == {}
+    assert "no longer contains the whole row, which its mapping needs" in found["RATES"]["what"]
+    assert "ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS" in found["RATES"]["cure"]
+    assert errors_of_held_tables(shop, pipeline) == {}

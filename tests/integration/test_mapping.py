@@ -332,3 +332,26 @@ def test_no_file_plan_or_error_has_the_key_of_masks_or_the_clear_text_of_a_maske
     assert {row["SSN"]: row["V"] for row in rows} == {hashed("123-45-6789"): "y", hashed("987"): "z"}
     assert [file for file in files if KEY.encode() in file.read_bytes()] == []
     assert KEY not in plan._jdf.queryExecution().toString()
+
+
+def test_an_expression_that_spark_cannot_compute_is_named_with_the_condition_of_spark(spark: Any, source: Shop) -> None:
+    expressions = {"RATES": "100 / n", "CALLS": "no_such_function(n)", "HIDDEN": "cast(concat('secret', n) AS int)"}
+    for name in expressions:
+        source.run_sql(
+            f"CREATE TABLE {name} (id NUMBER(9) PRIMARY KEY, n NUMBER(5))",
+            ALL.format(name, "ALL"),
+            f"INSERT INTO {name} VALUES (1, 0)",
+        )
+    tables = [{"table": f"SHOP.{name}", "add": {"x": {"expression": sql, "type": "int"}}} for name, sql in expressions.items()]
+    pipeline = source.pipeline(tables=tables)
+    with pytest.raises(TableHeld):
+        steps.take_snapshot(pipeline, source=source.params, spark=spark)
+    said = {table.table.removeprefix("SHOP."): str(table.error) for table in steps.read_status(pipeline).tables}
+
+    assert {name: text.partition(":")[0] for name, text in said.items()} == {
+        "RATES": "DIVIDE_BY_ZERO",
+        "CALLS": "UNRESOLVED_ROUTINE",
+        "HIDDEN": "CAST_INVALID_INPUT",
+    }
+    assert all(f"x (`{sql}`)" in said[name] for name, sql in expressions.items())
+    assert "secret0" not in "".join(said.values())
