@@ -17,7 +17,8 @@ STARTED_BY = {
     "airflow": ("airflow_db",),
     "postgres": ("postgres",),
 }
-# In unit tests without Spark, Airflow and PostgreSQL a warning is an error, also that of a socket which nobody closed.
+# In tests of these folders without Spark and Airflow a warning is an error, also that of a socket which nobody closed.
+WITHOUT_WARNINGS = ("tests/unit/", "tests/contract/", "tests/integration/standin/", "tests/oracle/test_questions.py")
 WARNINGS = (
     "error",
     "ignore:unclosed <socket:ResourceWarning:oracledb.connection",  # it leaves its socket open if the handshake fails
@@ -128,7 +129,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for mark, fixtures in STARTED_BY.items():
             if set(fixtures) & set(getattr(item, "fixturenames", ())):
                 item.add_marker(mark)
-        if path_of(item).startswith("tests/unit/") and not any(map(item.get_closest_marker, STARTED_BY)):
+        if path_of(item).startswith(WITHOUT_WARNINGS) and not any(map(item.get_closest_marker, ("spark", "airflow"))):
             item.add_marker(
                 pytest.mark.filterwarnings(*WARNINGS), append=False
             )  # a mark of the test itself comes later, and wins

@@ -254,12 +254,14 @@ def test_of_several_runs_that_plan_at_once_one_plan_remains(ledger, capture):
 def test_of_several_that_record_a_window_as_applied_at_once_the_first_counts(ledger, url):
     ledger.record_landed(manifest(100, 200))
 
-    def apply(batch: str) -> str | None:
-        ledger.record_windows_applied([(name(100, 200), batch, None)])
-        with closing(open_ledger_to_read(url, "shop", lambda: NOW)) as read:
+    # One for all: to close it would close the connections of the others.
+    with closing(open_ledger_to_read(url, "shop", lambda: NOW)) as read:
+
+        def apply(batch: str) -> str | None:
+            ledger.record_windows_applied([(name(100, 200), batch, None)])
             return read.reading().windows[0].batch
 
-    seen = set(at_once(*[lambda batch=batch: apply(batch) for batch in ("b1", "b2", "b3")]))
+        seen = set(at_once(*[lambda batch=batch: apply(batch) for batch in ("b1", "b2", "b3")]))
 
     assert len(seen) == 1
     assert seen <= {"b1", "b2", "b3"}
