@@ -1,4 +1,4 @@
-"""Where Airflow finds Redolake: ten DAGs for each pipeline of pipelines.yml."""
+"""Where Airflow finds Redolake: eleven DAGs for each pipeline of pipelines.yml."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Build ten DAGs for each pipeline of pipelines.yml.
+"""Build eleven DAGs for each pipeline of pipelines.yml.
 
 A wrong pipeline shows its findings in a DAG of its own; a wrong file is one import error that lists all findings.
 """
@@ -21,6 +21,7 @@ from pipelines.airflow.doctor import doctor_dag
 from pipelines.airflow.drop_transaction import drop_transaction_dag
 from pipelines.airflow.maintain import maintain_dag
 from pipelines.airflow.recover import recover_dag
+from pipelines.airflow.repair import repair_dag
 from pipelines.airflow.resume import resume_dag
 from pipelines.airflow.snapshot import snapshot_dag
 from pipelines.airflow.verify import verify_dag
@@ -33,6 +34,7 @@ BUILDERS = (
     snapshot_dag,
     backfill_dag,
     verify_dag,
+    repair_dag,
     resume_dag,
     doctor_dag,
     drop_transaction_dag,

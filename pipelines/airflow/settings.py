@@ -18,13 +18,16 @@ DESCRIPTIONS = {
     "resume": "Lets held tables of {name} continue",
     "doctor": "Checks the source of {name}",
     "drop_transaction": "Lists the open transactions of {name}, and drops one",
+    "repair": "Mends rows of {name} that differ from the source",
     "maintain": "Removes what {name} need not keep any longer",
     "recover": "Shows what lost redo of {name} costs, and carries out a choice",
 }
 # Not Airflow's backfill, whose runs do not count against `max_active_runs`: each stands for a date, and each would mine the
 # same windows. Redo has SCNs: `<name>_backfill` takes them.
 RUN_TYPES = ("scheduled", "manual", "operator_triggered", "asset_triggered", "asset_materialization")
-STARTED_BY_HAND = frozenset({"snapshot", "backfill", "verify", "resume", "doctor", "drop_transaction", "recover", "maintain"})
+STARTED_BY_HAND = frozenset(
+    {"snapshot", "backfill", "verify", "repair", "resume", "doctor", "drop_transaction", "recover", "maintain"}
+)
 
 
 def dag_settings(pipeline: Pipeline, part: str) -> dict[str, Any]:

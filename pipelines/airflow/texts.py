@@ -67,6 +67,13 @@ It reads each table from Oracle once. The results stay in the ledger, with SCN a
 *Redolake*. Set `verify_schedule` in pipelines.yml to run it by time.
 """
 
+REPAIR = """Reads the rows of **{name}** again that the last comparison of a table found, `AS OF` the SCN that it is complete
+to, and merges them in one Delta commit that contains the reason. Then it compares these rows once more.
+
+Other rows stay as they are, and no row becomes older: apply waits meanwhile. A table that is held because another writer has
+changed its rows goes on afterwards. Let `{name}_verify` find the rows first.
+"""
+
 RESUME = """Lets held tables of **{name}** continue from their own positions, once the cause is removed.
 
 A table whose cause is still there is held again, and nothing is lost. If the cause stays in the redo, as an unsupported DDL
@@ -116,6 +123,7 @@ TASKS = {
     "record": "Updates the ledger from the Delta logs and the batch's manifest, and publishes an event for each table that "
     "advanced.",
     "check": "Fails if a table was held, with what happened, where, and what to do.",
+    "repair": "Reads the rows again that the last comparison found, merges them, and compares them once more.",
     "verify": "Compares the tables one after the other and fails unless all are equal.",
     "prune": "Removes what is too old and not needed, or with *Dry run* shows it. Waits while a batch runs.",
     "resume": "Releases the chosen tables; the next batch catches each up from its own position.",

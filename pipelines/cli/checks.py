@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from dataclasses import replace
@@ -21,6 +22,7 @@ from pipelines.cli.options import (
     PipelineOption,
     TablesArgument,
     YesOption,
+    check_table_name,
     confirm,
     report_errors,
     select_pipeline,
@@ -36,6 +38,7 @@ from pipelines.cli.output import (
     show_declared_gaps,
     show_dropped,
 )
+from pipelines.values.table import upper_name
 from pipelines.values.utc import utc_text
 
 if TYPE_CHECKING:
@@ -43,6 +46,7 @@ if TYPE_CHECKING:
     from pipelines.config import Pipeline
     from pipelines.records.proofs import TableProof
     from pipelines.steps.remine import RemineReport
+    from pipelines.steps.repair import RepairedTable
     from pipelines.steps.verify import Verification
 
 
@@ -75,6 +79,9 @@ def verify(
     sample: Annotated[
         str | None, typer.Option(metavar="PERCENT", help="Compare only this share of each table's buckets, e.g. 1%.")
     ] = None,
+    due: Annotated[
+        bool, typer.Option("--due", help="Only tables not compared for `verify.every`, for as long as `verify.budget`.")
+    ] = False,
     history: Annotated[bool, typer.Option("--history", help="Show earlier results, and compare nothing.")] = False,
     show_values: Annotated[
         bool, typer.Option("--show-values", help="Show the values that differ; default: only their keys and columns.")
@@ -90,11 +97,13 @@ def verify(
             show_history(select_pipeline(pipeline, config), tables or None, output)
             return
         share = None if sample is None else parse_share(sample)
+        if due and (tables or share is not None):
+            raise typer.BadParameter("--due chooses the tables itself, and compares all of each")
         if share is not None and method is Method.rows:
             raise typer.BadParameter("a sample is of buckets: leave --method out")
         selected = resolve_connections(select_pipeline(pipeline, config))
         with progress() as report:
-            result = steps.verify_tables(selected, tables or None, report=report, method=method.value, sample=share)
+            result = steps.verify_tables(selected, tables or None, report=report, method=method.value, sample=share, due=due)
         if not show_values:
             result = without_values(result)
         columns = ("table", "AS OF SCN", "UTC", "Delta version", "source rows", "Delta rows", "differing cells", "fetched")
@@ -133,8 +142,8 @@ def result_of(proof: TableProof) -> str:
 def how_of(proof: TableProof) -> str:
     if proof.error:
         return proof.error
-    if proof.method == "rows":
-        return "all rows"
+    if proof.method != "buckets":
+        return "all rows" if proof.method == "rows" else "repaired rows"
     of = f", a sample of {proof.share:.1%}" if proof.share < 1 else ""
     return f"{proof.differing_buckets} of {proof.buckets} buckets differed{of}"
 
@@ -186,6 +195,57 @@ def show_differences(result: Verification) -> None:
         console.print(grid("First differences", ("table", "key", "column", "source", "Delta"), samples))
     show_declared_gaps(result.declared_gaps)
     show_dropped(result.dropped)
+
+
+def parse_row_key(text: str) -> dict[str, str]:
+    """Return a key such as `ID=42` or `CODE=A,DAY=2026-01-31 00:00:00`, or as a JSON object, by column name."""
+    if text.lstrip().startswith("{"):
+        try:
+            found = json.loads(text)
+        except ValueError:
+            raise typer.BadParameter("not a JSON object") from None
+        return {str(name): str(value) for name, value in found.items()}
+    parts = [part.partition("=") for part in text.split(",")]
+    if not all(name and sign for name, sign, _ in parts):
+        raise typer.BadParameter('write COLUMN=value[,COLUMN=value], or a JSON object where a value has a comma or "="')
+    return {upper_name(name.strip()): value for name, _, value in parts}
+
+
+def repair(
+    table: Annotated[str, typer.Argument(help="OWNER.TABLE.", callback=check_table_name)],
+    reason: Annotated[str, typer.Option(help="Why; stored with the repair and in the Delta commit.")],
+    key: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Repair the row with this key, e.g. ID=42; once for each row. Default: what the last comparison found."
+        ),
+    ] = None,
+    pipeline: PipelineOption = None,
+    config: ConfigOption = None,
+    output: OutputOption = Output.table,
+) -> None:
+    """Read rows that differ again AS OF the table's SCN, and merge and compare them. Other rows stay as they are."""
+    from pipelines import steps
+
+    with report_errors(output):
+        keys = [parse_row_key(text) for text in key or ()]
+        selected = resolve_connections(select_pipeline(pipeline, config))
+        with progress() as report:
+            result = steps.repair_table(selected, table, reason=reason, keys=keys, report=report)
+        show(output, without_samples(result), lambda: f"{result}\n{cost_of(result)}")
+        if not result.equal:
+            raise typer.Exit(DIFFERS)
+
+
+def without_samples(result: RepairedTable) -> RepairedTable:
+    """Return the result without values, which terminals and logs need not show."""
+    return replace(result, samples=())
+
+
+def cost_of(result: RepairedTable) -> str:
+    read = f"{result.source_rows_read} rows, {shown_bytes(result.source_bytes_read)} were fetched from Oracle"
+    lake = "" if result.lake_bytes_read is None else f"; Delta files of {shown_bytes(result.lake_bytes_read)} were searched"
+    return f"{read}{lake}, in {result.seconds:g} s"
 
 
 def remine(
@@ -270,4 +330,4 @@ def selftest(
             raise typer.Exit(DIFFERS)
 
 
-COMMANDS = (verify, remine, selftest)
+COMMANDS = (verify, repair, remine, selftest)

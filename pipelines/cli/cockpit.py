@@ -66,8 +66,8 @@ def tables_grid(found: Overview) -> Grid:
     rows = []
     for t in found.tables:
         proof = "none"
-        if t.proofs:
-            last = t.proofs[0]
+        if t.proof is not None:
+            last = t.proof
             how = "equal" if last.result.is_equal else "not compared" if last.result.error else "DIFFERS"
             proof = f"{how} {last.at:%Y-%m-%d %H:%M}"
         state = f"{t.state}, behind" if t.behind else t.state

@@ -33,6 +33,11 @@ def check_table_names(names: list[str] | None) -> list[str] | None:
     return names
 
 
+def check_table_name(name: str) -> str:
+    check_table_names([name])
+    return name
+
+
 ConfigOption = Annotated[
     Path | None, typer.Option("--config", "-c", envvar="REDOLAKE_CONFIG", help="The pipelines file; default: pipelines.yml.")
 ]

@@ -15,6 +15,7 @@ PARTS = {
     "snapshot": "Snapshot",
     "backfill": "Backfill",
     "verify": "Verify",
+    "repair": "Repair",
     "recover": "Recover",
     "resume": "Resume",
     "doctor": "Doctor",
@@ -100,12 +101,18 @@ def table_actions(pipeline: str, table: TableLine) -> list[Action]:
     chosen = {"tables": [table.name]}
     if not table.listed:
         return []
+    repair = [Action("Repair", f"{pipeline}_repair", chosen, (REASON,), REPAIR)] if differs(table) else []
     if table.state == "held":
         found = [] if table.complete_to_scn is None else [Action("Resume", f"{pipeline}_resume", chosen, costs=RESUME)]
-        return [*found, Action("Read again", f"{pipeline}_snapshot", {**chosen, "replace": True}, costs=READ_AGAIN)]
+        return [*repair, *found, Action("Read again", f"{pipeline}_snapshot", {**chosen, "replace": True}, costs=READ_AGAIN)]
     if table.state == "live":
-        return [Action("Verify", f"{pipeline}_verify", chosen, costs=COMPARES)]
+        return [*repair, Action("Verify", f"{pipeline}_verify", chosen, costs=COMPARES)]
     return []
+
+
+def differs(table: TableLine) -> bool:
+    """Return whether the last comparison found rows that differ."""
+    return table.proof is not None and table.proof.result.error is None and not table.proof.result.is_equal
 
 
 def transaction_actions(pipeline: str, transaction: TransactionLine) -> list[Action]:
@@ -114,6 +121,10 @@ def transaction_actions(pipeline: str, transaction: TransactionLine) -> list[Act
     return [Action("Show", f"{pipeline}_drop_transaction", chosen, costs=SHOW)]
 
 
+REASON = Field("reason", "Reason", "", "Stored with the repair and in the Delta commit.", required=True)
+REPAIR = (
+    "Reads the rows that differ from Oracle again, merges them in one Delta commit, and compares them. Others stay as they are."
+)
 COMPARES = "Reads each table from Oracle once and compares it, cell by cell."
 SHOW = "Says in the task's log what dropping the transaction would cost. Changes nothing."
 RESUME = "The table continues from its own position. If the cause is still there, it is held again and nothing is lost."

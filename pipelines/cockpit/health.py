@@ -139,7 +139,7 @@ def more_facts(reading: LedgerReading, tables: Sequence[TableLine], now: datetim
             least = "at least " if fact.is_floor else ""
             low = "" if fact.state == "enough" else f" (below {fact.warn_below_hours:g} h)"
             found.append(f"runway {least}{duration(fact.hours_left * 3600)}{low}")
-    proofs = [table.proofs[0] for table in tables if table.proofs and table.counted_as not in ("held", "not listed")]
+    proofs = [table.proof for table in tables if table.proof is not None and table.counted_as not in ("held", "not listed")]
     if proofs:
         wrong = sum(not proof.result.is_equal for proof in proofs)
         oldest = min(proof.at for proof in proofs)

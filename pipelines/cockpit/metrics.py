@@ -73,7 +73,7 @@ def samples(found: Overview) -> Iterator[Sample]:
     for kind in get_args(ChangeKind):
         yield "redolake_ddl_changes", {**own, "kind": kind}, found.ddl.get(kind, 0)
     yield "redolake_missing_logs", own, 0 if found.recovery is None else len(found.recovery.missing)
-    differing = sum(bool(t.proofs) and not t.proofs[0].result.is_equal and not t.proofs[0].result.error for t in found.tables)
+    differing = sum(t.proof is not None and not t.proof.result.is_equal and not t.proof.result.error for t in found.tables)
     yield "redolake_tables_differing", own, differing
 
 

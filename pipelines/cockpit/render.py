@@ -81,10 +81,12 @@ def proof_text(proof: Proof) -> str:
     if found.error is not None:
         return f"{at}: not compared, {found.error}"
     where = f"SCN {texts.count(found.scn)}, Delta version {found.delta_version}"
+    part = "" if found.share == 1 else f" of a sample of {found.share:.1%}" if found.share else " that were repaired"
     if found.is_equal:
-        return f"{at}: {texts.count(found.rows)} rows are equal, {where}"
+        rows = "rows" if found.rows is None else f"{texts.count(found.rows)} rows"
+        return f"{at}: {rows}{part} are equal, {where}"
     counts = f"{found.missing_rows} rows missing, {found.extra_rows} extra, {found.differing_cells} cells differ"
-    return f"{at}: DIFFERS, {counts}, {where}"
+    return f"{at}: DIFFERS, {counts}{part}, {where}"
 
 
 def account_text(window: WindowLine) -> str:

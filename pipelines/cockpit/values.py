@@ -165,6 +165,12 @@ class TableLine:
     def counted_as(self) -> str:
         return self.state if self.listed else "not listed"
 
+    @property
+    def proof(self) -> Proof | None:
+        """The comparison that counts: the newest, but for samples that found nothing. A repair has a share of 0."""
+        counting = (p for p in self.proofs if p.result.share in (0, 1) or p.result.error or not p.result.is_equal)
+        return next(counting, None)
+
 
 @dataclass(frozen=True, slots=True)
 class TransactionLine:

@@ -14,6 +14,7 @@ from pydantic import Field, field_validator, model_validator
 from pipelines.config.airflow_settings import AirflowSettings
 from pipelines.config.keep import KeepSettings
 from pipelines.config.mapping import MaskKey, ShapeSettings
+from pipelines.config.proof_settings import VerifySettings
 from pipelines.config.resnapshot import ResnapshotLimits
 from pipelines.config.snapshot import SnapshotSettings
 from pipelines.config.tables import Match, OnDdl, Table, TableSettings, is_match
@@ -198,6 +199,7 @@ class Pipeline(ShapeSettings):
     resnapshot: ResnapshotLimits = ResnapshotLimits()
     keep: KeepSettings = KeepSettings()
     snapshot: SnapshotSettings = SnapshotSettings()
+    verify: VerifySettings = VerifySettings()
     unsupported_columns: UnsupportedColumns = Field(
         "refuse",
         description="tables with a column of a type that the redo does not show: `refuse` them, `exclude` the column, or "

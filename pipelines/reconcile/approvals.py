@@ -15,7 +15,12 @@ from pipelines.records.codec import from_body, to_body
 from pipelines.schema.derive import Approved
 from pipelines.values.table import TableId
 
-KINDS: Mapping[ApprovalKind, str] = {"resume": "resume", "ddl": "approve DDL", "resnapshot": "snapshot again"}
+KINDS: Mapping[ApprovalKind, str] = {
+    "resume": "resume",
+    "ddl": "approve DDL",
+    "resnapshot": "snapshot again",
+    "repair": "repair",
+}
 
 
 @crash.writer

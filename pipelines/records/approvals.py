@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-ApprovalKind = Literal["resume", "ddl", "resnapshot"]
+ApprovalKind = Literal["resume", "ddl", "resnapshot", "repair"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +16,7 @@ class Approval:
     resume      continue a held table from its own position
     ddl         treat one DDL statement as `choice` says: a value of the policy, or `ignore`
     resnapshot  read the table again, as the policy says; `by` is the file that declares it
+    repair      read rows that differ again; `policy` is what found them, `choice` their number
     """
 
     kind: ApprovalKind

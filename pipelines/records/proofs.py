@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-ProofMethod = Literal["rows", "buckets"]
+ProofMethod = Literal["rows", "buckets", "keys"]  # `keys`: only rows that were repaired
 FoundKind = Literal["missing", "extra", "differing", "twice", "rows"]
 
 

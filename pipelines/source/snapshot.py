@@ -94,10 +94,9 @@ def snapshot_sql(
     ordered: bool = False,
     rowid: bool = False,
     dates_as_text: DatesAsText = frozenset(),
-    where: str = "",
     part: Part = WHOLE,
 ) -> str:
-    """Return the SELECT AS OF SCN :scn, of all rows or of those on a condition; ordered by key if `ordered`, for a row-by-row
+    """Return the SELECT AS OF SCN :scn, of all rows or of a part; ordered by key if `ordered`, for a row-by-row
     comparison."""
     items = [*(select_item(c, dates_as_text) for c in table.captured), *(flag.item for flag in flags_of(table.captured))]
     if rowid:
@@ -105,8 +104,8 @@ def snapshot_sql(
     columns = ",\n       ".join(items)
     source = f"{quote(table.in_oracle.owner)}.{quote(table.in_oracle.name)}"
     sql = f"SELECT {columns}\n  FROM {source}{part.partition} AS OF SCN :scn"
-    if conditions := [one for one in (where, part.condition) if one]:
-        sql += f"\n WHERE {' AND '.join(conditions)}"
+    if part.condition:
+        sql += f"\n WHERE {part.condition}"
     if ordered and table.key:
         # Ordering by an alias or expression would sort the fetched text.
         sql += "\n ORDER BY " + ", ".join(f"{quote(name)}" for name in table.key)
@@ -126,7 +125,6 @@ def read_snapshot(
     rules: Mapping[str, TypeRule] = NO_RULES,
     converted: Collection[str] = (),
     hidden: Collection[str] = (),
-    where: str = "",
     part: Part = WHOLE,
 ) -> Iterator[Any]:
     """Yield objects with the Arrow PyCapsule stream. The first is yielded even for an empty table and contains the columns.
@@ -137,7 +135,7 @@ def read_snapshot(
     show_all_rows(source, table, container)
     if table.large_objects or table.documents or table.rereads_rows:
         fetch_rows = min(fetch_rows, LARGE_OBJECT_ROWS)
-    sql = snapshot_sql(table, ordered=ordered, rowid=rowid, dates_as_text=dates_as_text, where=where, part=part)
+    sql = snapshot_sql(table, ordered=ordered, rowid=rowid, dates_as_text=dates_as_text, part=part)
     answers = source.arrow(sql, {"scn": int(scn), **part.binds}, fetch_rows, name=f"snapshot of {table.table}")
     answers = with_empty_objects(answers, flags_of(table.captured))
     shown = (ROWID_NAME,) if rowid else tuple(name for name in table.key if name not in hidden)

@@ -23,6 +23,7 @@ from pipelines.steps.receive import receive_next_window
 from pipelines.steps.recover import cost_of, declare_gap, inspect_redo_loss, recheck_redo_loss, recovery_text
 from pipelines.steps.refused_tables import capturable_tables
 from pipelines.steps.remine import discard_windows, remine_window
+from pipelines.steps.repair import repair_table
 from pipelines.steps.resnapshot import begin_resnapshots
 from pipelines.steps.run import recover_redo_loss, run_pipeline, take_snapshot
 from pipelines.steps.runway import measure_runway
@@ -105,6 +106,7 @@ __all__ = [
     "recover_redo_loss",
     "recovery_text",
     "remine_window",
+    "repair_table",
     "resume_tables",
     "run_backfill",
     "run_doctor",

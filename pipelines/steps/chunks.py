@@ -297,7 +297,7 @@ def read_chunk_as_of(
     def write(answers: Iterator[Any]) -> WrittenFile:
         return context.landing.chunks.write_rows(table, reading.scn, count(answers), token)
 
-    file = read_rows(context, reading.source, oracle, found, Scn(scn), by_rowid, write, part=part)
+    file = read_rows(context, reading.source, oracle, found, Scn(scn), by_rowid, write, part)
     seconds = round(time.monotonic() - started, 3)
     done = ChunkManifest(str(table), chunk.number, scn, file.rows, file.name, file.digest, seconds)
     published = context.landing.chunks.publish(table, reading.scn, done)

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import logging
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
+from decimal import Decimal
 from typing import Any, Literal
 
 import pyarrow as pa
@@ -24,14 +26,16 @@ from pipelines.ledger import TableEntry
 from pipelines.reconcile.lake_place import lake_place
 from pipelines.reconcile.table_versions import app_id, known_versions, origin, rules
 from pipelines.records.file_digest import FileDigest
-from pipelines.records.proofs import ProofMethod
+from pipelines.records.proofs import FoundRow, ProofMethod
 from pipelines.schema import valid_at
 from pipelines.source import ConnectParams, Source, counted_rows, read_tables
 from pipelines.source.buckets import MOST_BUCKETS, BucketSum, HashedColumn, Hashing, in_buckets, read_digests
+from pipelines.source.quoting import quote
+from pipelines.source.snapshot import Part as RowsOf
 from pipelines.steps.run import Spark
 from pipelines.steps.shown_facts import expected_rows
 from pipelines.steps.table_rows import read_rows
-from pipelines.values.canonical import HashPlan, hash_plan
+from pipelines.values.canonical import Form, HashPlan, hash_plan
 from pipelines.values.dictionary_table import DictionaryTable
 from pipelines.values.ora_codes import NO_SUCH_COLUMN
 from pipelines.values.scn import Scn
@@ -44,6 +48,14 @@ BY_BUCKETS_FROM = 100_000  # rows: to read fewer costs less than to hash them on
 # Hexadecimal digits of a bucket, by the rows from which on they are used: a bucket that differs has some thousand rows to read.
 DIGITS = ((20_000_000, 4), (BY_BUCKETS_FROM, 3), (0, 2))
 MOST_SHARE = 0.25  # of the buckets: where more differ, all rows are read
+KEYS_AT_ONCE = 100  # in a statement
+# How a key's text in the lake is given to Oracle. Other forms are found by their hash.
+KEY_VALUES: Mapping[Form, Callable[[str], object]] = {
+    "number": Decimal,
+    "text": str,
+    "date": datetime.fromisoformat,
+    "timestamp": datetime.fromisoformat,
+}
 BYTES_OF_A_BUCKET = 64  # about: its name and three numbers
 
 
@@ -238,7 +250,8 @@ def compare_part(one: TableToCompare, spark: Spark, task: CompareTask, where: st
     """Read the rows on a condition, with the columns of the part, and compare them."""
     from pipelines.job.comparison import compare_tables
 
-    path, digest = read_part(one, task.part.columns if task.part is not None else (), where, number)
+    columns = task.part.columns if task.part is not None else ()
+    path, digest = read_part(one, columns, (RowsOf(condition=where),), number, rows_of(one) if not where else None)
     one.report(f"comparing {one.version.table} with Delta")
     task = replace(task, files=(path,), digests={path: digest})
     (found,) = compare_tables(spark.session(), [task], lake_place(one.context))
@@ -247,9 +260,11 @@ def compare_part(one: TableToCompare, spark: Spark, task: CompareTask, where: st
 
 
 @crash.writer
-def read_part(one: TableToCompare, columns: tuple[int, ...], where: str, number: int) -> tuple[str, FileDigest]:
+def read_part(
+    one: TableToCompare, columns: tuple[int, ...], conditions: Sequence[RowsOf], number: int, expected: int | None = None
+) -> tuple[str, FileDigest]:
+    """Read the rows on one of the conditions, with some columns or all, into a file for this comparison."""
     context, table, version = one.context, one.version.table, one.version
-    expected = None if where else rows_of(one)
 
     def write(batches: Iterator[Any]) -> tuple[str, FileDigest]:
         counted = count_rows(count_read(one.cost, batches), f"rows of {table}", one.report, expected)
@@ -259,7 +274,41 @@ def read_part(one: TableToCompare, columns: tuple[int, ...], where: str, number:
     captured = {column.name for column in one.dictionary.captured}
     kept = tuple(column for column in one.dictionary.columns if column.name in names or column.name not in captured)
     dictionary = replace(one.dictionary, columns=kept)
-    return read_rows(context, one.params, one.oracle, dictionary, one.scn, version.key_kind == "rowid", write, where)
+    return read_rows(context, one.params, one.oracle, dictionary, one.scn, version.key_kind == "rowid", write, *conditions)
+
+
+def read_found(one: TableToCompare, plan: HashPlan, rows: Sequence[FoundRow]) -> tuple[str, FileDigest]:
+    """Read rows by their keys, where Oracle can be given these as they are, else by the hashes of them, which reads the whole
+    table inside the database."""
+    conditions = key_conditions(one.version, plan, rows) or hash_conditions(hashing_of(one, plan), rows)
+    return read_part(one, (), conditions, 0)
+
+
+def hash_conditions(hashing: Hashing, rows: Sequence[FoundRow]) -> tuple[RowsOf, ...]:
+    hashes = sorted({row.hash for row in rows})
+    return tuple(
+        RowsOf(condition=in_buckets(hashing, hashes[i : i + MOST_BUCKETS])) for i in range(0, len(hashes), MOST_BUCKETS)
+    )
+
+
+def key_conditions(version: TableVersion, plan: HashPlan, rows: Sequence[FoundRow]) -> tuple[RowsOf, ...]:
+    """Return conditions of the rows' keys; none where a key, or one of its values, cannot be given to Oracle as it is."""
+    makers = [KEY_VALUES.get(form) for _, form in plan.key]
+    names = [quote(version.column(i).name) for i, _ in plan.key if i != ROWID_COLUMN]
+    keys = sorted({row.key for row in rows}, key=str)
+    if not makers or None in makers or any(None in key or len(key) != len(makers) for key in keys):
+        return ()
+    try:
+        values = [[make(text) for make, text in zip(makers, key, strict=True) if make and text is not None] for key in keys]
+    except (ArithmeticError, ValueError):  # the lake has a key that no value of Oracle's is
+        return ()
+    found = []
+    for start in range(0, len(values), KEYS_AT_ONCE):
+        chunk = values[start : start + KEYS_AT_ONCE]
+        one = [" AND ".join(f"{name} = :k{n}_{m}" for m, name in enumerate(names)) for n in range(len(chunk))]
+        binds = {f"k{n}_{m}": value for n, key in enumerate(chunk) for m, value in enumerate(key)}
+        found.append(RowsOf(condition=" OR ".join(f"({text})" for text in one), binds=binds))
+    return tuple(found)
 
 
 def count_read(cost: Cost, batches: Iterator[Any]) -> Iterator[Any]:

@@ -27,10 +27,9 @@ def read_rows(
     scn: Scn,
     rowid: bool,
     write: Callable[[Iterator[Any]], T],
-    where: str = "",
-    part: Part = WHOLE,
+    *parts: Part,
 ) -> T:
-    """Read the rows, all or those on a condition or of a part, from `oracle` and return what `write` makes of them.
+    """Read the rows, all or those of some parts, from `oracle` and return what `write` makes of them.
 
     If the driver cannot convert a DATE, read again with all dates as text: so the load can name the row, and hold the table.
     Raise PdbChanged if the rows may be those of another PDB, ConfigurationError if a policy filters or masks them.
@@ -48,14 +47,17 @@ def read_rows(
         rules=rules_of(pipeline, table),
         converted=converted_columns(table, context.landing.encoding()),
         hidden=masked_columns(pipeline, table),
-        where=where,
-        part=part,
     )
+
+    def frames(opened: Source, dates_as_text: Any) -> Iterator[Any]:
+        for part in parts or (WHOLE,):
+            yield from read(opened, dates_as_text=dates_as_text, part=part)
+
     try:
-        written = write(read(oracle, dates_as_text=texts))
+        written = write(frames(oracle, texts))
     except ValueDoesNotFit:
         with open_pipeline_source(pipeline, source, pipeline.source.container) as again:  # the other one stopped in an answer
-            written = write(read(again, dates_as_text="all"))
+            written = write(frames(again, "all"))
             check_rows(context, again, table.in_oracle)
     else:
         check_rows(context, oracle, table.in_oracle)

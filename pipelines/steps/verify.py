@@ -6,6 +6,7 @@ import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from pipelines.apply.verify.comparison import Difference
@@ -13,6 +14,8 @@ from pipelines.config import Pipeline
 from pipelines.context import PipelineContext, Report, now, open_context, open_pipeline_source, open_to_read, silent
 from pipelines.errors import (
     OF_THE_LAKE,
+    ConfigurationError,
+    Finding,
     RedolakeError,
     RedoLost,
     SparkExhausted,
@@ -24,6 +27,7 @@ from pipelines.host import crash
 from pipelines.host.progress import Progress
 from pipelines.land import layout
 from pipelines.ledger import TableEntry
+from pipelines.ledger.reading import LedgerReading
 from pipelines.reconcile.dropped_transactions import DropReport, read_open_drops
 from pipelines.reconcile.ledger import reconcile_ledger
 from pipelines.reconcile.settling import check_settled
@@ -108,13 +112,14 @@ class NotCompared:
 @dataclass(frozen=True, slots=True)
 class Verification:
     """`equal` says that all tables were compared and are equal. `declared_gaps` and `dropped` are those that some of the tables
-    still lack."""
+    still lack. `left` are tables that are due and were not begun, because the time was up."""
 
     equal: bool
     tables: tuple[TableComparison, ...]
     declared_gaps: tuple[DeclaredGapReport, ...]
     dropped: tuple[DropReport, ...]
     not_compared: tuple[NotCompared, ...] = ()
+    left: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,10 +143,12 @@ def verify_tables(
     *,
     method: Method = "auto",
     sample: float | None = None,
+    due: bool = False,
 ) -> Verification:
     """Compare the tables one after the other, by default all, and report each result at once. A table that cannot be compared
     does not stop the others, also where Spark ends with it: `opens` then opens another session. `sample` is the share of each
-    table's buckets that is compared."""
+    table's buckets that is compared. With `due`, the tables whose last comparison of all rows is older than `verify.every`, for
+    as long as `verify.budget` says."""
     found: list[TableComparison | NotCompared] = []
     asked = Asked(source, report, method, sample)
     with open_context(pipeline) as context:
@@ -149,11 +156,18 @@ def verify_tables(
         gone = dropped_tables(context)
         there = [table.id for table in context.pipeline.tables if table.id not in gone]
         ids = [TableId.parse(text) for text in tables] if tables else there
+        if due:
+            ids = choose_due(ids, last_proofs(context.ledger.reading()), now(), pipeline.verify.every)
+        ends, left = deadline(pipeline.verify.budget) if due else None, list[TableId]()
         with open_pipeline_source(pipeline, source, pipeline.source.container) as oracle:
             read_same_container(context, oracle)
         remove_left_rows(context)
         with comparison_place(pipeline) as place, spark_when_needed(pipeline, spark, opens) as opened:
-            for table in ids:
+            for number, table in enumerate(ids):
+                if ends is not None and number and time.monotonic() >= ends:
+                    left = ids[number:]
+                    report(f"the time is up: {len(left)} tables are due and left for the next time")
+                    break
                 found.append(compare_or_explain(context, asked, opened, table, place))
                 report(Progress(str(found[-1]), "comparing tables", len(found), len(ids)))
         names = {str(table) for table in ids}
@@ -163,7 +177,34 @@ def verify_tables(
             declared_gaps=tuple(gap for gap in open_gaps(context, context.ledger.reading()) if names & set(gap.tables)),
             dropped=tuple(drop for drop in read_open_drops(context) if names & set(drop.lacking)),
             not_compared=tuple(one for one in found if isinstance(one, NotCompared)),
+            left=tuple(map(str, left)),
         )
+
+
+def deadline(budget: timedelta | None) -> float | None:
+    return None if budget is None else time.monotonic() + budget.total_seconds()
+
+
+def last_proofs(reading: LedgerReading) -> dict[TableId, datetime]:
+    """Return when each table was last compared as a whole, whatever the result was."""
+    found = {}
+    for table, fact in reading.facts.get("proofs", {}).items():
+        whole = (p["at"] for p in fact.body["proofs"] if p.get("error") is None and p.get("share", 1) == 1)
+        if (at := next(whole, None)) is not None:
+            found[TableId.parse(table)] = datetime.fromisoformat(at)
+    return found
+
+
+def choose_due(
+    tables: Sequence[TableId], proved: Mapping[TableId, datetime], at: datetime, every: timedelta | None
+) -> list[TableId]:
+    """Return the tables whose last comparison is older than `every`: those never compared first, then the oldest."""
+    if every is None:
+        raise ConfigurationError(
+            [Finding("verify.every", "is not set, so no table is due", "set it, e.g. `verify: {every: 7d}`")]
+        )
+    never = datetime.min.replace(tzinfo=UTC)
+    return sorted((t for t in tables if proved.get(t, never) + every <= at), key=lambda table: proved.get(table, never))
 
 
 def compare_or_explain(
@@ -287,9 +328,16 @@ def record_found(
 ) -> None:
     """Record a result as history in the landing, and for the page in the ledger."""
     table, at = TableId.parse(found.table), now()
-    name = f"{at:%Y%m%dT%H%M%S%f}-{uuid.uuid4().hex[:8]}"
-    proof = proof_of(found, name, at.isoformat(timespec="seconds"), resetlogs_id, rows)
-    context.landing.proofs.write_proof(table, proof, None if rows is None else replace(rows, proof=name))
+    proof = proof_of(found, proof_name(at), at.isoformat(timespec="seconds"), resetlogs_id, rows)
+    record_proof(context, table, proof, rows)
+
+
+def proof_name(at: datetime) -> str:
+    return f"{at:%Y%m%dT%H%M%S%f}-{uuid.uuid4().hex[:8]}"
+
+
+def record_proof(context: PipelineContext, table: TableId, proof: TableProof, rows: FoundRows | None) -> None:
+    context.landing.proofs.write_proof(table, proof, None if rows is None else replace(rows, proof=proof.name))
     context.ledger.record_proof(table, to_body(fact_of(proof)))
 
 

@@ -24,6 +24,7 @@ Form = Literal[
     "rowid", "urowid",
 ]  # fmt: skip
 FORMS: tuple[Form, ...] = get_args(Form)
+WHOLE_HASH = 32  # digits: each key is a bucket of its own
 _TEXTS = frozenset({"VARCHAR2", "CHAR", "EXTENDED VARCHAR2"})
 _NATIONAL = frozenset({"NVARCHAR2", "NCHAR", "EXTENDED NVARCHAR2"})
 _OCTETS = frozenset({"RAW", "EXTENDED RAW"})

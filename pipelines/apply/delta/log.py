@@ -24,7 +24,8 @@ COMMIT = re.compile(r"(\d{20})\.json")
 CHECKPOINT = re.compile(r"(\d{20})\.checkpoint(?:\.(\d{10})\.(\d{10})|\.([0-9a-f-]{36}))?\.(parquet|json)")
 # The part of an application id that names the load whose contents a commit continues. Tables of 0.1.0 have none before their
 # next load.
-LOAD = re.compile(r"/load/(?P<number>\d+)-(?P<token>\w+)(?=(?:/ddl)?$)")
+LOAD = re.compile(r"/load/(?P<number>\d+)-(?P<token>\w+)(?=(?:/ddl|/repair)?$)")
+REPAIRS = "/repair"  # the end of the application ids of commits that repair rows: they leave the position as it is
 
 
 def load_id(app_id: str, replaced: int | None, token: str) -> str:
@@ -175,10 +176,21 @@ class DeltaLog:
                 found = version, str(*operations[:1])
         return None
 
+    def newest_foreign_write(self, own: str) -> int | None:
+        """Return the version of the last commit that changed rows after the last one of an application id that begins with
+        `own`."""
+        for version, commit in reversed((*self.older, *self.commits)):
+            actions = self._actions(commit)
+            if any(_app_of(action).startswith(own) for action in actions):
+                return None
+            if any((action.get("add") or action.get("remove") or {}).get("dataChange") for action in actions):
+                return version
+        return None
+
     def last_version_with(self, contents_of: int, own: str = "") -> int:
-        """Return the newest version that still has the contents which we left in that one: the version before our next commit.
-        Commits of others in between count, so that a comparison sees what readers see; those of another captured table too,
-        where `own` begins our application ids."""
+        """Return the newest version that still has the contents which we left in that one: the version before our next commit
+        of changes. Repairs and commits of others in between count, so that a comparison sees what readers see; those of another
+        captured table too, where `own` begins our application ids."""
         found = contents_of
         for version, commit in (*self.older, *self.commits):
             if version <= found:
@@ -193,7 +205,7 @@ class DeltaLog:
         or are of the table that has them."""
         actions = self._actions(commit)
         apps = [app for action in actions if (app := _app_of(action))]
-        if apps and not any(app.startswith(own) for app in apps):
+        if apps and not any(app.startswith(own) and not app.endswith(REPAIRS) for app in apps):
             return False
         return any(str(a.get("commitInfo", {}).get("userMetadata")).startswith(OURS) for a in actions)
 

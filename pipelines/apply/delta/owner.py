@@ -16,9 +16,10 @@ from pipelines.values.table import TableId
 from pipelines.values.target_options import DEFAULT, TargetOptions
 
 PIPELINE, TABLE, SHADOW, ORIGIN, OBJECT = (f"redolake.{name}" for name in ("pipeline", "table", "shadow", "origin", "objectId"))
-# <pipeline>/<OWNER.NAME>/<resetlogs id>, for a shadow with its range, then the load, for filled defaults with /ddl
+# <pipeline>/<OWNER.NAME>/<resetlogs id>, for a shadow with its range, then the load, for filled defaults /ddl, for repairs
+# /repair
 APP_ID = re.compile(
-    r"(?P<pipeline>[^/]+)/(?P<table>.+)/\d+(?:/shadow/(?P<shadow>[^/]+))?(?:/load/\d+-\w+)?(?:/ddl)?", re.DOTALL
+    r"(?P<pipeline>[^/]+)/(?P<table>.+)/\d+(?:/shadow/(?P<shadow>[^/]+))?(?:/load/\d+-\w+)?(?:/ddl|/repair)?", re.DOTALL
 )
 
 

@@ -43,6 +43,7 @@ from pipelines.values.table import Column, TableVersion
 from pipelines.values.target_options import TargetOptions
 
 MOST_SAMPLES = 10
+MOST_LISTED = 1000  # values in a condition
 MOST_NAMED = 100_000  # rows that differ: of more, the table is loaded again
 OWN_SCN = "redolake: commit SCN"  # as no column of a sane table is called
 
@@ -87,8 +88,16 @@ def in_part(rows: DataFrame, task: CompareTask) -> DataFrame:
     """Return the rows of the part that is compared."""
     if task.part is None or task.hashing is None:
         return rows
-    inside = lake_hashing(task, task.hashing).bucket.isin(*task.part.buckets)
-    return rows.filter(~inside if task.part.others else inside)
+    bucket = lake_hashing(task, task.hashing).bucket
+    return rows.filter(~bucket.isin(*task.part.buckets)) if task.part.others else rows_with(rows, bucket, task.part.buckets)
+
+
+def rows_with(rows: DataFrame, value: Expression, values: Sequence[str]) -> DataFrame:
+    """Return the rows with one of the values, however many these are."""
+    if len(values) <= MOST_LISTED:
+        return rows.filter(value.isin(*values))
+    listed = F.broadcast(rows.sparkSession.createDataFrame([(one,) for one in values], "listed string"))
+    return rows.withColumn("value", value).join(listed, F.col("value") == F.col("listed"), "left_semi").drop("value")
 
 
 def version_of_part(task: CompareTask) -> TableVersion:
@@ -293,11 +302,12 @@ def sample_counts(both: DataFrame, version: TableVersion) -> tuple[Difference, .
 
 
 def name_counted(both: DataFrame, task: CompareTask) -> tuple[FoundRow, ...]:
-    """Return the rows that differ, up to one more than MOST_NAMED, by the hash of all their columns."""
-    if task.hashing is None or task.hashing.fetched:
+    """Return the rows that differ, up to one more than MOST_NAMED: by the hash of their key, which has a NULL, or of all their
+    columns where there is no key."""
+    if task.hashing is None:
         return ()
-    hashed = hash_of([HashedColumn(f"c{i}", form) for i, form in task.hashing.columns])
-    found = both.filter("source != delta").select(hashed.alias("hash")).limit(MOST_NAMED + 1).collect()
+    hashed = hash_of([HashedColumn(f"c{i}", form) for i, form in task.hashing.key or task.hashing.columns])
+    found = both.filter("source != delta").select(hashed.alias("hash")).distinct().limit(MOST_NAMED + 1).collect()
     return tuple(FoundRow("rows", row["hash"]) for row in found)
 
 

@@ -138,6 +138,7 @@ class Opens:
 FORMS = {
     "doctor": Opens(()),
     "verify": Opens(("Tables",)),
+    "repair": Opens(("Tables", "Reason"), ("Tables",)),
     "snapshot": Opens(("Tables", "Replace", "By policy")),
     "resume": Opens(("Tables", "DDL", "Reason", "Confirm"), ("Tables",)),
     "backfill": Opens(("From SCN", "To SCN", "Tables", "Columns", "Dry run"), ("From SCN", "To SCN")),
@@ -185,6 +186,9 @@ RUNS: dict[str, tuple[str, str, Fields, dict[str, Any], str, str]] = {
     "a choice for a DDL without a reason": (
         NAMED, "resume", {"tables": "=SHOP.STOCK", "ddl": "=ignore", "confirm": "e2e"},
         {"tables": ["SHOP.STOCK"], "ddl": "ignore"}, "failed", NEEDS_REASON,
+    ),
+    "a repair without a reason": (
+        NAMED, "repair", {"tables": "=SHOP.STOCK"}, {"tables": ["SHOP.STOCK"], "reason": None}, "failed", NEEDS_REASON,
     ),
     "a look where nothing is lost": (NAMED, "recover", {}, {"choice": "show", "scn": None, "tables": []}, "success", ""),
     "a gap that is confirmed by another text": (

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pipelines import steps
+from pipelines.cockpit import read_overview
+from pipelines.context import ledger_url, now
+from pipelines.errors import TableHeld, TableSetBack, Terminal
+from pipelines.host import crash
 from pipelines.steps.verify import TableComparison
 from pipelines.values.table import TableId
 from standin.serve import standin
 from tests.fixtures.shop import Shop
 from tests.generated.hunts import EXAMPLES
+from tests.integration.test_pipeline import caught_up, parts_pipeline
 
 pytestmark = pytest.mark.spark
 
@@ -78,7 +85,7 @@ def test_equal_tables_have_equal_hashes_whatever_their_values_are(loaded: Any, s
 
 
 @pytest.mark.parametrize("seed", range(EXAMPLES or 2))
-def test_hashes_find_what_a_comparison_of_all_rows_finds(loaded: Any, spark: Any, seed: int) -> None:
+def test_hashes_find_what_a_comparison_of_all_rows_finds_and_a_repair_mends_it(loaded: Any, spark: Any, seed: int) -> None:
     _, pipeline = loaded
     chosen = random.Random(seed)
     for name in TABLES:
@@ -87,6 +94,94 @@ def test_hashes_find_what_a_comparison_of_all_rows_finds(loaded: Any, spark: Any
 
     assert {name: counts(one) for name, one in by_buckets.items()} == {name: counts(one) for name, one in by_rows.items()}
     assert all(one.method == "buckets" or one.differing_buckets for one in by_buckets.values())
+    shop, pipeline = loaded
+    repaired = [
+        steps.repair_table(pipeline, name, reason="changed by hand", source=shop.params, spark=spark)
+        for name, one in by_buckets.items()
+        if not one.equal
+    ]
+    assert repaired
+    assert all(one.equal for one in repaired), repaired
+    assert all(one.equal for one in compared(loaded, spark, "rows").values())
+
+
+class Killed(Exception):
+    """Stands for a kill at a point."""
+
+
+def repeated_after_kills(monkeypatch: pytest.MonkeyPatch, repair: Callable[[], Any]) -> tuple[Any, list[str]]:
+    """Stop the repair after each of its writes once, repeat it until it ends, and return its result and the points."""
+    passed: list[str] = []
+
+    def kill(name: str) -> None:
+        if name not in passed:
+            passed.append(name)
+            raise Killed(name)
+
+    monkeypatch.setattr(crash, "point", kill)
+    for _ in range(30):
+        try:
+            return repair(), passed
+        except Killed:
+            continue
+    raise AssertionError(passed)
+
+
+def test_a_repair_stopped_after_each_write_ends_right_and_releases_the_table_with_no_older_row(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with standin(archive_lag_target=0) as oracle:
+        shop = Shop(oracle, tmp_path)
+        pipeline = parts_pipeline(shop)
+        shop.run_sql(*(f"INSERT INTO parts (id, place, quantity) VALUES ({n}, 'W1', {n})" for n in range(1, 9)))
+        steps.take_snapshot(pipeline, source=shop.params, spark=spark)
+        target = pipeline.target(TableId("SHOP", "PARTS"))
+        spark.sql(f"UPDATE delta.`{target}` SET quantity = -1 WHERE id IN (1, 2)")
+        spark.sql(f"DELETE FROM delta.`{target}` WHERE id = 3")
+        spark.sql(f"INSERT INTO delta.`{target}` SELECT 99, place, quantity, _commit_scn FROM delta.`{target}` WHERE id = 4")
+        shop.run_sql("UPDATE parts SET quantity = 50 WHERE id = 1", "DELETE FROM parts WHERE id = 2")
+        with pytest.raises(TableHeld, match="another writer changed rows"):
+            caught_up(shop, pipeline, spark)
+        (found,) = steps.verify_tables(pipeline, source=shop.params, spark=spark).tables
+        spark.sql(f"UPDATE delta.`{target}` SET quantity = -2 WHERE id = 8")
+        repair = partial(
+            steps.repair_table, pipeline, "SHOP.PARTS", reason="by hand", by="ann", source=shop.params, spark=spark
+        )
+        with pytest.raises(TableSetBack, match=r"after the last comparison of all rows"):
+            repair()
+        steps.verify_tables(pipeline, source=shop.params, spark=spark)
+
+        repaired, points = repeated_after_kills(monkeypatch, repair)
+        monkeypatch.undo()
+        metadata = spark.sql(f"DESCRIBE HISTORY delta.`{target}`").select("userMetadata").first()[0]
+        at_repair = {int(row["ID"]): int(row["QUANTITY"]) for row in spark.read.format("delta").load(target).collect()}
+        caught_up(shop, pipeline, spark)
+        (afterwards,) = steps.verify_tables(pipeline, source=shop.params, spark=spark).tables
+        decided = [one.reason for one in read_overview(pipeline, ledger_url(pipeline), now()).decisions if one.kind == "repair"]
+
+    assert counts(found) == (8, 8, 1, 1, 2)
+    assert (repaired.equal, repaired.released, repaired.rows) == (True, True, 5)
+    assert repaired.source_rows_read == 4
+    assert {"repair", "ledger.repair_table"} <= set(points)
+    assert '"reason": "by hand"' in metadata
+    assert '"by": "ann"' in metadata
+    assert at_repair == {n: n for n in range(1, 9)}  # AS OF the position, before the later changes
+    assert (afterwards.equal, afterwards.source_rows) == (True, 7)
+    assert set(decided) == {"by hand"}
+
+
+def test_a_row_is_repaired_by_its_key_and_a_key_that_is_none_is_refused(loaded: Any, spark: Any) -> None:
+    shop, pipeline = loaded
+    target = pipeline.target(TableId("SHOP", "STORIES"))
+    spark.createDataFrame([], spark.read.format("delta").load(target).schema).write.format("delta").mode("append").save(target)
+    repair = partial(steps.repair_table, pipeline, "SHOP.STORIES", reason="a try", source=shop.params, spark=spark)
+    compared(loaded, spark, "rows", "SHOP.STORIES")
+
+    assert repair(keys=[{"ID": "2"}]).source_rows_read == 1
+    with pytest.raises(Terminal, match="NAME is not the table's key"):
+        repair(keys=[{"NAME": "2"}])
+    with pytest.raises(Terminal, match="found no row that differs"):
+        repair()
 
 
 def counts(one: TableComparison) -> tuple[int, ...]:

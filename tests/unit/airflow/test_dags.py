@@ -11,7 +11,19 @@ import pytest
 pytestmark = pytest.mark.airflow
 DAG_FILE = Path(__file__).parents[3] / "dags" / "redolake.py"
 HEAVY = ("pyspark", "oracledb", "pyarrow", "duckdb", "pandas", "numpy", "sqlglot")
-BUILDS = ("capture", "apply", "snapshot", "backfill", "verify", "resume", "doctor", "drop_transaction", "recover", "maintain")
+BUILDS = (
+    "capture",
+    "apply",
+    "snapshot",
+    "backfill",
+    "verify",
+    "repair",
+    "resume",
+    "doctor",
+    "drop_transaction",
+    "recover",
+    "maintain",
+)
 
 
 def bag(monkeypatch, folder, text):
@@ -225,4 +237,9 @@ def test_each_form_can_be_submitted_as_it_opens_but_for_what_only_a_person_knows
             if value in (None, "") and "null" not in field.schema["type"]:
                 missing.append((dag.dag_id, name))
 
-    assert missing == [("shop_backfill", "from_scn"), ("shop_backfill", "to_scn"), ("shop_resume", "tables")]
+    assert missing == [
+        ("shop_backfill", "from_scn"),
+        ("shop_backfill", "to_scn"),
+        ("shop_repair", "tables"),
+        ("shop_resume", "tables"),
+    ]

@@ -125,6 +125,7 @@ NOT_KILLED_AT = {
     "record_later": "test_chunks.py kills after it",
     "give_up": "as record_later",
     "pause": "one small file that is replaced at once, by a person",
+    "repair_table": "as replace_redo: test_verify_buckets.py stops it after each write",
     "write_failure": "the job's last write, and the one who waits for the job does not depend on it",
     "write_captured": "a lost list is made again by the next plan, before anything depends on it",
     "write_reread": "its files count once the window's manifest names them; test_large_objects.py kills before that",

@@ -1,0 +1,34 @@
+"""Repair rows of a Delta table that `verify` found, and compare them again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pyspark.sql import SparkSession
+
+from pipelines.apply.verify.compare import compare
+from pipelines.apply.verify.comparison import CompareTask, Comparison
+from pipelines.apply.verify.repair import RepairCommit, RepairTask, hash_keys, repair
+from pipelines.job.comparison import errors_of
+from pipelines.job.damaged_files import check_files
+from pipelines.job.lake import check_lake
+from pipelines.job.translation import TRANSLATION
+from pipelines.records.lakes import LakePlace
+from pipelines.records.proofs import FoundRow
+
+
+def repair_rows(
+    spark: SparkSession, task: RepairTask, lake: LakePlace | None, may_commit: Callable[[], None]
+) -> tuple[RepairCommit, Comparison]:
+    """Return the commit and the comparison of the rows after it. `may_commit` raises when another writer holds the lease."""
+    check_lake(lake)
+    with errors_of(spark, task.compare):
+        check_files(dict.fromkeys(task.compare.files, "repair again"), task.compare.digests)
+        commit = repair(spark, task, TRANSLATION, may_commit)
+        return commit, compare(spark, task.compare, TRANSLATION)
+
+
+def name_keys(spark: SparkSession, task: CompareTask, keys: tuple[tuple[str, ...], ...]) -> tuple[FoundRow, ...]:
+    """Return the rows with these keys, whose values are texts."""
+    with errors_of(spark, task):
+        return hash_keys(spark, task, keys, TRANSLATION)
