@@ -24,7 +24,7 @@ def _hash(value: Expression) -> Expression:
 def _number(value: Expression) -> Expression:
     """Return a number as Oracle's TM9 shows it: -.05 and 100."""
     text = value.cast("string")
-    plain = F.when(text.contains("."), F.rtrim(F.rtrim(text, F.lit("0")), F.lit("."))).otherwise(text)
+    plain = F.when(text.contains("."), F.regexp_replace(text, r"\.?0*$", "")).otherwise(text)
     return _short(F.when(plain == "-0", F.lit("0")).otherwise(plain))
 
 
