@@ -227,6 +227,10 @@ def test_snapshot_windows_a_kill_a_backfill_and_verify_on_two_hosts(
     assert here.run_dag("apply", two_hosts.by_submit)["spark"] == "skipped"
 
     here.run_dag("verify", file)
+    (hashed,) = redolake("verify", PARTS, "--method", "buckets")["tables"]
+    repaired = redolake("repair", PARTS, "--key", "ID=1", "--reason", "a try on S3")
+    assert (hashed["method"], hashed["differing_buckets"], hashed["source_rows_read"]) == ("buckets", 0, 0)
+    assert (repaired["equal"], repaired["updated"], repaired["source_rows_read"]) == (True, 1, 1)
     assert keys_of(two_hosts.delta_table(s3, "lake/shop/parts")) == [1, 3, 4, 5, 100]
     assert keys_of(two_hosts.delta_table(s3, "lake/shop/bins")) == [1, 2, 3, 4]
     assert [list(host.folder.rglob("*.parquet")) for host in two_hosts.hosts] == [[], []]
