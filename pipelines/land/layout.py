@@ -32,7 +32,8 @@ backfills/<start>-<end>-<token>/               spec.json, manifest.json, carry/
 drops/<resetlogs id>-<scn>-<con_id>-<xid>.json dropped transactions
 approvals/<time>-<token>.json                  what people approved: a resumed table, a DDL; and reads by a policy
 verify/<token>/<object id>-<n>.parquet         rows for one comparison; removed after it
-proofs/<OWNER.NAME>/<time>-<id>.json           results of comparisons; <time>-<id>-rows.json: the rows that differ
+proofs/<OWNER.NAME>/<time>-<id>.json           results of comparisons; <time>-<id>-rows.json: the rows that differ;
+                                               hashed-..: chunks of a comparison that has not ended
 lakes/<hash of its place>.json                 the mark that was written into the lake, as <lake>/_redolake/<pipeline>.json
 """
 
@@ -53,6 +54,8 @@ APPROVALS, LAKES, PROOFS, PAUSES = "approvals", "lakes", "proofs", "pauses"
 SINCE, LATER, FOUND_ROWS = "since-", "later-", "-rows.json"
 CONTINUED = "continued"
 CONTINUED_COMPLETE = f"{CONTINUED}/complete.json"
+
+HASHED = "hashed-"
 
 _named = partial(segment, keep=".")  # an XID has dots
 
@@ -319,9 +322,22 @@ def found_rows_file(table: TableId, proof: str) -> str:
     return f"{proof_folder(table)}/{_named(proof)}{FOUND_ROWS}"
 
 
+def hashing_file(table: TableId) -> str:
+    return f"{proof_folder(table)}/{HASHED}begun.json"
+
+
+def hashed_chunk_file(table: TableId, scn: int, number: int) -> str:
+    return f"{proof_folder(table)}/{HASHED}{scn:020d}-{number:06d}.json"
+
+
+def is_hashed(name: str) -> bool:
+    """Return whether a file in the folder of a table's proofs is of a comparison that has not ended."""
+    return name.startswith(HASHED)
+
+
 def is_proof(name: str) -> bool:
     """Return whether a file in the folder of a table's proofs is a proof, and not the rows that one found."""
-    return name.endswith(".json") and not name.endswith(FOUND_ROWS)
+    return name.endswith(".json") and not name.endswith(FOUND_ROWS) and not is_hashed(name)
 
 
 def proof_of(name: str) -> str:

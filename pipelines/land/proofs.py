@@ -5,7 +5,7 @@ from __future__ import annotations
 from pipelines.host import crash
 from pipelines.land import layout
 from pipelines.land.files import Files
-from pipelines.records.proofs import FoundRows, TableProof
+from pipelines.records.proofs import FoundRows, HashedChunk, HashingBegun, TableProof
 from pipelines.values.table import TableId
 
 
@@ -30,6 +30,33 @@ class Proofs:
     def found_rows(self, table: TableId, name: str) -> FoundRows | None:
         """Return the rows that a comparison found; None where it found none."""
         return self._files.read_record(FoundRows, layout.found_rows_file(table, name), cure_of(table))
+
+    def hashing(self, table: TableId) -> HashingBegun | None:
+        """Return the comparison by chunks that has begun and not ended."""
+        return self._files.read_record(HashingBegun, layout.hashing_file(table), cure_of(table))
+
+    @crash.writer
+    def begin_hashing(self, table: TableId, begun: HashingBegun) -> None:
+        self._files.replace_record(layout.hashing_file(table), begun)
+
+    @crash.writer
+    def write_hashed(self, table: TableId, chunk: HashedChunk) -> None:
+        """Record the sums of a chunk; another process may have done so."""
+        self._files.create_record(layout.hashed_chunk_file(table, chunk.scn, chunk.number), chunk)
+
+    def hashed_chunks(self, table: TableId, scn: int) -> dict[int, HashedChunk]:
+        """Return the chunks that are hashed AS OF the SCN, by number."""
+        folder, begins = layout.proof_folder(table), layout.hashed_chunk_file(table, scn, 0).rpartition("/")[2][:-11]
+        names = [name for name in self._files.names(folder) if name.startswith(begins)]
+        found = (self._files.read_record(HashedChunk, f"{folder}/{name}", cure_of(table)) for name in names)
+        return {one.number: one for one in found if one is not None}
+
+    @crash.writer
+    def end_hashing(self, table: TableId) -> None:
+        """Forget a comparison by chunks: first that it has begun, then its chunks."""
+        folder = layout.proof_folder(table)
+        for name in sorted(filter(layout.is_hashed, self._files.names(folder)), reverse=True):
+            self._files.remove(f"{folder}/{name}")
 
     def newest(self, table: TableId, most: int) -> list[TableProof]:
         """Return up to so many of the table's proofs, the newest first."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from pipelines.values.chunks import Chunk, Cut, KeyType
+
 ProofMethod = Literal["rows", "buckets", "keys"]  # `keys`: only rows that were repaired
 FoundKind = Literal["missing", "extra", "differing", "twice", "rows"]
 
@@ -53,6 +55,31 @@ class TableProof:
     @property
     def is_equal(self) -> bool:
         return self.error is None and not (self.missing_rows or self.extra_rows or self.differing_cells)
+
+
+@dataclass(frozen=True, slots=True)
+class HashingBegun:
+    """A comparison of a large table that has begun: its position, a hash of what is hashed, and how the table is cut."""
+
+    table: str
+    scn: int
+    delta_version: int
+    resetlogs_id: int | None
+    hashing: str
+    by: Cut
+    chunks: tuple[Chunk, ...]
+    column: str = ""
+    type: KeyType = "number"
+
+
+@dataclass(frozen=True, slots=True)
+class HashedChunk:
+    """The sums of one chunk AS OF the SCN: of each bucket its name, the number of rows, and two sums over their hashes."""
+
+    table: str
+    number: int
+    scn: int
+    buckets: tuple[tuple[str, int, int, int], ...]
 
 
 @dataclass(frozen=True, slots=True)

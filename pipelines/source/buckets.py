@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from pipelines.source.oracle import Source
 from pipelines.source.quoting import quote
-from pipelines.source.snapshot import DATE_TEXT, NUMBER_TEXT, UTC_TEXT, ZONED_TEXT, show_all_rows
+from pipelines.source.snapshot import DATE_TEXT, NUMBER_TEXT, UTC_TEXT, WHOLE, ZONED_TEXT, Part, show_all_rows
 from pipelines.values.canonical import Form
 from pipelines.values.dictionary_table import DictionaryTable
 from pipelines.values.scn import Scn
@@ -115,14 +115,15 @@ class BucketSum:
     second: int
 
 
-def digest_sql(table: DictionaryTable, hashing: Hashing, buckets: Collection[str] = ()) -> str:
-    """Return the SELECT of the buckets AS OF SCN :scn; of all of them if `buckets` is empty."""
+def digest_sql(table: DictionaryTable, hashing: Hashing, buckets: Collection[str] = (), part: Part = WHOLE) -> str:
+    """Return the SELECT of the buckets AS OF SCN :scn, of the whole table or a part; of all buckets if `buckets` is empty."""
     sums = [f"SUM(TO_NUMBER(SUBSTR(HASH_OF_ROW, {at}, {length}), '{MASK}'))" for at, length in PARTS]
-    where = f"\n WHERE {in_buckets(hashing, buckets)}" if buckets else ""
+    conditions = [*([in_buckets(hashing, buckets)] if buckets else []), *([part.condition] if part.condition else [])]
+    where = f"\n WHERE {' AND '.join(conditions)}" if conditions else ""
     # Merged into the outer query, each hash would be computed as often as it is named there.
     inner = (
         f"SELECT /*+ NO_MERGE */ {hashing.bucket} AS BUCKET,\n       {hash_of(hashing.columns)} AS HASH_OF_ROW\n"
-        f"  FROM {source_of(table)} AS OF SCN :scn{where}"
+        f"  FROM {source_of(table)}{part.partition} AS OF SCN :scn{where}"
     )
     return f"SELECT BUCKET, COUNT(*) AS N, {sums[0]} AS A, {sums[1]} AS B\n  FROM ({inner})\n GROUP BY BUCKET"
 
@@ -144,8 +145,10 @@ def read_digests(
     scn: Scn,
     container: str | None,
     buckets: Collection[str] = (),
+    part: Part = WHOLE,
 ) -> dict[str, BucketSum]:
-    """Return the sums of the table's buckets AS OF an SCN."""
+    """Return the sums of the table's buckets AS OF an SCN, over the whole table or a part."""
     show_all_rows(source, table, container)
-    found = source.query_text(digest_sql(table, hashing, buckets), {"scn": int(scn)}, f"hashes of {table.table}")
+    sql = digest_sql(table, hashing, buckets, part)
+    found = source.query_text(sql, {**part.binds, "scn": int(scn)}, f"hashes of {table.table}")
     return {str(row.bucket): BucketSum(int(row.n), int(row.a), int(row.b)) for row in found}

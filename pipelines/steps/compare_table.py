@@ -19,7 +19,7 @@ import pyarrow as pa
 from pipelines.apply.verify.comparison import CompareTask, Comparison, Part
 from pipelines.context import PipelineContext, Report
 from pipelines.decode.datatypes import spark_ddl_type
-from pipelines.errors import RedolakeError, SchemaConflict
+from pipelines.errors import RedolakeError, SchemaConflict, Transient
 from pipelines.host import crash
 from pipelines.host.progress import count_rows
 from pipelines.ledger import TableEntry
@@ -32,6 +32,7 @@ from pipelines.source import ConnectParams, Source, counted_rows, read_tables
 from pipelines.source.buckets import MOST_BUCKETS, BucketSum, HashedColumn, Hashing, in_buckets, read_digests
 from pipelines.source.quoting import quote
 from pipelines.source.snapshot import Part as RowsOf
+from pipelines.steps.hash_chunks import hash_by_chunks
 from pipelines.steps.run import Spark
 from pipelines.steps.shown_facts import expected_rows
 from pipelines.steps.table_rows import read_rows
@@ -135,12 +136,17 @@ def compare_in_lake(one: TableToCompare, spark: Spark, method: Method, sample: f
     if method == "rows" or plan is None or (method == "auto" and sample is None and not is_large(one)):
         return compare_rows(one, spark, plan)
     try:
-        return compare_buckets(one, spark, plan, sample)
+        found = compare_buckets(one, spark, plan, sample)
     except RedolakeError as error:
+        if not isinstance(error, Transient):  # what cannot go on at its SCN begins again
+            one.context.landing.proofs.end_hashing(one.version.table)
         if error.ora_code != NO_SUCH_COLUMN:  # there is no STANDARD_HASH before 12.1, and UTL_RAW may be revoked
             raise
         log.warning("%s is compared by all its rows: %s", one.version.table, error.what)
         return compare_rows(one, spark, plan)
+    if sample is None:
+        one.context.landing.proofs.end_hashing(one.version.table)
+    return found
 
 
 def hash_plan_of(one: TableToCompare) -> HashPlan | None:
@@ -173,7 +179,10 @@ def compare_buckets(one: TableToCompare, spark: Spark, plan: HashPlan, sample: f
     plan, chosen = (plan, ()) if sample is None else choose_buckets(plan, sample)
     hashing, task = hashing_of(one, plan), replace(task_of(one), hashing=plan)
     one.report(f"hashing {one.version.table} AS OF SCN {one.scn}")
-    ours = read_digests(one.oracle, one.dictionary, hashing, one.scn, one.context.pipeline.source.container, chosen)
+    if chosen:
+        ours = read_digests(one.oracle, one.dictionary, hashing, one.scn, one.context.pipeline.source.container, chosen)
+    else:
+        ours = hash_by_chunks(one.context, one.oracle, one.dictionary, hashing, one.entry, one.report)
     one.cost.source_bytes += BYTES_OF_A_BUCKET * len(ours)
     one.report(f"hashing {one.version.table} in Delta")
     lake = digest_table(spark.session(), task, lake_place(one.context))

@@ -38,6 +38,7 @@ from pipelines.records.shown_facts import ProofFact
 from pipelines.source import ConnectParams, read_redo_facts
 from pipelines.steps.compare_table import Compared, Method, compare_in_lake, describe
 from pipelines.steps.comparison_rows import comparison_place, folder_name, remove_left_rows
+from pipelines.steps.hash_chunks import with_unfinished
 from pipelines.steps.run import Spark, spark_when_needed
 from pipelines.steps.same_container import read_same_container
 from pipelines.steps.scn_times import contents_time
@@ -244,6 +245,8 @@ def compare_table(
 
     The rows that were read from the source are removed again."""
     entry, started = entry_with_contents(context, table), time.monotonic()
+    if asked.method != "rows" and asked.sample is None:
+        entry = with_unfinished(context, entry)
     token, at = folder_name(place), contents_time(context, entry)
     try:
         # A connection for each table: a comparison takes long, and firewalls cut idle connections.

@@ -12,8 +12,12 @@ import pytest
 
 from pipelines import steps
 from pipelines.config.snapshot import SnapshotSettings
-from pipelines.context import open_context, silent
+from pipelines.context import open_context, open_pipeline_source, silent
 from pipelines.errors import RedolakeError, SnapshotPaused
+from pipelines.source.buckets import read_digests
+from pipelines.steps import hash_chunks
+from pipelines.steps.compare_table import describe, hash_plan_of, hashing_of
+from pipelines.steps.verify import entry_with_contents
 from pipelines.values.table import TableId
 from tests.fixtures.shop import Shop
 from tests.integration.test_pipeline import caught_up, differences
@@ -322,3 +326,41 @@ def test_two_processes_that_read_one_snapshot_load_it_once(shop: Shop, no_spark:
     assert steps.record_snapshot_load(pipeline, second).tables == ()
     assert {t.table: (t.state, t.error) for t in steps.read_status(pipeline).tables} == {"SHOP.PARTS": ("live", None)}
     assert differences(shop, pipeline) == {}
+
+
+def test_a_comparison_that_is_killed_hashes_only_the_chunks_that_are_missing_at_its_own_scn(
+    shop: Shop, no_spark: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hash_chunks, "HASHED_AT_ONCE", 65536)
+    pipeline, asked = large(shop), list[int]()
+    steps.take_snapshot(pipeline, source=shop.params, spark=no_spark)
+
+    def killed_after_two(line: str) -> None:
+        asked.append(line.done)  # type: ignore[attr-defined]
+        if len(asked) == 2:
+            raise KeyboardInterrupt
+
+    def sums(report: Any) -> tuple[Any, Any, int]:
+        with open_context(pipeline) as context, open_pipeline_source(pipeline, shop.params) as oracle:
+            entry = hash_chunks.with_unfinished(context, entry_with_contents(context, PARTS))
+            one = describe(context, shop.params, oracle, entry, "token", silent)
+            plan = hash_plan_of(one)
+            assert plan is not None
+            hashing = hashing_of(one, plan)
+            found = hash_chunks.hash_by_chunks(context, oracle, one.dictionary, hashing, entry, report)
+            return found, read_digests(oracle, one.dictionary, hashing, one.scn, "FREEPDB1"), int(one.scn)
+
+    with pytest.raises(KeyboardInterrupt):
+        sums(killed_after_two)
+    began = steps.read_status(pipeline).tables[0].complete_to_scn
+    shop.run_sql("UPDATE parts SET quantity = 0 WHERE id IN (1, 2500, 5000)")
+    caught_up(shop, pipeline, no_spark)
+    found, at_once, scn = sums(lambda line: asked.append(line.done))
+    with open_context(pipeline) as context:
+        context.landing.proofs.end_hashing(PARTS)
+        left = [name for name in context.landing.files.names("proofs/SHOP.PARTS") if name.startswith("hashed")]
+
+    assert asked == [1, 2, 2, 2, 3, 4]  # the first two were there already
+    assert (scn, found) == (began, at_once)
+    assert sum(one.rows for one in found.values()) == 5000
+    assert left == []

@@ -105,7 +105,7 @@ def test_hashes_find_what_a_comparison_of_all_rows_finds_and_a_repair_mends_it(l
     assert all(one.equal for one in compared(loaded, spark, "rows").values())
 
 
-class Killed(Exception):
+class Killed(BaseException):
     """Stands for a kill at a point."""
 
 

@@ -20,7 +20,7 @@ from pipelines.records.jobs import JobFailure
 from pipelines.records.lakes import LakeMark, LakePlace
 from pipelines.records.loads import SnapshotLoaded, SnapshotResult, SnapshotSpec, SnapshotTask
 from pipelines.records.pauses import SnapshotPause
-from pipelines.records.proofs import FoundRow, FoundRows, TableProof
+from pipelines.records.proofs import FoundRow, FoundRows, HashedChunk, HashingBegun, TableProof
 from pipelines.records.pruned import KnownVersion, Pruned, PrunedTable, PruneStep
 from pipelines.records.shown_facts import (
     ChoiceFact,
@@ -188,6 +188,8 @@ RECORDS: tuple[Any, ...] = (
     JobFailure(True, "RedoLost: gone"),
     MARK,
     TableProof("SHOP.T", "n", "2026-01-02T03:04:05+00:00", 300, 2, 7, "buckets", 0.5, 16, 1, 100, 99, 1, found=1),
+    HashingBegun("SHOP.T", 300, 7, 2, "5f2d", "rowid", (Chunk(1, "AAA"),)),
+    HashedChunk("SHOP.T", 1, 300, (("0A", 1, 2, 3),)),
     FoundRows("SHOP.T", "n", (1,), (FoundRow("missing", "5F2D", ("1",)), FoundRow("rows", "5F2E"))),
 )
 

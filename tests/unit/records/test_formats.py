@@ -66,6 +66,8 @@ FORMATS = {
     "lake mark": (1, "bc80837601ab"),
     "pruned": (1, "af3d82c1829e"),
     "table proof": (1, "4013b44aa04c"),
+    "hashing begun": (1, "0cfbdc23078c"),
+    "hashed chunk": (1, "7bf7fa78bd47"),
     "found rows": (1, "76dfdb5830cf"),
     "batch prepared": (1, "7b5cb26fde5e"),
     "job failure": (1, "7f9956e55e46"),
