@@ -45,6 +45,10 @@ class KeepSettings(Settings):
     )
     snapshots: Duration | None = Field(None, description="rows that snapshots have read, once they are loaded or superseded")
     shadows: Duration | None = Field(None, description="shadow tables of backfills, with their specs")
+    proofs: Duration | None = Field(
+        None,
+        description="results of comparisons; the newest one of all rows of each table, and all later ones, stay for a repair",
+    )
     attempts: Duration = Field(
         "2d",
         validate_default=True,

@@ -39,6 +39,7 @@ lakes/<hash of its place>.json                 the mark that was written into th
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from functools import partial
 
 from pipelines.host.paths import add_hash, segment, shorten
@@ -56,6 +57,7 @@ CONTINUED = "continued"
 CONTINUED_COMPLETE = f"{CONTINUED}/complete.json"
 
 HASHED = "hashed-"
+_proved = "%Y%m%dT%H%M%S%f"
 
 _named = partial(segment, keep=".")  # an XID has dots
 
@@ -341,4 +343,13 @@ def is_proof(name: str) -> bool:
 
 
 def proof_of(name: str) -> str:
-    return name.removesuffix(".json")
+    """Return the name of the proof that a file belongs to."""
+    return name.removesuffix(FOUND_ROWS).removesuffix(".json")
+
+
+def proof_name(at: datetime, token: str) -> str:
+    return f"{at:{_proved}}-{token}"
+
+
+def proved_at(proof: str) -> datetime:
+    return datetime.strptime(proof.partition("-")[0], _proved).replace(tzinfo=UTC)

@@ -14,6 +14,7 @@ from pipelines.ledger import TableEntry
 from pipelines.reconcile.batches import attempt_of, batch_result
 from pipelines.reconcile.ledger import last_batch
 from pipelines.reconcile.newest_batches import end_of
+from pipelines.records.proofs import TableProof
 from pipelines.records.snapshots import SnapshotManifest
 from pipelines.values.scn import ChainPosition
 
@@ -115,6 +116,27 @@ def current_folders(context: PipelineContext) -> dict[str, TableEntry]:
     """Return the tables by the folder of the snapshot that their contents began with."""
     found = (entry for entry in context.ledger.tables() if entry.snapshot_scn is not None)
     return {layout.snapshot_folder(entry.table, entry.snapshot_scn or 0): entry for entry in found}
+
+
+def old_proofs(context: PipelineContext, age: timedelta) -> Iterator[str]:
+    """Yield results of comparisons that are older than `age`, up to the newest one of all rows of each table."""
+    files, limit = context.landing.files, now() - age
+    for folder in files.names(layout.PROOFS):
+        place = f"{layout.PROOFS}/{folder}"
+        there = files.names(place)
+        proofs = sorted(layout.proof_of(name) for name in there if layout.is_proof(name))
+        needed = newest_whole(context, place, proofs)
+        gone = {name for name in proofs if needed is not None and name < needed and layout.proved_at(name) < limit}
+        yield from (f"{place}/{name}" for name in there if layout.proof_of(name) in gone)
+
+
+def newest_whole(context: PipelineContext, place: str, proofs: Sequence[str]) -> str | None:
+    """Return the newest comparison of all rows."""
+    for name in reversed(proofs):
+        found = context.landing.files.read_record(TableProof, f"{place}/{name}.json")
+        if found is not None and found.error is None and found.share == 1:
+            return name
+    return None
 
 
 def old_backfills(context: PipelineContext, age: timedelta) -> Iterator[str]:

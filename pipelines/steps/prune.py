@@ -148,6 +148,8 @@ def remove_others(work: Work, left: Sequence[str]) -> None:
     work.take_away("files of killed attempts", left, "keep.attempts")
     if keep.snapshots is not None:
         work.take_away("files of snapshots", prunable.loaded_snapshots(context, keep.snapshots), "keep.snapshots")
+    if keep.proofs is not None:
+        work.take_away("results of comparisons", prunable.old_proofs(context, keep.proofs), "keep.proofs")
     if keep.shadows is not None:
         lake = Files(context.pipeline.lake, public=True)
         work.take_away("backfills", prunable.old_backfills(context, keep.shadows), "keep.shadows")

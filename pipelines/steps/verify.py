@@ -336,7 +336,7 @@ def record_found(
 
 
 def proof_name(at: datetime) -> str:
-    return f"{at:%Y%m%dT%H%M%S%f}-{uuid.uuid4().hex[:8]}"
+    return layout.proof_name(at, uuid.uuid4().hex[:8])
 
 
 def record_proof(context: PipelineContext, table: TableId, proof: TableProof, rows: FoundRows | None) -> None:

@@ -7,8 +7,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from pipelines.context import PipelineContext
 from pipelines.errors import ConfigurationError, Terminal
+from pipelines.land import layout
 from pipelines.ledger import TableEntry
+from pipelines.reconcile.prunable import old_proofs
 from pipelines.records.proofs import FoundRow, FoundRows, TableProof
 from pipelines.source.buckets import HashedColumn, Hashing
 from pipelines.steps.compare_table import hash_conditions, key_conditions
@@ -81,3 +84,15 @@ def test_other_rows_are_found_by_their_hash(key: tuple[str | None, ...]) -> None
     assert key_conditions(version(number), plan, [replace(ROW, key=key)]) == ()
     (found,) = hash_conditions(Hashing((column,), (column,), 32), [replace(ROW, key=key)])
     assert found.condition.endswith("1, 32) IN ('5F')")
+
+
+def test_old_results_are_pruned_up_to_the_newest_comparison_of_all_rows(context: PipelineContext) -> None:
+    proofs, old = context.landing.proofs, datetime.now(UTC) - timedelta(days=99)
+    names = [layout.proof_name(old + timedelta(days=n), "a") for n in range(4)]
+    for name, share in zip(names, (1.0, 0.01, 1.0, 0.01), strict=True):
+        proofs.write_proof(OLD, replace(PROOF, name=name, share=share), replace(rows(name), proof=name))
+
+    gone = list(old_proofs(context, timedelta(days=90)))
+
+    assert sorted(gone) == sorted(f"proofs/SHOP.OLD/{name}{end}" for name in names[:2] for end in (".json", "-rows.json"))
+    assert list(old_proofs(context, timedelta(days=200))) == []
