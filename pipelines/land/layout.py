@@ -351,5 +351,5 @@ def proof_name(at: datetime, token: str) -> str:
     return f"{at:{_proved}}-{token}"
 
 
-def proved_at(proof: str) -> datetime:
+def time_of_proof(proof: str) -> datetime:
     return datetime.strptime(proof.partition("-")[0], _proved).replace(tzinfo=UTC)

@@ -126,7 +126,7 @@ def old_proofs(context: PipelineContext, age: timedelta) -> Iterator[str]:
         there = files.names(place)
         proofs = sorted(layout.proof_of(name) for name in there if layout.is_proof(name))
         needed = newest_whole(context, place, proofs)
-        gone = {name for name in proofs if needed is not None and name < needed and layout.proved_at(name) < limit}
+        gone = {name for name in proofs if needed is not None and name < needed and layout.time_of_proof(name) < limit}
         yield from (f"{place}/{name}" for name in there if layout.proof_of(name) in gone)
 
 
