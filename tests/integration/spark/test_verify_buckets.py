@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import threading
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from functools import partial
@@ -109,21 +110,25 @@ class Killed(BaseException):
     """Stands for a kill at a point."""
 
 
-def repeated_after_kills(monkeypatch: pytest.MonkeyPatch, repair: Callable[[], Any]) -> tuple[Any, list[str]]:
-    """Stop the repair after each of its writes once, repeat it until it ends, and return its result and the points."""
+def repeated_after_kills(monkeypatch: pytest.MonkeyPatch, repair: Callable[[], Any]) -> list[str]:
+    """Stop the repair after each of its writes once, repeat it until nothing is left to do, and return the points."""
     passed: list[str] = []
 
     def kill(name: str) -> None:
-        if name not in passed:
+        if name not in passed and threading.current_thread() is threading.main_thread():
             passed.append(name)
             raise Killed(name)
 
     monkeypatch.setattr(crash, "point", kill)
     for _ in range(30):
         try:
-            return repair(), passed
+            assert repair().equal
         except Killed:
             continue
+        except Terminal as error:
+            if "found no row that differs" in error.what:
+                return passed
+            raise
     raise AssertionError(passed)
 
 
@@ -151,8 +156,9 @@ def test_a_repair_stopped_after_each_write_ends_right_and_releases_the_table_wit
             repair()
         steps.verify_tables(pipeline, source=shop.params, spark=spark)
 
-        repaired, points = repeated_after_kills(monkeypatch, repair)
+        points = repeated_after_kills(monkeypatch, repair)
         monkeypatch.undo()
+        (released,) = steps.read_status(pipeline).tables
         metadata = spark.sql(f"DESCRIBE HISTORY delta.`{target}`").select("userMetadata").first()[0]
         at_repair = {int(row["ID"]): int(row["QUANTITY"]) for row in spark.read.format("delta").load(target).collect()}
         caught_up(shop, pipeline, spark)
@@ -161,8 +167,7 @@ def test_a_repair_stopped_after_each_write_ends_right_and_releases_the_table_wit
 
     assert (held.state, (held.error or {})["code"]) == ("held", "TableSetBack")
     assert counts(found) == (8, 8, 1, 1, 2)
-    assert (repaired.equal, repaired.released, repaired.rows) == (True, True, 5)
-    assert repaired.source_rows_read == 4
+    assert released.state == "live"
     assert {"repair", "ledger.repair_table"} <= set(points)
     assert '"reason": "by hand"' in metadata
     assert '"by": "ann"' in metadata
