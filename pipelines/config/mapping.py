@@ -7,7 +7,6 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
 
-from pipelines.config.expressions import uses
 from pipelines.config.values import Settings, parse_rule
 from pipelines.values.mapping import MASKS, Mask
 from pipelines.values.table import upper_name
@@ -23,6 +22,8 @@ def column_name(text: str) -> str:
 
 
 def checked_expression(text: str) -> str:
+    from pipelines.config.expressions import uses  # with sqlglot, which a DAG file without expressions need not load
+
     uses(text)
     return text
 

@@ -143,6 +143,7 @@ FORMS = {
     "resume": Opens(("Tables", "DDL", "Reason", "Confirm"), ("Tables",)),
     "backfill": Opens(("From SCN", "To SCN", "Tables", "Columns", "Dry run"), ("From SCN", "To SCN")),
     "recover": Opens(("Choice", "SCN", "Reason", "Tables", "Confirm")),
+    "maintain": Opens(("Dry run",)),
     "drop_transaction": Opens(("Choice", "Transaction", "Container", "Reason", "Confirm")),
 }
 
@@ -199,6 +200,7 @@ RUNS: dict[str, tuple[str, str, Fields, dict[str, Any], str, str]] = {
         NAMED, "recover", {"choice": "=gap: ", "confirm": "e2e"}, {"choice": "gap", "reason": None, "confirm": "e2e"},
         "failed", NEEDS_REASON,
     ),
+    "maintenance where nothing is old": (NAMED, "maintain", {}, {"dry_run": False}, "success", ""),
     "a list of open transactions": (NAMED, "drop_transaction", {}, {"choice": "list", "xid": None}, "success", ""),
     "no transaction to drop": (
         NAMED, "drop_transaction", {"choice": "=drop: "}, {"choice": "drop", "xid": None},

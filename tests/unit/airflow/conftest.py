@@ -79,6 +79,7 @@ def steps(monkeypatch):
 
     stub.measure_runway = lambda *_: RUNWAY  # runs in parallel in every capture run
 
+    stub.read_column_lineage = lambda *_: []
     stub.read_complete_to = lambda *_: {"SHOP.ORDERS": 199, "SHOP.ORDER_LINES": 149}  # runs in every `record`
 
     def answers(name, answer):

@@ -49,7 +49,7 @@ def test_a_task_that_fails_notifies_with_its_error(settings, steps, tmp_path, mo
 def test_a_wrong_notifier_is_shown_in_place_of_its_pipelines_dags_and_leaves_the_others(
     settings, monkeypatch, tmp_path, setting, why
 ):
-    from pipelines.airflow.factory import build_dags
+    from pipelines.airflow.factory import BUILDERS, build_dags
 
     settings()
     file = tmp_path / "pipelines.yml"
@@ -61,7 +61,7 @@ def test_a_wrong_notifier_is_shown_in_place_of_its_pipelines_dags_and_leaves_the
     dags = build_dags(tmp_path / "redolake.py")
 
     assert [dag for dag in dags if dag.startswith("other")] == ["other_misconfigured"]
-    assert len([dag for dag in dags if dag.startswith("shop")]) == 9
+    assert len([dag for dag in dags if dag.startswith("shop")]) == len(BUILDERS)
     for part in ("pipelines.other.airflow.on_failure[0]", why, "do this"):
         assert part in dags["other_misconfigured"].doc_md
 
