@@ -333,6 +333,14 @@ class TableSetBack(Terminal):
     """
 
 
+class NotReadableAsOf(Terminal):
+    """A table cannot be read AS OF an SCN: it is not applied that far, the SCN lies before its first contents or inside a
+    declared gap, its rows between two ends of windows are not known, or the Delta version or the redo for it is gone.
+
+    Choose the SCN that the message names, or leave the table out.
+    """
+
+
 class FolderTaken(Terminal):
     """The folder of a Delta table belongs to another captured table, to another pipeline, or to a pipeline of the same name
     with another landing, by the table's properties `redolake.pipeline`, `redolake.table` and `redolake.origin`. Nothing was

@@ -16,18 +16,19 @@ from pipelines.airflow.settings import dag_settings
 from pipelines.airflow.spark import spark_task
 from pipelines.airflow.texts import BACKFILL, TASKS, dag_text
 from pipelines.config import Pipeline
+from pipelines.values.moment import FORMS, PATTERN
 
 log = logging.getLogger(__name__)
 
 
 def backfill_params(pipeline: Pipeline) -> dict[str, Param]:
-    def scn(title: str, description: str) -> Param:
-        return Param(type="integer", minimum=0, title=title, description=description)
+    def moment(title: str, description: str) -> Param:
+        return Param(type=["string", "integer"], pattern=PATTERN, minimum=0, title=title, description=description)
 
     captured = [str(t.id) for t in pipeline.tables]
     return {
-        "from_scn": scn("From SCN", "Changes that committed at this SCN or later."),
-        "to_scn": scn("To SCN", "Changes that committed before this SCN."),
+        "from_scn": moment("From", f"Changes that committed from here on: {FORMS}."),
+        "to_scn": moment("To", "Changes that committed before this moment, in the same forms."),
         "tables": tables_param(pipeline, captured, "Which tables to backfill.", fewest=1),
         "schema": Param(
             "historic",

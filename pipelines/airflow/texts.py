@@ -44,10 +44,12 @@ Trigger it with the tables, or with none for all tables that have no contents ye
 `{name}_apply` triggers it for a held table where `on_ddl` says `resnapshot`.
 """
 
-BACKFILL = """Applies the changes that committed in an old SCN range of **{name}** to *shadow* tables beside the live ones.
+BACKFILL = """Applies the changes that committed in an old range of **{name}** to *shadow* tables beside the live ones.
 
 It reads the landing, not the source, and does not touch the live tables. `dry_run` ends after `prepare`, whose log shows the
-plan. Airflow's own backfill works by dates, and redo has none: this form takes SCNs, `from_scn` included and `to_scn` not.
+plan: what is read, what the range crosses, and what will not be known. The range begins with *From* and ends before *To*; each
+is an SCN, a time with its zone, `first`, `now` or the name of a window. Airflow's own backfill starts its runs by dates, each
+of which would do the same: it is not offered.
 """
 
 RECOVER = """For lost redo of **{name}**: shows what is lost and what each option costs, and carries out the one you choose.

@@ -14,6 +14,7 @@ from pipelines.cli import (
     init,
     maintenance,
     monitoring,
+    reading,
     recovery,
     replication,
     schema,
@@ -54,7 +55,7 @@ def configure(
     logging.getLogger("pipelines").setLevel(level)
 
 
-for group in (init, setup, replication, monitoring, cockpit, checks, recovery, maintenance):
+for group in (init, setup, replication, reading, monitoring, cockpit, checks, recovery, maintenance):
     for command in group.COMMANDS:
         app.command(name=command.__name__.replace("_", "-"))(command)
 app.add_typer(schema.app, name="schema", help="Show the versions of a table's columns.")

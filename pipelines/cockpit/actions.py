@@ -8,6 +8,7 @@ from typing import Any
 
 from pipelines.cockpit.values import Overview, Recovery, TableLine, TransactionLine, WindowLine
 from pipelines.records.shown_facts import ChoiceFact
+from pipelines.values.moment import FORMS
 
 PARTS = {
     "capture": "Capture",
@@ -74,16 +75,16 @@ def pipeline_actions(overview: Overview, tables: Sequence[str]) -> list[Action]:
         return [snapshot, doctor]
     return [
         Action("Verify now", f"{name}_verify", fields=(all_or_some,), costs=COMPARES),
-        Action("Backfill", f"{name}_backfill", fields=backfill_fields(None, None, options)),
+        Action("Backfill", f"{name}_backfill", fields=backfill_fields("", "", options)),
         snapshot,
         doctor,
     ]
 
 
-def backfill_fields(start: int | None, end: int | None, options: Sequence[str]) -> tuple[Field, ...]:
+def backfill_fields(start: str, end: str, options: Sequence[str]) -> tuple[Field, ...]:
     return (
-        Field("from_scn", "From SCN", start, "Changes that committed at this SCN or later.", "number", required=True),
-        Field("to_scn", "To SCN", end, "Changes that committed before this SCN.", "number", required=True),
+        Field("from_scn", "From", start, f"Changes that committed from here on: {FORMS}.", required=True),
+        Field("to_scn", "To", end, "Changes that committed before this moment.", required=True),
         Field("tables", "Tables", list(options), options=options),
         Field("dry_run", "Only show the plan", True),
     )
@@ -92,7 +93,7 @@ def backfill_fields(start: int | None, end: int | None, options: Sequence[str]) 
 def window_actions(pipeline: str, window: WindowLine, tables: Sequence[str]) -> list[Action]:
     if window.landed_at is None and window.state == "planned":
         return []
-    fields = backfill_fields(window.start_scn, window.end_scn, list(tables)[:MOST_OPTIONS])
+    fields = backfill_fields(str(window.start_scn), str(window.end_scn), list(tables)[:MOST_OPTIONS])
     costs = "Fills shadow tables beside the live ones, from the landing; Oracle is not read."
     return [Action("Backfill this range", f"{pipeline}_backfill", fields=fields, costs=costs)]
 

@@ -29,6 +29,7 @@ batches/<resetlogs id>-<start>-<end>/          spec-<attempt>.json, manifest.jso
                                                -<attempt> after its end SCN
 continued/<resetlogs id>-<end>/<batch>.json    the batches that were prepared after the one that ends there; complete.json
 backfills/<start>-<end>-<token>/               spec.json, manifest.json, carry/
+as-of/<time>-<token>/                          manifest.json, carry/ of a read AS OF an SCN; removed after it
 drops/<resetlogs id>-<scn>-<con_id>-<xid>.json dropped transactions
 approvals/<time>-<token>.json                  what people approved: a resumed table, a DDL; and reads by a policy
 verify/<token>/<object id>-<n>.parquet         rows for one comparison; removed after it
@@ -51,7 +52,7 @@ SINGLE_QUOTES = "single-quotes.json"
 PRUNED, PRUNED_COPY = "pruned.json", "pruned-copy.json"
 WINDOWS, CHAIN, GAPS, SPLIT, DICTIONARY, CAPTURED = "windows", "chain", "gaps", "split", "dictionary", "captured"
 SNAPSHOTS, LOADS, BATCHES, BACKFILLS, DROPS, VERIFY = "snapshots", "loads", "batches", "backfills", "drops", "verify"
-APPROVALS, LAKES, PROOFS, PAUSES = "approvals", "lakes", "proofs", "pauses"
+APPROVALS, LAKES, PROOFS, PAUSES, AS_OF = "approvals", "lakes", "proofs", "pauses", "as-of"
 SINCE, LATER, FOUND_ROWS = "since-", "later-", "-rows.json"
 CONTINUED = "continued"
 CONTINUED_COMPLETE = f"{CONTINUED}/complete.json"
@@ -274,6 +275,23 @@ def backfill_manifest(backfill: str) -> str:
 
 def backfill_carry(backfill: str) -> str:
     return f"{BACKFILLS}/{_named(backfill)}/carry"
+
+
+def as_of_folder(read: str) -> str:
+    return f"{AS_OF}/{_named(read)}"
+
+
+def as_of_manifest(read: str) -> str:
+    return f"{as_of_folder(read)}/manifest.json"
+
+
+def as_of_carry(read: str) -> str:
+    return f"{as_of_folder(read)}/carry"
+
+
+def lake_copies(read: str = "") -> str:
+    """Return the folder of the copies that a read AS OF an SCN makes in the lake; without a name, that of all reads."""
+    return f"_as_of/{_named(read)}" if read else "_as_of"
 
 
 def name_of(manifest: str) -> str:

@@ -5,6 +5,7 @@ exported here.
 """
 
 from pipelines.steps.apply import approve_ddl, look_up_ddl, prepare_batch, record_batch, resume_tables
+from pipelines.steps.as_of import read_as_of
 from pipelines.steps.backfill import prepare_backfill, record_backfill, run_backfill
 from pipelines.steps.capture import AlreadyLanded, land_window, mine_window_slice, plan_next_window
 from pipelines.steps.chunks import pause_snapshots, read_chunked_tables
@@ -42,6 +43,7 @@ from pipelines.steps.status import list_windows, read_complete_to, read_status
 from pipelines.steps.transactions import drop_transaction, list_transactions, look_up_transaction
 from pipelines.steps.validation import package_findings, validate
 from pipelines.steps.verify import list_proofs, verify_tables
+from pipelines.steps.views import write_views
 from pipelines.steps.wait import AwaitedLog, is_source_back, is_still_awaited, log_overdue
 
 __all__ = [
@@ -90,6 +92,7 @@ __all__ = [
     "prepare_snapshot_load",
     "propose_pipeline",
     "prune_pipeline",
+    "read_as_of",
     "read_chunked_tables",
     "read_column_lineage",
     "read_complete_to",
@@ -120,4 +123,5 @@ __all__ = [
     "verify_tables",
     "write_olr_config",
     "write_setup_sql",
+    "write_views",
 ]

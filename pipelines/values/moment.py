@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 
 WINDOW = re.compile(r"(\d{10})-(\d{20})-(\d{20})")
 TIME = re.compile(r"(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?) ?([+-]\d{2}:\d{2}|[A-Za-z][\w+/-]*)?")
+PATTERN = r"^\s*(\d+|first|now|\d{10}-\d{20}-\d{20}|\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*)\s*$"  # of all texts that may be one
 FORMS = 'an SCN, a time with its zone such as "2026-11-20 08:00 Europe/Berlin", `first`, `now`, or the name of a window'
 
 

@@ -83,6 +83,20 @@ class DeltaLog:
         commits = [commit for number, commit in (*self.older, *self.commits) if version is None or number > version]
         return {txns[app_id] for txns in map(self._txns, commits) if app_id in txns}
 
+    def position_at(self, version: int, app_id: str) -> int | None:
+        """Return the position of the table's contents at a version. None where the log no longer has the commits of that time,
+        and where the version is not there any more, or not yet."""
+        if version > self.version:
+            return None
+        own, numbers = f"{app_id.rpartition('/')[0]}/", dict((*self.older, *self.commits))
+        for number in range(version, -1, -1):
+            if number not in numbers:
+                break
+            for app, position in self._txns(numbers[number]).items():
+                if app.startswith(own) and not app.endswith("/ddl"):
+                    return position
+        return self.last_txn(self.current_id(app_id)) if version == self.version else None
+
     def app_ids(self) -> set[str]:
         """Return the application ids of all commits that the log still knows."""
         return set(self._checkpoint_txns()).union(*(self._txns(commit) for _, commit in self.commits))

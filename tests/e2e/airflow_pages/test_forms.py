@@ -141,7 +141,7 @@ FORMS = {
     "repair": Opens(("Tables", "Reason"), ("Tables",)),
     "snapshot": Opens(("Tables", "Replace", "By policy")),
     "resume": Opens(("Tables", "DDL", "Reason", "Confirm"), ("Tables",)),
-    "backfill": Opens(("From SCN", "To SCN", "Tables", "Columns", "Dry run"), ("From SCN", "To SCN")),
+    "backfill": Opens(("From", "To", "Tables", "Columns", "Dry run"), ("From", "To")),
     "recover": Opens(("Choice", "SCN", "Reason", "Tables", "Confirm")),
     "maintain": Opens(("Dry run",)),
     "drop_transaction": Opens(("Choice", "Transaction", "Container", "Reason", "Confirm")),
@@ -161,13 +161,18 @@ RUNS: dict[str, tuple[str, str, Fields, dict[str, Any], str, str]] = {
     "a check of the source": (NAMED, "doctor", {}, {}, "success", ""),
     "from above to": (
         NAMED, "backfill", {"from_scn": "9", "to_scn": "5"},
-        {"from_scn": 9, "to_scn": 5, "tables": ["SHOP.PAYMENTS", "SHOP.STOCK"], "schema": "historic", "dry_run": True},
+        {"from_scn": "9", "to_scn": "5", "tables": ["SHOP.PAYMENTS", "SHOP.STOCK"], "schema": "historic", "dry_run": True},
         "failed", "[9, 5) holds no SCN\n    do this: give a from-SCN below the to-SCN",
     ),
     "a range that is not landed": (
         NAMED, "backfill", {"from_scn": "5", "to_scn": "9", "schema": "=current"},
-        {"from_scn": 5, "to_scn": 9, "schema": "current"},
+        {"from_scn": "5", "to_scn": "9", "schema": "current"},
         "failed", "[5, 9) is not completely landed: nothing is landed\n    do this: choose a range inside it",
+    ),
+    "a time without its zone": (
+        NAMED, "backfill", {"from_scn": "2026-11-20 08:00", "to_scn": "now"},
+        {"from_scn": "2026-11-20 08:00", "to_scn": "now"},
+        "failed", "'2026-11-20 08:00' has no zone: write `2026-11-20 08:00 UTC`",
     ),
     "an unknown table to snapshot": (
         MATCHED, "snapshot", {"tables": "SHOP.NOTHING\n\n"}, {"tables": ["SHOP.NOTHING", "", ""], "replace": False},
@@ -241,8 +246,8 @@ def test_a_fraction_is_refused_in_the_form(open_form: Callable[..., Form]) -> No
     status, answer = form.send()
 
     assert status == 400
-    assert "2.5 is not of type 'integer'" in answer["detail"]
-    form.dialog.get_by_text("2.5 is not of type 'integer'").first.wait_for()
+    assert "'2.5' does not match" in answer["detail"]
+    form.dialog.get_by_text("'2.5' does not match").first.wait_for()
 
 
 def test_a_list_from_which_everything_was_removed_means_all_tables(open_form: Callable[..., Form]) -> None:

@@ -215,14 +215,21 @@ def test_every_dag_and_task_has_a_description_and_none_shows_a_secret(dags, ledg
         assert set(dag.task_ids) == set(DagSerialization.from_dict(body).task_ids)
 
 
-def test_the_backfill_form_takes_whole_scns_and_known_tables_and_defaults_to_a_dry_run(dags):
+def test_the_backfill_form_takes_moments_and_known_tables_and_defaults_to_a_dry_run(dags):
     from airflow.sdk.exceptions import ParamValidationError
 
     params = dags["shop_backfill"].params
 
     assert params["dry_run"] is True
     assert params["tables"] == ["SHOP.ORDERS", "SHOP.ORDER_LINES"]
-    for name, wrong in (("from_scn", "yesterday"), ("from_scn", -1), ("to_scn", 1.5), ("tables", []), ("tables", ["SHOP.X"])):
+    for name, wrong in (
+        ("from_scn", "yesterday"),
+        ("from_scn", -1),
+        ("to_scn", 1.5),
+        ("to_scn", "1.5"),
+        ("tables", []),
+        ("tables", ["SHOP.X"]),
+    ):
         with pytest.raises((ParamValidationError, ValueError)):
             dags["shop_backfill"].params.get_param(name).resolve(wrong)
 

@@ -33,12 +33,13 @@ def commands(group: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]
 
 
 COMMANDS = dict(commands(typer.main.get_command(app)))
-TEXTS = {"setup-sql", "metrics"}  # print what another program takes: SQL*Plus, Prometheus
+TEXTS = {"setup-sql", "metrics", "views"}  # print what another program takes: SQL*Plus, Prometheus, an engine
 BECOMES_SPARK = {"spark serve"}  # the process goes on as another program
 OF_ALL = {"init", "validate"}  # not of one pipeline of the file
 OF_HOST = {"spark setup", "spark compile", "spark serve"}  # without a file
 ARGUMENTS = {
     "backfill": "--from-scn 1 --to-scn 2",
+    "read": "--as-of 5",
     "remine": "no-such-window",
     "resume": "SHOP.ORDERS",
     "selftest": "--scratch-connection no_such_connection",

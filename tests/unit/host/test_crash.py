@@ -144,6 +144,7 @@ NOT_KILLED_AT = {
     "mark_lake": "the next job finds a lake with or without its mark; tests/unit/job/test_lake.py stops between the two files",
     "record_mark": "as mark_lake",
     "check_usable": "tries whether the lake can be written, before a table is held",
+    "remove_read": "what it leaves is removed by a later read, and nothing depends on it",
     "same_place": "`validate --spark` tries whether Spark uses the same place",
 }
 POINT_IN = {  # writers whose callers pass the point
@@ -157,6 +158,7 @@ NO_POINT = {
     "_create_object",  # `create`, which calls it, has the point
     "_require_single_creation",  # tries the store with a file that nobody reads, and removes it
     "run_sql",  # runs statements of others, whose calls count
+    "answer",  # runs the query of a person over views
     "make_private",  # an empty ledger is none
 }
 LEFT_OUT = {"crash.py", "runtime.py"}  # the points themselves, Java for Spark

@@ -1,0 +1,95 @@
+"""Tables AS OF one SCN: a version of each Delta table, and where the SCN lies between two versions, a copy of the older one to
+which the landed changes in between are applied."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame, SparkSession
+
+from pipelines.apply.context import Report, silent
+from pipelines.apply.delta.copy import copy_version
+from pipelines.apply.delta.log import read_log
+from pipelines.errors import NotReadableAsOf
+from pipelines.host import crash
+from pipelines.job.job import run
+from pipelines.job.lake import LakeFiles
+from pipelines.records.batches.spec import BatchSpec
+from pipelines.records.lakes import LakePlace
+from pipelines.values.table import TableId
+
+
+@dataclass(frozen=True, slots=True)
+class VersionToRead:
+    """Version `version` of the Delta table at `path`. With `copy`, the folder of a copy of it that a batch brings to the SCN;
+    the version is complete to `complete_to`, and has `position` in its log."""
+
+    table: TableId
+    path: str
+    version: int
+    app_id: str
+    complete_to: int
+    position: int | None = None
+    copy: str | None = None
+
+
+def check_versions(versions: Sequence[VersionToRead]) -> None:
+    """Raise NotReadableAsOf for a version that its table does not have any more, or that has other contents by now."""
+    for one in versions:
+        log = read_log(one.path)
+        found = None if log is None else log.position_at(one.version, one.app_id)
+        if found is None or one.position not in (None, found):
+            raise NotReadableAsOf(
+                f"version {one.version} of its Delta table, complete to SCN {one.complete_to}, is not kept any more",
+                cure="choose a newer SCN; Delta keeps versions as long as `delta.logRetentionDuration` and VACUUM leave them",
+                table=one.table,
+                path=one.path,
+            )
+
+
+def read_versions(
+    spark: SparkSession, versions: Sequence[VersionToRead], spec: BatchSpec | None, report: Report = silent
+) -> dict[TableId, DataFrame]:
+    """Return the tables' rows. `spec` is the batch over the copies, None without any."""
+    check_versions(versions)
+    metadata = {"pipeline": "" if spec is None else spec.pipeline, "copy": True}
+    for one in versions:
+        if one.copy is not None:
+            copy_version(spark, one.path, one.version, one.copy, one.app_id, one.complete_to, metadata)
+    if spec is not None:
+        check_result(spec, run(spark, spec, report))
+    return {one.table: frame_of(spark, one) for one in versions}
+
+
+def check_result(spec: BatchSpec, result: object) -> None:
+    for done in getattr(result, "tables", ()):
+        if done.state == "held" or done.complete_to != spec.end - 1:
+            error = done.error or {}
+            raise NotReadableAsOf(
+                f"the changes up to SCN {spec.end - 1} cannot be applied: {error.get('code')}: {error.get('what')}",
+                cure=f"choose SCN {spec.start - 1}, or leave the table out",
+                table=done.table,
+            )
+
+
+def frame_of(spark: SparkSession, one: VersionToRead) -> DataFrame:
+    reader = spark.read.format("delta")
+    return reader.load(one.copy) if one.copy is not None else reader.option("versionAsOf", one.version).load(one.path)
+
+
+def write_as_parquet(frame: DataFrame, path: str) -> int:
+    """Write a table to a folder that is not there yet; return the number of its rows."""
+    frame.write.mode("error").parquet(path)
+    crash.point("rows as of")
+    return int(frame.sparkSession.read.parquet(path).count())
+
+
+@crash.writer
+def remove_copies(place: LakePlace, folder: str) -> None:
+    LakeFiles(place.lake).remove(folder)
+
+
+def copies_in(place: LakePlace, folder: str) -> list[str]:
+    """Return the names of the reads that have left copies in the lake."""
+    return LakeFiles(place.lake).names(folder)
