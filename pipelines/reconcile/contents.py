@@ -13,14 +13,13 @@ from pipelines.context import PipelineContext
 from pipelines.land import layout
 from pipelines.reconcile.batches import (
     batch_result,
-    end_of,
     find_superseded,
+    left_alone,
     loaded_tasks,
-    newest_first,
     position_loaded,
     scn_of,
-    start_of,
 )
+from pipelines.reconcile.newest_batches import end_of, newest_first, start_of
 from pipelines.records.batches.manifest import BatchResult, TableResult
 from pipelines.values.scn import ChainPosition
 from pipelines.values.table import TableId
@@ -84,7 +83,7 @@ def every_contents(
 
 def contents_of(result: BatchResult, done: TableResult) -> Contents | None:
     """Return what a batch left in a table; None where that is not known. Where it followed DDL, only its end is certain."""
-    if done.complete_to is None or done.delta_version is None:
+    if done.complete_to is None or done.delta_version is None or left_alone(done):
         return None
     is_same = done.position is not None and not done.ddl
     since = min(done.complete_to, max(done.position or 0, result.start - 1)) if is_same else done.complete_to
@@ -92,6 +91,8 @@ def contents_of(result: BatchResult, done: TableResult) -> Contents | None:
 
 
 def contents_of_load(context: PipelineContext, name: str) -> Iterator[tuple[TableId, Contents]]:
+    """Yield what a load left. A table that was read in chunks of several SCNs is of none of them before a batch has passed the
+    last one."""
     for task, version in loaded_tasks(context, name) or ():
-        if version is not None:
+        if version is not None and not task.scns:
             yield task.table, Contents(position_loaded(task).resetlogs_id, task.scn, task.scn, version, task.scn)

@@ -192,7 +192,7 @@ def check_known(entry: TableEntry, base: Contents | None, at: ChainPosition) -> 
     if base is None or base.resetlogs_id != at.resetlogs_id:
         first = "" if entry.snapshot_scn is None else f" (its last snapshot is AS OF SCN {entry.snapshot_scn})"
         raise NotReadableAsOf(
-            f"the table had no contents yet at SCN {at.scn}{first}",
+            f"the table had no contents yet at SCN {at.scn}, or was being read{first}",
             cure="choose a later SCN, or leave the table out",
             table=entry.table,
             scn=at.scn,

@@ -138,7 +138,7 @@ def test_an_scn_at_which_a_table_is_not_known_is_refused_with_its_name(bank: Ban
     first = min(int(t.complete_to_scn or 0) for t in steps.read_status(bank.pipeline).tables)
     with pytest.raises(NotReadableAsOf, match=rf"the table is complete to SCN {first} only") as ahead:
         bank.at(first + 1)
-    with pytest.raises(NotReadableAsOf, match="had no contents yet at SCN 2000001") as before:
+    with pytest.raises(NotReadableAsOf, match="had no contents yet at SCN 2000001,") as before:
         bank.at(2000001)
 
     assert ahead.value.cure.startswith(f"choose SCN {first} or lower")
