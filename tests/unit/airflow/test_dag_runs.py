@@ -359,6 +359,29 @@ def test_a_snapshot_loads_each_table_with_the_scn_that_its_read_returned(run, st
     assert ran.state == "success"
 
 
+def test_a_table_in_chunks_is_read_by_a_task_for_each_session_and_loaded_once(run, steps):
+    """The worker that ends last sees all chunks."""
+    from pipelines.airflow.snapshot import snapshot_dag
+
+    steps.answers("begin_snapshot", BegunSnapshot(90, ("SHOP.ORDERS",), replace=False, chunks=(("SHOP.ORDERS", 3),)))
+    ended = []
+
+    def read(source, scn, table):
+        ended.append(table)
+        return TableSnapshot(table, scn, 7, complete=len(ended) == 3)
+
+    steps.answers("read_snapshot_table", read)
+    steps.answers("prepare_snapshot_load", "/l/snapshot.json")
+    steps.answers("record_snapshot_load", LoadedSnapshot(90, ()))
+
+    _, ran = run(snapshot_dag)
+
+    workers = sorted(more["worker"] for name, _, more in steps.calls if name == "read_snapshot_table")
+    assert workers == [(0, 3), (1, 3), (2, 3)]
+    assert [args[0] for name, args, _ in steps.calls if name == "prepare_snapshot_load"] == [{"SHOP.ORDERS": 90}]
+    assert ran.state == "success"
+
+
 def test_a_table_that_cannot_be_captured_fails_the_run_after_the_others_are_loaded(run, steps):
     from pipelines.airflow.snapshot import snapshot_dag
 
