@@ -164,7 +164,7 @@ def test_dags_run_one_at_a_time_and_retry_as_configured(dags):
                 task.retry_exponential_backoff,
                 task.retry_delay.total_seconds(),
                 task.max_retry_delay.total_seconds(),
-            ) == (0 if task.task_id in ("runway", "verify", "resume", "doctor", "drop") else 2, 2.0, 1.0, 60.0)
+            ) == (0 if task.task_id in ("runway", "verify", "repair", "resume", "doctor", "drop") else 2, 2.0, 1.0, 60.0)
 
 
 def test_a_result_is_one_value_unless_another_task_needs_one_key_of_it(dags):
