@@ -95,7 +95,8 @@ MAINTAIN = """Removes what is older than `keep` in pipelines.yml says and nothin
 batches, snapshots' rows, shadow tables, files of killed attempts.
 
 What an open transaction, a held table or another promise still needs stays; the log says what, and why. Without `keep`, only
-files of killed attempts go. Set `maintain_schedule` in pipelines.yml to run it by time.
+files of killed attempts go. Then Delta tables with many small files are rewritten (OPTIMIZE), and with `keep.delta_history`
+files of older versions are removed (VACUUM). Set `maintain_schedule` in pipelines.yml to run it by time.
 """
 
 DROP = """Drops an open transaction of **{name}**: its rows are never applied, however it ends.
@@ -128,6 +129,7 @@ TASKS = {
     "repair": "Reads the rows again that the last comparison found, merges them, and compares them once more.",
     "verify": "Compares the tables one after the other and fails unless all are equal.",
     "prune": "Removes what is too old and not needed, or with *Dry run* shows it. Waits while a batch runs.",
+    "maintained": "Reports what OPTIMIZE and VACUUM did, and fails for the tables that could not be maintained.",
     "resume": "Releases the chosen tables; the next batch catches each up from its own position.",
     "begin": "Chooses the SCN at which all tables are read.",
     "read": "Reads one table AS OF that SCN into Parquet. Several, one after the other, where there are more tables than "

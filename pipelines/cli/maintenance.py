@@ -1,4 +1,4 @@
-"""Commands that keep a pipeline small: prune."""
+"""Commands that keep a pipeline small: prune, optimize."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from typing import Annotated
 import typer
 
 from pipelines.cli.options import (
+    DIFFERS,
     ConfigOption,
     OutputOption,
     PipelineOption,
+    TablesArgument,
     YesOption,
     confirm,
     report_errors,
@@ -38,4 +40,22 @@ def prune(
         show(output, found, lambda: "\n".join(steps.describe_pruned(found)))
 
 
-COMMANDS = (prune,)
+def optimize(
+    tables: TablesArgument = None,
+    pipeline: PipelineOption = None,
+    config: ConfigOption = None,
+    output: OutputOption = Output.table,
+) -> None:
+    """Rewrite Delta tables with many small files (OPTIMIZE), and remove what `keep.delta_history` need not keep (VACUUM)."""
+    from pipelines import steps
+
+    with report_errors(output):
+        selected = select_pipeline(pipeline, config)
+        with progress() as report:
+            found = steps.run_maintenance(selected, tables or (), report=report)
+        show(output, found, lambda: "\n".join(steps.describe_maintenance(found)))
+        if any(one.error for one in found.tables):
+            raise typer.Exit(DIFFERS)
+
+
+COMMANDS = (prune, optimize)

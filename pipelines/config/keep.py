@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, Field, PlainSerializer
 
-from pipelines.config.values import Settings
+from pipelines.config.values import Bytes, Settings
 
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
@@ -49,6 +49,10 @@ class KeepSettings(Settings):
         None,
         description="results of comparisons; the newest one of all rows of each table, and all later ones, stay for a repair",
     )
+    delta_history: Annotated[Duration, Field(ge=timedelta(days=1))] | None = Field(
+        None,
+        description="older versions of Delta tables: VACUUM removes files that only older ones need, and Delta their commits",
+    )
     attempts: Duration = Field(
         "2d",
         validate_default=True,
@@ -57,3 +61,11 @@ class KeepSettings(Settings):
     ledger: Duration | None = Field(
         None, description="rows in the ledger about windows and batches that were pruned, and facts of tables that are no more"
     )
+
+
+class OptimizeSettings(Settings):
+    """A Delta table is rewritten by `redolake optimize` and `<name>_maintain` if it has many small files."""
+
+    files: int = Field(32, ge=2, description="fewest files of a table that is rewritten into larger ones")
+    file_bytes: Bytes = Field(64 * 2**20, description="it is rewritten if its files are smaller on average")
+    minutes: float = Field(20, gt=0, description="after these minutes no further table is begun; a batch waits meanwhile")

@@ -12,7 +12,7 @@ from typing import Any, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from pipelines.config.airflow_settings import AirflowSettings
-from pipelines.config.keep import KeepSettings
+from pipelines.config.keep import KeepSettings, OptimizeSettings
 from pipelines.config.mapping import MaskKey, ShapeSettings
 from pipelines.config.proof_settings import VerifySettings
 from pipelines.config.resnapshot import ResnapshotLimits
@@ -198,6 +198,7 @@ class Pipeline(ShapeSettings):
     on_ddl: OnDdl = OnDdl()
     resnapshot: ResnapshotLimits = ResnapshotLimits()
     keep: KeepSettings = KeepSettings()
+    optimize: OptimizeSettings = OptimizeSettings()
     snapshot: SnapshotSettings = SnapshotSettings()
     verify: VerifySettings = VerifySettings()
     unsupported_columns: UnsupportedColumns = Field(

@@ -20,11 +20,13 @@ from pipelines.host import crash
 from pipelines.job.batch import run_batch
 from pipelines.job.damaged_files import check_landed_file
 from pipelines.job.lake import check_lake
+from pipelines.job.maintenance import run_maintenance
 from pipelines.job.snapshot import run_snapshot
 from pipelines.land.files import Files
 from pipelines.records.batches.spec import BatchSpec
 from pipelines.records.codec import encode
 from pipelines.records.jobs import TERMINAL_EXIT, JobFailure, Result, Spec, decode_spec
+from pipelines.records.maintenance import MaintenanceSpec
 
 
 def run(spark: SparkSession, spec: Spec, report: Report = silent, may_commit: MayCommit = allow) -> Result:
@@ -34,6 +36,8 @@ def run(spark: SparkSession, spec: Spec, report: Report = silent, may_commit: Ma
         check_lake(spec.lake)
         if isinstance(spec, BatchSpec):
             return run_batch(spark, spec, report, may_commit)
+        if isinstance(spec, MaintenanceSpec):
+            return run_maintenance(spark, spec, report, may_commit)
         return run_snapshot(spark, spec, report, may_commit)
     except RedolakeError:
         raise

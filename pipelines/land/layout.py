@@ -30,6 +30,7 @@ batches/<resetlogs id>-<start>-<end>/          spec-<attempt>.json, manifest.jso
 continued/<resetlogs id>-<end>/<batch>.json    the batches that were prepared after the one that ends there; complete.json
 backfills/<start>-<end>-<token>/               spec.json, manifest.json, carry/
 as-of/<time>-<token>/                          manifest.json, carry/ of a read AS OF an SCN; removed after it
+maintenance/<token>/                           spec.json, manifest.json of a job that maintains Delta tables
 drops/<resetlogs id>-<scn>-<con_id>-<xid>.json dropped transactions
 approvals/<time>-<token>.json                  what people approved: a resumed table, a DDL; and reads by a policy
 verify/<token>/<object id>-<n>.parquet         rows for one comparison; removed after it
@@ -54,7 +55,7 @@ WINDOWS, CHAIN, GAPS, SPLIT, DICTIONARY, CAPTURED = "windows", "chain", "gaps", 
 SNAPSHOTS, LOADS, BATCHES, BACKFILLS, DROPS, VERIFY = "snapshots", "loads", "batches", "backfills", "drops", "verify"
 APPROVALS, LAKES, PROOFS, PAUSES, AS_OF = "approvals", "lakes", "proofs", "pauses", "as-of"
 SINCE, LATER, FOUND_ROWS = "since-", "later-", "-rows.json"
-CONTINUED = "continued"
+CONTINUED, MAINTENANCE = "continued", "maintenance"
 CONTINUED_COMPLETE = f"{CONTINUED}/complete.json"
 
 HASHED = "hashed-"
@@ -292,6 +293,14 @@ def as_of_carry(read: str) -> str:
 def lake_copies(read: str = "") -> str:
     """Return the folder of the copies that a read AS OF an SCN makes in the lake; without a name, that of all reads."""
     return f"_as_of/{_named(read)}" if read else "_as_of"
+
+
+def maintenance_spec(name: str) -> str:
+    return f"{MAINTENANCE}/{_named(name)}/spec.json"
+
+
+def maintenance_manifest(name: str) -> str:
+    return f"{MAINTENANCE}/{_named(name)}/manifest.json"
 
 
 def name_of(manifest: str) -> str:

@@ -15,7 +15,9 @@ from pipelines.ledger.entries import Json
 from pipelines.ledger.table_entries import key_of
 from pipelines.values.table import TableId
 
-FactKind = Literal["source", "source failure", "plan", "settings", "redo", "runway", "choices", "proofs", "snapshot"]
+FactKind = Literal[
+    "source", "source failure", "plan", "settings", "redo", "runway", "choices", "proofs", "snapshot", "maintenance"
+]  # fmt: skip
 
 F = t.facts.c
 PROOFS_KEPT = 12

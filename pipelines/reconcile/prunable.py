@@ -11,7 +11,7 @@ from pipelines.context import PipelineContext, now
 from pipelines.land import layout
 from pipelines.land.files import Files, ListedFile
 from pipelines.ledger import TableEntry
-from pipelines.reconcile.batches import attempt_of, batch_result
+from pipelines.reconcile.batches import attempt_of, batch_result, tables_of_load
 from pipelines.reconcile.ledger import last_batch
 from pipelines.reconcile.newest_batches import end_of
 from pipelines.records.proofs import TableProof
@@ -162,8 +162,13 @@ def left_files(context: PipelineContext, age: timedelta) -> Iterator[str]:
     yield from left_by_windows(context, limit)
     yield from left_by_batches(context, limit)
     yield from left_by_snapshots(context, limit)
+    loading = {entry.table for entry in context.ledger.tables("snapshotting")}
     for folder, found in by_folder(context.landing.files.list_files(layout.LOADS), 2).items():
-        if is_old(found, limit) and f"{folder}/manifest.json" not in {file.path for file in found}:
+        has_ended = f"{folder}/manifest.json" in {file.path for file in found}
+        if is_old(found, limit) and not has_ended and not loading & set(tables_of_load(context, folder.rpartition("/")[2])):
+            yield folder
+    for folder, found in by_folder(context.landing.files.list_files(layout.MAINTENANCE), 2).items():
+        if is_old(found, limit):
             yield folder
     root = (name for name in context.landing.files.names("") if name.startswith(PROBE))
     yield from (name for name in root if is_before(context.landing.files.time_of(name), limit))

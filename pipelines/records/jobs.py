@@ -1,4 +1,5 @@
-"""The file that a Spark job is started with, a batch or a snapshot load; and the one in which a failed job leaves its error."""
+"""The file that a Spark job is started with, a batch, a snapshot load or maintenance; and the one in which a failed job leaves
+its error."""
 
 from __future__ import annotations
 
@@ -9,17 +10,18 @@ from pipelines.records.batches.manifest import BatchResult
 from pipelines.records.batches.spec import BatchSpec
 from pipelines.records.codec import decode_one_of
 from pipelines.records.loads import SnapshotResult, SnapshotSpec
+from pipelines.records.maintenance import MaintenanceResult, MaintenanceSpec
 
 TERMINAL_EXIT = 3  # exit code of a job that would fail the same way again; 1 for all else
 AGAIN = "run again, which writes another spec; in Airflow, clear the task that prepares it"
-Spec = BatchSpec | SnapshotSpec
-Result = BatchResult | SnapshotResult
+Spec = BatchSpec | SnapshotSpec | MaintenanceSpec
+Result = BatchResult | SnapshotResult | MaintenanceResult
 
 
 def decode_spec(text: bytes | str, file: str) -> Spec:
     """Decode the spec of a Spark job. Raises FormatTooNew, LandingDamaged."""
     try:
-        spec: Spec = decode_one_of((BatchSpec, SnapshotSpec), text, file)
+        spec: Spec = decode_one_of((BatchSpec, SnapshotSpec, MaintenanceSpec), text, file)
     except LandingDamaged as error:
         raise LandingDamaged(error.what, cure=AGAIN, path=file) from error
     return spec

@@ -15,6 +15,12 @@ from pipelines.steps.doctor import examine, run_doctor
 from pipelines.steps.folders import find_shared
 from pipelines.steps.follow import follow_pipeline
 from pipelines.steps.init import count_tables, find_source, find_tables, open_unconfigured, propose_pipeline
+from pipelines.steps.maintenance import (
+    describe_maintenance,
+    prepare_maintenance,
+    record_maintenance,
+    run_maintenance,
+)
 from pipelines.steps.matched_tables import joined_tables
 from pipelines.steps.migrate import migrate_ledger
 from pipelines.steps.olr_config import check_olr_file, write_olr_config
@@ -57,6 +63,7 @@ __all__ = [
     "cost_of",
     "count_tables",
     "declare_gap",
+    "describe_maintenance",
     "describe_pruned",
     "discard_windows",
     "drop_transaction",
@@ -89,6 +96,7 @@ __all__ = [
     "plan_next_window",
     "prepare_backfill",
     "prepare_batch",
+    "prepare_maintenance",
     "prepare_snapshot_load",
     "propose_pipeline",
     "prune_pipeline",
@@ -104,6 +112,7 @@ __all__ = [
     "recheck_redo_loss",
     "record_backfill",
     "record_batch",
+    "record_maintenance",
     "record_rejection",
     "record_snapshot_load",
     "recover_redo_loss",
@@ -113,6 +122,7 @@ __all__ = [
     "resume_tables",
     "run_backfill",
     "run_doctor",
+    "run_maintenance",
     "run_pipeline",
     "run_selftest",
     "run_spark_job",

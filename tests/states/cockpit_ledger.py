@@ -102,7 +102,8 @@ class CockpitLedger:
 
     def apply(self, window: str, number: int, account: dict[str, int]) -> None:
         self.clock += timedelta(seconds=3)
-        batch, end = f"batch-{number:09d}", FIRST_SCN + (number + 1) * SCNS
+        end = FIRST_SCN + (number + 1) * SCNS
+        batch = f"{INCARNATION:010d}-{end - SCNS:020d}-{end:020d}"
         scns = ScnRange(Scn(end - SCNS), Scn(end))
         self.ledger.prepare_batch(batch, scns, "spec")
         self.clock += timedelta(seconds=9)

@@ -178,7 +178,7 @@ def test_a_result_is_one_value_unless_another_task_needs_one_key_of_it(dags):
         if getattr(task, "partial_kwargs", {}).get("multiple_outputs")
     }
 
-    assert split == {(f"shop_{part}", "prepare") for part in ("apply", "snapshot", "backfill")}
+    assert split == {(f"shop_{part}", "prepare") for part in ("apply", "snapshot", "backfill", "maintain")}
     assert mapped == set()
 
 

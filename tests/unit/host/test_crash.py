@@ -89,6 +89,7 @@ KILLED_AT = {
     "note_prepared",
     "prepare_backfill",
     "prepare_batch",
+    "prepare_maintenance",
     "write_load",
     "publish",
     "record_approval",
@@ -103,6 +104,7 @@ KILLED_AT = {
     "write_proof",
     "write_rows",
     "write_slice",
+    "write_maintenance_result",
     "write_snapshot_result",
 }
 # Functions that write for others: the point after their write is named by the caller.

@@ -19,6 +19,7 @@ from pipelines.records.handover import FirstPosition
 from pipelines.records.jobs import JobFailure
 from pipelines.records.lakes import LakeMark, LakePlace
 from pipelines.records.loads import SnapshotLoaded, SnapshotResult, SnapshotSpec, SnapshotTask
+from pipelines.records.maintenance import MaintainedTable, MaintenanceResult, MaintenanceSpec, MaintenanceTask
 from pipelines.records.pauses import SnapshotPause
 from pipelines.records.proofs import FoundRow, FoundRows, HashedChunk, HashingBegun, TableProof
 from pipelines.records.pruned import KnownVersion, Pruned, PrunedTable, PruneStep
@@ -185,6 +186,8 @@ RECORDS: tuple[Any, ...] = (
         (DroppedRows(3, "1.2.3", 40, {"SHOP.T": 2}, 50, True),),
     ),
     BatchPrepared(),
+    MaintenanceSpec("p", "t", (MaintenanceTask(T, "s3://lake/t", ("delta.x",)),), "m", 32, 1024, 20.0, 336, 7),
+    MaintenanceResult("p", (MaintainedTable(T, 40, 2, True),), ("SHOP.U",)),
     JobFailure(True, "RedoLost: gone"),
     MARK,
     TableProof("SHOP.T", "n", "2026-01-02T03:04:05+00:00", 300, 2, 7, "buckets", 0.5, 16, 1, 100, 99, 1, found=1),

@@ -70,6 +70,8 @@ FORMATS = {
     "hashed chunk": (1, "7bf7fa78bd47"),
     "found rows": (1, "76dfdb5830cf"),
     "batch prepared": (1, "7b5cb26fde5e"),
+    "maintenance spec": (1, "49838041b096"),
+    "maintenance result": (1, "7a9f1ed2bec7"),
     "job failure": (1, "7f9956e55e46"),
     "source fact": (1, "2958016356d5"),
     "failure fact": (1, "891abfc615d5"),
