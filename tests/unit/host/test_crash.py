@@ -89,7 +89,6 @@ KILLED_AT = {
     "note_prepared",
     "prepare_backfill",
     "prepare_batch",
-    "prepare_maintenance",
     "write_load",
     "publish",
     "record_approval",
@@ -104,7 +103,6 @@ KILLED_AT = {
     "write_proof",
     "write_rows",
     "write_slice",
-    "write_maintenance_result",
     "write_snapshot_result",
 }
 # Functions that write for others: the point after their write is named by the caller.
@@ -142,6 +140,8 @@ NOT_KILLED_AT = {
     "_write_again": "as start: the next reader finds the evidence again",
     "record_evidence": "comes before the manifest of its window, and the window that is landed again finds it",
     "remove_left_rows": "what it leaves is removed by the next step",
+    "prepare_maintenance": "a spec that no job runs is removed by a later prune; its leases expire",
+    "write_maintenance_result": "the next job finds what is done: tests/integration/spark/test_maintenance.py",
     "writable": "`doctor` and `validate` try whether a place can be written",
     "mark_lake": "the next job finds a lake with or without its mark; tests/unit/job/test_lake.py stops between the two files",
     "record_mark": "as mark_lake",
