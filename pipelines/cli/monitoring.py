@@ -78,6 +78,8 @@ def show_details(status: Status) -> None:
     rows = [(w.name, w.state, w.logs, w.rows, utc_text(w.ends_at)) for w in status.windows]
     windows = grid("Latest windows", ("window", "state", "logs", "rows", "ends, UTC"), rows, ("window",))
     console.print(windows if rows else "No window has landed yet.")
+    if status.pruned_to_scn is not None:
+        console.print(f"Windows before SCN {status.pruned_to_scn} were pruned, the last of them on {status.pruned_at}")
     if quotes := sum(w.single_quote_rows for w in status.windows):
         console.print(
             f"LogMiner left quotes inside values single in {quotes} row(s): a table is held where its text has two readings"

@@ -27,19 +27,24 @@ UNFINISHED = ".part"
 
 
 def pruned_windows(context: PipelineContext, cut: ChainPosition) -> Iterator[str]:
-    """Yield the folders of windows before the cut, and their links in the chain. The links of declared gaps stay."""
+    """Yield the folders of windows before the cut."""
+    names = context.landing.files.names(layout.WINDOWS)
+    yield from (layout.window_folder(name) for name in names if not layout.ends_after(name, cut))
+
+
+def pruned_links(context: PipelineContext, cut: ChainPosition) -> Iterator[str]:
+    """Yield the links of the chain before the cut, and the marks beside batches there. The links of declared gaps stay."""
     files = context.landing.files
-    yield from (layout.window_folder(name) for name in files.names(layout.WINDOWS) if not layout.ends_after(name, cut))
     gaps = set(files.names(layout.GAPS))
     links = (name for name in files.names(layout.CHAIN) if name.endswith(".json") and name not in gaps)
     yield from (f"{layout.CHAIN}/{name}" for name in links if name.removesuffix(".json") < cut.name)
+    marks = (name for name in files.names(layout.CONTINUED) if not name.endswith(".json"))
+    yield from (f"{layout.CONTINUED}/{name}" for name in marks if name < cut.name)
 
 
 def pruned_batches(context: PipelineContext, cut: ChainPosition) -> Iterator[str]:
     """Yield the folders of batches that end before the cut; of those with rows that a later batch carries, the other files."""
     files, kept = context.landing.files, carried_files(context, cut)
-    marks = (name for name in files.names(layout.CONTINUED) if not name.endswith(".json"))
-    yield from (f"{layout.CONTINUED}/{name}" for name in marks if name < cut.name)
     for name in files.names(layout.BATCHES):
         folder = layout.batch_folder(name)
         if end_of(name) >= cut:
@@ -191,8 +196,17 @@ def left_by_windows(context: PipelineContext, limit: datetime) -> Iterator[str]:
         name = folder.rpartition("/")[2]
         if name in landed:
             yield from others_than(files, {*landed[name], "manifest.json"}, limit)
-        elif end is not None and layout.start_position(name) < end.chain_position:
+        elif (
+            is_after(context, layout.end_position(name))
+            and end is not None
+            and layout.start_position(name) < end.chain_position
+        ):
             yield from others_than(files, (), limit)
+
+
+def is_after(context: PipelineContext, end: ChainPosition) -> bool:
+    """Return whether what ends there was not pruned: its files go with it."""
+    return context.landing.pruned is None or end > context.landing.pruned.position
 
 
 def left_by_batches(context: PipelineContext, limit: datetime) -> Iterator[str]:
@@ -204,7 +218,7 @@ def left_by_batches(context: PipelineContext, limit: datetime) -> Iterator[str]:
     for folder, found in by_folder(files.list_files(layout.BATCHES), 2).items():
         name = folder.rpartition("/")[2]
         result = batch_result(context, name)
-        if result is None and end_of(name) > last.end_position:
+        if not is_after(context, end_of(name).plus(1)) or (result is None and end_of(name) > last.end_position):
             continue
         of = None if result is None else attempt_of(result.token)
         own = () if of is None else ("manifest.json", f"spec-{of}.json")

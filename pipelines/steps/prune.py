@@ -133,8 +133,9 @@ def record_cut(context: PipelineContext, cut: ChainPosition, by: str) -> None:
 def remove_before(work: Work, cut: ChainPosition) -> None:
     """Remove what the cut has left behind, also that of an older cut whose removal was killed."""
     context, because = work.context, "keep.landing"
-    work.take_away("windows, with their links", prunable.pruned_windows(context, cut), because)
-    work.take_away("batches, and files of others", prunable.pruned_batches(context, cut), because)
+    work.take_away("windows", prunable.pruned_windows(context, cut), because)
+    work.take_away("links between windows and batches", prunable.pruned_links(context, cut), because)
+    work.take_away("batches, or files of batches whose rows are still carried", prunable.pruned_batches(context, cut), because)
     work.take_away("states of split transactions", prunable.passed_splits(context), because)
     with held_lease(context, "capture", LEASE_SECONDS) if work.execute else nullcontext():
         gone = prunable.pruned_readings(context, cut)

@@ -132,6 +132,9 @@ class Status:
     gone: tuple[GoneTable, ...] = ()
     lacks_ledger: bool = False
     landed_to_at: str | None = None  # when the source wrote that SCN, in UTC
+    pruned_to_scn: int | None = None  # windows before it were removed, the last of them at `pruned_at` by `pruned_by`
+    pruned_at: str | None = None
+    pruned_by: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,11 +163,15 @@ def read_complete_to(pipeline: Pipeline) -> dict[str, int]:
 def read_status(pipeline: Pipeline) -> Status:
     with open_to_read(pipeline) as context:
         reading, gone_at = context.ledger.reading(windows=LATEST_WINDOWS), dropped_tables(context)
-        position = reading.position
+        position, pruned = reading.position, context.landing.pruned
+        last = None if pruned is None else pruned.steps[-1]
         return Status(
             pipeline=pipeline.name,
             landed_to_scn=None if position is None else int(position.scn),
             landed_to_at=iso(reading.position_at),
+            pruned_to_scn=None if last is None else last.scn,
+            pruned_at=None if last is None else last.at,
+            pruned_by=None if last is None else last.by,
             windows=tuple(window_status(context, row) for row in reversed(reading.windows)),
             tables=tuple(table_status(context, reading, entry, gone_at.get(entry.table)) for entry in reading.tables),
             lost=loss_status(reading.loss),
