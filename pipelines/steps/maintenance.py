@@ -40,15 +40,13 @@ def prepare_maintenance(pipeline: Pipeline, tables: Sequence[str] = ()) -> Prepa
     runs, Terminal for a table without contents."""
     with open_context(pipeline) as context:
         name, settings, history = uuid.uuid4().hex, pipeline.optimize, pipeline.keep.delta_history
-        # Nobody renews this one: it lasts as long as the job may. Loads take it before the apply lease too.
-        loads = take_lease(context, LOAD, settings.minutes * 60 + LEASE_SECONDS)
-        lease = take_apply_lease(context)
         reconcile_ledger(context)
         chosen = choose(context, tables)
         if not chosen:
-            context.ledger.release_lease(lease)
-            context.ledger.release_lease(loads)
             return PreparedMaintenance(None, ())
+        # Nobody renews the first: it lasts as long as the job may. Loads take it before the apply lease too.
+        loads = take_lease(context, LOAD, settings.minutes * 60 + LEASE_SECONDS)
+        lease = take_apply_lease(context)
         spec = MaintenanceSpec(
             pipeline=context.name,
             token=name,

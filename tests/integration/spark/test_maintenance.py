@@ -96,8 +96,9 @@ def test_a_job_that_ends_after_any_commit_is_finished_by_the_next(
 
 
 def test_a_pipeline_goes_on_after_maintenance_and_its_tables_equal_the_source(shop: Shop, spark: Any) -> None:
-    pipeline = parts_pipeline(shop).model_copy(update={"optimize": {"files": 2, "file_bytes": 1 << 20, "minutes": 5}})
-    pipeline = type(pipeline).model_validate({**pipeline.model_dump(exclude={"matches"}), "keep": {"delta_history": "2d"}})
+    settings: dict[str, Any] = {"optimize": {"files": 2, "file_bytes": "1MiB", "minutes": 5}, "keep": {"delta_history": "2d"}}
+    parts_pipeline(shop)
+    pipeline = shop.pipeline(tables=["SHOP.PARTS"], **settings)
     shop.run_sql("INSERT INTO parts (id, place, quantity) VALUES (1, 'W1', 1)")
     steps.take_snapshot(pipeline, source=shop.params, spark=spark)
     for number in range(2, 5):

@@ -1,0 +1,60 @@
+"""Maintenance holds both leases while its job may run, and the tables for which no time was left come first next time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pipelines.config import Pipeline
+from pipelines.context import open_context
+from pipelines.errors import LeaseHeld, Terminal
+from pipelines.ledger.entries import LeaseKind, lease_name
+from pipelines.records.maintenance import MaintainedTable, MaintenanceResult, MaintenanceSpec
+from pipelines.steps.maintenance import describe_maintenance, prepare_maintenance, record_maintenance
+from tests.unit.reconcile.pipeline_on_disk import ORDERS, PipelineOnDisk
+
+
+def is_free(pipeline: Pipeline, kind: LeaseKind) -> bool:
+    with open_context(pipeline) as context:
+        try:
+            context.ledger.release_lease(context.ledger.lease(lease_name(kind, context.name), "another", 1.0))
+        except LeaseHeld:
+            return False
+    return True
+
+
+def finish(on_disk: PipelineOnDisk, batch: str, result: MaintenanceResult) -> MaintenanceResult:
+    """Write what the job would leave, and record it."""
+    spec = on_disk.files.read_record(MaintenanceSpec, batch.removeprefix(on_disk.files.location("")).lstrip("/"))
+    assert spec is not None
+    on_disk.files.create_record(spec.manifest.removeprefix(on_disk.files.location("")).lstrip("/"), result)
+    return record_maintenance(on_disk.pipeline, batch)
+
+
+def test_both_leases_are_held_from_the_spec_to_the_record(on_disk: PipelineOnDisk) -> None:
+    prepared = prepare_maintenance(on_disk.pipeline)
+    assert prepared.tables == ("SHOP.ORDERS",)
+    assert prepared.batch is not None
+    assert [is_free(on_disk.pipeline, kind) for kind in ("apply", "load")] == [False, False]
+    found = finish(on_disk, prepared.batch, MaintenanceResult("shop", (MaintainedTable(ORDERS, 40, 2, True),)))
+
+    assert [is_free(on_disk.pipeline, kind) for kind in ("apply", "load")] == [True, True]
+    assert list(describe_maintenance(found)) == ["SHOP.ORDERS: 40 files are 2 now"]
+
+
+def test_tables_that_were_left_come_first_next_time(on_disk: PipelineOnDisk) -> None:
+    prepared = prepare_maintenance(on_disk.pipeline)
+    assert prepared.batch is not None
+    finish(on_disk, prepared.batch, MaintenanceResult("shop", (), ("SHOP.ORDERS",)))
+    with open_context(on_disk.pipeline) as context:
+        assert (context.ledger.fact("maintenance") or {})["left"] == ["SHOP.ORDERS"]
+    assert prepare_maintenance(on_disk.pipeline).tables == ("SHOP.ORDERS",)
+
+
+def test_a_table_without_contents_is_refused_and_a_pipeline_without_any_leaves_no_lease(tmp_path: Path) -> None:
+    empty = PipelineOnDisk(tmp_path)
+    assert prepare_maintenance(empty.pipeline).batch is None
+    with pytest.raises(Terminal, match="the table has no contents"):
+        prepare_maintenance(empty.pipeline, ["SHOP.ORDERS"])
+    assert [is_free(empty.pipeline, kind) for kind in ("apply", "load")] == [True, True]
