@@ -156,15 +156,6 @@ def old_shadows(lake: Files, age: timedelta) -> Iterator[str]:
             yield f"_shadow/{name}"
 
 
-def old_proofs(context: PipelineContext, age: timedelta) -> Iterator[str]:
-    """Yield results of comparisons and the rows that they found, but the newest result of each table with its rows."""
-    limit = now() - age
-    for found in by_folder(context.landing.files.list_files(layout.PROOFS), 2).values():
-        proofs = (file.path for file in found if layout.is_proof(file.path.rpartition("/")[2]))
-        kept = max(proofs, default="none").removesuffix(".json")
-        yield from (file.path for file in found if file.modified < limit and not file.path.startswith(kept))
-
-
 # --- What killed attempts have left -------------------------------------------------------------------------------------
 
 

@@ -454,18 +454,6 @@ def test_rows_of_a_loaded_snapshot_go_and_its_description_stays(old: OldPipeline
         assert context.landing.snapshots.redo_needed_from(ORDERS, 120) == ChainPosition(FIRST, 110)
 
 
-def test_old_results_of_comparisons_go_but_the_newest_of_each_table_with_its_rows(old: OldPipeline) -> None:
-    old.keep = KeepSettings(proofs="30d")  # type: ignore[arg-type]
-    names = ["2026-01-01T00-00-00-a.json", "2026-01-01T00-00-00-a-rows.json", "2026-02-01T00-00-00-b.json"]
-    names += ["2026-02-01T00-00-00-b-rows.json"]
-    for name in names:
-        old.write(f"proofs/SHOP.ORDERS/{name}", "x")
-        os.utime(old.folder / "shop/proofs/SHOP.ORDERS" / name, (time.time() - MONTH,) * 2)
-    old.prune()
-
-    assert old.files.names("proofs/SHOP.ORDERS") == sorted(names[2:])
-
-
 def test_old_shadow_tables_go_and_nothing_else_below_the_lake(old: OldPipeline) -> None:
     old.keep = KeepSettings(shadows="14d")  # type: ignore[arg-type]
     files = [f"lake/_shadow/{name}/shop/orders/a.parquet" for name in ("100-200", "200-300-current", "mine")]
