@@ -219,7 +219,9 @@ class DeltaLog:
         or are of the table that has them."""
         actions = self._actions(commit)
         apps = [app for action in actions if (app := _app_of(action))]
-        if apps and not any(app.startswith(own) and not app.endswith(REPAIRS) for app in apps):
+        if any("repair" in _our_metadata(action) for action in actions):  # also one that enables a feature for a repair
+            return False
+        if apps and not any(app.startswith(own) for app in apps):
             return False
         return any(str(a.get("commitInfo", {}).get("userMetadata")).startswith(OURS) for a in actions)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.apply.delta.commit import text_of
+from pipelines.apply.delta.log import read_log
 from pipelines.apply.verify.compare import version_to_compare
 from pipelines.apply.verify.comparison import CompareTask
 from pipelines.errors import FolderTaken, TableSetBack
@@ -46,3 +47,23 @@ def test_rows_that_another_writer_changed_since_are_told_and_not_passed_over(tmp
 def test_a_table_that_was_written_over_by_another_table_is_not_compared(tmp_path: Path) -> None:
     with pytest.raises(FolderTaken, match=r'SHOP\."Orders" of pipeline shop was written to the same folder'):
         version_to_compare(write(tmp_path, MINE, OTHER))
+
+
+def test_a_repair_is_compared_with_the_feature_that_it_enables(tmp_path: Path) -> None:
+    task = write(tmp_path, MINE, None)
+    said = {"commitInfo": {"operation": "MERGE", "userMetadata": text_of({"repair": "r1"})}}
+    merged = [said, {"txn": {"appId": f"{MINE}/repair", "version": 9}}, {"add": {"path": "y", "dataChange": True}}]
+    for number, actions in ((2, [said]), (3, merged)):
+        (tmp_path / "_delta_log" / f"{number:020d}.json").write_text("\n".join(map(json.dumps, actions)))
+
+    assert version_to_compare(task) == 3
+
+
+def test_a_feature_that_a_killed_repair_has_enabled_hides_no_write_of_others(tmp_path: Path) -> None:
+    task = write(tmp_path, MINE, None)
+    said = {"commitInfo": {"operation": "SET TBLPROPERTIES", "userMetadata": text_of({"repair": "r1"})}}
+    (tmp_path / "_delta_log" / f"{2:020d}.json").write_text(json.dumps(said))
+
+    log = read_log(task.target)
+    assert log is not None
+    assert (log.newest_foreign_write("shop/SHOP.ORDERS/"), log.foreign_write("shop/SHOP.ORDERS/")) == (1, (1, "WRITE"))
