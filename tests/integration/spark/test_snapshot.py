@@ -28,6 +28,7 @@ from tests.integration.spark.landing import land
 from tests.integration.spark.redo_rows import committed, delete, insert, partial, update
 from tests.integration.spark.specs import ID, batch_spec, contents, snapshot_spec, task, version
 from tests.references.delta_table import delta_rows, latest_version, read_delta
+from tests.support.killed import killed_at
 
 pytestmark = pytest.mark.spark
 
@@ -82,6 +83,22 @@ def test_a_load_behind_the_tables_position_is_one_commit_and_batches_continue_it
         {1: "a", 2: None, 3: "c"},
     ]
     assert (contents(mine), position_of(mine.target, mine.app_id)) == ({1: "a", 2: "d", 3: "c"}, 109)
+
+
+@pytest.mark.parametrize("point", ["snapshot's log removed", "snapshot removed"])
+def test_a_damaged_table_is_removed_and_loaded_by_a_repeat_of_a_load_that_was_killed(spark, tmp_path: Path, point: str) -> None:
+    mine = task(tmp_path)
+    run_snapshot(spark, snapshot_spec(tmp_path, mine, 50, ROWS))
+    Path(mine.target, "_delta_log", f"{0:020}.json").write_text("{")
+    again = snapshot_spec(tmp_path, mine, 60, ROWS[:1])
+
+    refused = run_snapshot(spark, again).tables[0]
+    with killed_at(point):
+        run_snapshot(spark, replace(again, replace=True))
+    loaded = run_snapshot(spark, replace(again, replace=True)).tables[0]
+
+    assert (refused.error or {})["code"] == "LakeDamaged"
+    assert (loaded.loaded, contents(mine), position_of(mine.target, mine.app_id)) == (True, {1: "a"}, 60)
 
 
 def test_a_loaded_table_says_whose_it_is_and_nobody_else_replaces_it(spark, tmp_path: Path) -> None:
