@@ -157,7 +157,6 @@ def test_the_key_of_masks_is_found_by_tasks_and_by_a_terminal_where_airflows_dat
     before = find_key(name)
     resolve_connections(masked)
     in_terminal = find_key(name)
-    monkeypatch.delenv(variable)
     with resolved_pipeline(masked):
         in_task = find_key(name)
 
