@@ -168,7 +168,7 @@ def test_a_repair_stopped_after_each_write_ends_right_and_releases_the_table_wit
     assert (held.state, "another writer changed rows" in str(held.error)) == ("held", True)
     assert counts(found) == (8, 8, 1, 1, 2)
     assert released.state == "live"
-    assert {"repair", "ledger.repair_table"} <= set(points)
+    assert {"repair", "ledger.release"} <= set(points)
     assert '"reason": "by hand"' in metadata
     assert '"by": "ann"' in metadata
     assert at_repair == {n: n for n in range(1, 9)}  # AS OF the position, before the later changes
