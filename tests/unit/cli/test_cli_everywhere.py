@@ -41,6 +41,7 @@ ARGUMENTS = {
     "backfill": "--from-scn 1 --to-scn 2",
     "read": "--as-of 5",
     "remine": "no-such-window",
+    "repair": "SHOP.ORDERS --reason wrong",
     "resume": "SHOP.ORDERS",
     "selftest": "--scratch-connection no_such_connection",
     "schema log": "SHOP.ORDERS",
