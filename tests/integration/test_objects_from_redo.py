@@ -110,6 +110,31 @@ def test_what_cannot_be_followed_holds_the_table(tmp_path: Path, spark: Any) -> 
         assert differences(shop, pipeline, "SHOP.FINE") == {}
 
 
+def test_writes_that_name_no_row_hold_a_table_that_is_read_again(tmp_path: Path, spark: Any) -> None:
+    """A BasicFile that is never in its row has writes without a locator: they are no part of the object before them."""
+    storage = "LOB (old) STORE AS BASICFILE (DISABLE STORAGE IN ROW)"
+    with open_shop(tmp_path) as shop:
+        shop.run_sql(
+            f"CREATE TABLE scans (id NUMBER(9) PRIMARY KEY, new CLOB, old CLOB) {storage}",
+            "ALTER TABLE scans ADD SUPPLEMENTAL LOG DATA (PRIMARY KEY) COLUMNS",
+            "INSERT INTO scans VALUES (1, 'a', 'a')",
+            "INSERT INTO scans VALUES (2, 'b', 'b')",
+        )
+        pipeline = shop.pipeline(tables=["SHOP.SCANS"], large_objects="reread")
+        steps.take_snapshot(pipeline, source=shop.params, spark=spark)
+        change(
+            shop,
+            [
+                ("UPDATE scans SET new = :1 WHERE id = 1", (BIG,)),
+                ("UPDATE scans SET old = :1 WHERE id = 2", ("short",)),
+            ],
+        )
+        caught_up(shop, pipeline, spark)
+
+        (table,) = steps.read_status(pipeline).tables
+        assert "write(s) of large objects name no row" in (table.error or "")
+
+
 LETTERS = (
     "CREATE TABLE letters (id NUMBER(9) PRIMARY KEY, name VARCHAR2(20), v XMLTYPE, body CLOB)",
     "ALTER TABLE letters ADD SUPPLEMENTAL LOG DATA (PRIMARY KEY) COLUMNS",

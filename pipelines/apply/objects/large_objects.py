@@ -31,20 +31,20 @@ def count_changes(changes: DataFrame) -> tuple[int, int]:
     """Return how many changes of large objects there are, and how many of them are stray writes.
 
     A write without a SELECT belongs to the locator before it, but a BasicFile that is never stored in its row has writes
-    without a locator (redpanda-data/connect #4430). One that names no row, and does not continue the one before it, may be such
-    a write.
+    without a locator (redpanda-data/connect #4430). One that names no row may be such a write if it does not continue the one
+    before it, or comes after a text that is no locator and names its row itself: all texts of that object do.
     """
     text, code = F.coalesce("sql_redo", F.lit("")), F.col("operation_code")
     at, amount = (F.regexp_extract(text, WRITE, number).try_cast("bigint") for number in (2, 1))
     is_write, selects = (code == Mined.LOB_WRITE) & at.isNotNull(), text.rlike(SELECTS)
+    begins = code.isin(Mined.SELECT_LOB_LOCATOR, Mined.XML_DOC_BEGIN, Mined.LONG_VALUE_BEGIN)
     in_order = Window.partitionBy("con_id", "xid").orderBy(*CHANGE_ORDER)
     through = Window.partitionBy("con_id", "xid", "locator_number").orderBy(*CHANGE_ORDER)
     before = F.last(F.when(is_write, at + amount), ignorenulls=True).over(through.rowsBetween(Window.unboundedPreceding, -1))
+    names_itself = F.last(F.when(begins | selects, ~begins), ignorenulls=True).over(in_order)
     names_none = ~selects & (F.coalesce("row_id", F.lit(NO_ROWID)) == NO_ROWID)
-    numbered = changes.withColumn(
-        "locator_number", F.count(F.when((code == Mined.SELECT_LOB_LOCATOR) | selects, 1)).over(in_order)
-    )
-    strays = numbered.select((is_write & names_none & (at != before)).alias("is_stray"))
+    numbered = changes.withColumn("locator_number", F.count(F.when(begins | selects, 1)).over(in_order))
+    strays = numbered.select((is_write & names_none & ((at != before) | names_itself)).alias("is_stray"))
     found = strays.agg(F.count("*").alias("changes"), F.count_if("is_stray").alias("strays")).first()
     assert found is not None
     return found["changes"], found["strays"]
