@@ -284,7 +284,7 @@ def test_an_error_of_our_own_is_named_with_its_place_in_the_code() -> None:
     except KeyError as error:
         text = failure_text(error)
 
-    assert text.startswith("KeyError; at pipelines/apply/delta/schema.py, line ")
+    assert text.startswith("KeyError; at pipelines/apply/spark/types.py, line ")
 
 
 @pytest.mark.parametrize(
