@@ -3,15 +3,16 @@ which the landed changes in between are applied."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from pipelines.apply.context import Report, silent
 from pipelines.apply.delta.copy import copy_version
 from pipelines.apply.delta.log import read_log
-from pipelines.errors import NotReadableAsOf
+from pipelines.errors import ConfigurationError, Finding, NotReadableAsOf
 from pipelines.host import crash
 from pipelines.job.job import run
 from pipelines.job.lake import LakeFiles
@@ -32,6 +33,24 @@ class VersionToRead:
     complete_to: int
     position: int | None = None
     copy: str | None = None
+
+
+def answer_query(spark: SparkSession, views: Mapping[str, DataFrame], sql: str) -> tuple[list[str], list[tuple[object, ...]]]:
+    """Return the columns and the rows of a user's query over the views. Raise ConfigurationError for a text that Spark does not
+    take as a query: a statement that writes is none."""
+    for name, frame in views.items():
+        frame.createOrReplaceTempView(name)
+    try:
+        spark.sql(f"SELECT * FROM ({sql}\n)")  # analyzed, not run: only a query may stand there
+        answered = spark.sql(sql)
+        return answered.columns, [tuple(row) for row in answered.collect()]
+    except PySparkException as refused:
+        why = str(refused).partition("\n")[0]
+        cure = f"write a query that Spark can run, over the views {', '.join(views)}"
+        raise ConfigurationError([Finding("--sql", f"not answered: {why}", cure)]) from None
+    finally:
+        for name in views:
+            spark.catalog.dropTempView(name)
 
 
 def check_versions(versions: Sequence[VersionToRead]) -> None:

@@ -376,16 +376,10 @@ def write_all(
 
 def answer(found: ReadAsOf, spark: Any, frames: Mapping[TableId, Any], sql: str) -> ReadAsOf:
     """Run a query in which each table is a view: OWNER_NAME, and its name alone where no other table has it."""
-    names = view_names(frames)
-    for name, table in names.items():
-        frames[table].createOrReplaceTempView(name)
-    try:
-        answered = spark.sql(sql)
-        rows = tuple(tuple(None if v is None else str(v) for v in row) for row in answered.collect())
-        return replace(found, columns=tuple(answered.columns), result=rows)
-    finally:
-        for name in names:
-            spark.catalog.dropTempView(name)
+    from pipelines.job.as_of import answer_query
+
+    columns, rows = answer_query(spark, {name: frames[table] for name, table in view_names(frames).items()}, sql)
+    return replace(found, columns=tuple(columns), result=tuple(tuple(None if v is None else str(v) for v in r) for r in rows))
 
 
 def view_names(tables: Mapping[TableId, Any]) -> dict[str, TableId]:

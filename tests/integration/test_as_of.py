@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipelines import steps
-from pipelines.errors import NotReadableAsOf
+from pipelines.errors import ConfigurationError, NotReadableAsOf
 from pipelines.host import crash
 from pipelines.lake import Lake, lake
 from pipelines.steps.as_of import opened_as_of, plan_read
@@ -156,6 +156,10 @@ def test_tables_are_written_or_queried_as_of_a_moment_by_command_and_from_python
     config.write_text(json.dumps({"pipelines": {"shop": settings}}))
     with lake("shop", config).at(bank.spark, scn, ["SHOP.SAVINGS"]) as then:
         amounts = {row["ID"]: int(row["AMOUNT"]) for row in then.table("SHOP.SAVINGS").collect()}
+
+    for wrong in ("SELECT nothing FROM SAVINGS", "INSERT INTO SAVINGS VALUES (1)", "SELECT 1; DROP VIEW SAVINGS"):
+        with pytest.raises(ConfigurationError, match="--sql: not answered"):
+            steps.read_as_of(bank.pipeline, "now", sql=wrong, spark=bank.spark)
 
     assert [(t.table, t.rows, t.replayed) for t in written.tables] == [("SHOP.SAVINGS", 3, True), ("SHOP.CURRENTS", 3, True)]
     assert pq.read_table(tmp_path / "then" / "shop" / "savings").num_rows == 3
