@@ -155,10 +155,9 @@ class _Parser:
     error: list[str | None] = field(default_factory=list)
 
     def add(self, row: int, text: str) -> None:
-        found = json.loads(text, parse_float=_Number, parse_int=_Number)["payload"][0]
-        owner, name = found["schema"].get("owner"), found["schema"]["table"]
-        start, verb = len(self.parts), VERBS[found["op"]]
+        start = len(self.parts)
         try:
+            found, verb, owner, name = _read_message(text)
             if owner is None:
                 raise Unread(f"OpenLogReplicator has no definition of the table: it writes {name}")
             for clause, image in self._images(verb, found):
@@ -215,6 +214,16 @@ class _Parser:
                 f"the INSERT lacks column {absent}: OpenLogReplicator needs `column: 2`, `unknown-type: 1` and the flag 0x40, "
                 "or its dictionary is older"
             )
+
+
+def _read_message(text: str) -> tuple[Mapping[str, Any], Verb, str | None, str]:
+    """Return the change in a message, its kind, and the owner and name of its table. Raise Unread for a text that is no message
+    of a change."""
+    try:
+        found = json.loads(text, parse_float=_Number, parse_int=_Number)["payload"][0]
+        return found, VERBS[found["op"]], found["schema"].get("owner"), found["schema"]["table"]
+    except (ValueError, KeyError, IndexError, TypeError) as error:
+        raise Unread("the text begins like a message of OpenLogReplicator, and is none") from error
 
 
 def parse_messages(

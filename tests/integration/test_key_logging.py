@@ -12,6 +12,7 @@ import pytest
 
 from pipelines import steps
 from pipelines.apply.delta.commit import Tag, session_with_tag
+from pipelines.apply.delta.table import DeltaTable
 from pipelines.steps.status import TableStatus
 from pipelines.steps.verify import TableComparison
 from standin.serve import standin
@@ -165,7 +166,8 @@ def test_partial_updates_of_all_kinds_keep_the_columns_they_do_not_contain(spark
 def test_a_partial_update_of_a_row_missing_from_the_target_holds_the_table(spark: Any, source: Shop) -> None:
     source.run_sql(OF_TABLE.format("ADD"))
     pipeline = pipeline_with_snapshot(source, spark)
-    tag = Tag(f"{pipeline.name}/SHOP.PARTS/test", 1, {})
+    own = DeltaTable(spark, f"{source.folder}/lake/shop/parts", f"{pipeline.name}/SHOP.PARTS/test").app_id
+    tag = Tag(own, 1, {})
     with session_with_tag(spark, tag) as session:  # any other commit would hold the table at once
         session.sql(f"UPDATE delta.`{source.folder}/lake/shop/parts` SET ID = 500 WHERE ID = 5")
     source.run_sql("UPDATE parts SET quantity = 50 WHERE id = 5")

@@ -19,7 +19,7 @@ from tests.references.plain_lake import PlainLake
 
 pytestmark = pytest.mark.oracle
 # Doctor only warns without these.
-OPTIONAL = ("V_$RECOVERY_FILE_DEST", "DBA_SUPPLEMENTAL_LOGGING")
+OPTIONAL = ("V_$RECOVERY_FILE_DEST", "DBA_SUPPLEMENTAL_LOGGING", "DBA_SEGMENTS", "DBA_EXTENTS")
 FLASHBACK_IS_OFF = (38706, 38714, 38726, 38760, 38782)
 
 

@@ -14,7 +14,7 @@ from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
-from standin.serve import standin
+from standin.serve import SCRIPTS, standin
 from tests.fixtures.shop import Shop
 
 NOON = 1_780_315_200  # 2026-06-01 12:00:00 UTC
@@ -71,9 +71,11 @@ class Life:
 
 
 @contextmanager
-def open_life(folder: Path) -> Iterator[Life]:
-    """Start a stand-in without tables, whose time and SCN stand still while nobody asks for one."""
+def open_life(folder: Path, scripts: Path = SCRIPTS) -> Iterator[Life]:
+    """Start a stand-in without tables, whose time and SCN stand still while nobody asks for one. `scripts` has the set-up
+    script that a DBA has run: each of its grants takes SCNs, so a life is lived again with that of its release."""
     with (
+        mock.patch("standin.serve.SCRIPTS", scripts),
         mock.patch("standin.engine.clock.time", SimpleNamespace(time=lambda: NOON)),
         standin(threads=2, log_bytes=64 << 10, archive_lag_target=0, background=False, directory=folder / "source") as oracle,
     ):

@@ -18,6 +18,7 @@ from unittest import mock
 from pipelines import steps
 from pipelines.apply.spark.session import open_session
 from pipelines.records.codec import encode, format_of, noun_of
+from standin.serve import SCRIPTS
 from tests.fixtures.spark import ONE_JAVA_ON_DISK, QUIET
 from tests.released.life import COMMIT, Life, open_life
 from tests.released.state import HERE, ROOT, copy_files, keep_ledger, keep_structure, pipeline_in
@@ -79,6 +80,7 @@ def keep(folder: Path, kept: Path, life: Life) -> None:
     copy_files(folder, kept, str(folder), ROOT)
     keep_ledger(url, kept, str(folder))
     keep_structure(kept)
+    shutil.copy(SCRIPTS / "cdb.sql", kept)
     (kept / "source.json").write_text(json.dumps(life.as_list(), indent=1, ensure_ascii=False) + "\n")
     for record in (*RECORDS, *IN_LEDGER):  # each kind, also those that no small run writes
         made = kept / "records" / f"{noun_of(type(record)).replace(' ', '-')}-{format_of(type(record))}.json"

@@ -116,7 +116,7 @@ def test_a_table_whose_names_defaults_and_comments_name_variables_has_them_as_th
     log = read_log(mine.target)
     assert log is not None
     assert (log.description(), frame.schema[SECRET].metadata["comment"]) == (default, default)
-    assert log.last_txn(mine.app_id) is not None
+    assert log.last_txn(log.current_id(mine.app_id)) is not None
     path = spark._jvm.java.lang.System.getenv("PATH")
     assert [file.name for file in Path(mine.target, "_delta_log").glob("*.json") if path in file.read_text()] == []
 

@@ -205,7 +205,7 @@ def test_a_commit_of_a_killed_batch_is_never_appended_twice_without_an_error(
 
     def prepared_while_the_other_commits(plan: Any) -> Any:
         found = take(plan)
-        tag = Tag(mine.app_id, 49, {})
+        tag = Tag(DeltaTable(spark, mine.target, mine.app_id).app_id, 49, {})
         types = spark.read.format("delta").load(mine.target).schema
         rows = spark.sql("SELECT '1' AS ID, 'a' AS V, 20 AS _commit_scn").select(
             *(F.col(f.name).cast(f.dataType) for f in types)

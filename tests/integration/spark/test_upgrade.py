@@ -21,7 +21,7 @@ pytestmark = pytest.mark.spark
 @pytest.fixture(params=releases())
 def life(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Life]:
     """Live up to where that release stopped, and copy what it had written."""
-    with open_life(tmp_path) as lived:
+    with open_life(tmp_path, HERE / request.param) as lived:
         lived.again(said(request.param))
         copy_files(HERE / request.param, tmp_path, ROOT, str(tmp_path))
         put_ledger(request.param, f"sqlite:///{tmp_path}/ledger.db", str(tmp_path))

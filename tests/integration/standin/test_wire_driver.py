@@ -218,13 +218,9 @@ def test_a_query_of_lobs_can_be_parsed(cursor, instance):
     assert cursor.description[0][1] is oracledb.DB_TYPE_CLOB
 
 
-def test_a_closed_cursor_as_a_bind_is_null(connection, cursor, instance):
+def test_a_cursor_that_was_never_opened_is_null_as_a_bind(connection, cursor, instance):
     instance.answers["begin take(:c, :n); end;"] = lambda *_: Called(["IN", "IN"], [None, None])
-    instance.answers[SQL] = lambda *_: rows([number()], batch(pa.array([1])))
-    opened = connection.cursor()
-    opened.prefetchrows = 0
-    opened.execute(SQL)
-    cursor.execute("begin take(:c, :n); end;", c=opened, n=7)
+    cursor.execute("begin take(:c, :n); end;", c=connection.cursor(), n=7)
 
     assert instance.sessions[-1].events[-1] == ("begin take(:c, :n); end;", [[None, 7]])
 

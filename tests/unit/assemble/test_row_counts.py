@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -10,13 +11,13 @@ from pipelines.assemble.row_accounting import Problem, account_rows
 
 SCHEMA = (
     "table_number int, range_number int, disposition string, carried boolean, window_start bigint, scn bigint, problem string, "
-    "problem_scn bigint"
+    "problem_scn bigint, commit_at timestamp_ntz"
 )
 
 
 def counted(spark: Any, *rows: tuple[Any, ...]) -> Any:
-    """Count rows of (table, range, disposition, carried, window, SCN, problem, its SCN)."""
-    return account_rows(spark.createDataFrame([(*row, *[None] * (8 - len(row))) for row in rows], SCHEMA))
+    """Count rows of (table, range, disposition, carried, window, SCN, problem, its SCN, commit time)."""
+    return account_rows(spark.createDataFrame([(*row, *[None] * (9 - len(row))) for row in rows], SCHEMA))
 
 
 def test_rows_are_counted_by_table_range_disposition_and_the_window_that_landed_them(spark: Any) -> None:
@@ -51,6 +52,20 @@ def test_the_scns_of_a_range_are_those_of_all_its_changes_to_be_applied(spark: A
     )
 
     assert found.scns == {(0, 0): (5, 29), (0, 1): (27, 27)}
+
+
+def test_the_times_of_a_range_are_those_of_its_first_and_last_commit_that_is_to_be_applied(spark: Any) -> None:
+    at = [datetime(2026, 5, 1, hour) for hour in range(4)]
+    found = counted(
+        spark,
+        (0, 0, "applied", False, 10, 11, None, None, at[2]),
+        (0, 0, "applied", True, 10, 12, None, None, at[1]),
+        (0, 0, "held", False, 10, 12, None, None, at[0]),
+        (0, 1, "applied", False, 10, 12, None, None, at[3]),
+        (0, 2, "applied", False, 10, 12),
+    )
+
+    assert found.times == {(0, 0): (at[1], at[2]), (0, 1): (at[3], at[3])}
 
 
 def test_the_first_problem_of_a_range_is_that_of_the_lowest_commit(spark: Any) -> None:

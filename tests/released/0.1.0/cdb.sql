@@ -1,0 +1,77 @@
+-- Redolake: the user, its grants and supplemental logging, for a container database.
+-- Written by `redolake setup-sql --flavour cdb`. Read it, then run it in SQL*Plus or SQLcl,
+-- as SYSDBA in the root:  sqlplus / as sysdba @setup.sql
+-- It stops at an error, but for the user and the key logging of tables, which may exist: read their answers.
+-- After the cause is removed, run it again.
+SET DEFINE ON
+SET VERIFY OFF
+WHENEVER SQLERROR EXIT FAILURE
+ALTER SESSION SET CONTAINER = CDB$ROOT;
+
+ACCEPT password CHAR PROMPT 'Password for c##redolake: ' HIDE
+ACCEPT container CHAR PROMPT 'PDB with the captured tables: '
+-- If the user exists (ORA-01920), it stays as it is. If it cannot be created, the first GRANT fails.
+WHENEVER SQLERROR CONTINUE
+CREATE USER c##redolake IDENTIFIED BY "&password" CONTAINER = ALL;
+WHENEVER SQLERROR EXIT FAILURE
+UNDEFINE password
+
+GRANT CREATE SESSION, LOGMINING, SET CONTAINER TO c##redolake CONTAINER = ALL;
+-- Without CONTAINER_DATA the views below show no row of other containers, and raise no error.
+ALTER USER c##redolake SET CONTAINER_DATA = ALL CONTAINER = CURRENT;
+
+-- LogMiner.
+GRANT EXECUTE ON SYS.DBMS_LOGMNR TO c##redolake CONTAINER = ALL;
+GRANT SELECT ON SYS.V_$LOGMNR_CONTENTS TO c##redolake CONTAINER = ALL;
+GRANT SELECT ON SYS.V_$LOGMNR_LOGS TO c##redolake CONTAINER = ALL;
+GRANT SELECT ON SYS.V_$LOGMNR_PARAMETERS TO c##redolake CONTAINER = ALL;
+
+-- Redo logs, redo threads and incarnations.
+GRANT SELECT ON SYS.V_$DATABASE TO c##redolake CONTAINER = ALL;
+GRANT SELECT ON SYS.V_$DATABASE_INCARNATION TO c##redolake CONTAINER = ALL;
+GRANT SELECT ON SYS.V_$THREAD TO c##redolake CONTAINER = ALL;
+GRANT SELECT ON SYS.V_$LOG TO c##redolake CONTAINER = ALL;
+GRANT SELECT ON SYS.V_$ARCHIVED_LOG TO c##redolake CONTAINER = ALL;
+GRANT SELECT ON SYS.V_$LOG_HISTORY TO c##redolake CONTAINER = ALL;
+-- Optional: lets `redolake runway` report how full the recovery area is.
+GRANT SELECT ON SYS.V_$RECOVERY_FILE_DEST TO c##redolake CONTAINER = ALL;
+
+-- Transactions that are open while a snapshot is taken.
+GRANT SELECT ON SYS.GV_$TRANSACTION TO c##redolake CONTAINER = ALL;
+GRANT SELECT ON SYS.CDB_2PC_PENDING TO c##redolake CONTAINER = ALL;
+
+-- Release, parameters, containers.
+GRANT SELECT ON SYS.V_$INSTANCE TO c##redolake CONTAINER = ALL;
+GRANT SELECT ON SYS.V_$PARAMETER TO c##redolake CONTAINER = ALL;
+GRANT SELECT ON SYS.V_$PDBS TO c##redolake CONTAINER = ALL;
+GRANT SELECT ON SYS.V_$PDB_INCARNATION TO c##redolake CONTAINER = ALL;
+GRANT SELECT ON SYS.CDB_TABLES TO c##redolake CONTAINER = ALL;
+GRANT SELECT ON SYS.REDACTION_POLICIES TO c##redolake CONTAINER = ALL;
+GRANT SELECT ON SYS.V_$OPTION TO c##redolake CONTAINER = ALL;
+-- Optional: shows supplemental logging that is set for a whole PDB.
+GRANT SELECT ON SYS.DBA_SUPPLEMENTAL_LOGGING TO c##redolake CONTAINER = ALL;
+
+-- Minimal supplemental logging: without it LogMiner cannot assemble rows. It waits for open transactions.
+ALTER DATABASE ADD SUPPLEMENTAL LOG DATA;
+
+-- Redo for direct-path loads, which NOLOGGING would leave out (--force-logging).
+--   ALTER DATABASE FORCE LOGGING
+-- Only archived logs are mined, and a quiet database switches none: force a switch (--archive-lag-target SECONDS).
+--   ALTER SYSTEM SET ARCHIVE_LAG_TARGET = 300 SCOPE = BOTH
+
+-- The PDB with the captured tables.
+ALTER SESSION SET CONTAINER = &container;
+SET DEFINE OFF
+
+-- The captured tables: their definitions, and their rows as of one SCN.
+-- With these two the user reads EVERY table of EVERY schema here (but those of SYS), also those that are
+-- created later, and as they were in the past. For the captured tables alone: --grants table, or for each table
+--   GRANT SELECT, FLASHBACK ON owner.name TO c##redolake
+GRANT SELECT ANY TABLE, FLASHBACK ANY TABLE TO c##redolake;
+
+-- The key of every changed row. (ALL) COLUMNS instead of (PRIMARY KEY) also logs the columns that did not change:
+-- more redo, and a cheaper merge. A table without a primary key needs it.
+-- For each captured table:
+--   ALTER TABLE owner.name ADD SUPPLEMENTAL LOG DATA (PRIMARY KEY) COLUMNS
+
+PROMPT Done. Next: redolake doctor
