@@ -98,7 +98,8 @@ def test_a_write_without_a_select_belongs_to_the_locator_before_it_only_where_it
 
 
 def test_a_write_that_names_no_row_and_continues_none_is_stray_where_objects_are_read_again(spark: Any) -> None:
-    """Its row would not be read again, because the UPDATE beside it does not name the object."""
+    """Its row would not be read again, because the UPDATE beside it does not name the object. Nor may one follow texts that name
+    their row themselves, wherever it writes."""
     locator = 'DECLARE \n loc_c CLOB; \nBEGIN\n select "BODY" into loc_c from "S"."T" where "ID" = \'1\' for update;\n'
 
     def write(offset: int, text: str = "hello", begin: str = "") -> str:
@@ -108,10 +109,10 @@ def test_a_write_that_names_no_row_and_continues_none_is_stray_where_objects_are
         (9, locator), (10, write(1)), (10, write(6)), (10, write(1)),  # the last one is stray
         (9, locator), (10, write(1)), (11, " dbms_lob.trim(loc_c, 5);"),
         (10, write(1, begin=locator)), (10, write(1, begin=locator)),  # each with its row
-        (10, write(6)), (10, write(11, "dbms_lob.write(loc_c, 5, 1, buf_c);")),
+        (10, write(6)), (10, write(11, "dbms_lob.write(loc_c, 5, 1, buf_c);")),  # stray: all texts of that object name its row
     ]  # fmt: skip
     order = "commit_scn bigint, commit_thread int, commit_rs_id string, window_start bigint, slice int, ordinal int"
     rows = [(1, 1, "rs", 0, 0, n, 3, "1.1.1", NO_ROWID, code, text) for n, (code, text) in enumerate(texts)]
     frame = spark.createDataFrame(rows, f"{order}, con_id int, xid string, row_id string, operation_code int, sql_redo string")
 
-    assert count_changes(frame) == (len(texts), 1)
+    assert count_changes(frame) == (len(texts), 3)
