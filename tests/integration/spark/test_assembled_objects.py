@@ -98,8 +98,8 @@ def test_a_write_without_a_select_belongs_to_the_locator_before_it_only_where_it
 
 
 def test_a_write_that_names_no_row_and_continues_none_is_stray_where_objects_are_read_again(spark: Any) -> None:
-    """Its row would not be read again, because the UPDATE beside it does not name the object. Nor may one follow texts that name
-    their row themselves, wherever it writes."""
+    """Its row would not be read again, because the UPDATE beside it does not name the object. Nor may one follow
+    texts that name their row themselves, wherever it writes."""
     locator = 'DECLARE \n loc_c CLOB; \nBEGIN\n select "BODY" into loc_c from "S"."T" where "ID" = \'1\' for update;\n'
 
     def write(offset: int, text: str = "hello", begin: str = "") -> str:
