@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pipelines.source.oracle import Source
 from pipelines.source.quoting import quote
 from pipelines.source.snapshot import DATE_TEXT, NUMBER_TEXT, UTC_TEXT, WHOLE, ZONED_TEXT, Part, show_all_rows
-from pipelines.values.canonical import Form
+from pipelines.values.canonical import PARTS, Form, groups_of
 from pipelines.values.dictionary_table import DictionaryTable
 from pipelines.values.scn import Scn
 
@@ -24,10 +24,7 @@ UP_TO_FRACTION = 20  # characters of a sign, a date and a time
 UP_TO_MICROSECONDS, UP_TO_ZONE = UP_TO_FRACTION + 7, UP_TO_FRACTION + 10
 # A fraction always has its point, so that no zero of the seconds goes with its zeros.
 WITHOUT_ZEROS = "LTRIM(RTRIM(RTRIM({0}, '0'), '.'))"
-# MD5 has 32 digits; a sum of 15 of them over 10^19 rows is still exact.
-PARTS = ((1, 15), (16, 15))
-MASK = "X" * 15
-COLUMNS_OF_A_HASH = 50  # their texts have up to 64 bytes each, and a text of SQL up to 4,000
+MASK = "X" * max(length for _, length in PARTS)
 MOST_BUCKETS = 1000  # in a list of SQL
 
 
@@ -100,8 +97,7 @@ class Hashing:
 
 def hash_of(columns: Sequence[HashedColumn]) -> str:
     """Return the expression of the hash of the columns' texts. No text contains a bar, so it is that of all of them."""
-    groups = [columns[i : i + COLUMNS_OF_A_HASH] for i in range(0, len(columns), COLUMNS_OF_A_HASH)]
-    texts = ["'|' || " + " || '|' || ".join(f"({column.text})" for column in group) + " || '|'" for group in groups]
+    texts = ["'|' || " + " || '|' || ".join(f"({column.text})" for column in group) + " || '|'" for group in groups_of(columns)]
     hashes = [HASH.replace("{0}", text) for text in texts]
     return hashes[0] if len(hashes) == 1 else HASH.replace("{0}", " || ".join(hashes))
 

@@ -10,9 +10,9 @@ A column without a form is read from Oracle and compared by its values.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal, TypeVar, get_args
 
 from pipelines.values.delivery import Appended, NullableKey, delivery_of
 from pipelines.values.redo import Encoding
@@ -24,6 +24,10 @@ Form = Literal[
     "rowid", "urowid",
 ]  # fmt: skip
 FORMS: tuple[Form, ...] = get_args(Form)
+T = TypeVar("T")
+# Both sides must hash alike. MD5 has 32 digits; a sum of 15 of them over 10^19 rows is still exact.
+PARTS = ((1, 15), (16, 15))
+COLUMNS_OF_A_HASH = 50  # their texts have up to 64 bytes each, and a text of SQL up to 4,000
 WHOLE_HASH = 32  # digits: each key is a bucket of its own
 _TEXTS = frozenset({"VARCHAR2", "CHAR", "EXTENDED VARCHAR2"})
 _NATIONAL = frozenset({"NVARCHAR2", "NCHAR", "EXTENDED NVARCHAR2"})
@@ -45,6 +49,11 @@ _BY_TYPE: dict[tuple[str, str], Form] = {
     ("UROWID", "string"): "urowid",
 }
 _TRUNCATED: dict[Form, Form] = {"timestamp": "truncated timestamp", "instant": "truncated instant"}
+
+
+def groups_of(columns: Sequence[T]) -> list[Sequence[T]]:
+    """Return the columns in groups that one hash can have; the hash of a row with several is that of their hashes."""
+    return [columns[i : i + COLUMNS_OF_A_HASH] for i in range(0, len(columns), COLUMNS_OF_A_HASH)]
 
 
 def form_of(type_: OracleType, rule: TypeRule, lake_type: str, encoding: Encoding) -> Form | None:

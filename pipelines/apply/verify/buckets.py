@@ -11,10 +11,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from pipelines.apply.spark.quoting import quote
-from pipelines.values.canonical import Form
-
-COLUMNS_OF_A_HASH = 50
-PARTS = ((1, 15), (16, 15))
+from pipelines.values.canonical import PARTS, Form, groups_of
 
 
 def _hash(value: Expression) -> Expression:
@@ -83,8 +80,7 @@ class HashedColumn:
 
 def hash_of(columns: Sequence[HashedColumn]) -> Expression:
     bar = F.lit("|")
-    groups = [columns[i : i + COLUMNS_OF_A_HASH] for i in range(0, len(columns), COLUMNS_OF_A_HASH)]
-    hashes = [_hash(F.concat(bar, *(part for column in group for part in (column.text, bar)))) for group in groups]
+    hashes = [_hash(F.concat(bar, *(part for column in group for part in (column.text, bar)))) for group in groups_of(columns)]
     return hashes[0] if len(hashes) == 1 else _hash(F.concat(*hashes))
 
 

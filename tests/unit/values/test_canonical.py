@@ -7,7 +7,7 @@ import pytest
 from pipelines.apply.verify import buckets as in_spark
 from pipelines.decode.datatypes import spark_ddl_type
 from pipelines.source import buckets as in_oracle
-from pipelines.values.canonical import FORMS, form_of, hash_plan
+from pipelines.values.canonical import COLUMNS_OF_A_HASH, FORMS, form_of, hash_plan
 from pipelines.values.redo import Encoding
 from pipelines.values.scn import Scn
 from pipelines.values.table import Column, OracleType, TableId, TableVersion
@@ -27,7 +27,7 @@ def plan(*types: OracleType, key: tuple[int, ...] = (1,), kind: str = "primary",
 
 def test_each_form_has_an_expression_on_both_sides() -> None:
     assert set(in_oracle.TEXTS) == set(in_spark.FORMS) == set(FORMS)
-    assert (in_oracle.PARTS, in_oracle.COLUMNS_OF_A_HASH) == (in_spark.PARTS, in_spark.COLUMNS_OF_A_HASH)
+    assert (in_oracle.PARTS, in_oracle.groups_of) == (in_spark.PARTS, in_spark.groups_of)  # both hash the same columns together
 
 
 def test_a_column_without_a_form_is_fetched_and_the_others_are_hashed() -> None:
@@ -74,4 +74,4 @@ def test_the_statement_hashes_a_wide_row_by_parts_within_the_limit_of_a_text() -
     found = in_oracle.hash_of(columns)
 
     assert found.count("STANDARD_HASH(") == 4  # three parts, and one of their hashes
-    assert in_oracle.COLUMNS_OF_A_HASH * (64 + 1) + 1 < 4000
+    assert COLUMNS_OF_A_HASH * (64 + 1) + 1 < 4000
