@@ -95,7 +95,6 @@ def capture_dag(pipeline: Pipeline) -> DAG:
     def land(planned: list[dict[str, Any]], mined: list[list[dict[str, Any]]]) -> dict[str, Any]:
         from pipelines import steps
 
-        context = get_current_context()
         with resolved_pipeline(pipeline) as resolved:
             records = [slice_from_xcom(body) for group in mined for body in group]
             landed = steps.land_window(resolved, planned[0]["window"], records, source_of(pipeline))
@@ -103,10 +102,7 @@ def capture_dag(pipeline: Pipeline) -> DAG:
         if landed.overtaken:
             log.info("window %s: the chain already continues past its start, there is nothing to land", landed.window)
         else:
-            note = window_note(landed.start_scn, landed.end_scn, landed.ends_at, landed.rows)
-            log.info("window %s: %s, in %s", landed.window, note, landed.manifest)
-            context["task"].redolake_window = landed.window  # type: ignore[attr-defined]
-            leave_note(context, note)
+            note_landed(landed)
         report_landed(pipeline, landed, captured)
         return asdict(landed)
 
@@ -120,6 +116,15 @@ def capture_dag(pipeline: Pipeline) -> DAG:
         if pipeline.patterns and pipeline.new_tables == "capture":
             join_new_tables(pipeline, landed)
     return dag
+
+
+def note_landed(landed: LandedWindowReport) -> None:
+    """Say in the log, on the run and by the task's links which window has landed."""
+    context = get_current_context()
+    note = window_note(landed.start_scn, landed.end_scn, landed.ends_at, landed.rows)
+    log.info("window %s: %s, in %s", landed.window, note, landed.manifest)
+    context["task"].redolake_window = landed.window  # type: ignore[attr-defined]
+    leave_note(context, note)
 
 
 def report_landed(pipeline: Pipeline, landed: LandedWindowReport, captured: Mapping[str, Any]) -> None:
@@ -140,17 +145,13 @@ def receive_dag(pipeline: Pipeline) -> DAG:
     def receive() -> dict[str, Any]:
         from pipelines import steps
 
-        context = get_current_context()
         with resolved_pipeline(pipeline) as resolved:
             received = steps.receive_next_window(resolved, source_of(pipeline))
             captured = steps.read_complete_to(resolved) if is_installed() else {}
         landed = received.landed
         if landed is None:
             raise AirflowSkipException(received.plan.reason)
-        note = window_note(landed.start_scn, landed.end_scn, landed.ends_at, landed.rows)
-        log.info("window %s: %s, in %s", landed.window, note, landed.manifest)
-        context["task"].redolake_window = landed.window  # type: ignore[attr-defined]
-        leave_note(context, note)
+        note_landed(landed)
         report_landed(pipeline, landed, captured)
         return asdict(landed)
 

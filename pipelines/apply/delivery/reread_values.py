@@ -54,24 +54,20 @@ def with_objects(
     changed = of_objects(part.committed.frame)
     (count, strays), late = count_changes(changed), any(file.late for file in files)
     if strays:
-        raise RedoNotUnderstood(
-            f"{strays} write(s) of large objects name no row, as those of a BasicFile with DISABLE STORAGE IN ROW",
-            cure=f"run `redolake snapshot {task.table} --replace`; where it comes again, leave the columns out "
-            "(`exclude_columns`)",
-            table=task.table,
-            scn=commit_range.last_scn,
-        )
+        what = f"{strays} write(s) of large objects name no row, as those of a BasicFile with DISABLE STORAGE IN ROW"
+        raise not_understood(part, what)
     objects, unnamed = divide_objects(decode_objects(context, part, changed), part.key)
     if count and not late and (missing := unfound(objects, again, decoded, part.key) + unnamed.count()):
         names = ", ".join(column.name for column in columns)
-        raise RedoNotUnderstood(
-            f"{missing} change(s) of large objects belong to rows that were neither read again nor deleted ({names})",
-            cure=f"run `redolake snapshot {task.table} --replace`; where it comes again, leave the columns out "
-            "(`exclude_columns`)",
-            table=task.table,
-            scn=commit_range.last_scn,
-        )
+        what = f"{missing} change(s) of large objects belong to rows that were neither read again nor deleted ({names})"
+        raise not_understood(part, what)
     return with_values(net, objects, again, version.key, columns, late=late), count
+
+
+def not_understood(part: TableRange, what: str) -> RedoNotUnderstood:
+    table = part.task.table
+    cure = f"run `redolake snapshot {table} --replace`; where it comes again, leave the columns out (`exclude_columns`)"
+    return RedoNotUnderstood(what, cure=cure, table=table, scn=part.commit_range.last_scn)
 
 
 def divide_objects(decoded: DataFrame, key: Sequence[int]) -> tuple[DataFrame, DataFrame]:
