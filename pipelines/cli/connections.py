@@ -11,7 +11,8 @@ from pathlib import Path
 
 from pipelines.config import Pipeline
 from pipelines.errors import ConfigurationError, Finding
-from pipelines.source.connection import is_connection_set, variable_of
+from pipelines.host.secrets import connection_variable
+from pipelines.source.connection import is_connection_set
 
 
 def is_airflow_set_up() -> bool:
@@ -48,10 +49,10 @@ def read_from_airflow(*conn_ids: str | None) -> None:
                 found = terminal_connection(conn_id)
             except Exception as error:  # whatever the backend raises
                 what = f"Airflow could not be asked: {type(error).__name__}: {error}"
-                cure = f"export {variable_of(conn_id)}, or correct Airflow's settings in this terminal"
+                cure = f"export {connection_variable(conn_id)}, or correct Airflow's settings in this terminal"
                 raise ConfigurationError([Finding(f"connection {conn_id}", what, cure)]) from error
             if found is not None:
-                os.environ[variable_of(conn_id)] = found
+                os.environ[connection_variable(conn_id)] = found
 
 
 def resolve_connections(pipeline: Pipeline) -> Pipeline:

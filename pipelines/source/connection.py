@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from pipelines.errors import ConfigurationError, Finding
+from pipelines.host.secrets import connection_variable
 from pipelines.source.driver_options import driver_options, flag
 
 DEFAULT_PORT = 1521
@@ -91,16 +92,12 @@ def connection_from_json(text: str, name: str = "connection") -> ConnectParams:
 
 
 def is_connection_set(conn_id: str, environ: Mapping[str, str]) -> bool:
-    return bool(environ.get(variable_of(conn_id), "").strip())
-
-
-def variable_of(conn_id: str) -> str:
-    return f"AIRFLOW_CONN_{conn_id.upper()}"
+    return bool(environ.get(connection_variable(conn_id), "").strip())
 
 
 def connect_params(conn_id: str, environ: Mapping[str, str]) -> ConnectParams:
     """Return the connection `conn_id` of the environment, or raise ConfigurationError with all findings."""
-    variable = variable_of(conn_id)
+    variable = connection_variable(conn_id)
     text = environ.get(variable, "").strip()
     if not text:
         cure = f"export {variable}='{EXAMPLE}', or add the connection in Airflow"
