@@ -36,7 +36,6 @@ from pipelines.values.table import TableId
 HERE = Path(__file__).resolve()
 TABLE = "SHOP.BIG"
 ONE_PIECE = 1 << 50
-INSERTED_AT_ONCE = 50_000
 
 
 def pipeline_of(folder: Path, name: str, chunk_bytes: int, sessions: int) -> Pipeline:
@@ -57,16 +56,8 @@ def make_table(served: Served, rows: int) -> None:
     with served.connect("SYS") as connection, connection.cursor() as cursor:
         for view in ("dba_extents", "dba_segments"):
             cursor.execute(f"GRANT SELECT ON {view} TO {served.capture_user}")
-    with served.connect("SHOP") as connection, connection.cursor() as cursor:
-        cursor.execute("CREATE TABLE big (id NUMBER(10) PRIMARY KEY, name VARCHAR2(40), amount NUMBER(12,2), placed DATE)")
-        cursor.execute("ALTER TABLE big ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS")
-        for first in range(0, rows, INSERTED_AT_ONCE):
-            cursor.execute(
-                "INSERT INTO big SELECT :1 + LEVEL, 'name of ' || LEVEL, LEVEL / 4, DATE '2026-01-01' FROM dual "
-                "CONNECT BY LEVEL <= :2",
-                [first, min(INSERTED_AT_ONCE, rows - first)],
-            )
-            connection.commit()
+    columns = "id NUMBER(10) PRIMARY KEY, name VARCHAR2(40), amount NUMBER(12,2), placed DATE"
+    served.fill("big", columns, ":first + LEVEL, 'name of ' || LEVEL, LEVEL / 4, DATE '2026-01-01'", rows)
 
 
 @contextmanager
@@ -79,7 +70,7 @@ def changing(served: Served, rows: int) -> Iterator[list[int]]:
             while not stop.wait(0.05):
                 n = done[0] = done[0] + 1
                 key = n * 7919 % rows + 1
-                cursor.execute("UPDATE big SET amount = amount + 1 WHERE id BETWEEN :1 AND :2", [key, key + 5])
+                cursor.execute("UPDATE big SET amount = amount + 1 WHERE id IN (:1, :2, :3)", [key, key + 1, key + 5])
                 cursor.execute("DELETE FROM big WHERE id = :1", [key + 7])
                 cursor.execute("INSERT INTO big VALUES (:1, 'again', 0, DATE '2026-02-02')", [rows * 10 + n])
                 cursor.execute("UPDATE big SET id = :1 WHERE id = :2", [rows * 20 + n, key + 9])

@@ -32,6 +32,27 @@ class Served:
         dsn = self.root_dsn if user == "SYS" else self.pdb_dsn
         return oracledb.connect(user=user, password=self.passwords[user], dsn=dsn, **more)
 
+    def fill(self, table: str, columns: str, values: str, rows: int, at_once: int = 100_000) -> None:
+        """Make a table of SHOP and load `rows` rows into it, whose `values` are expressions of :first and LEVEL.
+
+        The load is direct and unlogged, so that millions of rows take minutes; there is no redo of them to be captured.
+        """
+        with (
+            self.connect("SYS") as dba,
+            dba.cursor() as system,
+            self.connect("SHOP") as connection,
+            connection.cursor() as cursor,
+        ):
+            system.execute("ALTER DATABASE NO FORCE LOGGING")
+            cursor.execute(f"CREATE TABLE {table} ({columns}) NOLOGGING")
+            cursor.execute(f"ALTER TABLE {table} ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS")
+            insert = f"INSERT /*+ APPEND */ INTO {table} SELECT {values} FROM dual CONNECT BY LEVEL <= :count"
+            for first in range(0, rows, at_once):
+                cursor.execute(insert, {"first": first, "count": min(at_once, rows - first)})
+                connection.commit()
+            cursor.execute(f"ALTER TABLE {table} LOGGING")
+            system.execute("ALTER DATABASE FORCE LOGGING")
+
 
 @contextmanager
 def standin_process(**options: Any) -> Iterator[Served]:

@@ -1,7 +1,7 @@
 """Measure a comparison by the hashes of buckets against one of all rows, and the repair of one cell:
 `python benchmarks/verify_buckets.py [--rows 1000000]`.
 
-One table is filled in a stand-in by INSERT .. SELECT, loaded into Delta, and compared equal by both methods. Then one cell is
+One table is filled in a stand-in by direct-path loads, loaded into Delta, and compared equal by both methods. Then one cell is
 changed in the lake, and the table is compared by both and repaired. Both sides run on this machine; the stand-in hashes in
 Python, far slower than Oracle, so its seconds say little, and the bytes that are fetched are what to look at.
 """
@@ -18,26 +18,13 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from standin_process import Served, standin_process
+from standin_process import standin_process
 
-BLOCK = 100_000
-TABLE = (
-    "CREATE TABLE sales (id NUMBER(12) PRIMARY KEY, customer NUMBER(9), at DATE, amount NUMBER(12,2), note VARCHAR2(60), "
-    "state CHAR(2))"
+COLUMNS = "id NUMBER(12) PRIMARY KEY, customer NUMBER(9), at DATE, amount NUMBER(12,2), note VARCHAR2(60), state CHAR(2)"
+VALUES = (
+    "LEVEL + :first, MOD(LEVEL * 7919, 100003), DATE '2026-01-01' + MOD(LEVEL, 365), LEVEL / 100, "
+    "'a note about sale ' || LEVEL, 'ok'"
 )
-ROWS = (
-    "INSERT INTO sales SELECT LEVEL + {first}, MOD(LEVEL * 7919, 100003), DATE '2026-01-01' + MOD(LEVEL, 365), "
-    "LEVEL / 100, 'a note about sale ' || LEVEL, 'ok' FROM dual CONNECT BY LEVEL <= {count}"
-)
-
-
-def fill(served: Served, rows: int) -> None:
-    with served.connect("SHOP") as connection, connection.cursor() as cursor:
-        cursor.execute(TABLE)
-        cursor.execute("ALTER TABLE sales ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS")
-        for first in range(0, rows, BLOCK):
-            cursor.execute(ROWS.format(first=first, count=min(BLOCK, rows - first)))
-            connection.commit()
 
 
 def pipeline_at(folder: Path) -> Any:
@@ -75,7 +62,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name, standin_process(**options) as served:
         folder, lines = Path(name), list[str]()
         began = time.monotonic()
-        fill(served, rows)
+        served.fill("sales", COLUMNS, VALUES, rows)
         print(f"{rows:,} rows in {time.monotonic() - began:.0f} s; {os.cpu_count()} cores", flush=True)  # noqa: T201
         pipeline = pipeline_at(folder)
         spark = steps.open_spark(pipeline)

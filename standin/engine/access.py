@@ -140,7 +140,6 @@ def _index_for(store: TableStore, equal: dict[str, list[Compiled]]) -> Index | N
 
 def _by_key(store: TableStore, index: Index, values: Sequence[list[Compiled]]) -> Candidates:
     kinds = [c.type.name for name in index.columns if (c := store.definition.column(name)) is not None]
-    entries = index.entries
     if len(values) == 1:
         kind, choices = kinds[0], [choice.run for choice in values[0]]
 
@@ -150,7 +149,7 @@ def _by_key(store: TableStore, index: Index, values: Sequence[list[Compiled]]) -
                 found, key = _as_key(run((), frame), kind, frame)
                 if not found:
                     return None
-                rows |= entries.get((key,), _NONE)
+                rows.update(index.rows_with((key,)))
             return rows
 
         return by_one
@@ -163,12 +162,9 @@ def _by_key(store: TableStore, index: Index, values: Sequence[list[Compiled]]) -
             if not found:
                 return None
             key.append(part)
-        return set(entries.get(tuple(key), _NONE))
+        return set(index.rows_with(tuple(key)))
 
     return by_all
-
-
-_NONE: frozenset[int] = frozenset()
 
 
 def _as_key(value: Any, kind: str, frame: Frame) -> tuple[bool, Any]:

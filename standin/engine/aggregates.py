@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import reduce
 from typing import Any
 
 from sqlglot import exp
@@ -17,39 +16,50 @@ from standin.engine.frame import Fn, Frame
 from standin.interface import ColumnInfo, OraError
 
 
-def _sum(values: Iterable[Any]) -> Any:
-    return reduce(lambda a, b: arithmetic("+", a, b), values)
+def _sum(total: Any, value: Any) -> Any:
+    return arithmetic("+", total, value)
 
 
-def _average(values: Sequence[Any]) -> Any:
-    return arithmetic("/", _sum(values), Decimal(len(values)))
-
-
-AGGREGATES: dict[str, Callable[[Any], Any]] = {"COUNT": len, "SUM": _sum, "MIN": min, "MAX": max, "AVG": _average}
+AGGREGATES: dict[str, Callable[[Any, Any], Any]] = {
+    "COUNT": lambda total, value: total, "SUM": _sum, "MIN": min, "MAX": max, "AVG": _sum
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
     """One aggregate of the SELECT list. `value` is None for COUNT(*)."""
 
-    fold: Callable[[Any], Any]
+    name: str
     value: Fn | None
     distinct: bool
     info: ColumnInfo
-    counts: bool
 
-    def of(self, rows: Sequence[tuple[int | None, Any]], frame: Frame, set_address: Callable[[int | None, Frame], None]) -> Any:
-        """Return the result over numbered rows. `set_address` puts a row's address into the frame, for ROWID."""
-        run, values = self.value, []
-        if run is None:
-            return len(rows)
-        for number, row in rows:
-            set_address(number, frame)
-            if (value := run(row, frame)) is not None:
-                values.append(value)
-        if self.distinct:
-            values = list(dict.fromkeys(values))
-        return self.fold(values) if values or self.counts else None
+
+class Running:
+    """An aggregate over the rows that it was given so far."""
+
+    def __init__(self, aggregate: Aggregate) -> None:
+        self._aggregate, self._fold = aggregate, AGGREGATES[aggregate.name]
+        self._count = 0
+        self._total: Any = None
+        self._seen: set[Any] = set()
+
+    def add(self, row: Any, frame: Frame) -> None:
+        aggregate = self._aggregate
+        value = 1 if aggregate.value is None else aggregate.value(row, frame)
+        if value is None or (aggregate.distinct and value in self._seen):
+            return
+        if aggregate.distinct:
+            self._seen.add(value)
+        self._count += 1
+        self._total = value if self._total is None else self._fold(self._total, value)
+
+    def result(self) -> Any:
+        if self._aggregate.name == "COUNT":
+            return self._count
+        return (
+            arithmetic("/", self._total, Decimal(self._count)) if self._aggregate.name == "AVG" and self._count else self._total
+        )
 
 
 def aggregate_of(node: exp.Anonymous, compiler: Compiler) -> Aggregate:
@@ -60,7 +70,7 @@ def aggregate_of(node: exp.Anonymous, compiler: Compiler) -> Aggregate:
     if isinstance(argument, exp.Distinct):
         argument, distinct = argument.expressions[0], True
     if isinstance(argument, exp.Star):
-        return Aggregate(len, None, False, NUMBER, True)
+        return Aggregate("COUNT", None, False, NUMBER)
     value = compiler.compile(argument)
     info = value.info if name in ("MIN", "MAX") else NUMBER
-    return Aggregate(AGGREGATES[name], value.run, distinct, info, name == "COUNT")
+    return Aggregate(name, value.run, distinct, info)

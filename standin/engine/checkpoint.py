@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from standin.engine.database import Database
-from standin.engine.storage import Index, TableStore, Version
+from standin.engine.segment import Rows, Version
+from standin.engine.storage import Index, TableStore
 from standin.engine.tables import StoreKey
 from standin.model import DatabaseState, NumberSequence
 
@@ -66,7 +67,9 @@ def restore(database: Database, checkpoint: Checkpoint) -> None:
     for key, table in checkpoint.stores.items():
         store = TableStore(checkpoint.state.tables[key], table["created_scn"])
         store.structure_scn = table["structure_scn"]
-        store.rows = {row: [Version(scn, values, None) for scn, values in versions] for row, versions in table["rows"].items()}
+        store.rows = Rows(
+            (row, [Version(scn, values, None) for scn, values in versions]) for row, versions in table["rows"].items()
+        )
         store.next_row, store.pad = table["next_row"], table["pad"]
         how = store.definition.partitioning
         parts = {part.object_id: part for part in how.leaves} if how else {}

@@ -27,6 +27,7 @@ from standin.engine.ddl_tables import rename_to
 from standin.engine.definitions import ColumnClause, ConstraintClause, column_clause, starts_constraint, table_constraint
 from standin.engine.names import table_named
 from standin.engine.privileges import require_on
+from standin.engine.segment import Rows
 from standin.engine.session import EngineSession
 from standin.engine.storage import TableStore
 from standin.engine.storage_clauses import Storage, read_storage
@@ -92,7 +93,7 @@ def _move(session: EngineSession, store: TableStore, cursor: Cursor) -> None:
         raise OraError(3001, "unimplemented feature: MOVE of a table whose indexes it would leave UNUSABLE")
     database, table, before = session.database, store.definition, copy.copy(store.definition)
     live = [versions[-1] for _, versions in sorted(store.rows.items()) if versions[-1].values is not None]
-    store.rows = {row: [version] for row, version in enumerate(live)}
+    store.rows = Rows((row, [version]) for row, version in enumerate(live))
     store.next_row = len(live)
     store.freed.clear()
     for index in store.indexes:

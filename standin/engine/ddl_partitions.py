@@ -11,8 +11,9 @@ from standin.engine.ddl_redo import lock_exclusively
 from standin.engine.layout import Row
 from standin.engine.names import table_named
 from standin.engine.partitions import numbered, partition_of
+from standin.engine.segment import Version
 from standin.engine.session import EngineSession
-from standin.engine.storage import TableStore, Version
+from standin.engine.storage import TableStore
 from standin.engine.storage_clauses import Storage, read_storage
 from standin.engine.table_clauses import partition_clause
 from standin.engine.tokens import Cursor

@@ -396,7 +396,7 @@ def _remove_rows(session: EngineSession, store: TableStore) -> None:
     store.next_row = 0
     store.freed.clear()
     for index in store.indexes:
-        index.entries.clear()
+        index.clear()
     table = store.definition
     table.data_object_id = session.database.next_object_id()
     for leaf in table.partitioning.leaves if table.partitioning else ():

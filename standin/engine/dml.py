@@ -15,6 +15,7 @@ from sqlglot import exp
 from standin.engine.access import table_scope
 from standin.engine.constraints import checks_of, require_checks, require_not_null
 from standin.engine.ddl_columns import with_virtual
+from standin.engine.direct_load import asks_for_append, load, lock_for_load, may_load
 from standin.engine.expressions import Compiler
 from standin.engine.frame import EMPTY_SCOPE, Compiled, Fn, Frame, NotCompilable, Scope, SubQuery
 from standin.engine.layout import Row
@@ -96,7 +97,8 @@ def compile_insert(session: EngineSession, tree: exp.Insert, subquery: SubQuery)
         raise OraError(926, "missing VALUES keyword")
     columns, run = subquery(source, None)
     require_length(len(columns), len(positions))
-    return InsertPlan(store, positions, defaults, [], lambda frame: run(frame, ()), returning)
+    appends = asks_for_append(tree) and not returning.values
+    return InsertPlan(store, positions, defaults, [], lambda frame: run(frame, ()), returning, appends)
 
 
 def inserted_columns(
@@ -178,8 +180,11 @@ class InsertPlan:
     rows: list[list[Fn]]
     query: Callable[[Frame], list[tuple[Any, ...]]] | None
     returning: Returning
+    appends: bool = False
 
     def run(self, session: EngineSession, frame: Frame) -> Touched:
+        if self.appends and may_load(session, self.store, has_triggers=bool(fire(session, self.store, "INSERT"))):
+            return self._load(session, frame)
         lock_rows_of(session, self.store)
         result = Result(self.store, self.returning, frame)
         triggers = fire(session, self.store, "INSERT")
@@ -188,15 +193,27 @@ class InsertPlan:
             result.add(*self.write(session, frame, values, triggers))
         return result.touched()
 
+    def _load(self, session: EngineSession, frame: Frame) -> Touched:
+        assert self.query is not None
+        lock_for_load(session, self.store)
+        rows = [self._complete(values, frame) for values in self.query(frame)]
+        for row in rows:
+            self._require_valid(row, frame)
+        first = load(session, self.store, rows) if rows else 0
+        return Touched(len(rows), self.store.rowid(first + len(rows) - 1) if rows else None, [])
+
+    def _require_valid(self, row: Row, frame: Frame) -> None:
+        require_not_null(self.store, row, updating=False)
+        if checks := checks_of(self.store):
+            require_checks(self.store, checks, row, frame)
+
     def write(self, session: EngineSession, frame: Frame, values: Sequence[Any], triggers: Triggers) -> tuple[int, Row]:
         """Write a row, and return its number and values."""
         store, database = self.store, session.database
         complete = self._complete(values, frame)
         if triggers:
             complete = with_virtual(store, before_insert(session, store, complete, triggers, frame), frame)
-        require_not_null(store, complete, updating=False)
-        if checks := checks_of(store):
-            require_checks(store, checks, complete, frame)
+        self._require_valid(complete, frame)
         tx = database.transactions.of(session)
         row = database.rows.insert(tx, store, complete, partition_of(session, store, complete))
         database.keys.require_unique(tx, store, row, complete, store.indexes)

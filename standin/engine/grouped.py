@@ -5,7 +5,7 @@ Any other GROUP BY goes to DuckDB.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 from sqlglot import exp
 
-from standin.engine.aggregates import AGGREGATES, Aggregate, aggregate_of
+from standin.engine.aggregates import AGGREGATES, Aggregate, Running, aggregate_of
 from standin.engine.datatypes import arrow_column
 from standin.engine.expressions import Compiler
 from standin.engine.frame import Fn, Frame, NotCompilable, Scope
@@ -40,16 +40,21 @@ class GroupedPlan:
         return self.columns
 
     def open(self, session: EngineSession, frame: Frame) -> Iterator[pa.RecordBatch]:
-        groups: dict[tuple[Any, ...], list[tuple[int | None, Any]]] = {}
+        groups: dict[tuple[Any, ...], list[Running]] = {}
         for row in self.inner.tuples(session, frame):
-            groups.setdefault(tuple([key(row, frame) for key in self.keys]), []).append((None, row))
-        return self._batches(session, ((key, self._row(key, rows, frame)) for key, rows in groups.items()))
+            key = tuple([key(row, frame) for key in self.keys])
+            group = groups.get(key)
+            if group is None:
+                group = groups[key] = [Running(v) for v in self.values if isinstance(v, Aggregate)]
+            for running in group:
+                running.add(row, frame)
+        return self._batches(session, (self._row(key, iter(group)) for key, group in groups.items()))
 
-    def _row(self, key: tuple[Any, ...], rows: Sequence[tuple[int | None, Any]], frame: Frame) -> tuple[Any, ...]:
-        return tuple([key[v] if isinstance(v, int) else v.of(rows, frame, lambda row, f: None) for v in self.values])
+    def _row(self, key: tuple[Any, ...], group: Iterator[Running]) -> tuple[Any, ...]:
+        return tuple([key[v] if isinstance(v, int) else next(group).result() for v in self.values])
 
-    def _batches(self, session: EngineSession, rows: Iterator[tuple[Any, tuple[Any, ...]]]) -> Iterator[pa.RecordBatch]:
-        while chunk := [row for _, row in islice(rows, BATCH_ROWS)]:
+    def _batches(self, session: EngineSession, rows: Iterator[tuple[Any, ...]]) -> Iterator[pa.RecordBatch]:
+        while chunk := list(islice(rows, BATCH_ROWS)):
             session.check_cancelled()
             arrays = [arrow_column(info, column) for info, column in zip(self.columns, zip(*chunk, strict=True), strict=True)]
             yield pa.RecordBatch.from_arrays(arrays, names=[c.name for c in self.columns])

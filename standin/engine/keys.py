@@ -29,7 +29,7 @@ class Keys:
             if not index.unique:
                 continue
             key = index.key_of(values)
-            while key is not None and len(index.entries.get(key, ())) > 1:
+            while key is not None and len(index.rows_with(key)) > 1:
                 owner = self._deciding(tx, store, index, key, row)
                 if owner is None:
                     break
@@ -37,7 +37,7 @@ class Keys:
 
     def _deciding(self, tx: Transaction, store: TableStore, index: Index, key: Key, row: int) -> RowOwner | None:
         """Return the open transaction whose end decides whether the key is free. Raise ORA-00001 when it is taken."""
-        for other in tuple(index.entries.get(key, ())):
+        for other in tuple(index.rows_with(key)):
             versions = store.rows.get(other)
             if other == row or not versions:
                 continue
@@ -111,7 +111,7 @@ class Keys:
                 continue
             index = self.index_of(child, constraint.name)
             rows = []
-            for row in sorted(index.entries.get(key, ())):
+            for row in sorted(index.rows_with(key)):
                 while (owner := child.owner_of(row)) is not None and owner is not tx:
                     self._locks.wait_for(tx.session, owner)
                 versions = child.rows.get(row)
@@ -126,7 +126,7 @@ class Keys:
         """Return whether a committed or own row has the key; wait for open transactions that would change one."""
         while True:
             waiting: RowOwner | None = None
-            for row in tuple(index.entries.get(key, ())):
+            for row in tuple(index.rows_with(key)):
                 versions = store.rows.get(row)
                 if not versions:
                     continue

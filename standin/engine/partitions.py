@@ -59,7 +59,7 @@ def _parent_partition(session: EngineSession, store: TableStore, how: Partitioni
     assert constraint.references is not None
     index = session.database.keys.index_of(parent, constraint.references[1])
     key = tuple(values[store.layout.position[name]] for name in constraint.columns)
-    for row in index.entries.get(key, ()):
+    for row in index.rows_with(key):
         versions = parent.rows.get(row)
         if versions and versions[-1].values is not None and row in parent.part_of:
             name = parent.part_of[row].name

@@ -20,6 +20,7 @@ from standin.engine.session import EngineSession
 from standin.engine.storage import TableStore
 from standin.engine.values import to_number
 from standin.interface import ColumnInfo, OraError
+from standin.model import Partitioning
 
 DUAL = (ColumnInfo("DUMMY", "VARCHAR2", 1, 1, 0, 0),)
 
@@ -86,9 +87,17 @@ def _percent_of(node: exp.Table) -> float | None:
 
 
 def chosen_rows(relation: Relation, rows: Iterable[tuple[int, Row]]) -> Iterator[tuple[int, Row]]:
-    """Yield the rows of the partition, and those that SAMPLE takes: the same ones each time."""
+    """Return the rows of the partition, and those that SAMPLE takes: the same ones each time."""
     store, how = relation.store, None if relation.store is None else relation.store.definition.partitioning
     assert store is not None
+    if relation.part is None and relation.percent is None:
+        return iter(rows)
+    return iter([*_chosen_rows(relation, store, how, rows)])
+
+
+def _chosen_rows(
+    relation: Relation, store: TableStore, how: Partitioning | None, rows: Iterable[tuple[int, Row]]
+) -> Iterator[tuple[int, Row]]:
     leaves = None
     if relation.part is not None and how is not None:
         own = next((p for p in how.partitions if p.name == relation.part), None)
@@ -125,9 +134,9 @@ def snapshot_scn(session: EngineSession, relation: Relation, frame: Frame) -> in
     return scn
 
 
-def unarchived(session: EngineSession, store: TableStore, rows: Iterable[tuple[int, Row]]) -> list[tuple[int, Row]]:
+def unarchived(session: EngineSession, store: TableStore, rows: Iterable[tuple[int, Row]]) -> Iterable[tuple[int, Row]]:
     """Return the rows that the session sees: not those of another ORA_ARCHIVE_STATE than 0, unless it asked for all."""
     at = store.layout.position.get("ORA_ARCHIVE_STATE")
     if at is None or session.settings.get("ROW ARCHIVAL VISIBILITY") == "ALL":
-        return list(rows)
+        return rows
     return [(row, values) for row, values in rows if values[at] == "0"]

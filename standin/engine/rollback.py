@@ -48,7 +48,11 @@ class Rollback:
     def to_mark(self, tx: Transaction, mark: int) -> None:
         """Take back the changes above `mark` in the undo."""
         while len(tx.undo) > mark:
-            self._rows.take_back(tx, tx.undo.pop())
+            undo = tx.undo.pop()
+            if undo.loaded:
+                undo.store.unload(undo.loaded)  # it has no redo to be undone
+            else:
+                self._rows.take_back(tx, undo)
         tx.savepoints = {name: at for name, at in tx.savepoints.items() if at <= mark}
 
     def set_savepoint(self, session: SessionState, name: str) -> None:

@@ -20,7 +20,8 @@ from standin.engine.lob_redo import (
 from standin.engine.options import DatabaseOptions
 from standin.engine.redo_writer import RedoWriter
 from standin.engine.rowids import rowid_text
-from standin.engine.storage import UNCOMMITTED, TableStore, Version
+from standin.engine.segment import Version
+from standin.engine.storage import UNCOMMITTED, TableStore
 from standin.engine.transaction import Transaction, Undo
 from standin.engine.transactions import Transactions
 from standin.engine.xml_redo import XmlForm, of_documents

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 _VALUES = {c: i for i, c in enumerate(_ALPHABET)}
-_ROWS_PER_BLOCK = 200
+ROWS_OF_BLOCK = 200
 _FIRST_BLOCK = 131
 FILE = 12
 
@@ -20,17 +20,17 @@ def _head(data_object_id: int, block: int) -> str:
     return _digits(data_object_id, 6) + _digits(FILE, 3) + _digits(block, 6)
 
 
-_ROWS = tuple(_digits(n, 3) for n in range(_ROWS_PER_BLOCK))
+_ROWS = tuple(_digits(n, 3) for n in range(ROWS_OF_BLOCK))
 
 
 def rowid_text(data_object_id: int, row: int) -> str:
     """Return the ROWID of a row by its number in the segment."""
-    return _head(data_object_id, _FIRST_BLOCK + row // _ROWS_PER_BLOCK) + _ROWS[row % _ROWS_PER_BLOCK]
+    return _head(data_object_id, _FIRST_BLOCK + row // ROWS_OF_BLOCK) + _ROWS[row % ROWS_OF_BLOCK]
 
 
 def block_of(row: int) -> int:
     """Return the block that holds a row by its number in the segment."""
-    return _FIRST_BLOCK + row // _ROWS_PER_BLOCK
+    return _FIRST_BLOCK + row // ROWS_OF_BLOCK
 
 
 def created_rowid(kind: int, data_object_id: int, file: int, block: int, row: int) -> str:
@@ -42,7 +42,7 @@ def rows_between(low: str | None, high: str | None, last: int) -> range:
     """Return the row numbers that may have a ROWID from `low` to `high`, in one segment whose last row is `last`."""
 
     def first_of(text: str) -> int:
-        return (_number(text[9:15]) - _FIRST_BLOCK) * _ROWS_PER_BLOCK + min(_number(text[15:]), _ROWS_PER_BLOCK)
+        return (_number(text[9:15]) - _FIRST_BLOCK) * ROWS_OF_BLOCK + min(_number(text[15:]), ROWS_OF_BLOCK)
 
     return range(0 if low is None else max(0, first_of(low)), last + 1 if high is None else min(last, first_of(high)) + 1)
 
@@ -52,7 +52,7 @@ def row_of(text: str) -> int | None:
     if len(text) != 18 or not _VALUES.keys() >= set(text):
         return None
     block, row = _number(text[9:15]), _number(text[15:])
-    return None if block < _FIRST_BLOCK or row >= _ROWS_PER_BLOCK else (block - _FIRST_BLOCK) * _ROWS_PER_BLOCK + row
+    return None if block < _FIRST_BLOCK or row >= ROWS_OF_BLOCK else (block - _FIRST_BLOCK) * ROWS_OF_BLOCK + row
 
 
 def _number(text: str) -> int:

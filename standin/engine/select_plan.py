@@ -5,14 +5,14 @@ A table is read at one SCN. Its visible rows are collected when the query opens;
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
 import pyarrow as pa
 
-from standin.engine.aggregates import Aggregate
+from standin.engine.aggregates import Aggregate, Running
 from standin.engine.analytic import AnalyticQuery
 from standin.engine.datatypes import arrow_column, info_of_value
 from standin.engine.frame import Compiled, Fn, Frame, NotCompilable
@@ -88,8 +88,8 @@ class SelectPlan:
             return self._result(frame, iter(found))
         scn = snapshot_scn(session, self.relation, frame)
         own = session.transaction if self.relation.version is None else None
-        seen = unarchived(session, store, chosen_rows(self.relation, store.visible(scn, own, target.candidates(frame))))
-        seen = list(as_seen(session, store, seen, frame))
+        seen = unarchived(session, store, chosen_rows(self.relation, store.fixed(scn, own, target.candidates(frame))))
+        seen = as_seen(session, store, seen, frame)
         return self._result(frame, self._filtered(store, seen, frame))
 
     def _from_dual(self, frame: Frame) -> Iterator[tuple[int | None, tuple[Any, ...]]]:
@@ -105,7 +105,7 @@ class SelectPlan:
         where = self.where
         return ((None, row) for row in rows if where is None or where(row, frame))
 
-    def _filtered(self, store: TableStore, seen: list[tuple[int, Any]], frame: Frame) -> Iterator[tuple[int | None, Any]]:
+    def _filtered(self, store: TableStore, seen: Iterable[tuple[int, Any]], frame: Frame) -> Iterator[tuple[int | None, Any]]:
         where = self.where
         if where is None and not self.row_address:
             yield from seen
@@ -125,8 +125,7 @@ class SelectPlan:
         if limit is not None:
             found = islice(found, limit)
         if self.aggregates:
-            rows = list(found)
-            folded = tuple(a.of(rows, frame, self._address) for a in self.aggregates)
+            folded = self._folded(found, frame)
             return iter([tuple([v.run(folded, frame) for v in self.values])])
         if self.order:
             found = iter(self._sorted(list(found), frame))
@@ -138,6 +137,14 @@ class SelectPlan:
             first = int(offset((), frame)) if offset else 0
             result = islice(result, first, None if count is None else first + int(count((), frame)))
         return result
+
+    def _folded(self, found: Iterator[tuple[int | None, Any]], frame: Frame) -> tuple[Any, ...]:
+        running = [Running(aggregate) for aggregate in self.aggregates]
+        for number, row in found:
+            self._address(number, frame)
+            for one in running:
+                one.add(row, frame)
+        return tuple(one.result() for one in running)
 
     def _sorted(self, found: list[tuple[int | None, Any]], frame: Frame) -> list[tuple[int | None, Any]]:
         for run, descending, nulls_first in reversed(self.order):

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 from standin.engine.layout import Row, RowLayout
 from standin.engine.locks import RowOwner
 from standin.engine.rowids import rowid_text
+from standin.engine.segment import Loose, Packed, Rows
 from standin.model import Partition, TableDef
 
 UNCOMMITTED = 2**63  # later than every SCN: only its own transaction sees it
 _MANY_VERSIONS = 16
-
-
-class Version:
-    """A version of a row, valid from `scn` on or owned by the open transaction `tx`. `values` is None for a deleted row."""
-
-    __slots__ = ("scn", "tx", "values")
-
-    def __init__(self, scn: int, values: Row | None, tx: RowOwner | None) -> None:
-        self.scn, self.values, self.tx = scn, values, tx
+_NONE: frozenset[int] = frozenset()
 
 
 class Index:
@@ -35,7 +29,8 @@ class Index:
         self.name, self.columns, self.unique, self.object_id, self.kind = name, columns, unique, object_id, kind
         self.constraint = constraint  # the key that the index enforces
         self.positions: tuple[int, ...] = ()
-        self.entries: dict[tuple[Any, ...], set[int]] = {}
+        self._entries: dict[tuple[Any, ...], set[int]] = {}
+        self._loaded: dict[int, int] = {}  # the rows of direct-path loads, by hash of their key: for a unique index
 
     def key_of(self, values: Row) -> tuple[Any, ...] | None:
         """Return the row's key; None when all its columns are NULL, as such rows are in no index."""
@@ -49,14 +44,42 @@ class Index:
     def add(self, values: Row, row: int) -> None:
         key = self.key_of(values)
         if key is not None:
-            self.entries.setdefault(key, set()).add(row)
+            self._entries.setdefault(key, set()).add(row)
+
+    def load(self, rows: Sequence[Row], first: int) -> list[int]:
+        """Add rows that are numbered from `first` on; a unique index needs a tenth of the memory for them.
+
+        Return the rows whose key another row of a unique index may have.
+        """
+        shared = list[int]()
+        for row, values in enumerate(rows, first):
+            key = self.key_of(values)
+            if not self.unique:
+                self.add(values, row)
+            elif key is not None and (self._loaded.setdefault(hash(key), row) != row or key in self._entries):
+                self.add(values, row)
+                shared.append(row)
+        return shared
+
+    def rows_with(self, key: tuple[Any, ...]) -> Collection[int]:
+        """Return the rows that have or had the key, and perhaps a row of another key with the same hash."""
+        rows, loaded = self._entries.get(key, _NONE), self._loaded.get(hash(key)) if self._loaded else None
+        return rows if loaded is None else {*rows, loaded}
 
     def remove(self, values: Row, row: int) -> None:
         key = self.key_of(values)
-        if key is not None and (rows := self.entries.get(key)) is not None:
+        if key is None:
+            return
+        if self._loaded.get(hash(key)) == row:
+            del self._loaded[hash(key)]
+        if (rows := self._entries.get(key)) is not None:
             rows.discard(row)
             if not rows:
-                del self.entries[key]
+                del self._entries[key]
+
+    def clear(self) -> None:
+        self._entries.clear()
+        self._loaded.clear()
 
 
 class TableStore:
@@ -64,7 +87,7 @@ class TableStore:
 
     def __init__(self, definition: TableDef, scn: int) -> None:
         self.definition = definition
-        self.rows: dict[int, list[Version]] = {}
+        self.rows = Rows()
         self.next_row = 0
         self.part_of: dict[int, Partition] = {}  # rows of a partitioned table
         self.freed: list[int] = []  # rows whose ROWIDs an insert may reuse
@@ -104,11 +127,15 @@ class TableStore:
         return text if self.definition.iot is None else f"*{text}"
 
     def reindex(self, index: Index) -> None:
-        index.entries.clear()
-        for row, versions in self.rows.items():
-            for version in versions:
-                if version.values is not None:
-                    index.add(self.padded(version.values), row)
+        index.clear()
+        for block in self.rows.blocks():
+            if isinstance(block, Packed):
+                index.load([self.padded(values) for _, values in block.rows()], block.first)
+                continue
+            for row, versions in block:
+                for version in versions:
+                    if version.values is not None:
+                        index.add(self.padded(version.values), row)
 
     def padded(self, values: Row) -> Row:
         return values if len(values) == len(self.pad) else values + self.pad[len(values) :]
@@ -122,9 +149,27 @@ class TableStore:
 
     def visible(self, scn: int, tx: RowOwner | None, rows: Iterable[int] | None = None) -> Iterator[tuple[int, Row]]:
         """Yield the rows that the snapshot sees: number and padded values, in segment order."""
+        return chain.from_iterable(self._seen(block, scn, tx) for block in self.rows.blocks(rows))
+
+    def fixed(self, scn: int, tx: RowOwner | None, rows: Iterable[int] | None = None) -> Iterator[tuple[int, Row]]:
+        """Return the rows that the snapshot sees now, to be read after they have changed. Packed blocks are kept as such."""
+        blocks = ((block, self._seen(block, scn, tx)) for block in self.rows.blocks(rows))
+        return chain.from_iterable([seen if isinstance(block, Packed) else [*seen] for block, seen in blocks])
+
+    def _seen(self, block: Packed | Loose, scn: int, tx: RowOwner | None) -> Iterable[tuple[int, Row]]:
+        if isinstance(block, Packed):
+            return self._complete(block, self.pad) if block.is_seen(scn, tx) else ()
+        return self._loose(block, scn, tx)
+
+    @staticmethod
+    def _complete(block: Packed, pad: Row) -> Iterator[tuple[int, Row]]:
+        width = len(pad)
+        for row, values in block.rows():
+            yield row, values if len(values) == width else values + pad[len(values) :]
+
+    def _loose(self, rows: Loose, scn: int, tx: RowOwner | None) -> Iterator[tuple[int, Row]]:
         width, pad = len(self.pad), self.pad
-        chosen = self.rows.items() if rows is None else [(r, self.rows[r]) for r in sorted(rows) if r in self.rows]
-        for row, versions in chosen:
+        for row, versions in rows:
             version = versions[-1]
             if not (version.scn <= scn or (tx is not None and version.tx is tx)):
                 found = next((v for v in reversed(versions) if v.scn <= scn), None)
@@ -153,11 +198,15 @@ class TableStore:
         return self.locks.get(row) if self.locks else None
 
     def last_scn(self, row: int) -> int:
+        if (block := self.rows.packed_with(row)) is not None:
+            return block.scn if block.tx is None else 0
         return next((v.scn for v in reversed(self.rows.get(row, ())) if v.tx is None), 0)
 
     def rewind(self, scn: int) -> None:
         """Remove all versions after `scn`. No transaction is open."""
-        for row, versions in list(self.rows.items()):
+        for number in [number for number, block in self.rows.packed.items() if block.scn > scn]:
+            del self.rows.packed[number]
+        for row, versions in list(dict.items(self.rows)):
             kept = [version for version in versions if version.scn <= scn]
             if kept:
                 self.rows[row] = kept
@@ -166,6 +215,14 @@ class TableStore:
         for index in self.indexes:
             self.reindex(index)
         self.generation += 1
+
+    def unload(self, blocks: Iterable[Packed]) -> None:
+        """Remove the blocks of a direct-path load."""
+        for block in blocks:
+            self.rows.drop(block)
+            for row, values in block.rows():
+                for index in self.indexes:
+                    index.remove(self.padded(values), row)
 
     def trim(self, row: int, bound: int) -> None:
         """Remove versions that no snapshot at or after `bound` sees."""

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from standin.engine.layout import Row
 from standin.engine.lob_redo import LobCall
 from standin.engine.locks import RowOwner, Waiter
-from standin.engine.storage import TableStore, Version
+from standin.engine.segment import Packed, Version
+from standin.engine.storage import TableStore
 from standin.redo_file import Op, RedoRecord
 
 Xid = tuple[int, int, int]
@@ -36,6 +37,7 @@ class Undo:
     server: ParallelServer | None = None
     by_call: bool = False  # of a DBMS_LOB call
     records: list[RedoRecord] = field(default_factory=list)  # the redo that the change wrote
+    loaded: list[Packed] = field(default_factory=list)  # the blocks of a direct-path load
 
 
 class Transaction(RowOwner):
@@ -48,7 +50,7 @@ class Transaction(RowOwner):
         self.xid, self.start_scn = xid, start_scn
         self.con_id, self.thread, self.user, self.session_number = con_id, thread, user, session_number
         self.undo: list[Undo] = []
-        self.versions: list[Version] = []
+        self.versions: list[Version | Packed] = []
         self.savepoints: dict[str, int] = {}
         self.row_locks: list[tuple[TableStore, int]] = []
         self.servers: dict[int, ParallelServer] = {}

@@ -26,7 +26,7 @@ def segments_of(store: TableStore) -> Iterator[tuple[str | None, str, int, int]]
     if t.temporary or t.iot is not None or t.cluster:
         return
     blocks: dict[str | None, set[int]] = defaultdict(set)
-    for row in store.rows:
+    for row in store.rows.one_of_each_block():
         part = store.part_of.get(row)
         blocks[None if part is None else part.name].add(block_of(row))
     kind = "TABLE" if t.partitioning is None else "TABLE SUBPARTITION" if t.partitioning.sub else "TABLE PARTITION"

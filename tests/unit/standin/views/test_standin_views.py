@@ -15,6 +15,7 @@ from standin.engine.catalog import VIEWS
 from standin.engine.clock import Clock
 from standin.engine.options import DatabaseOptions
 from standin.engine.redo_writer import RedoWriter
+from standin.engine.segment import Rows
 from standin.engine.storage import Index
 from standin.model import (
     PDB,
@@ -87,7 +88,7 @@ def select(view, *columns, user="C##ALL", container=1, state=None):
     state = state or database_state()
     key, extra = Index("ORDERS_PK", ("ID",), True), Index("ORDERS_AT", ("AT", "NAME"), False)
     stores = {
-        t.object_id: SimpleNamespace(definition=t, indexes=[key, extra], rows={}, part_of={}) for t in state.tables.values()
+        t.object_id: SimpleNamespace(definition=t, indexes=[key, extra], rows=Rows(), part_of={}) for t in state.tables.values()
     }
     database = SimpleNamespace(
         state=state, lock=nullcontext(), clock=Clock(123), tables=SimpleNamespace(stores=stores), options=DatabaseOptions()
