@@ -10,6 +10,8 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
+from standin.model import SqlType
+
 
 class OraError(Exception):
     """An Oracle error as a client sees it: `OraError(942, "table or view does not exist")`.
@@ -29,7 +31,8 @@ class ColumnInfo:
 
     `type` is Oracle's name: NUMBER, VARCHAR2, CHAR, NVARCHAR2, DATE, TIMESTAMP, TIMESTAMP WITH TIME ZONE, RAW, LONG,
     BINARY_DOUBLE, BINARY_FLOAT, CLOB, BLOB, CURSOR. NUMBER without precision has precision 0 and scale -127.
-    `size` is in bytes (never 0), `chars` in characters for text.
+    `size` is in bytes (never 0), `chars` in characters for text. A column of an object type or collection has its `shape`;
+    its values are the texts of their JSON.
     """
 
     name: str
@@ -39,6 +42,16 @@ class ColumnInfo:
     precision: int = 0
     scale: int = -127
     nullable: bool = True
+    shape: SqlType | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Composite:
+    """An instance of an object type, record or collection: its attributes or elements in order, those of an INDEX BY table by
+    index."""
+
+    shape: SqlType
+    values: tuple[Any, ...] | dict[int, Any]
 
 
 @dataclass(slots=True)
@@ -91,7 +104,7 @@ ROUND_TRIPS, PARSES = "SQL*Net roundtrips to/from client", "parse count (total)"
 class Session(Protocol):
     """One client session. `statistics` counts, under the names of V$STATNAME.
 
-    Bind and result values are None, str, int, Decimal, float, bool, bytes, datetime, timedelta, YearMonth.
+    Bind and result values are None, str, int, Decimal, float, bool, bytes, datetime, timedelta, YearMonth, Composite.
     """
 
     number: int  # SID
@@ -123,6 +136,9 @@ class Session(Protocol):
 
     def take_rows(self, number: int) -> Rows:
         """Return the rows of a nested cursor, which stands as a number in a column of type CURSOR."""
+
+    def type_of(self, oid: bytes) -> SqlType:
+        """Return the type of a user or package with the OID. Raises ORA-21700 for none."""
 
     def commit(self) -> None: ...
 

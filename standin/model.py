@@ -36,7 +36,7 @@ class SqlType:
     """A type as in ALL_TAB_COLS. NUMBER without precision has precision and scale None; TIMESTAMP(p) has scale p.
 
     A user's type has an owner and a kind: OBJECT, VARRAY, TABLE, REF, INCOMPLETE. `parts` are its attributes, or its element
-    without a name.
+    without a name. One that a package declares can be a RECORD or an INDEX BY table too; a %ROWTYPE is a RECORD.
     """
 
     name: str  # NUMBER VARCHAR2 CHAR DATE TIMESTAMP RAW CLOB BLOB FLOAT BINARY_DOUBLE NVARCHAR2 "TIMESTAMP WITH TIME ZONE" ...
@@ -48,6 +48,7 @@ class SqlType:
     kind: str = ""
     parts: tuple[tuple[str, SqlType], ...] = ()
     limit: int = 0  # elements of a VARRAY
+    package: str = ""  # that declares the type
 
 
 def is_extended(kind: SqlType) -> bool:

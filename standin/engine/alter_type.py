@@ -11,10 +11,11 @@ from typing import Any
 
 from standin.engine.ddl_columns import append_column
 from standin.engine.ddl_redo import write_ddl
+from standin.engine.known_types import found_type
 from standin.engine.session import EngineSession
 from standin.engine.storage import TableStore
 from standin.engine.tokens import Cursor
-from standin.engine.user_types import attributes, found_type, storage_columns
+from standin.engine.user_types import attributes, storage_columns
 from standin.engine.values import Instance
 from standin.interface import OraError
 from standin.model import SqlType

@@ -11,7 +11,8 @@ from typing import Any
 import pyarrow as pa
 from sqlglot import exp
 
-from standin.engine.values import encode_timestamp, encode_zoned, number_text
+from standin.composites import is_composite
+from standin.engine.values import Instance, encode_timestamp, encode_zoned, number_text
 from standin.interface import ColumnInfo, OraError
 from standin.intervals import DaySecond, YearMonth
 from standin.model import SqlType, TableColumn
@@ -162,6 +163,8 @@ def _digits(node: exp.Expression) -> str:
 
 
 def info_of_type(name: str, type_: SqlType, nullable: bool = True) -> ColumnInfo:
+    if is_composite(type_):
+        return info_of_shape(type_, name, nullable)
     if type_.name == "NUMBER":
         if type_.precision is None and type_.scale is None:
             return ColumnInfo(name, "NUMBER", nullable=nullable)
@@ -176,8 +179,14 @@ def info_of_type(name: str, type_: SqlType, nullable: bool = True) -> ColumnInfo
     return ColumnInfo(name, type_.name, max(1, type_.length), type_.chars, 0, 0, nullable)
 
 
+def info_of_shape(shape: SqlType, name: str = "", nullable: bool = True) -> ColumnInfo:
+    return ColumnInfo(name, shape.name, max(1, shape.length), 0, 0, 0, nullable, shape)
+
+
 def type_of_info(info: ColumnInfo) -> SqlType:
     """Return the type of a column with an expression's values, as of CREATE TABLE AS SELECT and of virtual columns."""
+    if info.shape is not None:
+        return info.shape
     if info.type == "NUMBER":
         if info.precision == 0:
             return SqlType("NUMBER")
@@ -265,6 +274,8 @@ def _text_of(value: Any) -> str:
 
 def info_of_value(value: Any) -> ColumnInfo:
     """Return the type that a bind alone has as a column."""
+    if isinstance(value, Instance):
+        return info_of_shape(value.kind)
     if isinstance(value, bool):
         return ColumnInfo("", "BOOLEAN", 1, 0, 0, 0)
     if isinstance(value, float):  # a NUMBER is an int or a Decimal

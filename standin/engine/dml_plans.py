@@ -9,10 +9,10 @@ from sqlglot import exp
 
 from standin.engine.dml import DmlPlan, compile_delete, compile_insert, compile_update
 from standin.engine.frame import NotCompilable, SubQuery
+from standin.engine.known_types import with_constructors
 from standin.engine.merge import compile_merge
 from standin.engine.multitable_insert import compile_multitable_insert
 from standin.engine.session import EngineSession
-from standin.engine.user_types import with_constructors
 from standin.interface import OraError
 
 _COMPILERS: dict[type[exp.Expression], Callable[[EngineSession, Any, SubQuery], DmlPlan]] = {

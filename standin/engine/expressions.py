@@ -405,7 +405,7 @@ class Compiler:
         if kind is None:
             return self._call(str(node.this).upper(), node.expressions)
         runs, make = [argument.run for argument in self.all(node.expressions)], constructor(kind)
-        info = ColumnInfo("", kind.name, kind.length, 0, 0, 0)
+        info = datatypes.info_of_shape(kind)
         return Compiled(lambda row, f: make([run(row, f) for run in runs], f.nls), info, False)
 
     def _call(self, name: str, nodes: Sequence[exp.Expression]) -> Compiled:

@@ -10,9 +10,10 @@ from typing import Any
 from sqlglot import exp
 
 from standin.engine.comparison import aligned
+from standin.engine.instances import instance_of
 from standin.engine.session import EngineSession
 from standin.engine.values import EMPTY_CLOB
-from standin.interface import ColumnInfo
+from standin.interface import ColumnInfo, Composite
 from standin.intervals import DaySecond
 from standin.zones import zoned
 
@@ -28,7 +29,7 @@ class Frame:
 
     def __init__(self, session: EngineSession, binds: Sequence[Any], now: datetime | None = None) -> None:
         self.session, self.nls, self._now = session, session.nls, now
-        self.binds = [_oracle_value(bind) for bind in binds]
+        self.binds = [_oracle_value(bind, session.nls) for bind in binds]
         self.outer: Frame | None = None  # of the statement around a subquery, with the row that it is at
         self.outer_row: Any = ()
         self.row_id: str | None = None
@@ -44,9 +45,11 @@ class Frame:
         return self._now
 
 
-def _oracle_value(bind: Any) -> Any:
-    """Return a client's interval, point in time with a zone, or empty large object as Oracle has it; an empty text comes as
-    NULL."""
+def _oracle_value(bind: Any, nls: Mapping[str, str]) -> Any:
+    """Return a client's interval, point in time with a zone, instance, or empty large object as Oracle has it; an empty text
+    comes as NULL."""
+    if isinstance(bind, Composite):
+        return instance_of(bind, nls)
     if isinstance(bind, timedelta):
         return DaySecond.of(bind)
     if isinstance(bind, str) and not bind:

@@ -9,9 +9,10 @@ from decimal import Decimal
 from typing import Any
 
 from standin.engine.values import Instance, coercer_of, number_text, to_text
-from standin.interface import OraError
+from standin.interface import Composite, OraError
 from standin.model import SqlType
 from standin.moment import Moment
+from standin.zones import Zoned
 
 
 def constructor(kind: SqlType) -> Callable[[Any, Mapping[str, str]], Instance]:
@@ -33,6 +34,14 @@ def constructor(kind: SqlType) -> Callable[[Any, Mapping[str, str]], Instance]:
     return make
 
 
+def instance_of(given: Composite, nls: Mapping[str, str]) -> Instance:
+    """Return the instance that a client has bound. Raise ORA-00932 for a record or an INDEX BY table, which SQL has not."""
+    if given.shape.kind not in ("OBJECT", "VARRAY", "TABLE"):
+        raise OraError(932, f"inconsistent datatypes: got {given.shape.name}")
+    parts = [instance_of(value, nls) if isinstance(value, Composite) else value for value in given.values]
+    return constructor(given.shape)(parts, nls)
+
+
 def _json(kind: SqlType, coerce: Callable[[Any, Mapping[str, str]], Any], given: Any, nls: Mapping[str, str]) -> str:
     if given is None:
         return "null"
@@ -46,6 +55,10 @@ def _json(kind: SqlType, coerce: Callable[[Any, Mapping[str, str]], Any], given:
         return f'"{value.hex().upper()}"'
     if isinstance(value, datetime | Moment):
         return f'"{_iso(kind, value)}"'
+    if isinstance(value, Zoned):
+        minutes = value.offset()
+        zone = f"{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02d}:{abs(minutes) % 60:02d}"
+        return f'"{_iso(kind, value.local())}{zone}"'
     return json.dumps(to_text(value, nls), ensure_ascii=False)
 
 

@@ -44,6 +44,11 @@ def executes(user: User, package: str | None) -> bool:
     return ("EXECUTE", package) in user.grants
 
 
+def may_use_type(user: User, owner: str, name: str) -> bool:
+    """Return whether the user may execute a type. PUBLIC may execute those of MDSYS."""
+    return owner in ("MDSYS", user.name) or holds(user, "EXECUTE ANY TYPE") or ("EXECUTE", f"{owner}.{name}") in user.grants
+
+
 def may(user: User, action: str, table: TableDef) -> bool:
     """Return whether the user may SELECT, INSERT, UPDATE, DELETE, FLASHBACK, ALTER ... the table."""
     if user.name in (table.owner, "SYS") or holds(user, f"{action} ANY TABLE"):

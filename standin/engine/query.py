@@ -16,6 +16,7 @@ from standin.engine.datatypes import NUMBER
 from standin.engine.expressions import Compiler
 from standin.engine.frame import EMPTY_SCOPE, Compiled, Fn, Frame, NotCompilable, Outer, Rows, Scope, SubQuery
 from standin.engine.grouped import compile_grouped
+from standin.engine.known_types import with_constructors
 from standin.engine.nested_cursors import NestedCursors, has_cursors
 from standin.engine.parse import identifier, parse_as_written
 from standin.engine.privileges import require_on
@@ -48,7 +49,7 @@ def compile_query(session: EngineSession, text: str) -> QueryPlan:
         if isinstance(tree, exp.Select) and tree.args.get("group"):
             return compile_grouped(tree, lambda view: compile_select(session, view, ""), column_name)
         if isinstance(tree, exp.Select):
-            return compile_select(session, tree, text)
+            return compile_select(session, with_constructors(session, tree), text)
     except NotCompilable:
         pass  # DuckDB knows the rest of SQL, and raises an error for what it lacks
     return AnalyticQuery(session, text)

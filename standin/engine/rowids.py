@@ -9,6 +9,7 @@ _VALUES = {c: i for i, c in enumerate(_ALPHABET)}
 ROWS_OF_BLOCK = 200
 _FIRST_BLOCK = 131
 FILE = 12
+_LOGICAL = "*"  # in front of the ROWID of a row of an index-organized table
 
 
 def _digits(number: int, width: int) -> str:
@@ -69,9 +70,11 @@ def encode_rowid(text: str) -> bytes:
 
 
 def encode_urowid(text: str) -> bytes:
-    """Encode a value of type UROWID that is a physical address: 1, data object, file, block, row."""
+    """Encode a value of type UROWID: 1 for a physical address, 2 for a row of an index-organized table, whose key Oracle has
+    here too; data object, file, block, row."""
+    kind, text = (b"\x02", text[1:]) if text.startswith(_LOGICAL) else (b"\x01", text)
     parts = ((text[:6], 4), (text[6:9], 2), (text[9:15], 4), (text[15:], 2))
-    return b"\x01" + b"".join(_number(part).to_bytes(width, "big") for part, width in parts)
+    return kind + b"".join(_number(part).to_bytes(width, "big") for part, width in parts)
 
 
 def stored_text(raw: bytes) -> str:
@@ -81,7 +84,8 @@ def stored_text(raw: bytes) -> str:
         numbers = (int.from_bytes(raw[:4], "big"), address >> 22, address & 0x3FFFFF, int.from_bytes(raw[8:], "big"))
     else:
         numbers = tuple(int.from_bytes(raw[a:b], "big") for a, b in ((1, 5), (5, 7), (7, 11), (11, 13)))  # type: ignore[assignment]
-    return "".join(_digits(number, width) for number, width in zip(numbers, (6, 3, 6, 3), strict=True))
+    text = "".join(_digits(number, width) for number, width in zip(numbers, (6, 3, 6, 3), strict=True))
+    return _LOGICAL + text if len(raw) != 10 and raw[0] == 2 else text
 
 
 def is_rowid(text: str) -> bool:

@@ -6,12 +6,15 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from standin.binds import BoundSql, scan_binds, statement_kind
+from standin.composites import oid_of
 from standin.engine.block import run_block
 from standin.engine.dates import NO_YEAR
 from standin.engine.ddl import run_ddl
 from standin.engine.dml import DmlPlan, Touched
 from standin.engine.dml_plans import compile_dml
 from standin.engine.frame import Frame, NotCompilable
+from standin.engine.known_types import SPATIAL
+from standin.engine.package_types import all_package_types
 from standin.engine.parallel_dml import in_parallel
 from standin.engine.parse import parse_as_written
 from standin.engine.query import compile_query, subquery_compiler
@@ -20,6 +23,7 @@ from standin.engine.table_locks import lock_table
 from standin.engine.target import Stale
 from standin.engine.tokens import Cursor
 from standin.interface import Called, Done, OraError, Rows
+from standin.model import SqlType
 
 _OF_NUMBERS = frozenset({1438})  # larger than the column's precision
 
@@ -51,6 +55,16 @@ class SqlSession(EngineSession):
             text = _without_into(scan_binds(sql))
             with self.database.lock:
                 self.database.plans.of(self, text, lambda: self._compile_dml(text))
+
+    def type_of(self, oid: bytes) -> SqlType:
+        with self.database.lock:
+            kinds = [found.structure for found in self.database.state.objects.values() if found.con_id == self.container]
+            found = next((kind for kind in [*kinds, *SPATIAL.values()] if kind is not None and oid_of(kind) == oid), None)
+            declared = (kind for con_id, kind in all_package_types(self.database) if con_id == self.container)
+            found = found or next((kind for kind in declared if oid_of(kind) == oid), None)
+        if found is None:
+            raise OraError(21700, "object does not exist or is marked for delete")
+        return found
 
     def _run(self, sql: str, rows: Sequence[Sequence[Any]], batch_errors: bool, describe_only: bool) -> Rows | Done | Called:
         kind = statement_kind(sql)

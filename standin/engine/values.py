@@ -247,8 +247,10 @@ def coercer_of(type_: SqlType, where: str) -> Coercer:
         return _day_interval_coercer(type_)
     if name == "INTERVAL YEAR TO MONTH":
         return _year_interval_coercer(type_)
-    if name in ("ROWID", "UROWID"):
+    if name == "ROWID":
         return _rowid
+    if name == "UROWID":  # which begins with an asterisk in an index-organized table
+        return lambda value, nls: value if isinstance(value, str) and is_rowid(value.removeprefix("*")) else _rowid(value, nls)
     plain = {"BOOLEAN": _boolean, "JSON": _json, "VECTOR": _vector}.get(name)
     return _text_coercer(type_, where) if plain is None else plain
 

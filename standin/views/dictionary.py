@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
+from standin.composites import COLLECTIONS, XMLTYPE, oid_of
+from standin.engine.known_types import SPATIAL
 from standin.engine.metadata import type_text
-from standin.engine.type_shapes import XMLTYPE
-from standin.engine.user_types import SPATIAL
+from standin.engine.package_types import all_package_types
+from standin.engine.type_shapes import shown_name
 from standin.model import PDB, ROOT, SqlType, TableColumn, TableDef
 from standin.views.keys import listed_indexes
 from standin.views.registration import ViewRow, dictionary_views, yes_no
@@ -180,14 +181,24 @@ def types(database: Database) -> Iterator[ViewRow]:
     for con_id, owner, kind in _types(database):
         typecode = "COLLECTION" if kind.kind in ("VARRAY", "TABLE") else "OBJECT"
         count = len(kind.parts) if typecode == "OBJECT" else 0
-        values = (owner, kind.name, _type_oid(con_id, owner, kind.name), typecode, count, yes_no(kind.kind == "INCOMPLETE"))
+        values = (owner, kind.name, oid_of(kind), typecode, count, yes_no(kind.kind == "INCOMPLETE"))
         yield ViewRow(con_id, owner, None, values, True)
     for con_id in (ROOT, PDB):
         yield ViewRow(con_id, "SYS", None, ("SYS", "XMLTYPE", XMLTYPE, "XMLTYPE", 0, "NO"), True)
 
 
-def _type_oid(con_id: int, owner: str, name: str) -> bytes:
-    return sha256(f"{con_id}.{owner}.{name}".encode()).digest()[:16]
+def package_types(database: Database) -> Iterator[ViewRow]:
+    for con_id, kind in all_package_types(database):
+        yield ViewRow(con_id, kind.owner, None, (kind.owner, kind.name, kind.package, oid_of(kind)))
+
+
+def package_collections(database: Database) -> Iterator[ViewRow]:
+    for con_id, kind in all_package_types(database):
+        if kind.kind in COLLECTIONS:
+            element = kind.parts[0][1]
+            shown = {"VARRAY": "VARYING ARRAY", "TABLE": "TABLE"}.get(kind.kind, "PL/SQL INDEX TABLE")
+            of = (element.owner or None, element.package or None, shown_name(element))
+            yield ViewRow(con_id, kind.owner, None, (kind.owner, kind.name, kind.package, shown, kind.limit or None, *of))
 
 
 def collections(database: Database) -> Iterator[ViewRow]:
@@ -209,7 +220,7 @@ def attributes(database: Database) -> Iterator[ViewRow]:
 def _part(kind: SqlType) -> tuple[Any, ...]:
     """Return owner, name, length, precision and scale of an attribute's or element's type."""
     sized = kind.chars or (kind.length if kind.name == "RAW" else None)
-    return kind.owner or None, kind.name, sized, kind.precision, kind.scale
+    return kind.owner or None, shown_name(kind), sized, kind.precision, kind.scale
 
 
 def _types(database: Database) -> Iterator[tuple[int, str, SqlType]]:
@@ -302,7 +313,13 @@ def register() -> None:
         types,
     )
     plsql_types = "OWNER VARCHAR2(128), TYPE_NAME VARCHAR2(128), PACKAGE_NAME VARCHAR2(128), TYPE_OID RAW(16)"
-    dictionary_views("PLSQL_TYPES", plsql_types, lambda _: ())
+    dictionary_views("PLSQL_TYPES", plsql_types, package_types)
+    dictionary_views(
+        "PLSQL_COLL_TYPES",
+        """OWNER VARCHAR2(128), TYPE_NAME VARCHAR2(128), PACKAGE_NAME VARCHAR2(128), COLL_TYPE VARCHAR2(128),
+        UPPER_BOUND NUMBER, ELEM_TYPE_OWNER VARCHAR2(128), ELEM_TYPE_PACKAGE VARCHAR2(128), ELEM_TYPE_NAME VARCHAR2(128)""",
+        package_collections,
+    )
     dictionary_views(
         "COLL_TYPES",
         """OWNER VARCHAR2(128), TYPE_NAME VARCHAR2(128), COLL_TYPE VARCHAR2(128), UPPER_BOUND NUMBER,

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from standin.engine.catalog import register_view
+from standin.engine.privileges import may_use_type
 from standin.model import TableDef
 from standin.views.columns import columns_of
-from standin.views.visibility import can_see_table, may_use_type, visible_containers
+from standin.views.visibility import can_see_table, visible_containers
 
 if TYPE_CHECKING:
     from standin.engine.database import Database
@@ -48,7 +49,7 @@ class ViewRow:
 def _is_accessible(session: EngineSession, entry: ViewRow) -> bool:
     if entry.table is not None and can_see_table(session, entry.table):
         return True
-    if entry.is_type and may_use_type(session, entry.owner, str(entry.values[1])):
+    if entry.is_type and may_use_type(session.account, entry.owner, str(entry.values[1])):
         return True
     return entry.owner == session.user
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from standin.engine.privileges import holds, may
+from standin.engine.privileges import may
 from standin.model import PDB, ROOT, TableDef, User
 
 if TYPE_CHECKING:
@@ -28,9 +28,3 @@ def can_see_table(session: EngineSession, table: TableDef) -> bool:
     user: User = session.account
     target = f"{table.owner}.{table.name}"
     return may(user, "SELECT", table) or any(granted == target for _, granted in user.grants)
-
-
-def may_use_type(session: EngineSession, owner: str, name: str) -> bool:
-    """Return whether the user may execute a type. PUBLIC may execute those of MDSYS."""
-    user: User = session.account
-    return owner in ("MDSYS", user.name) or holds(user, "EXECUTE ANY TYPE") or ("EXECUTE", f"{owner}.{name}") in user.grants

@@ -17,9 +17,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from standin.composites import from_json
+from standin.interface import Composite
+from standin.model import SqlType
 from standin.octets import units_of
 from standin.wire.numbers import encode_number
-from standin.wire.objects import xml_cell
+from standin.wire.objects import NULL, xml_cell
 from standin.wire.primitives import CHUNK, SHORT, clr, ub
 from standin.wire.repeats import RepeatedValues
 from standin.wire.types import FLOATS, LOBS, LONGS, MOMENTS, NATIONAL, NUMBERS, TEXTS, WireType
@@ -35,7 +38,7 @@ _NULL = pa.scalar(b"\0", pa.binary())
 _LONG_END = pa.scalar(b"\0\0", pa.binary())  # null indicator and return code
 _UNITS = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 
-Locate = Callable[[str | bytes, bool], bytes]
+Locate = Callable[[str | bytes | Composite, bool], bytes]
 Part = Any  # a pyarrow array or scalar of type binary
 Ints = npt.NDArray[np.int64]
 
@@ -46,6 +49,7 @@ class Cell:
 
     type: int
     form: int = 0
+    shape: SqlType | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +73,8 @@ class EncodedRows:
 def encode_rows(
     batches: Iterable[pa.RecordBatch], cells: tuple[Cell, ...], locator: Locate, *, whole: bool = False
 ) -> Iterator[EncodedRows]:
-    """Yield blocks of encoded rows. `locator` converts a LOB value, national or not, or the number of a nested cursor to its
-    cell. Rows that are `whole` have all of their values, also those that repeat the row before."""
+    """Yield blocks of encoded rows. `locator` converts a LOB value, national or not, the number of a nested cursor, or an
+    instance to its cell. Rows that are `whole` have all of their values, also those that repeat the row before."""
     repeats = RepeatedValues([cell.type for cell in cells])
     for batch in batches:
         for block in _blocks(batch):
@@ -152,7 +156,7 @@ def _column_parts(column: pa.Array, cell: Cell, locator: Locate) -> list[Part]:
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     if cell.type == WireType.OBJECT:
-        return [pa.array([xml_cell(value) for value in column.to_pylist()], pa.binary())]
+        return [_objects(column, cell.shape, locator)]
     if pa.types.is_null(column.type):
         return [_NULL, _LONG_END] if cell.type in LONGS else [_NULL]
     if cell.type in LOBS or cell.type == WireType.CURSOR:
@@ -173,6 +177,14 @@ def _column_parts(column: pa.Array, cell: Cell, locator: Locate) -> list[Part]:
         return [_each(column, lambda value: clr(encode_months(value)))]
     parts = _byte_parts(column, cell)
     return [*parts, _LONG_END] if cell.type in LONGS else parts
+
+
+def _objects(column: pa.Array, shape: SqlType | None, locator: Locate) -> pa.Array:
+    """Encode instances. XMLTYPE has no shape."""
+    if shape is None:
+        return pa.array([xml_cell(document) for document in column.to_pylist()], pa.binary())
+    texts = column.to_pylist()
+    return pa.array([NULL if text is None else locator(from_json(shape, text), False) for text in texts], pa.binary())
 
 
 def _each(column: pa.Array, encode: Callable[[Any], bytes]) -> pa.Array:

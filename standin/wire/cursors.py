@@ -123,7 +123,7 @@ class Cursor:
             if kind.type in LOBS and defined is not None and defined.type in LONGS:
                 cells.append(Cell(defined.type, defined.form))
             else:
-                cells.append(Cell(kind.type, kind.form))
+                cells.append(Cell(kind.type, kind.form, column.shape))
         return tuple(cells)
 
     def show(self, columns: tuple[ColumnInfo, ...]) -> None:

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from standin.composites import oid_of
 from standin.interface import ColumnInfo, OraError
-from standin.wire.objects import XMLTYPE
+from standin.model import SqlType
 from standin.wire.primitives import clr, dalc, sb, ub
 from standin.wire.types import INTERVALS, LONGS, SCALED, UNLIMITED_SCALE, WireType, column_type
 
@@ -106,13 +107,14 @@ def described(columns: tuple[ColumnInfo, ...], *, wide_scale: bool) -> bytes:
     for position, column in enumerate(columns, 1):
         kind = column_type(column)
         is_object = kind.type == WireType.OBJECT
+        shape = column.shape or SqlType(column.type, owner="SYS")
         precision, scale = _precision_and_scale(column)
         parts += [
             bytes((kind.type, 0, precision & 0xFF)),
             sb(scale) if wide_scale and kind.type in SCALED else bytes((scale & 0xFF,)),
             ub(0 if kind.type in LONGS else kind.buffer or max(column.size, 1)),  # 0 of others: a column that is always NULL
             ub(0) * 2,
-            dalc(XMLTYPE if is_object else b""),
+            dalc(oid_of(shape) if is_object else b""),
             ub(1 if is_object else 0),
             ub(kind.charset),
             bytes((kind.form,)),
@@ -120,7 +122,7 @@ def described(columns: tuple[ColumnInfo, ...], *, wide_scale: bool) -> bytes:
             ub(0),
             bytes((column.nullable, min(len(column.name.encode()), 255))),
             dalc(column.name),
-            *((dalc("SYS"), dalc(column.type)) if is_object else (dalc(b""), dalc(b""))),
+            *((dalc(shape.owner), dalc(shape.name)) if is_object else (dalc(b""), dalc(b""))),
             ub(position),
             ub(0),
         ]

@@ -140,11 +140,11 @@ def read_bind_type(reader: Reader, dialect: Dialect) -> BindType:
         reader.u8()
     size = reader.ub()
     reader.skip_fields("uu")
-    reader.dalc()
+    oid = reader.dalc() or b""
     reader.skip_fields("uu")
     form = reader.u8()
     reader.skip_fields("uu")
-    return BindType(type_, size, form, bool(flags & _PL_SQL_ARRAY))
+    return BindType(type_, size, form, bool(flags & _PL_SQL_ARRAY), oid)
 
 
 def read_bind_row(reader: Reader, order: Sequence[int], types: Sequence[BindType]) -> list[RawBind]:
@@ -166,6 +166,8 @@ def _read_value(reader: Reader, kind: BindType) -> bytes | None:
         return reader.dalc()
     if kind.type == WireType.CURSOR:
         return reader.ub().to_bytes(2, "big") if reader.ub() else None
+    if kind.type == WireType.OBJECT:
+        return _read_image(reader)
     if kind.type == WireType.BOOLEAN:
         length = reader.u8()
         if length == _ESCAPED_NULL:
@@ -173,6 +175,16 @@ def _read_value(reader: Reader, kind: BindType) -> bytes | None:
             return None
         return reader.raw(length) if length else None
     return reader.clr()
+
+
+def _read_image(reader: Reader) -> bytes | None:
+    """Read an instance: its type, OID, snapshot and version, the size of the image, flags, and the image unless it is NULL."""
+    reader.dalc()
+    reader.dalc()
+    reader.skip_fields("uu")
+    size = reader.ub()
+    reader.skip_fields("u")
+    return reader.clr() if size else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from standin.interface import PARSES, Called, Done, OraError, Rows, Session
+from standin.composites import from_json, from_plain
+from standin.interface import PARSES, Called, Composite, Done, OraError, Rows, Session
 from standin.wire import messages
 from standin.wire.cells import ROW, EncodedRows, Locate, encode_rows
 from standin.wire.cursors import Cursor, CursorTable, Result
 from standin.wire.errors import NO_DATA_FOUND, as_ora_error
 from standin.wire.lobs import LobStore
+from standin.wire.objects import NULL, object_cell, read_object
 from standin.wire.primitives import clr, sb, ub
 from standin.wire.reader import Reader
 from standin.wire.repeats import vector_in_front
@@ -207,9 +209,11 @@ class Statements:
         yield from encode_rows(answer.batches, cursor.cells, self._locator(cursor))
 
     def _locator(self, cursor: Cursor) -> Locate:
-        """Return the function that gives the cell of a LOB, or of a nested cursor, in a row of the cursor."""
+        """Return the function that gives the cell of a LOB, an instance or a nested cursor, in a row of the cursor."""
 
         def cell(value: Any, national: bool) -> bytes:
+            if isinstance(value, Composite):
+                return object_cell(value, self._lobs.locator)
             if not isinstance(value, int):
                 return self._lobs.cell(value, national)
             inner = self._open_rows(self._session.take_rows(value))
@@ -302,9 +306,18 @@ class Statements:
     def _out_value(self, value: Any, bind: BindType) -> bytes:
         if isinstance(value, Rows):
             return self._ref_cursor(value)
+        if bind.type == WireType.OBJECT:
+            return NULL if value is None else object_cell(self._instance(value, bind), self._lobs.locator)
         if bind.type in LOBS:
             return b"\0" if value is None else self._lobs.cell(value, bind.form == NATIONAL)
         return encode_out(value, bind)
+
+    def _instance(self, value: Any, bind: BindType) -> Composite:
+        """Return an instance for a variable of an object type: SQL has the text of its JSON, PL/SQL perhaps its values only."""
+        if isinstance(value, Composite):
+            return value
+        shape = self._session.type_of(bind.oid)
+        return from_json(shape, value) if isinstance(value, str) else from_plain(shape, value)
 
     def _ref_cursor(self, rows: Rows) -> bytes:
         """Open a cursor for the rows of a query that a block has opened, and return its description and number."""
@@ -341,6 +354,8 @@ class Statements:
             return None
         if bind.type == WireType.CURSOR:
             return self._given_rows(self._cursor(int.from_bytes(raw, "big")))
+        if bind.type == WireType.OBJECT:
+            return read_object(raw, self._session.type_of(bind.oid), self._lobs.value)
         return self._lobs.value(raw) if bind.type in LOBS else decode_bind(raw, bind)
 
     def _given_rows(self, cursor: Cursor) -> Rows | None:

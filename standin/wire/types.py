@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from standin.interface import ColumnInfo, OraError
+from standin.model import SqlType
 
 
 class WireType(IntEnum):
@@ -97,7 +98,7 @@ _COLUMN_TYPES = {
 
 def column_type(column: ColumnInfo) -> ColumnType:
     """Return the wire type of a column. Raises ORA-03115 for an unknown type."""
-    known = _COLUMN_TYPES.get(column.type)
+    known = _COLUMN_TYPES.get(column.type) if column.shape is None else _COLUMN_TYPES["XMLTYPE"]
     if known is None:
         raise OraError(3115, f"unsupported network datatype or representation: {column.type} of column {column.name}")
     return known
@@ -111,7 +112,16 @@ class BindType:
     size: int
     form: int
     is_array: bool = False
+    oid: bytes = b""  # of an object type
 
     @property
     def encoding(self) -> str:
         return "utf-16-be" if self.form == NATIONAL else "utf-8"
+
+
+def type_of_part(kind: SqlType) -> BindType:
+    """Return the type with which an attribute or element is in an image. Raises ORA-03115 for an unknown type."""
+    known = _COLUMN_TYPES.get(kind.name)
+    if known is None:
+        raise OraError(3115, f"unsupported network datatype or representation: {kind.name} in an object")
+    return BindType(known.type, kind.length, known.form)

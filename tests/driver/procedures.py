@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
+from standin.composites import to_plain
 from standin.engine.plsql import Parameter, procedures
 from standin.engine.session import EngineSession
 from standin.interface import Rows
@@ -41,6 +42,7 @@ def register() -> None:
     _register("PKG_TESTLOBS.TESTINOUT", _replaced, Parameter("a_clob", direction="IN OUT"), "a_searchvalue", "a_replacevalue")
     _register("PKG_TESTLOBS.GETLOB", lambda session, a_num, a_format: a_format.replace("{}", str(a_num)), "a_num", "a_format")
     _register_arrays()
+    _register_objects()
 
 
 def _register_arrays() -> None:
@@ -53,7 +55,8 @@ def _register_arrays() -> None:
         _register(f"{package}.TESTINARRAYS", _summed_lengths, Parameter("a_startinglength"), given)
         _register(f"{package}.TESTINOUTARRAYS", _described(letter), count, changed)
         _register(f"{package}.TESTOUTARRAYS", _named(letter), count, filled)
-    _register("PKG_TESTSTRINGARRAYS.TESTINDEXBY", lambda session, a_array: {"a_array": []}, filled)
+    holes = {-1048576: "First element", -576: "Second element", 284: "Third element", 8388608: "Fourth element"}
+    _register("PKG_TESTSTRINGARRAYS.TESTINDEXBY", lambda session, a_array: {"a_array": holes}, filled)
     _register(
         "PKG_TESTNUMBERARRAYS.TESTINARRAYS",
         lambda session, a_startingvalue, a_array: a_startingvalue + sum(a_array),
@@ -69,8 +72,78 @@ def _register_arrays() -> None:
     )
 
 
+def _register_objects() -> None:
+    """Register the packages whose parameters are objects, records and collections."""
+    given, made = Parameter("a_object"), Parameter("a_object", direction="OUT")
+    number, text = Parameter("a_numbervalue"), Parameter("a_stringvalue")
+    records = Parameter("a_records")
+    _register("PKG_TESTBINDOBJECT.GETSTRINGREP", lambda session, a_object: _object_text(a_object), given)
+    _register("PKG_TESTBINDOBJECT.BINDOBJECTOUT", _made_object, number, text, made)
+    _register("PKG_TESTRECORDS.GETSTRINGREP", lambda session, a_object: _record_text(a_object), given)
+    _register("PKG_TESTRECORDS.TESTOUT", _made_record, made)
+    _register("PKG_TESTRECORDS.TESTINARRAYS", lambda session, a_records: "; ".join(map(_record_text, a_records)), records)
+    _register("PKG_TESTRECORDS.TESTINOUTARRAYS", _with_record, number, text, Parameter("a_records", direction="IN OUT"))
+    _register("PKG_TESTNESTEDRECORDS.GETOUTER", _nested_records, "a_value1", "a_value2")
+    _register("PKG_NESTEDTABLE.GETVARRAYOFNUMBER", lambda session: [10, 20, 30])
+    _register("PKG_NESTEDTABLE.GETTABLEOFNUMBER", lambda session: [15, 25, 35, 45])
+    _register("PKG_NESTEDTABLE.GETTABLEOFVARRAYOFNUMBER", lambda session: [[10, 20], [30, 40]])
+
+
+def _nested_records(session: EngineSession, a_value1: Any, a_value2: Any) -> Mapping[str, Any]:
+    return {"INNER1": {"ATTR1": None, "ATTR2": a_value1}, "INNER2": {"ATTR1": None, "ATTR2": a_value2}}
+
+
+def _object_text(value: Mapping[str, Any] | None) -> str:
+    if value is None:
+        return "null"
+    inner = value["SUBOBJECTVALUE"]
+    shown = "null" if inner is None else f"udt_SubObject({_shown(inner['SUBNUMBERVALUE'])}, {_shown(inner['SUBSTRINGVALUE'])})"
+    names = ("NUMBERVALUE", "STRINGVALUE", "FIXEDCHARVALUE")
+    days = f"{_day_text(value['DATEVALUE'])}, {_time_text(value['TIMESTAMPVALUE'])}"
+    return f"udt_Object({', '.join(_shown(value[name]) for name in names)}, {days}, {shown}, null)"
+
+
+def _record_text(value: Mapping[str, Any]) -> str:
+    front = ", ".join(_shown(value[name]) for name in ("NUMBERVALUE", "STRINGVALUE"))
+    days = f"{_day_text(value['DATEVALUE'])}, {_time_text(value['TIMESTAMPVALUE'])}"
+    back = ", ".join(_shown(value[name]) for name in ("BOOLEANVALUE", "PLSINTEGERVALUE", "BINARYINTEGERVALUE"))
+    return f"udt_Record({front}, {days}, {back})"
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "null"
+    return f"'{value}'" if isinstance(value, str) else str(value).lower()
+
+
+def _day_text(value: datetime | None) -> str:
+    return "null" if value is None else f"to_date('{value:%Y-%m-%d}', 'YYYY-MM-DD')"
+
+
+def _time_text(value: datetime | None) -> str:
+    return "null" if value is None else f"to_timestamp('{value:%Y-%m-%d %H:%M:%S}', 'YYYY-MM-DD HH24:MI:SS')"
+
+
+def _made_object(session: EngineSession, a_numbervalue: Any, a_stringvalue: Any, a_object: Any) -> Mapping[str, Any]:
+    return {"a_object": {"NUMBERVALUE": a_numbervalue, "STRINGVALUE": a_stringvalue}}
+
+
+def _made_record(session: EngineSession, a_object: Any) -> Mapping[str, Any]:
+    at = datetime(2016, 2, 16, 18, 23, 55)
+    made = {"NUMBERVALUE": 25, "STRINGVALUE": "String in record", "DATEVALUE": at.replace(hour=0, minute=0, second=0)}
+    made |= {"TIMESTAMPVALUE": at, "BOOLEANVALUE": True, "PLSINTEGERVALUE": 45, "BINARYINTEGERVALUE": 10}
+    return {"a_object": made}
+
+
+def _with_record(session: EngineSession, a_numbervalue: Any, a_stringvalue: Any, a_records: list[Any]) -> Mapping[str, Any]:
+    return {"a_records": [*a_records, {"NUMBERVALUE": a_numbervalue, "STRINGVALUE": a_stringvalue}]}
+
+
 def _register(name: str, run: Any, *parameters: Parameter | str) -> None:
-    procedures.register(name, run, parameters, public=True)
+    def run_plainly(session: EngineSession, **given: Any) -> Any:
+        return run(session, **{parameter: to_plain(value) for parameter, value in given.items()})
+
+    procedures.register(name, run_plainly, parameters, public=True)
 
 
 def _lengths(session: EngineSession, a_invalue: str, a_inoutvalue: Any, a_outvalue: Any) -> Mapping[str, Any]:

@@ -12,7 +12,7 @@ from standin.serve import StandIn
 from tests.driver import procedures
 from tests.driver.suite import PASSWORD, USER
 
-GRANTS = "CREATE SESSION, CREATE TABLE, CREATE VIEW, SELECT ANY DICTIONARY, UNLIMITED TABLESPACE"
+GRANTS = "CREATE SESSION, CREATE TABLE, CREATE VIEW, CREATE TYPE, CREATE PROCEDURE, SELECT ANY DICTIONARY, UNLIMITED TABLESPACE"
 TABLES = {
     "TestNumbers": """IntCol NUMBER(9) NOT NULL, LongIntCol NUMBER(16) NOT NULL, NumberCol NUMBER(9,2) NOT NULL,
         FloatCol FLOAT NOT NULL, UnconstrainedCol NUMBER NOT NULL, NullableCol NUMBER(38)""",
@@ -47,7 +47,8 @@ TABLES = {
         CONSTRAINT TestTempTable_pk PRIMARY KEY (IntCol)""",
     "TestArrayDML": """IntCol NUMBER(9) NOT NULL, StringCol VARCHAR2(100), IntCol2 NUMBER(3),
         CONSTRAINT TestArrayDML_pk PRIMARY KEY (IntCol)""",
-    "TestObjects": "IntCol NUMBER(9) NOT NULL",  # the stand-in's clients get no object types
+    "TestObjects": "IntCol NUMBER(9) NOT NULL, ObjectCol udt_Object, ArrayCol udt_Array",
+    "NestedCollectionTests": "Id NUMBER(9), TableCol udt_TableOfTableOfNumber, VarrayCol udt_VarrayOfTableOfNumber",
     "TestXML": "IntCol NUMBER(9) NOT NULL, XMLCol XMLTYPE NOT NULL",
     "TestTempXML": "IntCol NUMBER(9) NOT NULL, XMLCol XMLTYPE NOT NULL",
     "TestJsonCols": """IntCol NUMBER(9) NOT NULL, JsonVarchar VARCHAR2(4000), JsonClob CLOB, JsonBlob BLOB""",
@@ -62,11 +63,73 @@ TABLES = {
         BinaryDoubleValue BINARY_DOUBLE, DateValue DATE, TimestampValue TIMESTAMP, TimestampTZValue TIMESTAMP WITH TIME ZONE,
         TimestampLTZValue TIMESTAMP WITH LOCAL TIME ZONE, IntervalDSValue INTERVAL DAY TO SECOND,
         IntervalYMValue INTERVAL YEAR TO MONTH, CLOBValue CLOB, NCLOBValue NCLOB, BLOBValue BLOB,
-        InvisibleValue NUMBER INVISIBLE""",
+        SubObjectValue udt_SubObject, SubObjectArray udt_ObjectArray, InvisibleValue NUMBER INVISIBLE""",
     "TestUniversalRowids": """IntCol NUMBER(9) NOT NULL, StringCol VARCHAR2(250) NOT NULL, DateCol DATE NOT NULL,
         CONSTRAINT TestUniversalRowids_pk PRIMARY KEY (IntCol, StringCol, DateCol)""",
 }
-CLAUSES = {"TestUniversalRowids": " ORGANIZATION INDEX"}
+CLAUSES = {
+    "TestUniversalRowids": " ORGANIZATION INDEX",
+    "NestedCollectionTests": """ NESTED TABLE TableCol STORE AS NestedCollectionTests_nt
+        (NESTED TABLE COLUMN_VALUE STORE AS NestedCollectionTests_inner)""",
+}
+TYPES = (
+    "TYPE udt_SubObject AS OBJECT (SubNumberValue NUMBER, SubStringValue VARCHAR2(60))",
+    "TYPE udt_ObjectArray AS VARRAY(10) OF udt_SubObject",
+    """TYPE udt_Object AS OBJECT (NumberValue NUMBER, StringValue VARCHAR2(60), FixedCharValue CHAR(10),
+        NStringValue NVARCHAR2(60), NFixedCharValue NCHAR(10), RawValue RAW(16), IntValue INTEGER, SmallIntValue SMALLINT,
+        RealValue REAL, DoublePrecisionValue DOUBLE PRECISION, FloatValue FLOAT, BinaryFloatValue BINARY_FLOAT,
+        BinaryDoubleValue BINARY_DOUBLE, DateValue DATE, TimestampValue TIMESTAMP, TimestampTZValue TIMESTAMP WITH TIME ZONE,
+        TimestampLTZValue TIMESTAMP WITH LOCAL TIME ZONE, CLOBValue CLOB, NCLOBValue NCLOB, BLOBValue BLOB,
+        SubObjectValue udt_SubObject, SubObjectArray udt_ObjectArray)""",
+    "TYPE udt_Array AS VARRAY(10) OF NUMBER",
+    "TYPE udt_UnconstrainedTable AS TABLE OF NUMBER",
+    "TYPE udt_VarrayOfNumber AS VARRAY(10) OF NUMBER",
+    "TYPE udt_TableOfNumber AS TABLE OF NUMBER",
+    "TYPE udt_TableOfVarrayOfNumber AS TABLE OF udt_VarrayOfNumber",
+    "TYPE udt_TableOfTableOfNumber AS TABLE OF udt_TableOfNumber",
+    "TYPE udt_VarrayOfTableOfNumber AS VARRAY(10) OF udt_TableOfNumber",
+    "TYPE udt_ObjectWithXmlType AS OBJECT (NumberValue NUMBER, XmlValue XMLTYPE, StringValue VARCHAR2(60))",
+)
+PACKAGES = {
+    "pkg_TestStringArrays": "TYPE udt_StringList IS TABLE OF VARCHAR2(100) INDEX BY BINARY_INTEGER;",
+    "pkg_TestNumberArrays": "TYPE udt_NumberList IS TABLE OF NUMBER INDEX BY BINARY_INTEGER;",
+    "pkg_TestDateArrays": "TYPE udt_DateList IS TABLE OF DATE INDEX BY BINARY_INTEGER;",
+    "pkg_TestBooleans": "TYPE udt_BooleanList IS TABLE OF BOOLEAN INDEX BY BINARY_INTEGER;",
+    "pkg_TestRecords": """TYPE udt_Record IS RECORD (NumberValue NUMBER, StringValue VARCHAR2(30), DateValue DATE,
+        TimestampValue TIMESTAMP, BooleanValue BOOLEAN, PlsIntegerValue PLS_INTEGER, BinaryIntegerValue BINARY_INTEGER);
+        TYPE udt_RecordArray IS TABLE OF udt_Record INDEX BY BINARY_INTEGER;""",
+    "pkg_TestNestedRecords": """TYPE udt_Inner IS RECORD (Attr1 NUMBER, Attr2 NUMBER);
+        TYPE udt_Outer IS RECORD (Inner1 udt_Inner, Inner2 udt_Inner);""",
+    "pkg_TestBindObject": "TYPE udt_CollectionRowType IS TABLE OF TestTempTable%ROWTYPE INDEX BY BINARY_INTEGER;",
+}
+_ZONED = "'YYYY-MM-DD HH24:MI:SS TZH:TZM'"
+_OBJECT = f"""udt_Object({{number}}, '{{nth}} row', '{{nth}}', 'N {{nth}} Row', 'N {{nth}}',
+    UTL_RAW.CAST_TO_RAW('Raw Data {{number}}'), {{numbers}}, {{day}}, {{time}}, TO_TIMESTAMP_TZ('{{zoned}} 00:00', {_ZONED}),
+    TO_TIMESTAMP_TZ('{{local}} 00:00', {_ZONED}), '{{word}}hort CLOB value',
+    '{{word}}hort NCLOB Value', UTL_RAW.CAST_TO_RAW('{{blob}}'),
+    udt_SubObject({{sub}}, 'Sub object {{number}}'), udt_ObjectArray({{array}}))"""
+_OBJECT_ROWS = (
+    (
+        "1",
+        _OBJECT.format(
+            number=1, nth="First", numbers="2, 5, 12.125, 0.5, 12.5, 25.25, 50.125", day="DATE '2007-03-06'",
+            time="TIMESTAMP '2008-09-12 16:40:00'", zoned="2009-10-13 17:50:00", local="2010-11-14 18:55:00", word="S",
+            blob="Short BLOB value", sub=11, array="udt_SubObject(5, 'first element'), udt_SubObject(6, 'second element')",
+        ),
+        "udt_Array(5, 10, NULL, 20)",
+    ),
+    ("2", "NULL", "udt_Array(3, NULL, 9, 12, 15)"),
+    (
+        "3",
+        _OBJECT.format(
+            number=3, nth="Third", numbers="4, 10, 6.5, 0.75, 43.25, 86.5, 192.125", day="DATE '2007-06-21'",
+            time="TIMESTAMP '2007-12-13 07:30:45'", zoned="2017-06-21 23:18:45", local="2017-07-21 08:27:13",
+            word="Another s", blob="Yet another short BLOB value", sub=13,
+            array=", ".join(f"udt_SubObject({10 * n}, 'element #{n}')" for n in range(1, 5)),
+        ),
+        "NULL",
+    ),
+)  # fmt: skip
 _DAY = datetime(2002, 12, 9)
 
 
@@ -77,14 +140,21 @@ def prepare(oracle: StandIn) -> None:
         cursor.execute(f"CREATE USER {USER} IDENTIFIED BY {PASSWORD}")
         cursor.execute(f"GRANT {GRANTS} TO {USER}")
         cursor.execute(f"CREATE USER {USER}PROXY IDENTIFIED BY {PASSWORD}")
+        cursor.execute(f"GRANT CREATE SESSION TO {USER}PROXY")
     with oracle.connect(USER, password=PASSWORD) as connection:
         create_schema(connection)
 
 
 def create_schema(connection: oracledb.Connection) -> None:
     with connection.cursor() as cursor:
+        for text in TYPES:
+            cursor.execute(f"CREATE {text}")
         for name, columns in TABLES.items():
             cursor.execute(f"CREATE TABLE {name} ({columns}){CLAUSES.get(name, '')}")
+        for name, declared in PACKAGES.items():
+            cursor.execute(f"CREATE PACKAGE {name} AS {declared} END;")
+        for row in _OBJECT_ROWS:
+            cursor.execute(f"INSERT INTO TestObjects VALUES ({', '.join(row)})")
         for name, rows in _rows().items():
             for row in rows:
                 if name == "TestTimestamps":  # a datetime is bound as DATE
