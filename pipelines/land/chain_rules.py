@@ -9,6 +9,7 @@ from typing import Any
 from pipelines.errors import InvariantBroken, LandingConflict, report_with
 from pipelines.land.tally import log_identity
 from pipelines.records.gaps import DeclaredGap
+from pipelines.records.readers import READS_FROM
 from pipelines.records.windows import SliceRecord, WindowManifest
 from pipelines.values.redo import Position, Window
 from pipelines.values.scn import BEFORE_ALL, ChainPosition
@@ -53,8 +54,12 @@ def build_manifest(window: Window, tables: Sequence[TableId], records: Sequence[
         ddl=tuple(sorted((row for r in ordered for row in r.ddl), key=lambda d: (d.scn, d.thread, d.rs_id, d.ssn))),
         files=tuple(name for r in ordered for name in r.files),
         doubtful_scn=None if window.doubtful_scn is None else int(window.doubtful_scn),
-        circumstance={"slices": {str(r.number): _circumstance(r) for r in ordered}},
+        circumstance={"slices": {str(r.number): _circumstance(r) for r in ordered}, **_taken_over(window)},
     )
+
+
+def _taken_over(window: Window) -> Mapping[str, Any]:
+    return {} if window.reads_from is None else {READS_FROM: int(window.reads_from)}
 
 
 def _circumstance(record: SliceRecord) -> Mapping[str, Any]:

@@ -23,7 +23,7 @@ from pipelines.mine.pieces import PieceJoiner, split_by_size
 from pipelines.mine.rows import fit_numbers, in_container, landed_rows, log_of, own_thread, usable_ends
 from pipelines.mine.selection import MinedContainer, predicate
 from pipelines.mine.session import Session, logminer
-from pipelines.values.redo import Slice, Window
+from pipelines.values.redo import Operation, Slice, Window
 from pipelines.values.table import TableId
 
 log = logging.getLogger(__name__)
@@ -123,7 +123,10 @@ class SliceMining:
         rows = landed_rows(batch, self._logs, self.facts.row_count, container)
         scns = self._window.scns
         check_rows(rows, self._logs, scns.end, self._tables, self._object_ids, container)
-        is_inside = pc.and_(pc.greater_equal(rows["scn"], int(scns.start)), pc.less(rows["scn"], int(scns.end)))
+        is_inside = pc.and_(pc.greater_equal(rows["scn"], int(self._window.landed_from)), pc.less(rows["scn"], int(scns.end)))
+        if self._window.reads_from is not None:  # the DDL before its start has landed with the windows before it
+            is_older = pc.and_(pc.less(rows["scn"], int(scns.start)), pc.equal(rows["operation_code"], int(Operation.DDL)))
+            is_inside = pc.and_(is_inside, pc.invert(is_older))
         inside = rows if pc.all(is_inside).as_py() else rows.filter(is_inside)
         self.facts.row_count += rows.num_rows
         self.facts.outside_count += rows.num_rows - inside.num_rows

@@ -20,6 +20,7 @@ from pipelines.reconcile.ledger import last_batch
 from pipelines.reconcile.newest_batches import batch_name, names_from
 from pipelines.records.batches.manifest import BatchResult
 from pipelines.records.file_digest import FileDigest
+from pipelines.records.readers import is_handed_over
 from pipelines.records.windows import WindowManifest
 
 log = logging.getLogger(__name__)
@@ -29,8 +30,8 @@ def before_next(context: PipelineContext, last: BatchResult, following: WindowMa
     """Return the batch that the next one continues: the last, or an older one where its carried rows are damaged. They are
     checked after an attempt that left no manifest, because it may have found the damage, and always at a RESETLOGS, where no
     older batch can be continued."""
-    if context.landing.gaps.gap_at(last.end_position) is not None:
-        return last  # nothing is carried over a declared gap
+    if context.landing.gaps.gap_at(last.end_position) is not None or is_handed_over(following):
+        return last  # nothing is carried over a declared gap, or to another reader
     if following.resetlogs_id == last.resetlogs_id and not was_attempted_after(context, last):
         return last
     return last_undamaged(context, last, following.resetlogs_id, apply_all_again)

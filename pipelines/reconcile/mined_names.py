@@ -13,6 +13,7 @@ from pipelines.errors import SchemaConflict
 from pipelines.land.dictionary import Readings
 from pipelines.records.batches.carry import OpenTransaction
 from pipelines.records.batches.spec import MinedNames
+from pipelines.records.readers import landed_from
 from pipelines.records.windows import DdlRow, WindowManifest
 from pipelines.schema.ddl import effect_of
 from pipelines.schema.versions import same_type
@@ -52,8 +53,14 @@ def windows_of_rows(
     context: PipelineContext, windows: Sequence[WindowManifest], carried: Sequence[OpenTransaction]
 ) -> Sequence[WindowManifest]:
     """Return the batch's windows, and the older ones from which rows of open transactions may be carried over."""
-    oldest = min([windows[0].start, *(transaction.start_scn for transaction in carried)])
-    return context.landing.windows.after(ChainPosition(windows[0].resetlogs_id, oldest)) if carried else windows
+    oldest = oldest_start(windows, carried)
+    is_older = bool(carried) or oldest < windows[0].start
+    return context.landing.windows.after(ChainPosition(windows[0].resetlogs_id, oldest)) if is_older else windows
+
+
+def oldest_start(windows: Sequence[WindowManifest], carried: Sequence[OpenTransaction]) -> int:
+    """Return the lowest SCN that a change in the batch may have."""
+    return min([landed_from(windows[0]), *(transaction.start_scn for transaction in carried)])
 
 
 def columns_known_from(
@@ -67,8 +74,7 @@ def columns_known_from(
     The first version is that of a dictionary reading. It is valid for older changes of transactions that were open then,
     unless a DDL ran between them and the reading: some statements do not wait for open transactions.
     """
-    starts = [windows[0].start, *(transaction.start_scn for transaction in carried)]
-    if min(starts) >= first.from_scn:
+    if oldest_start(windows, carried) >= first.from_scn:
         return 0
     older = (row for w in windows_of_rows(context, windows, carried) for row in w.ddl if row.scn < first.from_scn)
     return max((row.scn for row in older if row.object_id == first.object_id and may_change_columns(row, first)), default=0)

@@ -12,7 +12,7 @@ from functools import partial
 from itertools import islice, takewhile
 
 from pipelines.context import PipelineContext
-from pipelines.errors import InvariantBroken, LandingDamaged, report_with
+from pipelines.errors import InvariantBroken, LandingDamaged, Terminal, report_with
 from pipelines.land import layout
 from pipelines.land.cures import mine_again, restore
 from pipelines.land.dictionary import Readings
@@ -36,6 +36,7 @@ from pipelines.records.batches.manifest import BatchResult
 from pipelines.records.batches.spec import BatchSpec, LandedWindow, TableTask
 from pipelines.records.file_digest import FileDigest
 from pipelines.records.gaps import DeclaredGap
+from pipelines.records.readers import is_handed_over
 from pipelines.records.windows import WindowManifest
 from pipelines.values.scn import BEFORE_ALL, ChainPosition
 from pipelines.values.table import TableId, TableVersion
@@ -96,7 +97,7 @@ def catch_up_batch(context: PipelineContext, entry: TableEntry, last: BatchResul
     """Return the batch that catches a table up. Raises LandingDamaged where a file is damaged that only this table needs."""
     before = reached = last_batch(context, entry.position.plus(1))
     following = next(windows_after(context, reached), None)
-    if following is not None:
+    if following is not None and not is_handed_over(following):
         before = last_undamaged(context, reached, following.resetlogs_id, lambda _: restore())
     windows = list(
         take_adjoining(window for window in windows_after(context, before) if window.end_position <= last.end_position)
@@ -135,10 +136,11 @@ def hold_error(error: LandingDamaged, table: TableId) -> LandingDamaged:
 
 
 def take_adjoining(windows: Iterable[WindowManifest]) -> Iterator[WindowManifest]:
-    """Yield the windows up to the first that does not begin where the one before ended, in the same incarnation."""
+    """Yield the windows up to the first that does not begin where the one before ended, in the same incarnation, or that
+    another reader has read: what that one shows of older transactions counts only once the tables are complete up to there."""
     before = None
     for window in windows:
-        if before is not None and window.start_position != before.end_position:
+        if before is not None and (window.start_position != before.end_position or is_handed_over(window)):
             return
         yield window
         before = window
@@ -182,7 +184,9 @@ def build_batch(
     start, end, resetlogs_id = windows[0].start, windows[-1].end, windows[0].resetlogs_id
     gaps = gaps_after(context, before)
     check_continuity(context, windows, before, gaps)
-    carried = None if gaps else before  # a transaction that was open at a declared gap cannot be completed
+    check_one_reader(windows)
+    # A transaction that was open at a declared gap cannot be completed; another reader gives it whole.
+    carried = None if gaps or is_handed_over(windows[0]) else before
     still_open = carried.open_transactions if carried else ()
     token = uuid.uuid4().hex if catch_up_of is None else f"{catch_up_of}:{uuid.uuid4().hex}"
     name = batch_name(resetlogs_id, start, end, attempt_of(token) if catch_up_of else "")
@@ -352,6 +356,17 @@ def check_continuity(
         if window.start != end:
             raise hole(context, ChainPosition(window.resetlogs_id, end), window.start_position)
         end = window.end
+
+
+def check_one_reader(windows: Sequence[WindowManifest]) -> None:
+    """Raise Terminal for a range in which one reader hands over to another: both give what was open there."""
+    second = next((window for window in windows[1:] if is_handed_over(window)), None)
+    if second is not None:
+        raise Terminal(
+            f"LogMiner and OpenLogReplicator have each read a part of the range: the other one begins at SCN {second.start}",
+            cure=f"choose a range that ends at SCN {second.start}, or begins there",
+            window=second.name,
+        )
 
 
 def hole(context: PipelineContext, end: ChainPosition, start: ChainPosition) -> LandingDamaged:

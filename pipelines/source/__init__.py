@@ -20,7 +20,13 @@ from pipelines.source.facts import (
     read_redo_dictionaries,
     read_redo_facts,
 )
-from pipelines.source.handover import Handover, first_window_start, read_handover, read_handover_and_tables
+from pipelines.source.handover import (
+    Handover,
+    first_window_start,
+    read_handover,
+    read_handover_and_tables,
+    read_open_transactions,
+)
 from pipelines.source.number_range import number_findings, number_rules
 from pipelines.source.oracle import RetryRule, Source, open_source
 from pipelines.source.policies import require_unfiltered
@@ -74,6 +80,7 @@ __all__ = [
     "read_encoding",
     "read_handover",
     "read_handover_and_tables",
+    "read_open_transactions",
     "read_redo_dictionaries",
     "read_redo_facts",
     "read_sizes",

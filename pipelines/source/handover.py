@@ -61,6 +61,21 @@ def read_handover(source: Source) -> Handover:
     return Handover(scn_before, listed, read_current_scn(source))
 
 
+def read_open_transactions(source: Source, scn: Scn) -> Scn | None:
+    """Return since when transactions are open that are open now, or `scn`, which was current before, if none is older.
+
+    None where V$TRANSACTION does not show it of every open transaction.
+    """
+    if source.pdb_only and not shows_own_undo(source):
+        return None
+    listed, unknown = read_active_transactions(source)
+    shown = {(t.con_id, t.xid) for t in listed}
+    prepared = source.query("prepared_transactions")
+    if unknown or any((row.con_id, row.local_tran_id) not in shown for row in prepared):
+        return None
+    return min([scn, *(transaction.start_scn for transaction in listed)])
+
+
 def wait_for_starts(source: Source) -> tuple[ActiveTransaction, ...]:
     """Return the open transactions once each has a start: one without it may have changed rows at any earlier SCN.
 
@@ -93,12 +108,16 @@ def require_primary(role: str) -> None:
 
 def require_local_undo(source: Source) -> None:
     """Raise SourceRefused unless the PDB has undo of its own: else its transactions may be the root's, and not be shown."""
-    modes = [row.local_undo for row in source.query("undo_mode")]
-    if not modes or not all(modes):
+    if not shows_own_undo(source):
         raise SourceRefused(
             "the PDB has no local undo, and its V$TRANSACTION does not show every open transaction",
             cure="connect to the root, without pdb_only; or let the administrators of the root enable local undo",
         )
+
+
+def shows_own_undo(source: Source) -> bool:
+    modes = [row.local_undo for row in source.query("undo_mode")]
+    return bool(modes) and all(modes)
 
 
 def require_known_starts(prepared: Iterable[Any], listed: Iterable[ActiveTransaction]) -> None:

@@ -33,6 +33,7 @@ from pipelines.reconcile.mappings import is_shaped
 from pipelines.reconcile.redo_loss import clear_redo_loss, record_redo_loss, unreadable_logs
 from pipelines.reconcile.table_versions import all_known_versions, object_ids, record_baselines
 from pipelines.records.codec import from_body, to_body
+from pipelines.records.readers import is_received
 from pipelines.records.windows import SliceRecord, WindowManifest, WindowPlan
 from pipelines.source import (
     ConnectParams,
@@ -48,7 +49,7 @@ from pipelines.source import (
 from pipelines.steps.comparison_rows import remove_left_rows
 from pipelines.steps.matched_tables import announced_tables, with_matched_tables
 from pipelines.steps.read_and_plan import PAUSE_SECONDS, read_and_plan
-from pipelines.steps.reader_change import check_read_by_logminer
+from pipelines.steps.reader_change import last_window, plan_first_mined
 from pipelines.steps.redo_dictionary import with_its_dictionary
 from pipelines.steps.reread import reread
 from pipelines.steps.same_container import pdb_change, read_same_container, record_pdb_change
@@ -129,10 +130,13 @@ def plan_next(pipeline: Pipeline, source: ConnectParams | None) -> PlanOutcome:
             reason = f"no table has contents yet: run {pipeline.name}_snapshot, or `redolake snapshot`"
             return PlanOutcome("nothing", reason)
         with recorded_failure(context), open_pipeline_source(pipeline, source) as oracle:
-            check_read_by_logminer(context, position)
             ahead = host_clock_ahead(oracle)
-            pause = min(PAUSE_SECONDS, pipeline.wait_max_pause_seconds)
-            facts, found = read_and_plan(oracle, position, pipeline.window, pause)
+            last = last_window(context, position)
+            if last is not None and is_received(last):
+                facts, found = plan_first_mined(context, oracle, position, last)
+            else:
+                pause = min(PAUSE_SECONDS, pipeline.wait_max_pause_seconds)
+                facts, found = read_and_plan(oracle, position, pipeline.window, pause)
             try:
                 container = read_same_container(context, oracle)  # after the facts: they are of this PDB
             except PdbChanged as error:

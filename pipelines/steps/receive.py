@@ -24,15 +24,33 @@ from pipelines.reconcile.ledger import reconcile_ledger
 from pipelines.reconcile.redo_loss import record_redo_loss
 from pipelines.reconcile.table_versions import object_ids
 from pipelines.records.codec import to_body
+from pipelines.records.readers import ANCHOR, SECONDS, OpenTransactions, is_received, slice_facts
 from pipelines.records.windows import SliceRecord, WindowManifest
 from pipelines.source import ConnectParams, Source, read_redo_facts, read_tables
-from pipelines.source.olr import Address, Connection, Cut, Selection, Sequencer, connect, open_stream, to_batch
+from pipelines.source.olr import Address, Anchor, Connection, Cut, First, Selection, Sequencer, connect, open_stream, to_batch
 from pipelines.source.olr.messages import Checkpoint, Message
 from pipelines.source.olr.rows import SLICE
-from pipelines.steps.capture import LandedWindowReport, PlanOutcome, land_window, plan_of, plan_slices
+from pipelines.steps.capture import (
+    LandedWindowReport,
+    PlanOutcome,
+    land_window,
+    mine_window_slice,
+    plan_next_window,
+    plan_of,
+    plan_slices,
+)
 from pipelines.steps.comparison_rows import remove_left_rows
 from pipelines.steps.matched_tables import with_matched_tables
-from pipelines.steps.reader_change import ANCHOR, SECONDS, anchor_of, last_window, stream_facts
+from pipelines.steps.reader_change import (
+    anchor_of,
+    begin_of,
+    check_given,
+    handed_over,
+    known_open,
+    last_window,
+    read_open,
+    with_open,
+)
 from pipelines.steps.same_container import read_same_container, record_pdb_change
 from pipelines.steps.shown_facts import host_clock_ahead, record_plan, record_redo, recorded_failure
 from pipelines.values.landed_schema import LANDED_SCHEMA
@@ -96,8 +114,23 @@ def open_spool(container: str | None) -> Iterator[Spool]:
         yield Spool(file, container)
 
 
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Where the receiver goes on. `known` is what is known of the transactions that are open at the position; with `is_first`,
+    LogMiner has read up to there."""
+
+    last: WindowManifest | None
+    known: OpenTransactions | None
+    is_first: bool = False
+
+    @property
+    def anchor(self) -> Anchor | None:
+        return None if self.last is None or self.is_first else anchor_of(self.last)
+
+
 def receive_next_window(pipeline: Pipeline, source: ConnectParams | None = None) -> ReceivedWindow:
-    """Receive and land the next window; return it, or why there is none.
+    """Receive and land the next window; return it, or why there is none. After windows of LogMiner, it lands further ones until
+    OpenLogReplicator can go on.
 
     Raises ReplicatorUnavailable, ReplicatorRefused and StreamLost.
     """
@@ -110,46 +143,102 @@ def receive_next_window(pipeline: Pipeline, source: ConnectParams | None = None)
             return ReceivedWindow(PlanOutcome("nothing", reason))
         with recorded_failure(context), open_pipeline_source(pipeline, source) as oracle:
             facts = read_redo_facts(oracle, position.scn)
-            try:
-                container = read_same_container(context, oracle)
-            except PdbChanged as error:
-                record_pdb_change(context, error, position, facts)
-                raise
-            record_redo(context, position, facts, host_clock_ahead(oracle), is_all=False)
-            context = with_matched_tables(context, oracle, pipeline)
-            with open_spool(pipeline.source.container) as spool:
-                cut = receive(context, oracle, position, facts, spool)
-                if cut is None:
-                    outcome = PlanOutcome("nothing", "OpenLogReplicator has sent no change since the last window")
-                    record_plan(context, outcome.outcome, outcome.reason, None)
-                    return ReceivedWindow(outcome)
-                window = window_of(position, facts, cut)
-                ends_at = None if cut.seconds is None else datetime.fromtimestamp(cut.seconds, UTC)
-                outcome = plan_slices(context, oracle, window, position.resetlogs_id, container, ends_at)
-                outcome = replace(outcome, reason=f"SCN {window.scns}, {cut.rows} row(s) received")
-                record_plan(context, outcome.outcome, outcome.reason, None)
-                record = write_rows(context, window, spool, cut)
-    return ReceivedWindow(outcome, land_window(pipeline, window.name, [record], source))
+            now, start = read_open(oracle, facts), start_at(context, oracle, position)
+            received = None if start is None else receive_window(context, oracle, position, facts, start, now)
+    if received is None:
+        return mine_toward_handover(pipeline, source, now)
+    outcome, record = received
+    return ReceivedWindow(outcome, None if record is None else land_window(pipeline, record.window, [record], source))
 
 
-def receive(context: PipelineContext, oracle: Source, position: Position, facts: RedoFacts, spool: Spool) -> Cut | None:
+def start_at(context: PipelineContext, oracle: Source, position: Position) -> Start | None:
+    """Return where the receiver goes on; None while LogMiner must read on first. Raises ConfigurationError for a table that
+    OpenLogReplicator would not give."""
+    last, known = last_window(context, position), known_open(context, position)
+    if last is None:  # whatever is open from before the beginning ends before the snapshots
+        return Start(last, OpenTransactions(int(position.scn), int(position.scn)))
+    if is_received(last):
+        return Start(last, known)
+    check_given(context, oracle)
+    return None if known is None else Start(last, known, is_first=True)
+
+
+def first_of(oracle: Source, position: Position, start: Start) -> First | None:
+    """Return where a stream must begin that does not run yet: before every transaction that is open at the position."""
+    known = start.known
+    if known is None:
+        return None
+    facts = read_redo_facts(oracle, Scn(known.begins))
+    begin = position.scn if start.last is None else begin_of(facts, known, position)
+    return First(int(begin), log_with(position, begin, facts))
+
+
+def receive_window(
+    context: PipelineContext,
+    oracle: Source,
+    position: Position,
+    facts: RedoFacts,
+    start: Start,
+    now: OpenTransactions | None,
+) -> tuple[PlanOutcome, SliceRecord | None]:
+    """Receive a window and write its rows; return the plan and the slice, None where nothing has changed."""
+    try:
+        container = read_same_container(context, oracle)
+    except PdbChanged as error:
+        record_pdb_change(context, error, position, facts)
+        raise
+    record_redo(context, position, facts, host_clock_ahead(oracle), is_all=False)
+    context = with_matched_tables(context, oracle, context.pipeline)
+    with open_spool(context.pipeline.source.container) as spool:
+        cut = receive(context, oracle, position, facts, spool, start)
+        if cut is None:
+            outcome = PlanOutcome("nothing", "OpenLogReplicator has sent no change since the last window")
+            record_plan(context, outcome.outcome, outcome.reason, None)
+            return outcome, None
+        window = window_of(position, facts, cut)
+        ends_at = None if cut.seconds is None else datetime.fromtimestamp(cut.seconds, UTC)
+        outcome = plan_slices(context, oracle, window, position.resetlogs_id, container, ends_at)
+        began = ": OpenLogReplicator goes on after LogMiner" if start.is_first else ""
+        outcome = replace(outcome, reason=f"SCN {window.scns}, {cut.rows} row(s) received{began}")
+        record_plan(context, outcome.outcome, outcome.reason, None)
+        record = write_rows(context, window, spool, cut)
+    record = with_open(record, now if now is not None and now.at <= cut.end else start.known)
+    return outcome, handed_over(record) if start.is_first else record
+
+
+def mine_toward_handover(pipeline: Pipeline, source: ConnectParams | None, now: OpenTransactions | None) -> ReceivedWindow:
+    """Land one more window by LogMiner, and note beside it since when transactions are open: once LogMiner has passed the SCN of
+    such a reading, OpenLogReplicator goes on."""
+    planned = plan_next_window(pipeline, source)
+    why = "LogMiner reads on to where OpenLogReplicator can take over"
+    if now is None:
+        why += ", which is not known: V$TRANSACTION does not show when each open transaction began. Is it a standby?"
+    outcome = replace(planned, reason=f"{why}: {planned.reason}")
+    if planned.window is None:
+        return ReceivedWindow(outcome)
+    mined = [mine_window_slice(pipeline, source, planned.window, number) for number in planned.slices]
+    records = [with_open(one, now) if isinstance(one, SliceRecord) else one for one in mined]
+    return ReceivedWindow(outcome, land_window(pipeline, planned.window, records, source))
+
+
+def receive(
+    context: PipelineContext, oracle: Source, position: Position, facts: RedoFacts, spool: Spool, start: Start
+) -> Cut | None:
     """Receive until the stream has passed the source's SCN of now, or enough for a window. Return where the window ends, None
     where nothing has changed."""
     check_redo(context.pipeline, position, facts)
-    last = last_window(context, position)
-    anchor = None if last is None else anchor_of(last)
     selection = selection_of(context, oracle)
     settings = context.pipeline.source
     address = Address.parse(str(settings.address), str(settings.database))
     try:
         with connect(address, settings.container, timeout_seconds=settings.silent_seconds) as connection:
-            open_stream(connection, int(position.scn), log_with(position, facts), anchor)
-            sequencer = Sequencer(int(position.scn), anchor)
+            is_started = open_stream(connection, start.anchor, lambda: first_of(oracle, position, start))
+            sequencer = Sequencer(int(position.scn), None if is_started else start.anchor)
             cut = take_messages(context.pipeline, connection, sequencer, selection, spool, facts)
     except StreamLost as error:
         record_redo_loss(context, error, "mine", position, ())
         raise
-    if cut is None or (last is not None and cut.rows == 0 and not is_due(last, cut, facts)):
+    if cut is None or (start.last is not None and cut.rows == 0 and not is_due(start.last, cut, facts)):
         return None
     check_clock(cut, facts, host_clock_ahead(oracle))
     return cut
@@ -234,15 +323,15 @@ def is_due(last: WindowManifest, cut: Cut, facts: RedoFacts) -> bool:
     source's SCN of now always does, for more follows it."""
     if cut.end <= facts.current_scn:
         return True
-    before = stream_facts(last).get(SECONDS)
+    before = next((facts[SECONDS] for facts in slice_facts(last) if SECONDS in facts), None)
     return before is None or cut.seconds is None or cut.seconds - int(before) >= EMPTY_AFTER_SECONDS
 
 
-def log_with(position: Position, facts: RedoFacts) -> int | None:
-    """Return the sequence of the log that contains the position."""
+def log_with(position: Position, scn: Scn, facts: RedoFacts) -> int | None:
+    """Return the sequence of the log that contains the SCN."""
     logs = (*facts.archived, *facts.online)
     own = [log for log in logs if log.resetlogs_id == position.resetlogs_id]
-    held = (log for log in own if log.first_scn <= position.scn and (log.next_scn is None or position.scn < log.next_scn))
+    held = (log for log in own if log.first_scn <= scn and (log.next_scn is None or scn < log.next_scn))
     return next((log.sequence for log in held), None)
 
 

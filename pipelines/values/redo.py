@@ -232,6 +232,13 @@ class Window:
     doubtful_scn: Scn | None = None
     # Where names come from a dictionary in the redo: the logs of all redo threads from it to the window's end.
     dictionary_logs: tuple[LogFile, ...] = ()
+    # Where LogMiner goes on after another reader: before every transaction that was open at the window's start. Changes from
+    # there on are landed too.
+    reads_from: Scn | None = None
+
+    @property
+    def landed_from(self) -> Scn:
+        return self.scns.start if self.reads_from is None else self.reads_from
 
     @property
     def start_position(self) -> ChainPosition:

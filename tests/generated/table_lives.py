@@ -21,6 +21,7 @@ from pipelines.source.olr import needed_configuration
 from pipelines.steps.run import apply, capture, first_contents, snapshot_again, spark_when_needed
 from pipelines.window.dictionary import BUILD
 from standin.olr.options import Behaviour
+from standin.olr.server import OlrServer
 from standin.serve import standin
 from tests.fixtures.shop import Shop
 from tests.generated.table_life import Life, known
@@ -62,6 +63,19 @@ class Lives:
     checked: int = 0
     kills: bool = False
     killed: int = 0
+    server: OlrServer | None = None
+    handovers: int = -1  # from one reader to the other; below 0, there shall be none
+
+    def hand_over(self) -> None:
+        """Let the other reader go on: LogMiner, or an OpenLogReplicator without checkpoint files."""
+        assert self.server is not None
+        stream = {"kind": "openlogreplicator", "address": self.server.address, "database": "DB"}
+        if self.pipeline.source.is_stream:
+            stream = {"kind": "logminer", "address": None, "database": None}
+        else:
+            self.server.forget()
+        self.pipeline = self.pipeline.model_copy(update={"source": self.pipeline.source.model_copy(update=stream)})
+        self.handovers += 1
 
     def build_dictionary(self) -> None:
         """Write the dictionary into the redo, where LogMiner takes it from there."""
@@ -76,6 +90,8 @@ class Lives:
                 life = self.chance.choice(self.lives)
                 life.alter() if self.chance.random() < 0.2 else life.work()
             self.end_round()
+            if self.handovers >= 0 and self.chance.random() < 0.5:
+                self.hand_over()
             if self.chance.random() < 0.4 or any(life.must_land for life in self.lives):
                 self.capture()
                 self.build_dictionary()
@@ -176,15 +192,18 @@ def lives(
     resnapshots: bool = False,
     kills: bool = False,
     stream: Behaviour | None = None,
+    hands_over: bool = False,
     **options: Any,
 ) -> Iterator[Lives]:
     """Start a new stand-in with that many tables, every third one partitioned, and a pipeline over them that follows every DDL.
-    With `resnapshots` it snapshots tables again that have become others. With `stream`, an OpenLogReplicator reads the redo."""
+    With `resnapshots` it snapshots tables again that have become others. With `stream`, an OpenLogReplicator reads the redo;
+    with `hands_over`, it and LogMiner in turns."""
     chance = random.Random(seed)
     options.setdefault("nonblocking_ddl", True)
     with standin(background=False, archive_lag_target=0, ddl_age=60, **options) as oracle:
         shop = Shop(oracle, folder)
         source = {"connection": "oracle_shop", "container": "FREEPDB1", "dictionary": dictionary}
+        server = None
         if stream is not None:
             server = oracle.replicate(needed_configuration("DB", "127.0.0.1:0", [], "FREEPDB1"), stream)
             source |= {"kind": "openlogreplicator", "address": server.address, "database": "DB"}
@@ -212,7 +231,10 @@ def lives(
         )
         lake = PlainLake(replays=True) if spark is None else None
         with nullcontext() if lake is None else lake.in_place_of_spark():
-            yield Lives(shop, found, chance, lake, pipeline, spark or "no Spark", kills=kills)
+            yield Lives(
+                shop, found, chance, lake, pipeline, spark or "no Spark", kills=kills, server=server,
+                handovers=0 if hands_over else -1,
+            )  # fmt: skip
         for life in found:
             for session in life.sessions:
                 session.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,8 +17,11 @@ import pytest
 from pipelines import steps
 from pipelines.cockpit import read_overview
 from pipelines.config import Pipeline
-from pipelines.context import ledger_url
-from pipelines.errors import ConfigurationError, ReplicatorRefused, ReplicatorUnavailable, StreamLost, Terminal
+from pipelines.config.pipeline import SourceSettings
+from pipelines.context import ledger_url, open_context
+from pipelines.errors import ConfigurationError, ReplicatorRefused, ReplicatorUnavailable, StreamLost
+from pipelines.reconcile.ledger import last_batch
+from pipelines.records.readers import is_received
 from pipelines.source.olr.settings import needed_configuration
 from standin.olr.options import Behaviour
 from standin.olr.server import OlrServer
@@ -132,11 +136,28 @@ def test_messages_that_a_continue_skips_are_noticed_and_come_after_a_restart(sho
     assert differences(shop, pipeline) == {}
 
 
-def test_a_replicator_that_has_forgotten_where_it_was_stops_and_new_snapshots_cure(shop: Shop) -> None:
+def test_a_replicator_that_has_forgotten_where_it_was_is_started_where_the_last_window_needs_it(shop: Shop) -> None:
+    streamed, pipeline = two_tables(shop, OTHER)
+    with shop.oracle.connect("SHOP") as slow:
+        slow.cursor().execute("INSERT INTO customers (id, name) VALUES (900001, 'slow')")
+        shop.work(10, seed=2)
+        streamed.run(pipeline)
+        streamed.server.forget()
+        slow.commit()
+    shop.work(3, seed=3)
+    streamed.run(pipeline)
+    assert differences(shop, pipeline) == {}
+
+
+def test_one_that_has_forgotten_and_lacks_the_redo_stops_and_new_snapshots_cure(shop: Shop) -> None:
     streamed, pipeline = two_tables(shop)
     shop.work(10, seed=2)
-    streamed.server.forget()
-    with pytest.raises(StreamLost, match="lost its checkpoint files") as lost:
+    host, port = streamed.server.address.split(":")
+    streamed.server.close()
+    for _ in range(3):  # online logs have it longer
+        shop.lose_redo()
+    shop.oracle.replicate(streamed.server.configuration, uri=f"{host}:{port}")
+    with pytest.raises(ReplicatorRefused, match="cannot start at SCN") as lost:
         streamed.run(pipeline)
     assert "redolake recover" in lost.value.cure
     for _ in range(2):  # as recover asks for: the last log before the loss must have ended
@@ -192,9 +213,10 @@ def test_a_replicator_of_another_database_or_alias_or_none_at_all_is_said(shop: 
     streamed.server.close()
     with pytest.raises(ReplicatorUnavailable, match="cannot be reached"):
         streamed.run(pipeline)
+    shop.work(3, seed=3)
     shop.oracle.replicate(streamed.server.configuration, uri=f"{host}:{port}")
-    with pytest.raises(StreamLost, match="lost its checkpoint files"):  # it is another one
-        streamed.run(pipeline)
+    streamed.run(pipeline)  # it is another one, and is told where to begin
+    assert differences(shop, pipeline) == {}
 
 
 def test_one_that_runs_already_is_not_taken_for_one_that_waits(shop: Shop) -> None:
@@ -208,20 +230,104 @@ def test_one_that_runs_already_is_not_taken_for_one_that_waits(shop: Shop) -> No
     assert differences(shop, second) == {}
 
 
-def test_neither_reader_goes_on_after_the_other(shop: Shop) -> None:
-    streamed, pipeline = two_tables(shop)
-    mined = pipeline.model_copy(update={"source": pipeline.source.model_copy(update={"kind": "logminer"})})
-    shop.work(5, seed=2)
-    shop.switch_logs()
-    with pytest.raises(Terminal, match="received from OpenLogReplicator"):
-        streamed.run(mined)
-    by_logminer = shop.pipeline("mined", tables=TWO_TABLES, lake=str(shop.folder / "lake2"))
-    steps.take_snapshot(by_logminer, source=shop.params, spark=SPARK)
-    shop.work(5, seed=3)
-    shop.switch_logs()
-    streamed.run(by_logminer)
-    with pytest.raises(ReplicatorRefused, match="read by LogMiner"):
-        streamed.run(streamed.pipeline("mined", tables=TWO_TABLES, lake=str(shop.folder / "lake2")))
+@dataclass(slots=True)
+class Handover:
+    """A pipeline whose reader changes, and two transactions that are open meanwhile: one commits, one never."""
+
+    shop: Shop
+    server: OlrServer
+    streamed: Pipeline
+    seed: int = 10
+
+    @property
+    def mined(self) -> Pipeline:
+        return self.streamed.model_copy(update={"source": SourceSettings(connection="oracle_shop", container="FREEPDB1")})
+
+    def run(self, pipeline: Pipeline, switches: int = 0) -> Any:
+        for _ in range(switches):
+            self.work()
+            self.shop.switch_logs()
+            steps.run_pipeline(pipeline, until_caught_up=True, source=self.shop.params, spark=SPARK)
+        self.work()
+        self.shop.switch_logs()
+        return steps.run_pipeline(pipeline, until_caught_up=True, source=self.shop.params, spark=SPARK)
+
+    def work(self) -> None:
+        self.seed += 1
+        self.shop.work(6, seed=self.seed)
+
+    @contextmanager
+    def open_transactions(self) -> Iterator[tuple[Any, Any]]:
+        """Yield the cursors of a transaction that is to commit, and of one that is to be rolled back."""
+        with self.shop.oracle.connect("SHOP") as slow, self.shop.oracle.connect("SHOP") as gone:
+            cursors = slow.cursor(), gone.cursor()
+            for number, cursor in enumerate(cursors):
+                cursor.execute(f"INSERT INTO customers (id, name) VALUES ({self.seed}00{number}, 'before')")
+            yield cursors
+            cursors[0].execute(f"UPDATE customers SET name = 'after' WHERE id = {self.seed}000")
+            cursors[0].execute(f"INSERT INTO order_lines (order_id, line_no, sku) VALUES ({self.seed}, 9, 'late')")
+            slow.commit()
+            gone.rollback()
+
+
+def handover(shop: Shop, behaviour: Behaviour | None = None) -> Handover:
+    streamed = start(shop, behaviour)
+    found = Handover(shop, streamed.server, streamed.pipeline(tables=TWO_TABLES))
+    shop.work(5)
+    return found
+
+
+def received(pipeline: Pipeline) -> list[bool]:
+    """Return of each landed window whether OpenLogReplicator has sent it."""
+    with open_context(pipeline) as context:
+        return [is_received(window) for window in context.landing.windows.after()]
+
+
+def open_at_last(pipeline: Pipeline) -> list[str]:
+    """Return the transactions that the last batch has carried over."""
+    with open_context(pipeline) as context:
+        last = last_batch(context)
+        return [] if last is None else [found.xid for found in last.open_transactions]
+
+
+def test_openlogreplicator_goes_on_after_logminer_without_a_snapshot(shop: Shop) -> None:
+    moved = handover(shop, OTHER)
+    steps.take_snapshot(moved.mined, source=shop.params, spark=SPARK)
+    moved.run(moved.mined)
+    with moved.open_transactions():
+        moved.run(moved.mined)
+        with moved.open_transactions():  # ends before the other reader begins
+            moved.run(moved.streamed)
+        with moved.open_transactions():
+            moved.run(moved.streamed, switches=3)
+        assert received(moved.streamed)[-1]
+        moved.run(moved.streamed)
+    moved.run(moved.streamed)
+
+    readers = received(moved.streamed)
+    assert readers == sorted(readers)
+    assert open_at_last(moved.streamed) == []  # what LogMiner had of them is not carried on
+    assert differences(shop, moved.streamed) == {}
+
+
+def test_logminer_goes_on_after_openlogreplicator_without_a_snapshot(shop: Shop) -> None:
+    moved = handover(shop, OTHER)
+    steps.take_snapshot(moved.streamed, source=shop.params, spark=SPARK)
+    moved.run(moved.streamed)
+    with moved.open_transactions():
+        moved.run(moved.streamed)
+        with moved.open_transactions():
+            moved.run(moved.streamed)
+        with moved.open_transactions():
+            moved.run(moved.mined)
+        assert not received(moved.mined)[-1]
+        moved.run(moved.mined)
+    moved.run(moved.mined)
+
+    readers = received(moved.mined)
+    assert readers == sorted(readers, reverse=True)
+    assert open_at_last(moved.mined) == []
+    assert differences(shop, moved.mined) == {}
 
 
 def test_values_that_it_could_not_decode_hold_their_table_alone(shop: Shop) -> None:

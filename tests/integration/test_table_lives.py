@@ -61,6 +61,18 @@ def test_every_life_ends_so_through_openlogreplicator_too(tmp_path: Path, seed: 
     assert played.checked >= TABLES
 
 
+@pytest.mark.parametrize("seed", [seed + 3 for seed in (SEEDS if HUNTED else SEEDS[:1])])
+def test_every_life_ends_so_where_logminer_and_openlogreplicator_take_turns(tmp_path: Path, seed: int) -> None:
+    chosen = options(seed) | {"redefinition_redo": "user", "nonblocking_ddl": False, "kills": True}
+    behaviour = Behaviour(c_scn=("commit", "begin")[seed & 1], commits_in_group=1 + seed % 4)
+    with lives(tmp_path, seed, TABLES, stream=behaviour, hands_over=True, **chosen) as played:
+        played.play(2 * ROUNDS)
+
+    assert played.checked >= TABLES
+    assert played.handovers > 1
+    assert played.killed > 0
+
+
 def test_a_change_from_before_a_ddl_that_the_snapshot_contains_is_not_guessed(tmp_path: Path) -> None:
     """ADD of a column need not wait for open transactions. An older row shows the default, its redo lacks the column."""
     with lives(tmp_path, 1, 1) as played:

@@ -10,7 +10,7 @@ settings   the configuration that OpenLogReplicator needs
 Everything but the client is pure. docs/architecture/second-source.md has the reasons.
 """
 
-from pipelines.source.olr.client import Address, Connection, connect, open_stream
+from pipelines.source.olr.client import Address, Connection, First, connect, open_stream
 from pipelines.source.olr.rows import Selection, to_batch
 from pipelines.source.olr.sequence import Anchor, Cut, Sequencer
 from pipelines.source.olr.settings import needed_configuration, settings_findings, table_findings
@@ -20,6 +20,7 @@ __all__ = [
     "Anchor",
     "Connection",
     "Cut",
+    "First",
     "Selection",
     "Sequencer",
     "connect",

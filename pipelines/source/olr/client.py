@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -34,6 +34,14 @@ class Address:
         return f"{self.host}:{self.port}"
 
 
+@dataclass(frozen=True, slots=True)
+class First:
+    """Where a stream begins: an SCN, and the log that contains it."""
+
+    scn: int
+    sequence: int | None
+
+
 class Connection:
     """One connection; no other client is served meanwhile."""
 
@@ -47,8 +55,9 @@ class Connection:
         """Ask how it is. Raises ReplicatorRefused where it has no such source."""
         return self._require_known(self._ask(RequestCode.INFO))
 
-    def begin(self, start: int, sequence: int | None) -> Answer:
-        """Let it read from a log on, and send what commits from `start` on."""
+    def begin(self, first: First) -> Answer:
+        """Let it read from a log on, and send the transactions that begin from an SCN on."""
+        start, sequence = first.scn, first.sequence
         answer = self._require_known(self._ask(RequestCode.START, scn=start - 1, seq=sequence))
         if answer.code == AnswerCode.STARTING:
             raise ReplicatorUnavailable(f"OpenLogReplicator at {self._address} is starting", cure="wait: the step is retried")
@@ -153,24 +162,32 @@ def connect(address: Address, container: str | None, *, timeout_seconds: float) 
         yield Connection(connected, address, container, timeout_seconds)
 
 
-def open_stream(connection: Connection, start: int, sequence: int | None, anchor: Anchor | None) -> None:
-    """Let the stream begin: where the last window ended, or at the very beginning. Raises StreamLost, ReplicatorRefused."""
+def open_stream(connection: Connection, anchor: Anchor | None, first: Callable[[], First | None]) -> bool:
+    """Let it go on with what was not confirmed, or start it where `first` says; return whether it was started.
+
+    Raises StreamLost, ReplicatorRefused.
+    """
     found = connection.info()
     if found.code == AnswerCode.STARTING:
         raise ReplicatorUnavailable("OpenLogReplicator is starting", cure="wait: the step is retried")
     if found.code == AnswerCode.READY:
-        if anchor is not None:
+        start = first()
+        if start is None:
             raise StreamLost(
                 "OpenLogReplicator has lost its checkpoint files: it does not know where it was",
                 cure="restore the folder of its `state`, and restart it; or run `redolake recover`",
             )
-        connection.begin(start, sequence)
-        return
-    if anchor is None and (found.c_scn is not None or found.scn is None or found.scn >= start):
-        raise ReplicatorRefused(
-            f"OpenLogReplicator runs already, from SCN {found.scn} on, and this pipeline begins at SCN {start}",
-            cure="stop it, remove its checkpoint files, and start it: it then waits for this pipeline. Give each receiver an "
-            "OpenLogReplicator of its own",
-            scn=start,
-        )
+        connection.begin(start)
+        return True
+    if anchor is None:
+        start = first()
+        if start is None or found.c_scn is not None or found.scn is None or found.scn >= start.scn:
+            raise ReplicatorRefused(
+                f"OpenLogReplicator runs already, from SCN {found.scn} on, and this pipeline begins at "
+                f"SCN {None if start is None else start.scn}",
+                cure="stop it, remove its checkpoint files, and start it: it then waits for this pipeline. Give each receiver "
+                "an OpenLogReplicator of its own",
+                scn=None if start is None else start.scn,
+            )
     connection.go_on()
+    return False
