@@ -131,6 +131,9 @@ def plan(pipeline: PipelineOption = None, config: ConfigOption = None, output: O
 
 def edit_text(found: EditPlan) -> Text:
     text = Text(f"{len(found.edits)} of {len(found.tables)} table(s) of {found.pipeline} would change\n", style="bold")
+    if found.handover:
+        text.append("changes ", style="yellow")
+        text.append(f"source: {found.handover}\n")
     for edit in found.edits:
         text.append(f"{edit.effect:7} ", style=EFFECT_STYLES.get(edit.effect, "yellow"))
         text.append(f"{edit.table}: {edit.what}\n")

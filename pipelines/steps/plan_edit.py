@@ -21,6 +21,7 @@ from pipelines.reconcile.version_conflicts import key_policy_conflict
 from pipelines.records.batches.spec import BatchSpec, TableTask
 from pipelines.records.loads import SnapshotTask
 from pipelines.steps.folders import folder_findings, refused_folders, with_contents
+from pipelines.steps.reader_change import handover_text
 from pipelines.values.table import TableId, TableVersion
 
 Effect = Literal["joins", "leaves", "held", "changes", "same"]
@@ -40,11 +41,13 @@ class TableEdit:
 
 @dataclass(frozen=True, slots=True)
 class EditPlan:
-    """`patterns` are new ones: the dictionary says at the next plan which tables they add."""
+    """`patterns` are new ones: the dictionary says at the next plan which tables they add. `handover` says how another reader
+    of the redo will go on; empty where the same one does."""
 
     pipeline: str
     tables: tuple[TableEdit, ...]
     patterns: tuple[str, ...]
+    handover: str = ""
 
     @property
     def edits(self) -> tuple[TableEdit, ...]:
@@ -66,7 +69,9 @@ def plan_edit(pipeline: Pipeline) -> EditPlan:
             for table in configured
         ]
         edits += [plan_leaving(table) for table in entries if table not in configured]
-        return EditPlan(pipeline.name, tuple(sorted(edits, key=lambda edit: edit.table)), new_patterns(context))
+        return EditPlan(
+            pipeline.name, tuple(sorted(edits, key=lambda edit: edit.table)), new_patterns(context), handover_text(context)
+        )
 
 
 def last_tasks(context: PipelineContext) -> dict[TableId, LastTask]:

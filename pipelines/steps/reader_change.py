@@ -74,6 +74,32 @@ def check_given(context: PipelineContext, oracle: Source) -> None:
         raise ConfigurationError(findings)
 
 
+def handover_text(context: PipelineContext) -> str:
+    """Return how another reader will go on, from what has landed; empty where the same one does."""
+    position = context.ledger.position()
+    last = None if position is None else last_window(context, position)
+    if position is None or last is None or is_received(last) == context.pipeline.source.is_stream:
+        return ""
+    known, no_snapshot = known_open(context, position), "no snapshot is needed"
+    if context.pipeline.source.is_stream:
+        when = (
+            f"at SCN {position.scn}"
+            if known is not None
+            else f"at the end of a window after SCN {position.scn}: LogMiner reads on until it has passed all that is open, "
+            "which takes two log switches or more"
+        )
+        return (
+            f"OpenLogReplicator goes on after LogMiner {when}; start it without checkpoint files, with the logs of all open "
+            f"transactions still there; {no_snapshot}"
+        )
+    if known is None:
+        return f"LogMiner cannot go on after OpenLogReplicator at SCN {position.scn} yet: {not_known(last).cure}"
+    return (
+        f"LogMiner goes on after OpenLogReplicator at SCN {position.scn}, once a log has ended after it. It reads the redo "
+        f"since SCN {known.begins}, where a transaction may have begun that is open there; {no_snapshot}"
+    )
+
+
 # --- From OpenLogReplicator to LogMiner --------------------------------------------------------------------------------
 
 

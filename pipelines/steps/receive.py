@@ -207,8 +207,9 @@ def receive_window(
 
 
 def mine_toward_handover(pipeline: Pipeline, source: ConnectParams | None, now: OpenTransactions | None) -> ReceivedWindow:
-    """Land one more window by LogMiner, and note beside it since when transactions are open: once LogMiner has passed the SCN of
-    such a reading, OpenLogReplicator goes on."""
+    """Land one more window by LogMiner, and note beside it since when transactions are open.
+
+    Once LogMiner has passed the SCN of such a reading, OpenLogReplicator goes on."""
     planned = plan_next_window(pipeline, source)
     why = "LogMiner reads on to where OpenLogReplicator can take over"
     if now is None:

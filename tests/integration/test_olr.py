@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import count, groupby
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -18,17 +19,20 @@ from pipelines import steps
 from pipelines.cockpit import read_overview
 from pipelines.config import Pipeline
 from pipelines.config.pipeline import SourceSettings
+from pipelines.config.tables import Table
 from pipelines.context import ledger_url, open_context
 from pipelines.errors import ConfigurationError, ReplicatorRefused, ReplicatorUnavailable, StreamLost
 from pipelines.reconcile.ledger import last_batch
 from pipelines.records.readers import is_received
 from pipelines.source.olr.settings import needed_configuration
+from pipelines.steps.run import capture
 from standin.olr.options import Behaviour
 from standin.olr.server import OlrServer
 from tests.fixtures.shop import Shop, open_shop
+from tests.generated.table_lives import killer
 from tests.integration.test_pipeline import TWO_TABLES, differences
 from tests.references.plain_lake import PlainLake
-from tests.support.killed import killed_at
+from tests.support.killed import Killed, killed_at
 
 SPARK = "no Spark"
 
@@ -296,11 +300,13 @@ def test_openlogreplicator_goes_on_after_logminer_without_a_snapshot(shop: Shop)
     moved.run(moved.mined)
     with moved.open_transactions():
         moved.run(moved.mined)
+        assert "two log switches or more" in steps.plan_edit(moved.streamed).handover
         with moved.open_transactions():  # ends before the other reader begins
             moved.run(moved.streamed)
         with moved.open_transactions():
             moved.run(moved.streamed, switches=3)
         assert received(moved.streamed)[-1]
+        assert steps.plan_edit(moved.streamed).handover == ""
         moved.run(moved.streamed)
     moved.run(moved.streamed)
 
@@ -318,6 +324,7 @@ def test_logminer_goes_on_after_openlogreplicator_without_a_snapshot(shop: Shop)
         moved.run(moved.streamed)
         with moved.open_transactions():
             moved.run(moved.streamed)
+        assert "LogMiner goes on after OpenLogReplicator at SCN" in steps.plan_edit(moved.mined).handover
         with moved.open_transactions():
             moved.run(moved.mined)
         assert not received(moved.mined)[-1]
@@ -328,6 +335,54 @@ def test_logminer_goes_on_after_openlogreplicator_without_a_snapshot(shop: Shop)
     assert readers == sorted(readers, reverse=True)
     assert open_at_last(moved.mined) == []
     assert differences(shop, moved.mined) == {}
+
+
+def test_a_kill_after_any_write_of_a_handover_leaves_no_window_or_a_whole_one(shop: Shop) -> None:
+    moved = handover(shop, OTHER)
+    steps.take_snapshot(moved.mined, source=shop.params, spark=SPARK)
+    moved.run(moved.mined)
+    with moved.open_transactions():
+        moved.run(moved.streamed)
+        moved.work()
+        shop.switch_logs()
+        kill_everywhere(moved.streamed, shop)
+        assert not received(moved.streamed)[-1]
+        kill_everywhere(moved.streamed, shop)
+        assert received(moved.streamed)[-1]
+        moved.run(moved.streamed)
+        moved.work()
+        shop.switch_logs()
+        kill_everywhere(moved.mined, shop)
+        assert not received(moved.mined)[-1]
+        moved.run(moved.mined)
+    moved.run(moved.mined)
+    readers = received(moved.mined)
+    assert [is_stream for is_stream, _ in groupby(readers)] == [False, True, False]
+    assert differences(shop, moved.mined) == {}
+
+
+def kill_everywhere(pipeline: Pipeline, shop: Shop) -> None:
+    """Capture a window in several attempts, each of which ends after one write more."""
+    for writes in count(1):
+        with suppress(Killed), mock.patch("pipelines.host.crash.point", killer(writes)):
+            capture(pipeline, shop.params)
+            return
+
+
+def test_what_openlogreplicator_does_not_give_stops_the_handover_before_it_begins(shop: Shop) -> None:
+    shop.run_sql(
+        "CREATE TABLE sorted (id NUMBER(9) PRIMARY KEY, name VARCHAR2(20)) ORGANIZATION INDEX",
+        "ALTER TABLE sorted ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
+    )
+    moved = handover(shop)
+    tables = {"tables": (Table.model_validate({"table": "SHOP.SORTED"}),)}
+    streamed, mined = moved.streamed.model_copy(update=tables), moved.mined.model_copy(update=tables)
+    steps.take_snapshot(mined, source=shop.params, spark=SPARK)
+    moved.run(mined)
+    with pytest.raises(ConfigurationError, match="index-organized"):
+        moved.run(streamed)
+    moved.run(mined)
+    assert differences(shop, mined) == {}
 
 
 def test_values_that_it_could_not_decode_hold_their_table_alone(shop: Shop) -> None:
