@@ -123,7 +123,7 @@ class SliceMining:
         rows = landed_rows(batch, self._logs, self.facts.row_count, container)
         scns = self._window.scns
         check_rows(rows, self._logs, scns.end, self._tables, self._object_ids, container)
-        is_inside = pc.and_(pc.greater_equal(rows["scn"], int(self._window.landed_from)), pc.less(rows["scn"], int(scns.end)))
+        is_inside = pc.and_(pc.greater_equal(rows["scn"], int(self._window.lowest_scn)), pc.less(rows["scn"], int(scns.end)))
         if self._window.reads_from is not None:  # the DDL before its start has landed with the windows before it
             is_older = pc.and_(pc.less(rows["scn"], int(scns.start)), pc.equal(rows["operation_code"], int(Operation.DDL)))
             is_inside = pc.and_(is_inside, pc.invert(is_older))

@@ -13,7 +13,7 @@ from pipelines.errors import SchemaConflict
 from pipelines.land.dictionary import Readings
 from pipelines.records.batches.carry import OpenTransaction
 from pipelines.records.batches.spec import MinedNames
-from pipelines.records.readers import landed_from
+from pipelines.records.readers import lowest_scn
 from pipelines.records.windows import DdlRow, WindowManifest
 from pipelines.schema.ddl import effect_of
 from pipelines.schema.versions import same_type
@@ -60,7 +60,7 @@ def windows_of_rows(
 
 def oldest_start(windows: Sequence[WindowManifest], carried: Sequence[OpenTransaction]) -> int:
     """Return the lowest SCN that a change in the batch may have."""
-    return min([landed_from(windows[0]), *(transaction.start_scn for transaction in carried)])
+    return min([lowest_scn(windows[0]), *(transaction.start_scn for transaction in carried)])
 
 
 def columns_known_from(

@@ -45,7 +45,7 @@ def is_handed_over(manifest: WindowManifest) -> bool:
     return READS_FROM in manifest.circumstance or any(facts.get(HANDED_OVER) for facts in slice_facts(manifest))
 
 
-def landed_from(manifest: WindowManifest) -> int:
+def lowest_scn(manifest: WindowManifest) -> int:
     """Return the lowest SCN that a row of the window may have."""
     return int(manifest.circumstance.get(READS_FROM, manifest.start))
 

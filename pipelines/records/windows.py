@@ -217,3 +217,5 @@ class WindowPlan:
     object_ids: Mapping[int, TableId]
     dictionary_scn: int
     container: ContainerIdentity | None = None
+
+    FORMAT: ClassVar[int] = 2

@@ -14,7 +14,7 @@ from pipelines.land.chain_rules import build_manifest
 from pipelines.land.tally import log_identity
 from pipelines.reconcile.ledger import landed_position, last_batch, reconcile_ledger
 from pipelines.reconcile.table_versions import object_ids
-from pipelines.records.readers import landed_from
+from pipelines.records.readers import lowest_scn
 from pipelines.records.windows import SliceRecord, WindowManifest, WindowPlan
 from pipelines.source import ConnectParams, read_redo_facts, read_tables
 from pipelines.steps.capture import LEASE_SECONDS, mine, plan_of
@@ -106,8 +106,8 @@ def plan_again(context: PipelineContext, source: ConnectParams | None, landed: W
             return plan_of(context, landed.name)
         doubtful = None if landed.doubtful_scn is None else Scn(landed.doubtful_scn)
         window = Window(landed.dbid, landed.resetlogs_id, landed.scns, tuple(slices_of(landed, facts)), doubtful)
-        if landed_from(landed) < landed.start:
-            window = replace(window, reads_from=Scn(landed_from(landed)))
+        if lowest_scn(landed) < landed.start:
+            window = replace(window, reads_from=Scn(lowest_scn(landed)))
         window = with_its_dictionary(context.pipeline, oracle, window)
         container = read_same_container(context, oracle)
         return WindowPlan(window, tables, object_ids(context, dictionary), int(read_at), container)

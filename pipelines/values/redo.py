@@ -237,7 +237,7 @@ class Window:
     reads_from: Scn | None = None
 
     @property
-    def landed_from(self) -> Scn:
+    def lowest_scn(self) -> Scn:
         return self.scns.start if self.reads_from is None else self.reads_from
 
     @property

@@ -219,7 +219,7 @@ def test_a_replicator_of_another_database_or_alias_or_none_at_all_is_said(shop: 
         streamed.run(pipeline)
     shop.work(3, seed=3)
     shop.oracle.replicate(streamed.server.configuration, uri=f"{host}:{port}")
-    streamed.run(pipeline)  # it is another one, and is told where to begin
+    streamed.run(pipeline)  # it is another one, which starts where this pipeline needs it
     assert differences(shop, pipeline) == {}
 
 

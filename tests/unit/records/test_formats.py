@@ -42,7 +42,7 @@ FORMATS = {
     "snapshot spec": (8, "6c68c349d174"),
     "snapshot result": (1, "c26f715490a5"),
     "window manifest": (2, "ad55e744423f"),
-    "window plan": (1, "99c957e49ee4"),
+    "window plan": (2, "44f70573fb25"),
     "slice record": (2, "81e066c0a180"),
     "declared gap": (1, "92067c3f0b0d"),
     "dropped transaction": (1, "c703c92435f8"),
