@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
-from threading import Event, Thread
+from threading import Event
 from typing import Any, Literal
 
 from pipelines.config import Pipeline
@@ -16,13 +15,14 @@ from pipelines.context import Report, open_context, open_pipeline_source, silent
 from pipelines.errors import SparkLost, Transient
 from pipelines.host.pauses import growing_pauses
 from pipelines.source import ConnectParams, connect_params
+from pipelines.steps.beside import Beside
 from pipelines.steps.run import (
+    LOOK_SECONDS,
     CapturedWindow,
     Spark,
     apply,
-    begin_first_contents,
     capture,
-    finish_first_contents,
+    first_contents,
     snapshot_again,
     spark_when_needed,
 )
@@ -30,8 +30,6 @@ from pipelines.steps.status import TableStatus, read_status
 from pipelines.steps.step_times import StepTimes
 from pipelines.steps.wait import AwaitedLog, log_overdue, plan_now
 from pipelines.window import NothingNew, Wait
-
-LOOK_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,43 +66,6 @@ def follow_pipeline(
     return FollowOutcome(follower.windows, follower.batches, follower.retries, read_status(pipeline).tables)
 
 
-class Beside:
-    """Work in a thread of its own; at the end of the block it is asked to stop, and waited for."""
-
-    def __init__(self) -> None:
-        self.stop = Event()
-        self._thread: Thread | None = None
-        self._error: BaseException | None = None
-
-    def start(self, work: Callable[[], None]) -> None:
-        def run() -> None:
-            try:
-                work()
-            except BaseException as error:
-                self._error = error
-
-        self._thread = Thread(target=run, name="snapshot")
-        self._thread.start()
-
-    def is_free(self) -> bool:
-        """Return whether nothing runs. Raises the error with which the last work has ended."""
-        if self._thread is not None and self._thread.is_alive():
-            return False
-        self._thread, ended = None, self._error
-        self._error = None
-        if ended is not None:
-            raise ended
-        return True
-
-    def __enter__(self) -> Beside:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop.set()
-        if self._thread is not None:
-            self._thread.join()
-
-
 class Follower:
     """Counts what was done, and waits longer after each error in a row."""
 
@@ -129,13 +90,11 @@ class Follower:
         if apply(self.pipeline, spark, self.report, self._times):
             self.batches += 1
             self._has_contents = False  # the redo that a table added later waited for may be landed now
-        elif not snapshot_again(self.pipeline, self.source, spark, self.report) and found is not None:
+        elif not snapshot_again(self.pipeline, self.source, spark, self.report, self.beside) and found is not None:
             self._wait(found)
         self._pauses = self._new_pauses()
 
     def _first_contents(self, spark: Spark) -> None:
-        """Snapshot tables without contents: beside the rounds if some are read in chunks, so that their redo is captured
-        meanwhile, and the other tables are applied."""
         try:
             is_free = self.beside.is_free()
         except Exception:
@@ -143,13 +102,7 @@ class Follower:
             raise
         if self._has_contents or not is_free:
             return
-        begun = begin_first_contents(self.pipeline, self.source, self.report)
-        if begun is not None:
-            load = partial(finish_first_contents, self.pipeline, begun, self.source, spark, self.report, self.beside.stop)
-            if begun.chunks:
-                self.beside.start(load)
-            else:
-                load()
+        first_contents(self.pipeline, self.source, spark, self.report, self.beside)
         self._has_contents = True
 
     def _new_pauses(self) -> Iterator[float]:

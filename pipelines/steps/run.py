@@ -31,6 +31,7 @@ from pipelines.host.progress import Progress
 from pipelines.records.gaps import GapKind
 from pipelines.source import ConnectParams
 from pipelines.steps.apply import prepare_batch, record_batch
+from pipelines.steps.beside import Beside
 from pipelines.steps.capture import Outcome, PlanOutcome, land_window, mine_window_slice, plan_next_window
 from pipelines.steps.receive import receive_next_window
 from pipelines.steps.recover import check_gap_reason, declare_gap
@@ -52,6 +53,8 @@ from pipelines.steps.wait import await_log
 from pipelines.values.utc import beside
 
 T = TypeVar("T")
+
+LOOK_SECONDS = 2.0  # between looks for redo while there is none
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,20 +240,25 @@ def run_pipeline(
     """Land and apply one window, or all that are sealed; with `wait`, also wait for an archived log that is due.
 
     Tables without contents get their snapshot first. A table that a DDL holds is snapshotted again after each batch, if
-    `on_ddl` says `resnapshot`.
+    `on_ddl` says `resnapshot`. While a snapshot in chunks is read and loaded, windows are landed and applied beside it.
     """
     windows = batches = rows = 0
     times = StepTimes()
-    with spark_when_needed(pipeline, spark) as session:
-        first_contents(pipeline, source, session, report)
+    with spark_when_needed(pipeline, spark) as session, Beside() as beside:
+        first_contents(pipeline, source, session, report, beside)
         while True:
+            was_free = beside.is_free()
             found = capture(pipeline, source, report, times)
             windows, rows = windows + (found.outcome == "window"), rows + found.rows
             if until_caught_up and found.outcome == "window" and rows < pipeline.batch.max_rows:
                 continue  # one batch over many windows costs little more than one over one
             applied, rows = apply(pipeline, session, report, times), 0
             batches += applied
-            again = snapshot_again(pipeline, source, session, report)
+            again = snapshot_again(pipeline, source, session, report, beside)
+            if not beside.is_free() or not was_free:  # what is loaded now catches up before the end
+                if not (applied or found.outcome == "window"):
+                    beside.wait(LOOK_SECONDS)
+                continue
             if wait and found.awaited is not None:
                 await_log(pipeline, found.awaited, source, report, make_retry(pipeline))
                 continue
@@ -259,45 +267,66 @@ def run_pipeline(
     return RunOutcome(windows, batches, found.outcome, found.reason, read_status(pipeline).tables)
 
 
-def first_contents(pipeline: Pipeline, source: ConnectParams | None, spark: Spark, report: Report) -> None:
-    """Snapshot tables without contents. A table that was added later has to wait until its redo is landed."""
+def first_contents(pipeline: Pipeline, source: ConnectParams | None, spark: Spark, report: Report, beside: Beside) -> None:
+    """Snapshot tables without contents: beside the stream if some are read in chunks. A table that was added later has to wait
+    until its redo is landed."""
     try:
-        read_and_load_snapshot(pipeline, None, False, source, spark, report, waits=False)
-    except (SnapshotTooEarly, SnapshotPaused, TableHeld) as error:
-        report(str(error))
-
-
-def begin_first_contents(pipeline: Pipeline, source: ConnectParams | None, report: Report) -> BegunSnapshot | None:
-    """Begin the snapshot of the tables without contents; None if it is too early for it."""
-    try:
-        return make_retry(pipeline)(lambda: begin_snapshot(pipeline, source))
+        begun = make_retry(pipeline)(lambda: begin_snapshot(pipeline, source))
     except SnapshotTooEarly as error:
         report(str(error))
-        return None
+        return
 
-
-def finish_first_contents(
-    pipeline: Pipeline, begun: BegunSnapshot, source: ConnectParams | None, spark: Spark, report: Report, stop: Event
-) -> None:
-    try:
-        finish_snapshot(pipeline, begun, source, spark, report, waits=False, stop=stop)
-    except (SnapshotTooEarly, SnapshotPaused, TableHeld) as error:
-        report(str(error))
-
-
-def snapshot_again(pipeline: Pipeline, source: ConnectParams | None, spark: Spark, report: Report) -> bool:
-    """Read the held tables again that the policies name, each alone. Return whether there was one."""
-    due = begin_resnapshots(pipeline)
-    for table in due:
+    def finish() -> None:
         try:
-            read_and_load_snapshot(pipeline, [table], True, source, spark, report, by_itself=True, waits=False)
-        except OF_THE_LAKE:
-            raise
-        except (SparkLost, SparkExhausted):
-            raise
-        except RedolakeError as error:
+            finish_snapshot(pipeline, begun, source, spark, report, waits=False, stop=beside.stop)
+        except (SnapshotTooEarly, SnapshotPaused, TableHeld) as error:
             report(str(error))
+
+    if begun.chunks:
+        beside.start(finish)
+    else:
+        finish()
+
+
+def snapshot_again(pipeline: Pipeline, source: ConnectParams | None, spark: Spark, report: Report, beside: Beside) -> bool:
+    """Read the held tables again that the policies name, each alone, and those in chunks beside the stream. Return whether
+    there was one; while another snapshot is read beside, they wait."""
+    if not beside.is_free():
+        return False
+
+    def finish(begun: BegunSnapshot) -> None:
+        with reported(report):
+            finish_snapshot(pipeline, begun, source, spark, report, by_itself=True, waits=False, stop=beside.stop)
+
+    due, large = begin_resnapshots(pipeline), list[BegunSnapshot]()
+    for table in due:
+        with reported(report):
+            begun = make_retry(pipeline)(partial(begin_snapshot, pipeline, source, [table], replace=True, only_held=True))
+            if begun.chunks:
+                large.append(begun)
+            else:
+                finish(begun)
+    if large:
+        beside.start(partial(each, finish, large))
     return bool(due)
+
+
+def each(work: Callable[[T], None], of: Sequence[T]) -> None:
+    for one in of:
+        work(one)
+
+
+@contextmanager
+def reported(report: Report) -> Iterator[None]:
+    """Report the error of one table, which the others do not wait for. Raise those of the lake and of Spark."""
+    try:
+        yield
+    except OF_THE_LAKE:
+        raise
+    except (SparkLost, SparkExhausted):
+        raise
+    except RedolakeError as error:
+        report(str(error))
 
 
 def capture(

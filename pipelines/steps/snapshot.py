@@ -325,7 +325,7 @@ def read_snapshot_table(
     for _ in range(MORE_READS):
         try:
             return read_table_as_of(
-                pipeline, source, scn, TableId.parse(table), report, by_itself, Worker(*worker), waits=waits
+                pipeline, source, scn, TableId.parse(table), report, by_itself, Worker(*worker), waits=waits, stop=stop
             )
         except RedolakeError as error:
             if error.ora_code not in OUT_OF_REACH and not isinstance(error, ChunksNeedOneScn):

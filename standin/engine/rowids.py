@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
 _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 _VALUES = {c: i for i, c in enumerate(_ALPHABET)}
 ROWS_OF_BLOCK = 200
 _FIRST_BLOCK = 131
+_ROWID = re.compile(r"[A-Za-z0-9+/]{18}")
 FILE = 12
 _LOGICAL = "*"  # in front of the ROWID of a row of an index-organized table
 
@@ -65,8 +67,13 @@ def _number(text: str) -> int:
 
 def encode_rowid(text: str) -> bytes:
     """Encode a value of type ROWID: data object, then file in the upper 10 bits before the block, then row."""
+    return _encoded_block(text[:15]) + _number(text[15:]).to_bytes(2, "big")
+
+
+@lru_cache(maxsize=4096)
+def _encoded_block(text: str) -> bytes:
     address = _number(text[6:9]) << 22 | _number(text[9:15])
-    return _number(text[:6]).to_bytes(4, "big") + address.to_bytes(4, "big") + _number(text[15:]).to_bytes(2, "big")
+    return _number(text[:6]).to_bytes(4, "big") + address.to_bytes(4, "big")
 
 
 def encode_urowid(text: str) -> bytes:
@@ -89,4 +96,4 @@ def stored_text(raw: bytes) -> str:
 
 
 def is_rowid(text: str) -> bool:
-    return len(text) == 18 and _VALUES.keys() >= set(text)
+    return _ROWID.fullmatch(text) is not None

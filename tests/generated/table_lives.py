@@ -18,6 +18,7 @@ from unittest import mock
 from pipelines import steps
 from pipelines.context import silent
 from pipelines.source.olr import needed_configuration
+from pipelines.steps.beside import Beside
 from pipelines.steps.run import apply, capture, first_contents, snapshot_again, spark_when_needed
 from pipelines.window.dictionary import BUILD
 from standin.olr.options import Behaviour
@@ -136,8 +137,9 @@ class Lives:
         self.capture()
         while self.run(lambda: apply(self.pipeline, session, silent)):
             self.check()
-        self.run(lambda: snapshot_again(self.pipeline, self.shop.params, session, silent))
-        first_contents(self.pipeline, self.shop.params, session, silent)  # of a load that was killed
+        with Beside() as beside:
+            self.run(lambda: snapshot_again(self.pipeline, self.shop.params, session, silent, beside))
+            first_contents(self.pipeline, self.shop.params, session, silent, beside)  # of a load that was killed
         self.check()
         assert not self.held(), self.held()
 

@@ -313,6 +313,58 @@ def test_capture_and_apply_go_on_while_follow_reads_the_chunks_of_a_large_table(
     assert differences(shop, pipeline) == {}
 
 
+def meanwhile(shop: Shop, pipeline: Any, lines: list[str]) -> Any:
+    """Return a reporter that changes rows after the first chunk, and waits until another table shows it before the second."""
+
+    def report(line: str) -> None:
+        lines.append(line)
+        if "chunk 1 of" in line:
+            shop.run_sql("INSERT INTO other VALUES (1)", "UPDATE parts SET quantity = 0 WHERE id > 4000")
+            shop.switch_logs()
+            wait_until(lambda: any("is visible" in said for said in lines[lines.index(line) :]))
+            lines.append(f"meanwhile: {[t.state for t in steps.read_status(pipeline).tables]}")
+
+    return report
+
+
+def with_another_table(shop: Shop, **settings: Any) -> Any:
+    shop.run_sql("CREATE TABLE other (id NUMBER(9) PRIMARY KEY)", "ALTER TABLE other ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS")
+    return large(shop, snapshot={"chunk_bytes": "64KiB", "sessions": 1}, tables=["SHOP.OTHER", "SHOP.PARTS"], **settings)
+
+
+@pytest.mark.parametrize("until_caught_up", [False, True])
+def test_capture_and_apply_go_on_while_run_reads_the_chunks_of_a_large_table(
+    shop: Shop, no_spark: str, until_caught_up: bool
+) -> None:
+    pipeline, lines = with_another_table(shop), list[str]()
+    steps.take_snapshot(pipeline, ["SHOP.OTHER"], source=shop.params, spark=no_spark)
+    done = steps.run_pipeline(
+        pipeline,
+        until_caught_up=until_caught_up,
+        source=shop.params,
+        spark=no_spark,
+        report=meanwhile(shop, pipeline, lines),
+    )
+
+    assert "meanwhile: ['live', 'new']" in lines
+    assert [t.state for t in done.tables] == ["live", "live"]
+    assert differences(shop, pipeline) == {}
+
+
+def test_capture_and_apply_go_on_while_a_policy_reads_a_large_table_again(shop: Shop, no_spark: str) -> None:
+    pipeline, lines = with_another_table(shop, on_ddl={"unknown_ddl": "resnapshot"}), list[str]()
+    steps.take_snapshot(pipeline, source=shop.params, spark=no_spark)
+    shop.run_sql("ALTER TABLE parts MODIFY (place CHAR(20))")
+    shop.switch_logs()
+    done = steps.run_pipeline(
+        pipeline, until_caught_up=True, source=shop.params, spark=no_spark, report=meanwhile(shop, pipeline, lines)
+    )
+
+    assert "meanwhile: ['live', 'held']" in lines
+    assert [(t.state, t.error) for t in done.tables] == [("live", None), ("live", None)]
+    assert differences(shop, pipeline) == {}
+
+
 def test_two_processes_that_read_one_snapshot_load_it_once(shop: Shop, no_spark: str) -> None:
     pipeline = large(shop)
     begun = steps.begin_snapshot(pipeline, shop.params)

@@ -16,6 +16,7 @@ from pipelines import steps
 from pipelines.cli import app
 from pipelines.errors import SparkLost, Terminal
 from pipelines.steps import run as run_steps
+from pipelines.steps.beside import Beside
 from pipelines.steps.follow import FollowOutcome, follow_pipeline
 from tests.fixtures.shop import Shop
 from tests.integration.test_pipeline import TWO_TABLES, differences
@@ -208,10 +209,10 @@ def test_a_session_that_is_lost_in_a_second_snapshot_ends_the_round(shop: Shop, 
         raise SparkLost("Spark does not answer any more")
 
     monkeypatch.setattr(run_steps, "begin_resnapshots", lambda _: ["SHOP.ORDERS"])
-    monkeypatch.setattr(run_steps, "read_and_load_snapshot", lost)
+    monkeypatch.setattr(run_steps, "begin_snapshot", lost)
 
     with pytest.raises(SparkLost):
-        run_steps.snapshot_again(shop.pipeline(), None, Session(), print)
+        run_steps.snapshot_again(shop.pipeline(), None, Session(), print, Beside())
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: signal.Signals(number).name)
