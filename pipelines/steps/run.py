@@ -295,12 +295,12 @@ def snapshot_again(pipeline: Pipeline, source: ConnectParams | None, spark: Spar
         return False
 
     def finish(begun: BegunSnapshot) -> None:
-        with reported(report):
+        with report_errors(report):
             finish_snapshot(pipeline, begun, source, spark, report, by_itself=True, waits=False, stop=beside.stop)
 
     due, large = begin_resnapshots(pipeline), list[BegunSnapshot]()
     for table in due:
-        with reported(report):
+        with report_errors(report):
             begun = make_retry(pipeline)(partial(begin_snapshot, pipeline, source, [table], replace=True, only_held=True))
             if begun.chunks:
                 large.append(begun)
@@ -317,7 +317,7 @@ def each(work: Callable[[T], None], of: Sequence[T]) -> None:
 
 
 @contextmanager
-def reported(report: Report) -> Iterator[None]:
+def report_errors(report: Report) -> Iterator[None]:
     """Report the error of one table, which the others do not wait for. Raise those of the lake and of Spark."""
     try:
         yield
