@@ -25,6 +25,7 @@ from tests.e2e.kills import (
     begin_first_snapshot,
     capture_all,
     load,
+    pause_no_more,
     read_snapshot_again,
     redolake,
 )
@@ -79,6 +80,7 @@ def by_id(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 ONE = ("parts",)
 CATCH_UP = (redolake, "run", "--until-caught-up")
+MANY = 50_000_000  # the first key of many rows
 NOTHING_LEFT = (0, 1)  # 1: it is done already, and says so
 Workflow = Callable[[KillTestbed, KillSequence], None]
 
@@ -219,6 +221,38 @@ def backfill_and_verify(testbed: KillTestbed, kills: KillSequence) -> None:
     kills.run(redolake, "verify", "SHOP.PARTS")
 
 
+def large_table(testbed: KillTestbed, kills: KillSequence) -> None:
+    """Replace a table's contents by a snapshot in chunks that is paused and continued, and whose undo is too short for one SCN;
+    begin another one, and give it up. Batches pass its SCN before it is loaded."""
+    shop, source = testbed.source.shop, testbed.source
+    source.changing = ONE
+    shop.run_sql("GRANT SELECT ON dba_extents TO c##redolake", "GRANT SELECT ON dba_segments TO c##redolake", user="SYS")
+    shop.run_sql(
+        f"INSERT INTO parts (id, place, quantity) SELECT {MANY} + LEVEL, 'many', LEVEL FROM dual CONNECT BY LEVEL <= 4000"
+    )
+    source.work()
+    kills.copy.catch_up()
+    kills.copy.configure("48KiB", snapshot={"chunk_bytes": "64KiB", "sessions": 1})
+    kills.kill_again_at("begin", "snapshot", "publish_manifest", "prepare_snapshot_load", "ledger.move_table")
+    kills.run(redolake, "snapshot", "SHOP.PARTS", "--pause")
+    kills.run(redolake, "snapshot", "SHOP.PARTS", "--replace", codes=(1,))
+    source.more()
+    shop.oracle.faults.fail_statements(1555, '"SHOP"."PARTS" AS OF SCN', 1)
+    kills.run(redolake, "snapshot", "SHOP.PARTS", "--resume")
+    assert len(kills.copy.chunks()) > 2
+    kills.run(*CATCH_UP)
+
+    kills.copy.succeed(redolake, "snapshot", "SHOP.PARTS", "--pause")
+    kills.copy.succeed(redolake, "snapshot", "SHOP.PARTS", "--replace", codes=(1,))
+    source.more()
+    kills.run(*CATCH_UP)
+    kills.copy.succeed(pause_no_more, kills.copy.name)
+    kills.run(redolake, "snapshot", "SHOP.PARTS", "--replace", "--restart")
+    shop.run_sql(f"DELETE FROM parts WHERE id > {MANY} AND place = 'many'")
+    source.more()
+    kills.run(*CATCH_UP)
+
+
 def target_of_parts(copy: PipelineCopy) -> str:
     return copy.pipeline.target(TableId("SHOP", "PARTS"))
 
@@ -283,6 +317,7 @@ WORKFLOWS = (
     redo_loss,
     declared_gap,
     backfill_and_verify,
+    large_table,
 )
 
 

@@ -135,6 +135,13 @@ def begin_first_snapshot(name: str) -> None:
     steps.begin_snapshot(configured_pipeline(name), None, TABLES)
 
 
+def pause_no_more(name: str) -> None:
+    """Let chunks be read again, without reading any."""
+    from pipelines import steps
+
+    steps.pause_snapshots(configured_pipeline(name), [], paused=False)
+
+
 def prepare(name: str, answer: str) -> None:
     from pipelines import steps
 
@@ -369,6 +376,9 @@ class PipelineCopy:
 
     def data_files(self) -> set[Path]:
         return set((self.folder / "lake").rglob("*.parquet"))
+
+    def chunks(self) -> list[str]:
+        return sorted(path.name for path in (self.folder / "landing").rglob("chunk-*.json"))
 
     # --- what must hold ---
 
