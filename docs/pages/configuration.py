@@ -49,6 +49,7 @@ tables:
 * A table that is named by itself is captured with its own settings, whatever patterns say.
 * An exclusion holds for all patterns, wherever it stands in the list.
 * If several patterns match a table, the first one in the list gives the settings.
+* A part between slashes is [a regular expression](../how-to/many-tables-into-one.md#patterns): `SHOP./ORDERS_\\d+/`.
 * A part in double quotes is a name: `SHOP."Tmp*"` is one table. The owner may have wildcards too, but not `*` alone.
 
 The first snapshot resolves the patterns against the dictionary, and each planned window does again. The result is recorded in the landing, so that `status`

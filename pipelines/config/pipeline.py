@@ -7,9 +7,9 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from pipelines.config.airflow_settings import AirflowSettings
 from pipelines.config.keep import KeepSettings, OptimizeSettings
@@ -18,6 +18,7 @@ from pipelines.config.proof_settings import VerifySettings
 from pipelines.config.resnapshot import ResnapshotLimits
 from pipelines.config.snapshot import SnapshotSettings
 from pipelines.config.tables import Match, OnDdl, Table, TableSettings, is_match
+from pipelines.config.union_views import UnionView, checked_names
 from pipelines.config.values import Bytes, InvalidText, Properties, Settings, UnsupportedColumns
 from pipelines.host.filesystem import CREATES_ONCE, protocol_of
 from pipelines.host.paths import find_crowded, unfit_place
@@ -248,6 +249,11 @@ class Pipeline(ShapeSettings):
         description="a table that a pattern matches and that was created later: name it in `status` and in the log, or "
         "capture it too, from its own snapshot on",
     )
+    union_views: Annotated[dict[str, UnionView], AfterValidator(checked_names)] = Field(
+        default_factory=dict,
+        description="views over several tables with the same columns, such as the shards of one table, by `schema.name`; "
+        "`redolake views` writes them",
+    )
     tables: list[Table] = Field(default_factory=list)
     matches: list[Match] = Field(default_factory=list)  # the patterns and exclusions of `tables`, in their order
 
@@ -293,6 +299,13 @@ class Pipeline(ShapeSettings):
         twice = sorted({str(name) for name in names if names.count(name) > 1})
         if twice:
             raise ValueError(f"{', '.join(twice)} is the name of two tables: one of them was renamed, so give it `renamed_to`")
+        return self
+
+    @model_validator(mode="after")
+    def union_views_have_tables(self) -> Self:
+        for name, view in self.union_views.items():
+            if absent := [str(table) for table in view.named if table not in self.by_id and self.match_of(table) is None]:
+                raise ValueError(f"`union_views`: {name} names {', '.join(absent)}, which is no table of the pipeline")
         return self
 
     @field_validator("landing", "lake")
@@ -487,5 +500,6 @@ class Configuration(Settings):
         folders += [(p.target(t.id), f"{p.name}: {t.id}") for p in self.pipelines.values() for t in p.tables]
         places = {of: folder for folder, of in folders}
         for inner, outer in find_crowded(folders).items():
-            raise ValueError(f"{places[inner]} would be written by {outer} and {inner}; give each its own folder")
+            raise ValueError(f"{places[inner]} would be written by {outer} and {inner}; give each its own folder; "
+                             "`union_views` makes several tables one for readers")  # fmt: skip
         return self

@@ -185,11 +185,14 @@ class Table(TableSettings):
 class Match(TableSettings):
     """Tables by pattern. A bare `SHOP.*` in the list is the same as `match: SHOP.*`; `!SHOP.TMP_*` excludes what it matches."""
 
-    match: str = Field(description="OWNER.PATTERN with `*` for any characters and `?` for one; `!` in front excludes")
+    match: str = Field(
+        description="OWNER.PATTERN with `*` for any characters and `?` for one; a part between slashes is a regular "
+        "expression, e.g. `SHOP./ORDERS_(?P<year>\\d{4})/`, compared with the whole name; `!` in front excludes"
+    )
     target: str | None = Field(
         None,
         description="path below `lake` of each matched table, with `{owner}` and `{table}` for its names in lower case, and "
-        "`{1}`, `{2}` and so on for what the wildcards stand for, e.g. `crm/{table}`",
+        "`{1}`, `{2}` and so on for what the wildcards or groups stand for, or a group's name, e.g. `crm/{table}`",
     )
 
     @model_validator(mode="before")
@@ -201,8 +204,10 @@ class Match(TableSettings):
     def parses(self) -> Match:
         if self.excludes and self.model_fields_set != {"match"}:
             raise ValueError(f"{self.match} excludes tables, so it takes no other settings")
-        if self.pattern.owner.text in ("*", "?"):
+        if self.pattern.owner.text in ("*", "?") or (self.pattern.owner.is_regex and self.pattern.owner.matches("SYS")):
             raise ValueError(f"{self.match} names no owner: the tables of Oracle's own users would match too")
+        if taken := sorted({"owner", "table"} & set(self.pattern.group_names)):
+            raise ValueError(f"{self.match}: a group cannot be called {' or '.join(taken)}, which is the table's own")
         if self.target is not None:
             check_template(self.target, self.pattern)
         return self
@@ -228,12 +233,11 @@ PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 
 def check_template(target: str, pattern: TablePattern) -> None:
     """Raise ValueError for a template whose folders would not be below the lake, or that has an unknown placeholder."""
-    wildcards = sum(len(re.findall(r"[*?]", part.text)) for part in (pattern.owner, pattern.name) if not part.is_literal)
-    known = ["owner", "table", *map(str, range(1, wildcards + 1))]
+    known = names_in(pattern)
     for name in PLACEHOLDER.findall(target):
         if name not in known:
             raise ValueError(f"{target}: {{{name}}} is unknown; write {', '.join(f'{{{one}}}' for one in known)}")
-    if "table" not in PLACEHOLDER.findall(target) and not any(name.isdigit() for name in PLACEHOLDER.findall(target)):
+    if not set(PLACEHOLDER.findall(target)) - {"owner"}:
         raise ValueError(f"{target}: all matched tables would have one folder; write {{table}} into it")
     if (why := unfit_target(PLACEHOLDER.sub("x", target))) is not None:
         raise ValueError(f"{target} {why}")
@@ -241,9 +245,18 @@ def check_template(target: str, pattern: TablePattern) -> None:
 
 def fill_template(target: str, pattern: TablePattern, table: TableId) -> str:
     """Return the folder of a table that matches; its name cannot lead out of the folder in which it stands."""
-    texts = dict(enumerate(pattern.wildcards(table), 1))
-    names = {"owner": table.owner, "table": table.name, **{str(number): text for number, text in texts.items()}}
-    return PLACEHOLDER.sub(lambda found: segment(names[found[1]].lower()) or "~", target)
+    names = names_of(pattern, table)
+    return PLACEHOLDER.sub(lambda found: segment(names[found[1]].lower()), target)
+
+
+def names_in(pattern: TablePattern) -> list[str]:
+    """Return what may stand between braces in a template."""
+    return ["owner", "table", *map(str, range(1, pattern.groups + 1)), *pattern.group_names]
+
+
+def names_of(pattern: TablePattern, table: TableId) -> dict[str, str]:
+    """Return what a template's placeholders stand for in a table that matches."""
+    return {"owner": table.owner, "table": table.name, **pattern.texts(table)}
 
 
 def is_match(entry: object) -> bool:

@@ -327,6 +327,12 @@ def _tables(choices: SetupChoices) -> Iterator[str]:
 
 def _grants_matching_now(choices: SetupChoices) -> Iterator[str]:
     """Yield a block that grants on each table that a pattern matches now."""
+    uncommon = [one for one in (*choices.patterns, *choices.excluded) if not (one.owner.is_common and one.name.is_common)]
+    if uncommon:
+        shown = ", ".join(f"/{part.text}/" for one in uncommon for part in (one.owner, one.name) if not part.is_common)
+        yield f"-- Oracle cannot compare names with {shown.replace(chr(10), ' ')}. For each table that matches:"
+        yield f"--   GRANT SELECT, FLASHBACK ON owner.name TO {_name(choices.user)}"
+        return
     wanted = " OR ".join(map(_like, choices.patterns))
     yield "-- Each table that a pattern matches now. Run this block again when more are created: doctor names those without."
     yield "BEGIN"
@@ -352,6 +358,8 @@ def _like(pattern: TablePattern) -> str:
 def _match_condition(column: str, part: NamePattern) -> str:
     if part.is_literal:
         return f"{column} = {_text(part.text)}"
+    if part.is_regex:
+        return f"REGEXP_LIKE({column}, {_text('^(' + part.expression.replace('(?:', '(') + ')$')}, 'cn')"
     like = re.sub(r"[%_\\]", r"\\\g<0>", part.text).replace("*", "%").replace("?", "_")
     return f"{column} LIKE {_text(like)} ESCAPE '\\'"
 

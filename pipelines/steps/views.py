@@ -1,4 +1,5 @@
-"""Write the statements that make views of the captured tables in another engine, without deleted rows, as of now or an SCN."""
+"""Write the statements that make views of the captured tables in another engine, without deleted rows, as of now or an SCN: one
+of each table, and those over several tables that pipelines.yml names."""
 
 from __future__ import annotations
 
@@ -7,10 +8,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pipelines.config import Pipeline
-from pipelines.context import open_to_read
-from pipelines.errors import NotReadableAsOf
-from pipelines.steps.as_of import ReadPlan, plan_read
+from pipelines.context import PipelineContext, open_to_read
+from pipelines.errors import ConfigurationError, Finding, NotReadableAsOf
+from pipelines.steps.as_of import ReadPlan, plan_read, with_contents
 from pipelines.steps.backfill import choose
+from pipelines.steps.union_views import Member, Union, columns_at, make_union
 from pipelines.values.table import TableId
 from pipelines.values.target_options import DELETED
 from pipelines.values.utc import beside
@@ -54,11 +56,36 @@ def write_views(pipeline: Pipeline, engine: Engine, moment: str | None = None, t
             )
             for table in chosen
         ]
+        unions = unions_of(context, chosen, plan)
     of = "as they are" if plan is None else f"AS OF SCN {plan.scn}{beside(plan.at, 'by ')}"
     head = f"-- Views of the tables of pipeline {pipeline.name}, {of}, for {NAMES[engine]}."
-    lines = [head, *STATEMENTS[engine](views)]
-    names = tuple(map(str, chosen))
+    lines = [head, *STATEMENTS[engine](views, unions)]
+    names = (*map(str, chosen), *(union.name for union in unions))
     return Views(engine, "\n".join(lines) + "\n", names, *(() if plan is None else (plan.scn, plan.at)))
+
+
+def unions_of(context: PipelineContext, chosen: Sequence[TableId], plan: ReadPlan | None) -> list[Union]:
+    """Return the views over several tables of which all are chosen. Raises ConfigurationError for one that could not be made,
+    NotReadableAsOf for a table without contents: a view would lack its rows."""
+    pipeline, found = context.pipeline, list[Union]()
+    for name, view in pipeline.union_views.items():
+        values = view.values(table.id for table in pipeline.tables)
+        if not set(values) <= set(chosen):
+            continue
+        own = next((table for table in chosen if view_name(table) == name), None)
+        if own is not None:
+            what = f"{own} has a view of that name itself"
+            raise ConfigurationError([Finding(name, what, "give the view over several tables another name")])
+        scns = {entry.table: int(entry.complete_to_scn or 0) for entry in with_contents(context, list(values))}
+        if plan is not None:
+            scns = {table: plan.bases[table].complete_to for table in values}
+        members = [Member(table, value, columns_at(context, table, scns[table])) for table, value in values.items()]
+        found.append(make_union(name, view, members))
+    return found
+
+
+def view_name(table: TableId) -> str:
+    return f"{table.owner.lower()}.{table.name.lower()}"
 
 
 def version_of(plan: ReadPlan, table: TableId) -> int:
@@ -75,63 +102,98 @@ def version_of(plan: ReadPlan, table: TableId) -> int:
 NAMES: Mapping[Engine, str] = {"spark": "Spark", "duckdb": "DuckDB", "trino": "Trino"}
 
 
-def of_spark(views: Sequence[ViewOf]) -> list[str]:
-    def body(view: ViewOf) -> str:
+def of_spark(views: Sequence[ViewOf], unions: Sequence[Union] = ()) -> list[str]:
+    def place(view: ViewOf) -> str:
         version = "" if view.version is None else f" VERSION AS OF {view.version}"
-        return f"SELECT * FROM delta.{in_backticks(view.path)}{version}"
+        return f"delta.{in_backticks(view.path)}{version}"
 
-    return statements(views, in_backticks, body)
+    return statements(views, unions, in_backticks, place, in_text_of_spark)
 
 
-def of_duckdb(views: Sequence[ViewOf]) -> list[str]:
-    def body(view: ViewOf) -> str:
+def of_duckdb(views: Sequence[ViewOf], unions: Sequence[Union] = ()) -> list[str]:
+    def place(view: ViewOf) -> str:
         version = "" if view.version is None else f", version = {view.version}"
-        return f"SELECT * FROM delta_scan({in_text(view.path)}{version})"
+        return f"delta_scan({in_text(view.path)}{version})"
 
-    return ["LOAD delta;", *statements(views, in_quotes, body)]
+    return ["LOAD delta;", *statements(views, unions, in_quotes, place, in_text)]
 
 
-def of_trino(views: Sequence[ViewOf]) -> list[str]:
+def of_trino(views: Sequence[ViewOf], unions: Sequence[Union] = ()) -> list[str]:
     """Return the statements for the catalog `delta`, in which each table is registered under the name `<table>$delta`."""
 
-    def body(view: ViewOf) -> str:
+    def place(view: ViewOf) -> str:
         version = "" if view.version is None else f" FOR VERSION AS OF {view.version}"
         owner, name = in_quotes(view.table.owner.lower()), in_quotes(f"{view.table.name.lower()}$delta")
-        return f"SELECT * FROM delta.{owner}.{name}{version}"
+        return f"delta.{owner}.{name}{version}"
 
     registered = [
         f"CALL delta.system.register_table(schema_name => {in_text(view.table.owner.lower())}, "
         f"table_name => {in_text(view.table.name.lower() + '$delta')}, table_location => {in_text(view.path)});"
         for view in views
     ]
-    made = statements(views, in_quotes, body, "delta.")
-    return [*made[: len(owners(views))], *registered, *made[len(owners(views)) :]]
+    made = statements(views, unions, in_quotes, place, in_text, "delta.")
+    schemas = len(owners(views, unions))
+    return [*made[:schemas], *registered, *made[schemas:]]
 
 
-STATEMENTS: Mapping[Engine, Callable[[Sequence[ViewOf]], list[str]]] = {
+STATEMENTS: Mapping[Engine, Callable[[Sequence[ViewOf], Sequence[Union]], list[str]]] = {
     "spark": of_spark,
     "duckdb": of_duckdb,
     "trino": of_trino,
 }
+Text = Callable[[str], str]
 
 
 def statements(
-    views: Sequence[ViewOf], quote: Callable[[str], str], body: Callable[[ViewOf], str], catalog: str = ""
+    views: Sequence[ViewOf],
+    unions: Sequence[Union],
+    quote: Text,
+    place: Callable[[ViewOf], str],
+    text: Text,
+    catalog: str = "",
 ) -> list[str]:
-    schemas = [f"CREATE SCHEMA IF NOT EXISTS {catalog}{quote(owner)};" for owner in owners(views)]
-    return [*schemas, *(f"{header(view, quote, catalog)} AS {body(view)}{rows(view, quote)};" for view in views)]
+    schemas = [f"CREATE SCHEMA IF NOT EXISTS {catalog}{quote(owner)};" for owner in owners(views, unions)]
+    by_table = {view.table: view for view in views}
+
+    def view_of(view: ViewOf) -> str:
+        owner, name = view.table.owner.lower(), view.table.name.lower()
+        return f"{header(owner, name, quote, catalog)} AS SELECT * FROM {place(view)}{rows(view, quote)};"
+
+    def over_several(union: Union) -> str:
+        return f"{header(union.schema, union.view, quote, catalog)} AS {union_of(union, by_table, quote, place, text)};"
+
+    return [*schemas, *map(view_of, views), *map(over_several, unions)]
 
 
-def header(view: ViewOf, quote: Callable[[str], str], catalog: str) -> str:
-    return f"CREATE OR REPLACE VIEW {catalog}{quote(view.table.owner.lower())}.{quote(view.table.name.lower())}"
+def union_of(union: Union, views: Mapping[TableId, ViewOf], quote: Text, place: Callable[[ViewOf], str], text: Text) -> str:
+    """Return the query of a view over several tables. A column that a table lacks is NULL in its rows."""
+    selects = []
+    for one in union.members:
+        own = {column.name.lower(): column.name for column in one.columns}
+        columns = [
+            quote(name) if own.get(name.lower()) == name else f"{own_or_null(own.get(name.lower()), quote)} AS {quote(name)}"
+            for name in union.columns
+        ]
+        listed = ", ".join([f"{text(one.value)} AS {quote(union.discriminator)}", *columns])
+        selects.append(f"SELECT {listed} FROM {place(views[one.table])}{rows(views[one.table], quote)}")
+    return "\nUNION ALL ".join(selects)
 
 
-def rows(view: ViewOf, quote: Callable[[str], str]) -> str:
+def own_or_null(name: str | None, quote: Text) -> str:
+    return "NULL" if name is None else quote(name)
+
+
+def header(owner: str, name: str, quote: Text, catalog: str) -> str:
+    return f"CREATE OR REPLACE VIEW {catalog}{quote(owner)}.{quote(name)}"
+
+
+def rows(view: ViewOf, quote: Text) -> str:
     return f" WHERE NOT {quote(DELETED)}" if view.marks_deleted else ""
 
 
-def owners(views: Sequence[ViewOf]) -> list[str]:
-    return list(dict.fromkeys(view.table.owner.lower() for view in views))
+def owners(views: Sequence[ViewOf], unions: Sequence[Union]) -> list[str]:
+    names = (*(view.table.owner.lower() for view in views), *(union.schema for union in unions))
+    return list(dict.fromkeys(names))
 
 
 def in_backticks(name: str) -> str:
@@ -144,3 +206,8 @@ def in_quotes(name: str) -> str:
 
 def in_text(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
+
+
+def in_text_of_spark(text: str) -> str:
+    """Return a text of Spark SQL, in which a backslash escapes and two quotes are the end of one text and another."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

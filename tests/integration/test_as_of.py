@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipelines import steps
+from pipelines.config.union_views import UnionView
 from pipelines.errors import ConfigurationError, NotReadableAsOf
 from pipelines.host import crash
 from pipelines.lake import Lake, lake
@@ -168,10 +169,15 @@ def test_tables_are_written_or_queried_as_of_a_moment_by_command_and_from_python
     assert isinstance(lake("shop", config), Lake)
 
 
+BOTH = "SELECT kind, id, amount FROM bank.accounts"
+
+
 def test_views_have_one_scn_in_each_engine_that_is_here(bank: Bank) -> None:
     ends = [window.end_scn - 1 for window in steps.list_windows(bank.pipeline)]
-    spark = steps.write_views(bank.pipeline, "spark", str(ends[0]))
-    duck = steps.write_views(bank.pipeline, "duckdb", str(ends[0]))
+    view = UnionView(tables=("SHOP./(SAVINGS|CURRENTS)/",), discriminator="kind", value="{1}")
+    pipeline = bank.pipeline.model_copy(update={"union_views": {"bank.accounts": view}})
+    spark = steps.write_views(pipeline, "spark", str(ends[0]))
+    duck = steps.write_views(pipeline, "duckdb", str(ends[0]))
     for statement in spark.text.split(";\n"):
         if statement.strip():
             bank.spark.sql(statement)
@@ -180,9 +186,15 @@ def test_views_have_one_scn_in_each_engine_that_is_here(bank: Bank) -> None:
         connection.execute(duck.text.replace("LOAD delta;", ""))
         in_duckdb = connection.execute("SELECT id, amount FROM shop.savings").fetchall()
 
-    then = bank.source(ends[0])["SHOP.SAVINGS"]
+        both_in_duckdb = connection.execute(BOTH).fetchall()
+
+    source = bank.source(ends[0])
+    then = source["SHOP.SAVINGS"]
+    both = {(name.partition(".")[2], i, amount) for name, rows in source.items() for i, amount in rows.items()}
     assert {row["ID"]: int(row["AMOUNT"]) for row in bank.spark.sql("SELECT * FROM shop.savings").collect()} == then
     assert {int(i): int(amount) for i, amount in in_duckdb} == then
+    assert {(row["kind"], row["ID"], int(row["AMOUNT"])) for row in bank.spark.sql(BOTH).collect()} == both
+    assert {(kind, int(i), int(amount)) for kind, i, amount in both_in_duckdb} == both
     with pytest.raises(NotReadableAsOf, match="a view cannot apply changes"):
         steps.write_views(bank.pipeline, "spark", str(bank.commits[0]))
     assert 'SELECT * FROM delta."shop"."savings$delta" FOR VERSION AS OF' in (

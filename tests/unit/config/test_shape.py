@@ -155,6 +155,50 @@ def test_a_template_that_makes_no_folders_below_the_lake_is_refused(target: str,
     assert why in caught.value.findings[0].what
 
 
+REGULAR = r"/SHOP(\d)/./ORDERS_(?P<year>\d{4})(_OLD)?/"
+
+
+def test_groups_of_a_regular_expression_name_the_folders() -> None:
+    settings = f"- {{match: '{REGULAR}', target: 'shard{{1}}/{{year}}/{{table}}', rename: {{A: b}}}}"
+    pipeline = parse_configuration(file_with("").replace("- table: SHOP.PEOPLE", settings), {}).pipelines["shop"]
+    (found,) = pipeline.with_matched([TableId("SHOP2", "ORDERS_2024"), TableId("SHOP2", "ORDERS_24")]).tables
+
+    assert (found.path, found.rename) == ("shard2/2024/orders_2024", {"A": "b"})
+    assert not pipeline.patterns[0].pattern.matches(TableId("shop2", "ORDERS_2024"))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "why"),
+    [
+        ("SHOP./ORDERS_(/", "is no regular expression"),
+        ("/.*/.ORDERS", "names no owner"),
+        ("SHOP./(?P<table>A)/", "a group cannot be called table"),
+    ],
+)
+def test_a_regular_expression_that_cannot_be_meant_is_refused(pattern: str, why: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        parse_configuration(file_with("").replace("- table: SHOP.PEOPLE", f"- '{pattern}'"), {})
+
+    assert why in caught.value.findings[0].what
+
+
+@pytest.mark.parametrize(
+    ("view", "why"),
+    [
+        ("all.orders: {tables: SHOP.OTHER, discriminator: shard}", "SHOP.OTHER, which is no table of the pipeline"),
+        ("all.orders: {tables: 'SHOP.*', discriminator: shard, value: '{2}'}", "{2} is unknown for SHOP.*"),
+        ("orders: {tables: 'SHOP.*', discriminator: shard}", "'orders' is no name of a view"),
+        ("all.orders: {tables: '!SHOP.*', discriminator: shard}", "a view has no exclusions"),
+    ],
+)
+def test_a_view_over_tables_that_are_not_there_is_refused(view: str, why: str) -> None:
+    text = file_with("").replace("    tables:\n", f"    union_views:\n      {view}\n    tables:\n", 1)
+    with pytest.raises(ConfigurationError) as caught:
+        parse_configuration(text, {})
+
+    assert why in caught.value.findings[0].what
+
+
 def test_a_mistake_has_its_line() -> None:
     text = file_with("add:\n          a: upper(x)\n          b: rand()")
     with pytest.raises(ConfigurationError) as caught:

@@ -237,6 +237,15 @@ def test_a_pattern_is_a_text_of_the_script() -> None:
         script(patterns=(TablePattern.parse('"A\nB".*'),))
 
 
+def test_oracle_compares_names_with_a_regular_expression_that_it_reads_alike() -> None:
+    text = script(patterns=(TablePattern.parse(r"SHOP./ORDERS_(?P<year>\d{4})/"),), grants=Grants.table)
+    other = script(patterns=(TablePattern.parse(r"SHOP./(?!TMP).*/"),), grants=Grants.table)
+
+    assert r"owner = 'SHOP' AND REGEXP_LIKE(table_name, '^(ORDERS_(\d{4}))$', 'cn')" in text
+    assert "Oracle cannot compare names with /(?!TMP).*/" in other
+    assert "FOR t IN" not in other
+
+
 def test_the_script_says_what_any_table_means() -> None:
     text = script(patterns=(TablePattern.parse("SHOP.*"),))
 

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
+from pipelines.config.union_views import UnionView
+from pipelines.errors import ConfigurationError
+from pipelines.steps.union_views import LakeColumn, Member, make_union
 from pipelines.steps.views import STATEMENTS, ViewOf
 from pipelines.values.table import TableId
 
@@ -10,12 +15,12 @@ MARKED = ViewOf(TableId("SHOP", 'odd "`name'), "/lake/it's/here", None, True)
 
 
 def test_a_view_has_the_version_of_its_table_and_no_deleted_rows():
-    assert STATEMENTS["spark"]([ORDERS, MARKED]) == [
+    assert STATEMENTS["spark"]([ORDERS, MARKED], []) == [
         "CREATE SCHEMA IF NOT EXISTS `shop`;",
         "CREATE OR REPLACE VIEW `shop`.`orders` AS SELECT * FROM delta.`/lake/shop/orders` VERSION AS OF 7;",
         "CREATE OR REPLACE VIEW `shop`.`odd \"``name` AS SELECT * FROM delta.`/lake/it's/here` WHERE NOT `_deleted`;",
     ]
-    assert STATEMENTS["duckdb"]([ORDERS, MARKED]) == [
+    assert STATEMENTS["duckdb"]([ORDERS, MARKED], []) == [
         "LOAD delta;",
         'CREATE SCHEMA IF NOT EXISTS "shop";',
         """CREATE OR REPLACE VIEW "shop"."orders" AS SELECT * FROM delta_scan('/lake/shop/orders', version = 7);""",
@@ -25,9 +30,47 @@ def test_a_view_has_the_version_of_its_table_and_no_deleted_rows():
 
 
 def test_trino_gets_each_table_registered_under_another_name_than_its_view():
-    assert STATEMENTS["trino"]([ORDERS]) == [
+    assert STATEMENTS["trino"]([ORDERS], []) == [
         'CREATE SCHEMA IF NOT EXISTS delta."shop";',
         "CALL delta.system.register_table(schema_name => 'shop', table_name => 'orders$delta', "
         "table_location => '/lake/shop/orders');",
         'CREATE OR REPLACE VIEW delta."shop"."orders" AS SELECT * FROM delta."shop"."orders$delta" FOR VERSION AS OF 7;',
     ]
+
+
+SHARDS = UnionView(tables=("/SHOP(\\d)/.ORDERS",), discriminator="shard", value="{1}")
+ID, NOTE = LakeColumn("ID", "bigint"), LakeColumn("NOTE", "string")
+FIRST, SECOND = TableId("SHOP1", "ORDERS"), TableId("SHOP2", "ORDERS")
+
+
+def test_the_discriminator_has_what_the_groups_of_a_pattern_stand_for():
+    assert SHARDS.values([FIRST, SECOND, TableId("SHOP1", "LINES")]) == {FIRST: "1", SECOND: "2"}
+
+
+def test_a_view_over_shards_has_the_columns_of_all_by_name_and_leaves_deleted_rows_out():
+    members = [Member(FIRST, "1", (ID,)), Member(SECOND, "it's \\2", (LakeColumn("note", "string"), ID))]
+    union = make_union("all.orders", SHARDS, members)
+    views = [ViewOf(FIRST, "/lake/1", 7), ViewOf(SECOND, "/lake/2", None, True)]
+
+    assert STATEMENTS["spark"](views, [union])[-1] == (
+        "CREATE OR REPLACE VIEW `all`.`orders` AS SELECT '1' AS `shard`, `ID`, NULL AS `note` FROM delta.`/lake/1` "
+        "VERSION AS OF 7\nUNION ALL SELECT 'it\\'s \\\\2' AS `shard`, `ID`, `note` FROM delta.`/lake/2` WHERE NOT `_deleted`;"
+    )
+    assert """SELECT 'it''s \\2' AS "shard",""" in STATEMENTS["duckdb"](views, [union])[-1]
+
+
+@pytest.mark.parametrize(
+    ("members", "why"),
+    [
+        ([], "no captured table matches"),
+        ([Member(FIRST, "1", (ID,)), Member(SECOND, "1", (ID,))], "SHOP1.ORDERS and SHOP2.ORDERS both have '1' in shard"),
+        ([Member(FIRST, "1", (LakeColumn("SHARD", "string"),))], "SHOP1.ORDERS has a column SHARD itself"),
+        (
+            [Member(FIRST, "1", (ID, NOTE)), Member(SECOND, "2", (ID, LakeColumn("note", "binary")))],
+            "note is string in SHOP1.ORDERS and binary in SHOP2.ORDERS",
+        ),
+    ],
+)
+def test_tables_that_do_not_make_one_are_refused_with_their_names(members: list[Member], why: str):
+    with pytest.raises(ConfigurationError, match=why):
+        make_union("all.orders", SHARDS, members)
