@@ -75,11 +75,11 @@ class Snapshots:
 
     @crash.writer
     def publish_manifest(
-        self, table: TableId, scn: int, files: Sequence[WrittenFile], scns: Mapping[str, int] | None = None
+        self, table: TableId, scn: int, files: Sequence[WrittenFile], scns: Mapping[str, int] | None = None, filter: str = ""
     ) -> SnapshotManifest:
-        """Publish the files of the snapshot; `scns` are those of files AS OF another SCN. A second writer gets the manifest of
-        the first, or replaces it where its files are damaged. Raises LandingConflict when the first has another number of
-        rows."""
+        """Publish the files of the snapshot; `scns` are those of files AS OF another SCN, `filter` says by what Oracle chose
+        the rows. A second writer gets the manifest of the first, or replaces it where its files are damaged. Raises
+        LandingConflict when the first has another number of rows."""
         manifest = SnapshotManifest(
             table=str(table),
             scn=scn,
@@ -87,6 +87,7 @@ class Snapshots:
             files=tuple(file.name for file in files),
             digests={file.name: file.digest for file in files},
             scns=scns or {},
+            filter=filter,
         )
         file = layout.snapshot_manifest(table, scn)
         if not self._files.create_record(file, manifest) and self.whole(table, scn) is None:

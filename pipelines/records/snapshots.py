@@ -19,8 +19,9 @@ class SnapshotManifest:
     circumstance: Mapping[str, Any] = field(default_factory=dict)
     digests: Mapping[str, FileDigest] = field(default_factory=dict)  # by the names in `files`
     scns: Mapping[str, int] = field(default_factory=dict)  # of the files whose rows are AS OF another SCN than `scn`
+    filter: str = ""  # by which Oracle chose the rows; empty where all were read
 
-    FORMAT: ClassVar[int] = 3
+    FORMAT: ClassVar[int] = 4
 
     @property
     def settles_at(self) -> int | None:
@@ -40,6 +41,9 @@ class ChunkPlan:
     column: str = ""
     type: KeyType = "number"
     settings: str = ""
+    filter: str = ""  # as in the manifest
+
+    FORMAT: ClassVar[int] = 2
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from pipelines.land.parquet import WrittenFile
 from pipelines.reconcile.batches import is_loaded
 from pipelines.reconcile.chosen_columns import chosen_columns
 from pipelines.reconcile.mappings import with_mapping
+from pipelines.reconcile.pushed_filter import pushed_for, read_by_another_filter
 from pipelines.reconcile.snapshot_start import chain_epoch, check_followed
 from pipelines.records.pauses import SnapshotPause
 from pipelines.records.shown_facts import SnapshotFact
@@ -33,6 +34,7 @@ from pipelines.records.snapshots import ChunkManifest, ChunkPlan, ChunkScn, Snap
 from pipelines.schema import baseline
 from pipelines.source import (
     ConnectParams,
+    Part,
     Source,
     TableSize,
     cut_table,
@@ -92,8 +94,9 @@ def plan_table(context: PipelineContext, oracle: Source, table: DictionaryTable,
     if cut is None:
         return None
     log.info("%s is read in %s chunks by %s: %s", table.table, len(cut.chunks), cut.by, size_text(size))
+    pushed, chosen = pushed_for(context.pipeline, table), settings_of(context.pipeline, table.table)
     return ChunkPlan(
-        str(table.table), scn, cut.by, cut.chunks, cut.column, cut.type, settings_of(context.pipeline, table.table)
+        str(table.table), scn, cut.by, cut.chunks, cut.column, cut.type, chosen, "" if pushed is None else pushed.record
     )
 
 
@@ -105,7 +108,8 @@ def settings_of(pipeline: Pipeline, table: TableId) -> str:
     """Return a hash of the settings that decide what is read of a table."""
     own = pipeline.table(table)
     said = (own.key_policy, pipeline.choice(table), sorted(own.columns.items()), pipeline.invalid_text_of(table))
-    return hashlib.sha256(repr(said).encode()).hexdigest()[:16]
+    text = repr(said) if own.where is None else repr((*said, own.where))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def find_unfinished(context: PipelineContext, table: TableId) -> int | None:
@@ -286,7 +290,7 @@ def read_chunk_as_of(
     context: PipelineContext, oracle: Source, reading: ChunkReading, found: DictionaryTable, chunk: Chunk, scn: int
 ) -> ChunkManifest:
     table, plan, started = reading.table, reading.plan, time.monotonic()
-    part = part_for(chunk, plan.by, plan.column, plan.type)
+    part = filtered_part(context, plan, found, part_for(chunk, plan.by, plan.column, plan.type))
     by_rowid, token = context.pipeline.table(table).key == "rowid", uuid.uuid4().hex
 
     def count(answers: Iterator[Any]) -> Iterator[Any]:
@@ -306,12 +310,20 @@ def read_chunk_as_of(
     return published
 
 
+def filtered_part(context: PipelineContext, plan: ChunkPlan, found: DictionaryTable, part: Part) -> Part:
+    """Return the rows of a chunk that are read: by the filter that all chunks of the plan have."""
+    pushed = pushed_for(context.pipeline, found) if plan.filter else None
+    if plan.filter and (pushed is None or pushed.record != plan.filter):
+        raise read_by_another_filter(found.table, plan.scn)
+    return part if pushed is None else pushed.within(part)
+
+
 def publish_if_complete(context: PipelineContext, table: TableId, scn: int, plan: ChunkPlan) -> SnapshotManifest | None:
     """Publish the snapshot once each chunk is read; return None while one is missing."""
     chunks = context.landing.chunks.read(table, scn)
     if len(chunks) < len(plan.chunks):
         return None
-    return context.landing.snapshots.publish_manifest(table, scn, as_written(chunks), later_files(chunks, scn))
+    return context.landing.snapshots.publish_manifest(table, scn, as_written(chunks), later_files(chunks, scn), plan.filter)
 
 
 # --- A newer SCN ------------------------------------------------------------------------------------------------------

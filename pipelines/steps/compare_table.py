@@ -24,6 +24,7 @@ from pipelines.host import crash
 from pipelines.host.progress import count_rows
 from pipelines.ledger import TableEntry
 from pipelines.reconcile.lake_place import lake_place
+from pipelines.reconcile.pushed_filter import push_filter
 from pipelines.reconcile.table_versions import app_id, known_versions, origin, rules
 from pipelines.records.file_digest import FileDigest
 from pipelines.records.proofs import FoundRow, ProofMethod
@@ -283,7 +284,17 @@ def read_part(
     captured = {column.name for column in one.dictionary.captured}
     kept = tuple(column for column in one.dictionary.columns if column.name in names or column.name not in captured)
     dictionary = replace(one.dictionary, columns=kept)
-    return read_rows(context, one.params, one.oracle, dictionary, one.scn, version.key_kind == "rowid", write, *conditions)
+    parts = filtered(one, conditions)
+    return read_rows(context, one.params, one.oracle, dictionary, one.scn, version.key_kind == "rowid", write, *parts)
+
+
+def filtered(one: TableToCompare, parts: Sequence[RowsOf]) -> Sequence[RowsOf]:
+    """Return the parts without rows of which Oracle can say that the filter leaves them out."""
+    mapping = one.version.mapping
+    if mapping is None or mapping.where is None:
+        return parts
+    pushed = push_filter(mapping.where, one.version, rules(one.context, one.version.table, (one.version,)))
+    return parts if pushed is None else [pushed.within(part) for part in parts]
 
 
 def read_found(one: TableToCompare, plan: HashPlan, rows: Sequence[FoundRow]) -> tuple[str, FileDigest]:

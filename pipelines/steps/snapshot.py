@@ -35,6 +35,7 @@ from pipelines.reconcile.chosen_columns import chosen_columns
 from pipelines.reconcile.lake_place import check_landing, lake_place
 from pipelines.reconcile.ledger import proven_position, reconcile_ledger
 from pipelines.reconcile.mappings import with_mapping
+from pipelines.reconcile.pushed_filter import pushed_for, read_by_another_filter
 from pipelines.reconcile.snapshot_start import (
     chain_epoch,
     check_captured,
@@ -50,8 +51,10 @@ from pipelines.records.file_digest import FileDigest
 from pipelines.records.handover import FirstPosition
 from pipelines.records.loads import SnapshotResult, SnapshotSpec, SnapshotTask
 from pipelines.records.shown_facts import SnapshotFact
+from pipelines.records.snapshots import SnapshotManifest
 from pipelines.schema import baseline
 from pipelines.source import (
+    WHOLE,
     ConnectParams,
     Handover,
     Source,
@@ -379,8 +382,11 @@ def read_table_as_of(
                     return context.landing.snapshots.write_rows(wanted, scn, counted, token=token)
 
                 chosen = within_limit(context, wanted, write) if by_itself else write
-                file = read_rows(context, source, oracle, found, Scn(scn), by_rowid, chosen)
-            there = context.landing.snapshots.publish_manifest(wanted, scn, [file])
+                pushed = pushed_for(context.pipeline, found)
+                parts = [] if pushed is None else [pushed.within(WHOLE)]
+                file = read_rows(context, source, oracle, found, Scn(scn), by_rowid, chosen, *parts)
+            record = "" if pushed is None else pushed.record
+            there = context.landing.snapshots.publish_manifest(wanted, scn, [file], filter=record)
             seconds = round(time.monotonic() - started, 3)
             record_snapshot(context, [wanted], SnapshotFact("read", scn, there.row_count, seconds))
         return TableSnapshot(str(wanted), scn, there.row_count, snapshot_time(context, wanted, scn))
@@ -461,6 +467,7 @@ def load_task(
     policy, choice = context.pipeline.table(table).key_policy, context.pipeline.choice(table)
     version = baseline(found, found.scn_before, known[-1] if known else None, policy, choice)
     version = with_mapping(context.pipeline, version)
+    check_filter(context, there, found)
     files = context.landing.snapshots.files_of(table, scn, there)
     folder = files[0].rpartition("/")[0]
     return SnapshotTask(
@@ -483,6 +490,13 @@ def load_task(
         scn=scn,
         scns={f"{folder}/{name}": later for name, later in there.scns.items()},
     )
+
+
+def check_filter(context: PipelineContext, there: SnapshotManifest, found: DictionaryTable) -> None:
+    """Raise SchemaConflict for rows that Oracle chose by another filter: others that the lake shall have were not read."""
+    pushed = pushed_for(context.pipeline, found) if there.filter else None
+    if there.filter and (pushed is None or pushed.record != there.filter):
+        raise read_by_another_filter(found.table, there.scn)
 
 
 def record_snapshot_load(pipeline: Pipeline, batch: str) -> LoadedSnapshot:

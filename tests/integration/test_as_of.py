@@ -185,7 +185,6 @@ def test_views_have_one_scn_in_each_engine_that_is_here(bank: Bank) -> None:
         connection.load_extension(DELTA_EXTENSION)
         connection.execute(duck.text.replace("LOAD delta;", ""))
         in_duckdb = connection.execute("SELECT id, amount FROM shop.savings").fetchall()
-
         both_in_duckdb = connection.execute(BOTH).fetchall()
 
     source = bank.source(ends[0])
@@ -193,7 +192,7 @@ def test_views_have_one_scn_in_each_engine_that_is_here(bank: Bank) -> None:
     both = {(name.partition(".")[2], i, amount) for name, rows in source.items() for i, amount in rows.items()}
     assert {row["ID"]: int(row["AMOUNT"]) for row in bank.spark.sql("SELECT * FROM shop.savings").collect()} == then
     assert {int(i): int(amount) for i, amount in in_duckdb} == then
-    assert {(row["kind"], row["ID"], int(row["AMOUNT"])) for row in bank.spark.sql(BOTH).collect()} == both
+    assert {(kind, int(i), int(amount)) for kind, i, amount in bank.spark.sql(BOTH).collect()} == both
     assert {(kind, int(i), int(amount)) for kind, i, amount in both_in_duckdb} == both
     with pytest.raises(NotReadableAsOf, match="a view cannot apply changes"):
         steps.write_views(bank.pipeline, "spark", str(bank.commits[0]))

@@ -8,6 +8,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -15,9 +16,13 @@ from pyspark.sql import functions as F
 
 from pipelines import steps
 from pipelines.apply.mapping import hash_udf
-from pipelines.errors import ConfigurationError, TableHeld
+from pipelines.context import open_pipeline_source
+from pipelines.errors import ConfigurationError, SchemaConflict, TableHeld
 from pipelines.host.user_code import digest_of
+from pipelines.reconcile.pushed_filter import pushed_for
+from pipelines.source import read_tables
 from pipelines.steps.status import TableStatus
+from pipelines.values.dictionary_table import DictionaryTable
 from pipelines.values.table import TableId
 from standin.serve import standin
 from tests.fixtures.shop import Shop
@@ -152,10 +157,104 @@ def test_a_filter_takes_rows_in_and_out_as_their_values_change(spark: Any, sourc
     caught_up(source, pipeline, spark)
 
     assert (first, [t.rows for t in taken.tables]) == ([1, 2, 4], [3])
+    assert [t.source_rows_read for t in verified.tables] == [5]  # Oracle has left out the other rows itself
     assert (status.error, second) == (None, [2, 3, 4, 30, 42])
     assert verified.equal
     assert ids(spark, target) == [3, 4, 42, 43]
     assert accounts(source)["filtered"] == 5
+
+
+HOSTILE = (
+    "NULL, NULL, NULL, NULL, NULL, NULL, NULL",
+    "0, 0, '', '', TO_DATE('0001-01-01', 'YYYY-MM-DD'), TO_TIMESTAMP('0001-01-01', 'YYYY-MM-DD'), 0",
+    "-9999999999.99, -1, 'EU', 'EU', TO_DATE('1500-02-28', 'YYYY-MM-DD'), TO_TIMESTAMP('1582-10-04', 'YYYY-MM-DD'), -1",
+    "9999999999.99, 1, 'EU ', 'EU', TO_DATE('9999-12-31 23:59:59', 'YYYY-MM-DD HH24:MI:SS'), NULL, BINARY_DOUBLE_NAN",
+    "0.01, 99999999999999999999999999999999999999, 'eu', 'eu', DATE '2024-02-29', TIMESTAMP '2024-02-29 00:00:00', 1",
+    "5, 5, 'EU\u00e9', 'A', TO_DATE('2024-02-29 00:00:01', 'YYYY-MM-DD HH24:MI:SS'), "
+    "TIMESTAMP '2024-02-29 00:00:00.000001', BINARY_DOUBLE_INFINITY",
+    "-0.01, -5, ' EU', 'US', TO_DATE('2024-02-28 23:59:59', 'YYYY-MM-DD HH24:MI:SS'), "
+    "TIMESTAMP '2024-02-28 23:59:59.999999', 5",
+)
+ATOMS = (
+    "n = 0", "n > 0.005", "n <> 5", "n >= -0.01", "n IN (0, 5, 9999999999.99)", "n = w", "w < 1", "w BETWEEN -1 AND 1",
+    "w = 99999999999999999999999999999999999999", "v = 'EU'", "v IN ('EU', 'eu')", "v IS NULL", "v <> 'EU'", "c = 'EU'",
+    "c IS NOT NULL", "c = 'A'", "d = DATE'2024-02-29'", "d < DATE'1600-01-01'", "d >= DATE'2024-02-29'", "d IS NULL",
+    "d > TIMESTAMP_NTZ'2024-02-29 00:00:00'", "t <= TIMESTAMP_NTZ'2024-02-29 00:00:00.000001'", "t < DATE'2024-02-29'",
+    "t IS NULL", "b > 1", "b = 0", "length(v) = 2",
+)  # fmt: skip
+
+
+def conditions(chance: Random, number: int) -> list[str]:
+    """Return the atoms, and conditions made of several of them."""
+
+    def made(depth: int) -> str:
+        if depth == 0 or chance.random() < 0.2:
+            return chance.choice(ATOMS)
+        if chance.random() < 0.25:
+            return f"NOT ({made(depth - 1)})"
+        return f"({made(depth - 1)} {chance.choice(('AND', 'AND', 'OR'))} {made(depth - 1)})"
+
+    return [*ATOMS, *(made(3) for _ in range(number))]
+
+
+def test_what_oracle_evaluates_of_a_filter_leaves_out_no_row_that_spark_would_keep(spark: Any, source: Shop) -> None:
+    source.run_sql(
+        "CREATE TABLE odd (id NUMBER(9) PRIMARY KEY, n NUMBER(12,2), w NUMBER(38), v VARCHAR2(10), c CHAR(4), d DATE, "
+        "t TIMESTAMP(6), b BINARY_DOUBLE)",
+        ALL.format("odd", "ALL"),
+        *(f"INSERT INTO odd VALUES ({number}, {values})" for number, values in enumerate(HOSTILE)),
+    )
+    pipeline = source.pipeline(tables=["SHOP.ODD"])
+    steps.take_snapshot(pipeline, source=source.params, spark=spark)
+    lake, texts = spark.read.format("delta").load(pipeline.target(pipeline.tables[0].id)), conditions(Random(36), 150)
+    rows = lake.select("ID", *(F.expr(text).alias(f"is {n}") for n, text in enumerate(texts))).collect()
+    given, exact = 0, 0
+    with source.oracle.connect("SHOP") as connection, connection.cursor() as cursor:
+        table = table_of(source, pipeline)
+        for number, text in enumerate(texts):
+            entry = {"table": "SHOP.ODD", "where": text}
+            pushed = pushed_for(source.pipeline(tables=[entry]), table)
+            if pushed is None:
+                continue
+            in_spark = {row["ID"] for row in rows if row[f"is {number}"]}
+            cursor.execute(f"SELECT id FROM odd WHERE {pushed.condition}", dict(pushed.binds))
+            in_oracle = {found for (found,) in cursor.fetchall()}
+            given += 1
+            exact += in_oracle == in_spark
+            assert in_spark <= in_oracle, (text, pushed.condition)
+
+    assert given > 80
+    assert exact > given / 2
+
+
+def table_of(shop: Shop, pipeline: Any) -> DictionaryTable:
+    with open_pipeline_source(pipeline, shop.params, pipeline.source.container) as oracle:
+        (table,) = read_tables(oracle, [pipeline.tables[0].id], pipeline.source.container).values()
+    return table
+
+
+def test_rows_that_were_read_by_one_filter_are_not_loaded_by_another(source: Shop) -> None:
+    entry = {"table": "SHOP.PEOPLE", "exclude_columns": ['"id"', '"_commit_scn"'], "where": "qty > 2"}
+    first, second = (source.pipeline(tables=[{**entry, "where": where}]) for where in ("qty > 2", "qty > 1"))
+    begun = steps.begin_snapshot(first, source.params, ["SHOP.PEOPLE"])
+    read = steps.read_snapshot_table(first, source.params, begun.scn, "SHOP.PEOPLE")
+
+    assert read.rows == 3
+    with pytest.raises(SchemaConflict, match="filters the table in another way than its rows were read") as caught:
+        steps.prepare_snapshot_load(second, {"SHOP.PEOPLE": begun.scn})
+    assert "redolake snapshot SHOP.PEOPLE --replace" in caught.value.cure
+    assert steps.prepare_snapshot_load(first, {"SHOP.PEOPLE": begun.scn})
+
+
+def test_a_value_that_a_filter_cannot_see_holds_the_table_instead_of_leaving_its_row_out(spark: Any, source: Shop) -> None:
+    source.run_sql(
+        "CREATE TABLE old (id NUMBER(9) PRIMARY KEY, d DATE)",
+        ALL.format("old", "ALL"),
+        "INSERT INTO old VALUES (1, TO_DATE('-0044-03-15', 'SYYYY-MM-DD'))",
+    )
+    pipeline = source.pipeline(tables=[{"table": "SHOP.OLD", "where": "coalesce(year(d), 0) < 2000 AND d IS NOT NULL"}])
+    with pytest.raises(TableHeld, match="D contains a date before year 1"):
+        steps.take_snapshot(pipeline, source=source.params, spark=spark)
 
 
 def ids(spark: Any, target: str) -> list[int]:

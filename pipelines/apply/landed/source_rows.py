@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame, SparkSession
@@ -39,12 +39,14 @@ ZEROS_OF_FRACTION = r"\.0*$|(?<=\.\d{0,8}[1-9])0+$"
 
 @dataclass(frozen=True, slots=True)
 class Misfit:
-    """A value that does not fit its column: `condition` on a row as it was read, `what` kind of value it is, and the cure."""
+    """A value that does not fit its column: `condition` on a row as it was read, `what` kind of value it is, and the cure.
+    `decides`: the filter is made of the column, and sees NULL in place of such a value."""
 
     column: Column
     condition: Expression
     what: str
     cure: str
+    decides: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +64,9 @@ class SourceRows:
     names: Mapping[int, str]
     passes: Expression | None = None
 
-    def of_kept(self, condition: Expression) -> Expression:
-        """Return the condition for the rows that pass the filter."""
-        return condition if self.passes is None else self.passes & condition
+    def of_kept(self, misfit: Misfit) -> Expression:
+        """Return the condition of a misfit for the rows that pass the filter, or that would perhaps if its value fitted."""
+        return misfit.condition if self.passes is None or misfit.decides else self.passes & misfit.condition
 
 
 def read_source(
@@ -93,6 +95,7 @@ def read_source(
             table=version.table,
         )
     ids, shaped = needed(version), shape(version)
+    of_filter = () if version.mapping is None or version.mapping.where is None else version.mapping.where.needs
     texts = {field.name for field in raw.schema.fields if field.dataType.typeName() == "string"}
     sources, cast = dict[str, Expression](), dict[int, Expression]()
     misfits: list[Misfit] = []
@@ -104,7 +107,8 @@ def read_source(
         read = F.col(quote(in_file[column.name]))
         target, misfit = _cast(read, column, rule, type_, translation, is_text=is_text)
         if misfit is not None:
-            misfits.append(misfit_of(column, read.isNotNull() & misfit, version.table))
+            one = misfit_of(column, read.isNotNull() & misfit, version.table)
+            misfits.append(replace(one, decides=column.id in of_filter))
         if column.id in ids:
             sources[source_value(column.id)] = target
         cast[column.id] = target
@@ -204,7 +208,7 @@ def check_values(source: SourceRows, version: TableVersion) -> tuple[int, int]:
     that the target cannot hold."""
     passing = F.count("*") if source.passes is None else F.count_if(source.passes)
     counts = [F.count("*").alias("rows"), passing.alias("passing")]
-    counts += [F.min(F.when(source.of_kept(one.condition), source.row)).alias(f"m{n}") for n, one in enumerate(source.misfits)]
+    counts += [F.min(F.when(source.of_kept(one), source.row)).alias(f"m{n}") for n, one in enumerate(source.misfits)]
     found = source.raw.agg(*counts).collect()[0]
     for number, one in enumerate(source.misfits):
         if found[f"m{number}"] is not None:
