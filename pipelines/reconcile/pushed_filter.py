@@ -156,7 +156,7 @@ class Translating:
         if isinstance(node, exp.Between) and not node.args.get("symmetric"):
             column = self.column(node.this)
             low, high = (
-                self.compared(column, sign, node.args[side], is_negated) for sign, side in ((">=", "low"), ("<=", "high"))
+                self.comparison(column, sign, node.args[side], is_negated) for sign, side in ((">=", "low"), ("<=", "high"))
             )
             return f"({low} AND {high})"
         if (
@@ -167,12 +167,12 @@ class Translating:
             column = self.column(node.this)
             if self.kind(column) == "number":
                 check_digits(node.expressions, spark_ddl_type(column.type))
-            return f"({' OR '.join(self.compared(column, '=', one, is_negated) for one in node.expressions)})"
+            return f"({' OR '.join(self.comparison(column, '=', one, is_negated) for one in node.expressions)})"
         if type(node) in COMPARISONS:
             sign, left, right = COMPARISONS[type(node)], node.this, node.expression
             if not isinstance(left, exp.Column):
                 sign, left, right = FLIPPED.get(sign, sign), right, left
-            return self.compared(self.column(left), sign, right, is_negated)
+            return self.comparison(self.column(left), sign, right, is_negated)
         raise NotTheSame
 
     def column(self, node: object) -> Column:
@@ -196,7 +196,7 @@ class Translating:
             return "moment"
         raise NotTheSame
 
-    def compared(self, column: Column, sign: str, literal: exp.Expression, is_negated: bool) -> str:
+    def comparison(self, column: Column, sign: str, literal: exp.Expression, is_negated: bool) -> str:
         match self.kind(column):
             case "number":
                 return f"{quote(column.name)} {sign} :{self.bind(number_of(literal, spark_ddl_type(column.type)))}"

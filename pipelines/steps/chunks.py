@@ -290,7 +290,7 @@ def read_chunk_as_of(
     context: PipelineContext, oracle: Source, reading: ChunkReading, found: DictionaryTable, chunk: Chunk, scn: int
 ) -> ChunkManifest:
     table, plan, started = reading.table, reading.plan, time.monotonic()
-    part = filtered_part(context, plan, found, part_for(chunk, plan.by, plan.column, plan.type))
+    part = part_of_filter(context, plan, found, part_for(chunk, plan.by, plan.column, plan.type))
     by_rowid, token = context.pipeline.table(table).key == "rowid", uuid.uuid4().hex
 
     def count(answers: Iterator[Any]) -> Iterator[Any]:
@@ -310,7 +310,7 @@ def read_chunk_as_of(
     return published
 
 
-def filtered_part(context: PipelineContext, plan: ChunkPlan, found: DictionaryTable, part: Part) -> Part:
+def part_of_filter(context: PipelineContext, plan: ChunkPlan, found: DictionaryTable, part: Part) -> Part:
     """Return the rows of a chunk that are read: by the filter that all chunks of the plan have."""
     pushed = pushed_for(context.pipeline, found) if plan.filter else None
     if plan.filter and (pushed is None or pushed.record != plan.filter):

@@ -284,11 +284,11 @@ def read_part(
     captured = {column.name for column in one.dictionary.captured}
     kept = tuple(column for column in one.dictionary.columns if column.name in names or column.name not in captured)
     dictionary = replace(one.dictionary, columns=kept)
-    parts = filtered(one, conditions)
+    parts = without_filtered(one, conditions)
     return read_rows(context, one.params, one.oracle, dictionary, one.scn, version.key_kind == "rowid", write, *parts)
 
 
-def filtered(one: TableToCompare, parts: Sequence[RowsOf]) -> Sequence[RowsOf]:
+def without_filtered(one: TableToCompare, parts: Sequence[RowsOf]) -> Sequence[RowsOf]:
     """Return the parts without rows of which Oracle can say that the filter leaves them out."""
     mapping = one.version.mapping
     if mapping is None or mapping.where is None:

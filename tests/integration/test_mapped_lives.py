@@ -1,4 +1,5 @@
-"""For generated lives and mappings the lake equals the mapping applied to the source, by plain Python."""
+"""For generated lives and mappings the lake equals the mapping applied to the source, by plain Python, also where a load or a
+batch is killed after some of its writes and repeated."""
 
 from __future__ import annotations
 
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 
 from pipelines import steps
+from pipelines.host import crash
 from standin.serve import standin
 from tests.fixtures.shop import Shop
 from tests.generated.hunts import EXAMPLES, hunt
@@ -131,6 +133,31 @@ def live(shop: Shop, chance: random.Random, taken: set[int], transactions: int) 
                 connection.commit()
 
 
+class Killed(BaseException):
+    """Stands for a process that ends here."""
+
+
+def repeat_killed(monkeypatch: pytest.MonkeyPatch, chance: random.Random, work: Callable[[], object]) -> int:
+    """Do the work, end it after up to three writes by chance, and repeat it until it ends by itself. Return how often it was
+    ended."""
+    ended = 0
+
+    def end_sometimes(_: str) -> None:
+        nonlocal ended
+        if ended < 3 and chance.random() < 0.1:
+            ended += 1
+            raise Killed
+
+    with monkeypatch.context() as killing:
+        killing.setattr(crash, "point", end_sometimes)
+        while True:
+            try:
+                work()
+                return ended
+            except Killed:
+                continue
+
+
 def rows_of_source(shop: Shop) -> list[Row]:
     with shop.oracle.connect("SHOP") as connection, connection.cursor() as cursor:
         cursor.execute("SELECT id, a, b, s, region FROM t")
@@ -152,15 +179,21 @@ def test_the_lake_equals_the_mapping_of_the_source(
             "ALTER TABLE t ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
         )
         live(shop, chance, taken, 8)
-        pipeline = shop.pipeline(tables=[entry])
-        steps.take_snapshot(pipeline, source=shop.params, spark=spark)
+        pipeline = shop.pipeline(tables=[entry], spark={"parallel_tables": 1})
+        source, kills = shop.params, 0
+        kills += repeat_killed(monkeypatch, chance, lambda: steps.take_snapshot(pipeline, source=source, spark=spark))
         for _ in range(3):
             live(shop, chance, taken, 12)
             shop.switch_logs()
-            steps.run_pipeline(pipeline, until_caught_up=True, source=shop.params, spark=spark)
+            kills += repeat_killed(
+                monkeypatch,
+                chance,
+                lambda: steps.run_pipeline(pipeline, until_caught_up=True, source=source, spark=spark),
+            )
             wanted = [{name: value(row) for name, value in columns.items()} for row in rows_of_source(shop) if passes(row)]
             found = [{name: row[name] for name in columns} for row in delta_rows(pipeline.target(pipeline.tables[0].id))]
 
             assert [table.error for table in steps.read_status(pipeline).tables] == [None], entry
             assert sorted(found, key=repr) == sorted(wanted, key=repr), entry
-        assert steps.verify_tables(pipeline, source=shop.params, spark=spark).equal
+        assert steps.verify_tables(pipeline, source=source, spark=spark).equal
+        assert kills > 0

@@ -147,6 +147,18 @@ def test_every_example_configuration_is_valid() -> None:
     assert [parse_configuration(text, {}).pipelines.keys() for text in whole + tables] == [{"shop"}] * len(whole + tables)
 
 
+def test_each_of_our_cells_in_the_comparison_of_mappings_names_tests_that_are_there() -> None:
+    compared, proven = text_of(ROOT / "docs" / "comparison.md").split("## Shaping")[1].split("### Tests of the first column")
+    rows = [re.findall(r"^\| ([A-Z][^|]*?) \| ([^|]*)\|", part.split("\n## ")[0], re.MULTILINE) for part in (compared, proven)]
+    tests = [name for _, cell in rows[1] for name in re.findall(r"`([^`]+)`", cell)]
+
+    assert [name for name, _ in rows[0]] == [name for name, _ in rows[1]]
+    assert len(tests) > len(rows[1])
+    for file, _, function in (name.partition("::") for name in tests):
+        assert not function or f"def {function}(" in (ROOT / "tests" / file).read_text(), (file, function)
+        assert (ROOT / "tests" / file).exists()
+
+
 def test_every_folder_of_the_landing_is_on_its_page() -> None:
     names = {value for name, value in vars(layout).items() if name.isupper() and isinstance(value, str)}
     shown = {f"{name}/" if name.isalpha() else name for name in names}
