@@ -54,6 +54,10 @@ class Composite:
     values: tuple[Any, ...] | dict[int, Any]
 
 
+class LargeBytes(bytes):
+    """A BLOB that a client binds."""
+
+
 @dataclass(slots=True)
 class Rows:
     """The result of a query. The batches' Arrow types can be: NUMBER as int64, decimal128 or string (decimal text, exact for

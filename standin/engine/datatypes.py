@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from standin.composites import is_composite
 from standin.engine.values import Instance, encode_timestamp, encode_zoned, number_text
-from standin.interface import ColumnInfo, OraError
+from standin.interface import ColumnInfo, LargeBytes, OraError
 from standin.intervals import DaySecond, YearMonth
 from standin.model import SqlType, TableColumn
 from standin.moment import Moment
@@ -282,6 +282,8 @@ def info_of_value(value: Any) -> ColumnInfo:
         return BINARY_DOUBLE
     if isinstance(value, int | Decimal):
         return NUMBER
+    if isinstance(value, LargeBytes):
+        return ColumnInfo("", "BLOB", MAX_TEXT, 0, 0, 0)
     if isinstance(value, bytes):
         return ColumnInfo("", "RAW", max(1, len(value)), 0, 0, 0)
     if isinstance(value, datetime):

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from standin.composites import from_json, from_plain
-from standin.interface import PARSES, Called, Composite, Done, OraError, Rows, Session
+from standin.interface import PARSES, Called, Composite, Done, LargeBytes, OraError, Rows, Session
 from standin.wire import messages
 from standin.wire.cells import ROW, EncodedRows, Locate, encode_rows
 from standin.wire.cursors import Cursor, CursorTable, Result
@@ -356,7 +356,10 @@ class Statements:
             return self._given_rows(self._cursor(int.from_bytes(raw, "big")))
         if bind.type == WireType.OBJECT:
             return read_object(raw, self._session.type_of(bind.oid), self._lobs.value)
-        return self._lobs.value(raw) if bind.type in LOBS else decode_bind(raw, bind)
+        if bind.type in LOBS:
+            value = self._lobs.value(raw)
+            return LargeBytes(value) if isinstance(value, bytes) else value
+        return decode_bind(raw, bind)
 
     def _given_rows(self, cursor: Cursor) -> Rows | None:
         """Return what a client's cursor has left, for a block that reads it. The client gets the rest. Closing it there ends
