@@ -43,6 +43,7 @@ class ColumnInfo:
     scale: int = -127
     nullable: bool = True
     shape: SqlType | None = None
+    is_json: bool = False  # by a constraint: clients may convert the text
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +91,7 @@ class Done:
     failures: list[tuple[int, OraError]] = field(default_factory=list)
     returning: list[list[list[Any]]] = field(default_factory=list)
     rowid: str | None = None
+    has_warning: bool = False  # of a DDL: what it stored was compiled with errors
 
 
 @dataclass(slots=True)
@@ -186,9 +188,18 @@ class Instance(Protocol):
         """Return the password, None for an unknown user. `user` is in upper case unless it was quoted."""
 
     def logon(
-        self, user: str, service: str, *, program: str, machine: str, instance: str | None, typed: str | None = None
+        self,
+        user: str,
+        service: str,
+        *,
+        program: str,
+        machine: str,
+        instance: str | None,
+        typed: str | None = None,
+        client: str | None = None,
     ) -> Session:
-        """Open a session; `instance` is INSTANCE_NAME of the connect data, `typed` the user's name as it came.
+        """Open a session; `instance` is INSTANCE_NAME of the connect data, `typed` the user's name as it came, `client` the
+        user that a proxy connects as.
 
         Raises OraError (01045, 12514 ...).
         """

@@ -5,6 +5,7 @@ The engine changes this state. The V$ and dictionary views and LogMiner only rea
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -12,6 +13,9 @@ from standin.redo_file import RedoRecord
 
 UNRESOLVED = "?"  # the kind of a type that is only a name so far
 ROOT, PDB = 1, 3  # CON_ID of CDB$ROOT and of the one pluggable database (2 is PDB$SEED)
+
+
+_IS_JSON = re.compile(r'\s*\(?\s*(?:"([^"]+)"|(\w[\w$#]*))\s+IS\s+JSON\b', re.IGNORECASE)
 
 
 @dataclass(slots=True)
@@ -25,6 +29,7 @@ class User:
     grants: set[tuple[str, str]] = field(default_factory=set)
     container_data: bool = False  # CONTAINER_DATA=ALL: the root shows rows of other containers
     with_admin_option: set[str] = field(default_factory=set)  # system privileges that the user may grant
+    proxies: set[str] = field(default_factory=set)  # users that may connect as this one
 
     @property
     def is_common(self) -> bool:
@@ -187,6 +192,7 @@ class SchemaObject:
     enabled: bool = True
     created: datetime = datetime(2026, 1, 1)
     structure: SqlType | None = None  # of a type
+    valid: bool = True  # False: compiled with errors
 
 
 @dataclass(slots=True)
@@ -228,6 +234,13 @@ class TableDef:
     def recycled_name(self) -> str:
         """The table's 30-character name in the recycle bin; a table that is there already keeps its name."""
         return self.name if self.name.startswith("BIN$") else f"BIN${self.object_id:x}".ljust(26, "A") + "==$0"
+
+    @property
+    def json_columns(self) -> frozenset[str]:
+        """The columns with a constraint IS JSON."""
+        checks = [c.check for c in self.constraints if c.kind == "C" and c.enabled and c.check]
+        found = [match for check in checks if (match := _IS_JSON.match(check))]
+        return frozenset(match[1] or match[2].upper() for match in found)
 
     def column(self, name: str) -> TableColumn | None:
         return next((c for c in self.columns if c.name == name), None)

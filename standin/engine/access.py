@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -24,7 +25,9 @@ Candidates = Callable[[Frame], set[int] | None]  # None: every row
 
 def table_scope(store: TableStore, alias: str | None) -> Scope:
     table = store.definition
-    columns = {c.name: (i, info_of_column(c)) for i, c in enumerate(table.columns)}
+    columns = {
+        c.name: (i, replace(info_of_column(c), is_json=c.name in table.json_columns)) for i, c in enumerate(table.columns)
+    }
     return Scope(columns, frozenset({alias} if alias else {table.name}), is_table=True)
 
 

@@ -98,6 +98,10 @@ def alter_user(session: EngineSession, cursor: Cursor) -> None:
         start = cursor.next.start
         user.password = _password(cursor)
         shown = _masked(cursor, start)
+    elif cursor.accept("GRANT", "CONNECT", "THROUGH"):
+        user.proxies.add(_user(session, cursor.name()).name)
+    elif cursor.accept("REVOKE", "CONNECT", "THROUGH"):
+        user.proxies.discard(cursor.name())
     elif cursor.accept("SET", "CONTAINER_DATA"):
         cursor.expect("=")
         if not cursor.accept("ALL"):

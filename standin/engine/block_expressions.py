@@ -12,7 +12,7 @@ from standin.engine.comparison import arithmetic
 from standin.engine.expressions import Compiler
 from standin.engine.frame import EMPTY_SCOPE, Frame, NotCompilable
 from standin.engine.parse import parse_as_written
-from standin.engine.plsql import FUNCTION_VALUE, not_declared, procedures
+from standin.engine.plsql import FUNCTION_VALUE, not_declared, procedures, require_kind
 from standin.engine.privileges import executes
 from standin.engine.session import EngineSession
 from standin.engine.tokens import Cursor, Token, tokens_of
@@ -85,13 +85,14 @@ def with_binds(text: str, binds: Binds) -> str:
     return "".join(out) + text[at:]
 
 
-def call(session: EngineSession, cursor: Cursor, binds: Binds) -> Any:
+def call(session: EngineSession, cursor: Cursor, binds: Binds, *, as_function: bool = False) -> Any:
     """Run `package.procedure(a, name => b)`; OUT arguments must be binds."""
     start = cursor.next
     name = _dotted(cursor)
     procedure = procedures.find(name)
     if procedure is None or not executes(session.account, procedure.privilege):
         raise at_token(not_declared(name, *_line_of(cursor.text, start)), start)
+    require_kind(procedure, as_function=as_function)
     positional: list[Any] = []
     named: dict[str, Any] = {}
     outs: dict[str, str] = {}
@@ -186,7 +187,7 @@ def _name_or_call(session: EngineSession, cursor: Cursor, binds: Binds) -> Any:
             cursor.take()
         return procedures.value_of(name)
     if procedures.find(name) is not None:
-        return call(session, cursor, binds)
+        return call(session, cursor, binds, as_function=True)
     if start.kind == "word":
         text_start = start.start
         _dotted(cursor)

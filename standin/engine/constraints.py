@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from standin.engine.access import table_scope
@@ -11,6 +12,8 @@ from standin.engine.layout import Row
 from standin.engine.parse import parse_as_written
 from standin.engine.storage import TableStore
 from standin.interface import OraError
+
+_SYNTAX = re.compile(r"\bIS(\s+NOT)?\s+JSON\s*\(?\s*(?:STRICT|LAX)\b\s*\)?", re.IGNORECASE)
 
 
 def checks_of(store: TableStore) -> tuple[tuple[str, Fn], ...]:
@@ -26,7 +29,8 @@ def _compiled(store: TableStore) -> tuple[tuple[str, Fn], ...]:
     for constraint in store.definition.constraints:
         if constraint.kind == "C" and constraint.check and constraint.enabled and not constraint.check.endswith("IS NOT NULL"):
             try:
-                condition = parse_as_written(f"select 1 from dual where {constraint.check}").args["where"].this
+                text = _SYNTAX.sub(r"IS\1 JSON", constraint.check)
+                condition = parse_as_written(f"select 1 from dual where {text}").args["where"].this
                 found.append((constraint.name, compiler.compile(condition).run))
             except NotCompilable:
                 continue

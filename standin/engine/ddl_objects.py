@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from standin.engine.accounts import PUBLIC
+from standin.engine.compilation import COMPILED, compiles
 from standin.engine.ddl_redo import write_ddl
 from standin.engine.names import table_named
 from standin.engine.privileges import require
@@ -39,6 +40,7 @@ def store_object(session: EngineSession, cursor: Cursor, found: SchemaObject, *,
     found.object_id = old.object_id if old is not None else session.database.next_object_id()
     found.created = session.database.ddl_time()
     state.objects[key] = found
+    session.has_warning = not found.valid
     write_ddl(session, cursor.text)
 
 
@@ -144,6 +146,7 @@ def unit(kind: str) -> Callable[[EngineSession, Cursor], None]:
     def create(session: EngineSession, cursor: Cursor) -> None:
         found = _named(session, cursor, kind)
         found.text = cursor.text
+        found.valid = kind not in COMPILED or compiles(cursor.text)
         cursor.skip_rest()
         store_object(session, cursor, found)
 

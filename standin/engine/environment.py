@@ -40,7 +40,7 @@ _USERENV: dict[str, Callable[[EngineSession], str | None]] = {
     "CURRENT_EDITION_NAME": lambda s: "ORA$BASE",
     "DBOP_NAME": lambda s: s.operation or None,
     "OS_USER": lambda s: s.os_user,
-    "PROXY_USER": lambda s: None,
+    "PROXY_USER": lambda s: s.proxy,
     "AUTHENTICATION_METHOD": lambda s: "PASSWORD",
     "NETWORK_PROTOCOL": lambda s: "tcp",
 }

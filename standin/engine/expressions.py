@@ -5,6 +5,7 @@ An unknown construct raises NotCompilable: a query then goes to DuckDB, DML rais
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -122,6 +123,8 @@ class Compiler:
             return plain
         if self._scope.outer is not None:
             return self._scope.outer.column(node)
+        if qualifier and procedures.find(f"{qualifier}.{name}") is not None:  # a function is called without parentheses too
+            return self._call(f"{qualifier}.{name}", [])
         written = f'"{qualifier}"."{name}"' if qualifier else f'"{name}"'
         raise OraError(904, f"{written}: invalid identifier")
 
@@ -204,10 +207,12 @@ class Compiler:
         return Compiled(lambda row, f: None if (v := run(row, f)) is None else not v, datatypes.NUMBER, inner.constant)
 
     def _is(self, node: exp.Is) -> Compiled:
-        if not isinstance(node.expression, exp.Null):
-            raise NotCompilable("IS")
         inner = self.compile(node.this)
         run = inner.run
+        if isinstance(node.expression, exp.JSON):
+            return Compiled(lambda row, f: _is_json(run(row, f)), datatypes.NUMBER, inner.constant)
+        if not isinstance(node.expression, exp.Null):
+            raise NotCompilable("IS")
         return Compiled(lambda row, f: run(row, f) is None, datatypes.NUMBER, inner.constant)
 
     def _comparison(self, node: exp.Expression, name: str) -> Compiled:
@@ -397,6 +402,8 @@ class Compiler:
     def _packaged_call(self, node: exp.Dot) -> Compiled:
         if not isinstance(node.expression, exp.Anonymous):
             raise NotCompilable("Dot")
+        if isinstance(node.this, exp.Extract):
+            return self._document_text(node.this, str(node.expression.this).upper())
         package = node.this.expression if isinstance(node.this, exp.Dot) else node.this
         return self._call(f"{identifier(package)}.{str(node.expression.this).upper()}", node.expression.expressions)
 
@@ -408,15 +415,26 @@ class Compiler:
         info = datatypes.info_of_shape(kind)
         return Compiled(lambda row, f: make([run(row, f) for run in runs], f.nls), info, False)
 
+    def _document_text(self, node: exp.Extract, method: str) -> Compiled:
+        """Compile EXTRACT(document, '/').getClobVal(): the whole document."""
+        whole = isinstance(node.expression, exp.Literal) and node.expression.name in ("/", "/*")
+        if method not in ("GETCLOBVAL", "GETSTRINGVAL") or not whole:
+            raise NotCompilable("a path in a document")
+        inner = self.compile(exp.column(str(node.this)))
+        info = ColumnInfo("", "CLOB", 4000, 0, 0, 0) if method == "GETCLOBVAL" else datatypes.text_info()
+        return Compiled(inner.run, info)
+
     def _call(self, name: str, nodes: Sequence[exp.Expression]) -> Compiled:
         function = FUNCTIONS.get(name)
         if name in ("CURRENT_TIMESTAMP", "LOCALTIMESTAMP") and len(nodes) == 1 and isinstance(nodes[0], exp.Literal):
             return _clock(name, int(nodes[0].name))
-        arguments = self.all(nodes) if function is not None or procedures.find(name) is not None else []
+        procedure = procedures.find(name)
+        arguments = self.all(nodes) if function is not None or procedure is not None else []
         runs = [a.run for a in arguments]
-        if procedures.find(name) is not None:
+        if procedure is not None:
             return Compiled(
-                lambda row, f: procedures.call(f.session, name, [r(row, f) for r in runs], {}), datatypes.text_info()
+                lambda row, f: procedures.call(f.session, name, [r(row, f) for r in runs], {}),
+                procedure.returns or datatypes.text_info(),
             )
         if function is None:
             raise NotCompilable(name)
@@ -515,3 +533,14 @@ def _texts_of(choices: Sequence[Compiled]) -> Callable[[Frame], frozenset[str] |
         return known
 
     return texts
+
+
+def _is_json(value: Any) -> bool | None:
+    """Return whether a text or BLOB is JSON, without the liberties of LAX: names without quotes and the like."""
+    if value is None:
+        return None
+    try:
+        json.loads(value)
+    except ValueError:
+        return False
+    return True

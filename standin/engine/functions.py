@@ -444,7 +444,7 @@ FUNCTIONS: dict[str, Function] = {
     "SYS.XMLTYPE": Function(lambda frame, v: v, _TEXT),
     "XMLELEMENT": Function(_xml_element, ColumnInfo("", "XMLTYPE", 2000, 0, 0, 0), nulls=True),
     "XMLTYPE.CREATEXML": Function(lambda frame, v: v, _TEXT),
-    "BFILENAME": Function(lambda frame, directory, name: f"{directory}/{name}", _TEXT),
+    "BFILENAME": Function(lambda frame, directory, name: f"{directory}/{name}", ColumnInfo("", "BFILE", 530, 0, 0, 0)),
     "JSON_OBJECT": Function(_json_object, _CLOB, nulls=True),
     "JSON_QUERY": Function(_json_query, _CLOB),
     "XMLSERIALIZE": Function(lambda frame, v: v, _CLOB),

@@ -94,19 +94,38 @@ class Instance(Database):
         return found.password
 
     def logon(
-        self, user: str, service: str, *, program: str, machine: str, instance: str | None, typed: str | None = None
+        self,
+        user: str,
+        service: str,
+        *,
+        program: str,
+        machine: str,
+        instance: str | None,
+        typed: str | None = None,
+        client: str | None = None,
     ) -> SqlSession:
         container = self._container_of(service)
         if container is None:
             raise OraError(12514, "TNS:listener does not currently know of service requested in connect descriptor")
         with self.lock:
             self._require_logon(user, service)
+            proxy, user = self._as_client(user, client, service)
             thread = self.redo_threads.of_instance(instance)
             session = SqlSession(self, self.next_session_number(), user, container, thread)
             session.program, session.machine, session.service = program, machine, service
-            session.typed_user = typed or user
+            session.typed_user, session.proxy = typed or user, proxy
             self.sessions[session.number] = session
             return session
+
+    def _as_client(self, user: str, client: str | None, service: str) -> tuple[str | None, str]:
+        """Return the proxy, if there is one, and the session's user. Raise ORA-28150 where it may not connect as the client."""
+        if client is None:
+            return None, user
+        found = self.state.users.get(client)
+        if found is None or user not in found.proxies:
+            raise OraError(28150, "proxy not authorized to connect as client")
+        self._require_logon(client, service)
+        return user, client
 
     def _require_logon(self, user: str, service: str) -> None:
         """Raise the ORA- error for which Oracle would refuse the logon."""

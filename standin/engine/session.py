@@ -20,6 +20,7 @@ class EngineSession(SessionState, ABC):
         self.database: Database = database
         self._sequence_values: dict[tuple[int, str, str], int] = {}
         self._kept_rows: dict[int, Rows] = {}
+        self.has_warning = False  # the last DDL has stored what does not compile
 
     @abstractmethod
     def execute(

@@ -1,4 +1,4 @@
-"""DBMS_OUTPUT, DBMS_SESSION.SLEEP, DBMS_LOCK.SLEEP and DBMS_SQL.RETURN_RESULT."""
+"""DBMS_OUTPUT, two functions of DBMS_DEBUG_JDWP, DBMS_SESSION.SLEEP, DBMS_LOCK.SLEEP and DBMS_SQL.RETURN_RESULT."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
+from standin.engine.datatypes import NUMBER
 from standin.engine.plsql import Parameter, procedures
 from standin.engine.session import EngineSession
 from standin.engine.values import to_number
@@ -68,6 +69,8 @@ def register() -> None:
     procedures.register("DBMS_SQL.RETURN_RESULT", return_result, ["rc", Parameter("to_client", True)], public=True)
     for name in ("DBMS_SESSION.SLEEP", "DBMS_LOCK.SLEEP"):
         procedures.register(name, sleep, ["seconds"], public=True)
+    for name, number in (("SESSION_ID", lambda session: session.number), ("SESSION_SERIAL", lambda session: session.serial)):
+        procedures.register(f"DBMS_DEBUG_JDWP.CURRENT_{name}", number, public=True, returns=NUMBER)
     outs = [Parameter(name, direction="OUT") for name in ("line", "status")]
     procedures.register(f"{_OUTPUT}.ENABLE", enable, [Parameter("buffer_size", 20_000)], public=True)
     procedures.register(f"{_OUTPUT}.DISABLE", disable, public=True)

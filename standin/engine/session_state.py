@@ -24,6 +24,7 @@ class SessionState(Waiter):
         self.container: int = container
         self.thread: int = thread
         self.schema: str = user
+        self.proxy: str | None = None  # the user whose password was given, where that is another one
         self.typed_user: str = user  # as the client sent it, which may be in lower case
         self.program: str = ""
         self.machine: str = ""

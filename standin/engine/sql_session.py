@@ -79,8 +79,10 @@ class SqlSession(EngineSession):
             return self._block(sql, rows)
         with self.database.lock:
             if kind == "ddl":
+                self.has_warning = False
                 run_ddl(self, sql)
-            elif kind == "commit":
+                return Done(has_warning=self.has_warning)
+            if kind == "commit":
                 self.commit()
             elif kind == "rollback":
                 self._rollback_statement(Cursor(sql))

@@ -20,6 +20,9 @@ _METHODS = frozenset(
     {"MEMBER", "STATIC", "CONSTRUCTOR", "MAP", "ORDER", "OVERRIDING", "NOT", "FINAL", "INSTANTIABLE", "PRAGMA"}
 )
 
+_ORACLES = frozenset({"SYS", "MDSYS", "XDB", "CTXSYS", "ORDSYS"})
+_SUPPLIED = frozenset({"ANYDATA", "ANYTYPE", "ANYDATASET", "URITYPE", "HTTPURITYPE", "DBURITYPE", "XDBURITYPE"})
+
 
 def resolved(session: EngineSession, kind: SqlType) -> SqlType:
     """Return the type that a name means. Raise ORA-00902 for one that is not there."""
@@ -39,19 +42,26 @@ def create_type(session: EngineSession, cursor: Cursor) -> None:
     cursor.accept("FORCE")
     if cursor.accept("OID"):
         cursor.take()
-    made = SqlType(name, 1, owner=owner, kind="INCOMPLETE")
+    try:
+        made = _made(session, cursor, SqlType(name, 1, owner=owner, kind="INCOMPLETE"))
+    except OraError as error:
+        if error.code != 902:
+            raise
+        made = None  # it is stored all the same, and nothing can use it
+    cursor.skip_rest()
+    found = SchemaObject("TYPE", owner, name, session.container, 0, cursor.text, structure=made, valid=made is not None)
+    old = session.database.state.objects.get((session.container, owner, name))
+    replaces = old is not None and old.structure is not None and old.structure.kind == "INCOMPLETE"
+    store_object(session, cursor, found, replaces=replaces)
+
+
+def _made(session: EngineSession, cursor: Cursor, made: SqlType) -> SqlType:
     if cursor.accept("UNDER"):
         above = found_type(session, *cursor.qualified())
         if above is None:
             raise OraError(4043, "object does not exist")
-        made = replace(made, kind="OBJECT", parts=(*above.parts, *attributes(session, cursor)))
-    elif cursor.accept("AS") or cursor.accept("IS"):
-        made = _body(session, cursor, made)
-    cursor.skip_rest()
-    found = SchemaObject("TYPE", owner, name, session.container, 0, cursor.text, structure=made)
-    old = session.database.state.objects.get((session.container, owner, name))
-    replaces = old is not None and old.structure is not None and old.structure.kind == "INCOMPLETE"
-    store_object(session, cursor, found, replaces=replaces)
+        return replace(made, kind="OBJECT", parts=(*above.parts, *attributes(session, cursor)))
+    return _body(session, cursor, made) if cursor.accept("AS") or cursor.accept("IS") else made
 
 
 def _body(session: EngineSession, cursor: Cursor, made: SqlType) -> SqlType:
@@ -77,7 +87,10 @@ def attributes(session: EngineSession, cursor: Cursor) -> tuple[tuple[str, SqlTy
 
 def _part(session: EngineSession, cursor: Cursor) -> SqlType:
     """Read the type of an attribute or element. The target of a REF may be incomplete."""
-    return resolved(session, data_type(cursor))
+    kind = data_type(cursor)
+    if kind.owner in _ORACLES - {"MDSYS"} or kind.name in _SUPPLIED:
+        raise OraError(3001, f"unimplemented feature: {kind.name} in a type")
+    return resolved(session, kind)
 
 
 def storage_columns(table: TableDef, column: TableColumn) -> list[TableColumn]:

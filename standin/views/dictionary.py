@@ -142,7 +142,8 @@ def objects(database: Database) -> Iterator[ViewRow]:
         yield _object(t, index.name, "INDEX", index.object_id, index.object_id)
     for o in database.state.objects.values():
         at = o.created.strftime("%Y-%m-%d:%H:%M:%S")
-        values = (o.owner, o.name, None, o.object_id, None, o.kind, o.created, o.created, at, "VALID", "N", "N", "N", "N")
+        status = "VALID" if o.valid else "INVALID"
+        values = (o.owner, o.name, None, o.object_id, None, o.kind, o.created, o.created, at, status, "N", "N", "N", "N")
         yield ViewRow(o.con_id, o.owner, None, values)
 
 

@@ -28,6 +28,15 @@ _ADMINISTRATOR_PRIVILEGES = (
     "LOGMINING", "SELECT ANY DICTIONARY", "SELECT ANY TABLE", "SELECT ANY TRANSACTION", "SET CONTAINER", "SYSDBA",
 )  # fmt: skip
 
+_TEMPORARY_LOBS = "SID NUMBER, CACHE_LOBS NUMBER, NOCACHE_LOBS NUMBER, ABSTRACT_LOBS NUMBER, CON_ID NUMBER"
+
+
+def monitored(session: EngineSession) -> Iterator[Row]:
+    """Yield the operations that clients have named for their sessions."""
+    for other in session.database.sessions.values():
+        if other.operation:
+            yield other.number, "EXECUTING", other.operation
+
 
 def _session_address(number: int) -> bytes:
     return b"\x00\x00\x00\x01" + number.to_bytes(4, "big")
@@ -127,6 +136,8 @@ def register() -> None:
     connected = """SID NUMBER, SERIAL# NUMBER, AUTHENTICATION_TYPE VARCHAR2(26), OSUSER VARCHAR2(128),
         CLIENT_DRIVER VARCHAR2(30), CON_ID NUMBER"""
     fixed_view("V$SESSION_CONNECT_INFO", connected, connections, con_id=5)
+    fixed_view("V$TEMPORARY_LOBS", _TEMPORARY_LOBS, lambda _: ())  # the wire has them, and frees them with their result
+    fixed_view("V$SQL_MONITOR", "SID NUMBER, STATUS VARCHAR2(19), DBOP_NAME VARCHAR2(30)", monitored)
     fixed_view("SESSION_PRIVS", "PRIVILEGE VARCHAR2(40)", privileges, public=True)
     fixed_view("SESSION_ROLES", "ROLE VARCHAR2(128)", roles, public=True)
     pending = """LOCAL_TRAN_ID VARCHAR2(22), GLOBAL_TRAN_ID VARCHAR2(169), STATE VARCHAR2(16), MIXED VARCHAR2(3),

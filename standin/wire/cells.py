@@ -21,11 +21,12 @@ from standin.composites import from_json
 from standin.interface import Composite
 from standin.model import SqlType
 from standin.octets import units_of
+from standin.wire.lobs import file_cell
 from standin.wire.numbers import encode_number
 from standin.wire.objects import NULL, xml_cell
 from standin.wire.primitives import CHUNK, SHORT, clr, ub
 from standin.wire.repeats import RepeatedValues
-from standin.wire.types import FLOATS, LOBS, LONGS, MOMENTS, NATIONAL, NUMBERS, TEXTS, WireType
+from standin.wire.types import FLOATS, INTERVALS, LOBS, LONGS, MOMENTS, NATIONAL, NUMBERS, TEXTS, WireType
 from standin.wire.values import encode_interval, encode_moment, encode_months
 
 ROW = b"\x07"
@@ -159,6 +160,8 @@ def _column_parts(column: pa.Array, cell: Cell, locator: Locate) -> list[Part]:
         return [_objects(column, cell.shape, locator)]
     if pa.types.is_null(column.type):
         return [_NULL, _LONG_END] if cell.type in LONGS else [_NULL]
+    if cell.type == WireType.BFILE:
+        return [_each(column, file_cell)]
     if cell.type in LOBS or cell.type == WireType.CURSOR:
         return [_each(column, lambda value: locator(value, cell.form == NATIONAL))]
     if cell.type in NUMBERS:
@@ -169,12 +172,9 @@ def _column_parts(column: pa.Array, cell: Cell, locator: Locate) -> list[Part]:
         return [_float_cells(column, cell.type)]
     if cell.type == WireType.BOOLEAN:
         return [pc.fill_null(_BOOLEANS.take(column.cast(pa.int8())), _NULL)]
-    if cell.type in (WireType.INTERVAL_DS, WireType.INTERVAL_YM) and pa.types.is_binary(column.type):
-        return _byte_parts(column, cell)
-    if cell.type == WireType.INTERVAL_DS:
-        return [_each(column, lambda value: clr(encode_interval(value)))]
-    if cell.type == WireType.INTERVAL_YM:
-        return [_each(column, lambda value: clr(encode_months(value)))]
+    if cell.type in INTERVALS and not pa.types.is_binary(column.type):
+        encode = encode_interval if cell.type == WireType.INTERVAL_DS else encode_months
+        return [_each(column, lambda value: clr(encode(value)))]
     parts = _byte_parts(column, cell)
     return [*parts, _LONG_END] if cell.type in LONGS else parts
 

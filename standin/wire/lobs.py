@@ -16,9 +16,18 @@ from standin.wire.types import WireType
 
 CHUNK_SIZE = 8132
 _KEY, _UTF16 = 8, 0x80
+_FILE_NAMES = 16  # where the names are in the locator of a BFILE
+_OF_FILES = frozenset({LobOperation.FILE_EXISTS, LobOperation.FILE_OPEN, LobOperation.FILE_CLOSE, LobOperation.FILE_IS_OPEN})
 _OPENED = 22293, "LOB already opened in the same transaction"
 _NOT_OPENED = 22289, "cannot perform operation on an unopened file or LOB"
 _PARAMETERS, _LOB_DATA = b"\x08", b"\x0e"
+
+
+def file_cell(name: str) -> bytes:
+    """Encode a BFILE, `directory/file`. Its locator has both names."""
+    names = (part.encode() for part in name.split("/", 1))
+    locator = bytes(_FILE_NAMES) + b"".join(len(part).to_bytes(2, "big") + part for part in names)
+    return ub(len(locator)) + clr(locator)
 
 
 class LobStore:
@@ -57,6 +66,8 @@ class LobStore:
             empty: str | bytes = b"" if request.destination == WireType.BLOB else ""
             locator = self.locator(empty, national=request.is_national, temporary=True)
             return _PARAMETERS + locator + ub(request.charset) + b"\0"
+        if request.operation in _OF_FILES or len(request.locator) != LOCATOR_LENGTH:  # no directory is modelled
+            raise OraError(22285, "non-existent directory or file for FILEEXISTS operation")
         value = self.value(request.locator)
         data, amount = b"", request.amount or 0
         start = max(request.offset, 1) - 1

@@ -16,6 +16,8 @@ IN, OUT, IN_OUT = 32, 16, 48
 DIRECTIONS = {"IN": IN, "OUT": OUT, "IN OUT": IN_OUT}
 _CURRENT_SCHEMA = 168  # the number of a fact about the session
 _ROWID_DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+_IS_JSON = 0x100
+_COMPILED_WITH_ERRORS = 0x20
 _IN_TRANSACTION = 0x02  # a bit of the call status; the client reports it and relies on it to roll back
 
 
@@ -43,6 +45,7 @@ def end_of_call(
     count: int = 0,
     failures: Sequence[tuple[int, OraError]] = (),
     rowid: str | None = None,
+    has_warning: bool = False,
 ) -> bytes:
     """Build message 4, which ends execute and fetch, successful or not. `count` is the rows affected, or fetched so far.
     `rowid` is that of the last row that a statement wrote."""
@@ -56,7 +59,7 @@ def end_of_call(
         ub(0) * 2,
         ub(cursor),
         sb(error.position if error else 0),
-        bytes(6),  # SQL type, fatal, flags, user cursor options, UPI parameter, warnings
+        bytes((0, 0, 0, 0, 0, _COMPILED_WITH_ERRORS if has_warning else 0)),  # flags, options, UPI parameter, warnings
         _rowid(rowid),
         ub(0),
         bytes((0, context.sequence)),  # statement and call number
@@ -124,7 +127,7 @@ def described(columns: tuple[ColumnInfo, ...], *, wide_scale: bool) -> bytes:
             dalc(column.name),
             *((dalc(shape.owner), dalc(shape.name)) if is_object else (dalc(b""), dalc(b""))),
             ub(position),
-            ub(0),
+            ub(_IS_JSON if column.is_json else 0),
         ]
     return b"".join(parts) + dalc(b"") + ub(0) * 4 + dalc(b"")
 

@@ -19,7 +19,7 @@ from standin.wire.primitives import ub
 from standin.wire.types import LOBS, LONGS, WireType
 
 BIT_VECTOR = 0x15
-_ALWAYS_SENT = LOBS | LONGS | {WireType.CURSOR, WireType.OBJECT}
+_ALWAYS_SENT = LOBS | LONGS | {WireType.BFILE, WireType.CURSOR, WireType.OBJECT}
 _NOTHING = pa.scalar(b"", pa.binary())
 Bools = npt.NDArray[np.bool_]
 

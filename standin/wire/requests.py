@@ -243,7 +243,11 @@ class LobOperation(IntEnum):
     READ = 0x02
     TRIM = 0x20
     WRITE = 0x40
+    FILE_OPEN = 0x100
     CREATE_TEMPORARY = 0x110
+    FILE_CLOSE = 0x200
+    FILE_IS_OPEN = 0x400
+    FILE_EXISTS = 0x800
     CHUNK_SIZE = 0x4000
     OPEN = 0x8000
     CLOSE = 0x10000

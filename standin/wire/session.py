@@ -108,6 +108,7 @@ class ClientSession:
             machine=connect.machine,
             instance=connect.instance,
             typed=typed,
+            client=user_name(answer.pairs["PROXY_CLIENT_NAME"]) if "PROXY_CLIENT_NAME" in answer.pairs else None,
         )
         facts = {
             "AUTH_VERSION_STRING": "- Production",
@@ -268,7 +269,13 @@ class ClientSession:
         if reply.is_status and reply.error is None:
             return messages.status(context)
         return messages.end_of_call(
-            context, error=reply.error, cursor=reply.cursor, count=reply.count, failures=reply.failures, rowid=reply.rowid
+            context,
+            error=reply.error,
+            cursor=reply.cursor,
+            count=reply.count,
+            failures=reply.failures,
+            rowid=reply.rowid,
+            has_warning=reply.has_warning,
         )
 
     def _context(self) -> messages.CallContext:

@@ -51,6 +51,7 @@ class Reply:
     is_fetch: bool = False
     is_status: bool = False
     rowid: str | None = None
+    has_warning: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,7 +252,7 @@ class Statements:
             messages.executed(cursor.id, done.counts if run.row_counts else None, with_cursor=self._dialect.is_jdbc),
         )
         error = OraError(24381, "error(s) in array DML") if done.failures else None
-        return Reply(parts, cursor.id, sum(done.counts), error, done.failures, rowid=done.rowid)
+        return Reply(parts, cursor.id, sum(done.counts), error, done.failures, rowid=done.rowid, has_warning=done.has_warning)
 
     def _returned(self, values: Sequence[Sequence[Any]], binds: Sequence[BindType]) -> bytes:
         columns = zip(values, binds, strict=True)

@@ -25,6 +25,7 @@ class WireType(IntEnum):
     OBJECT = 109
     CLOB = 112
     BLOB = 113
+    BFILE = 114
     TIMESTAMP = 180
     TIMESTAMP_TZ = 181
     INTERVAL_YM = 182
@@ -91,6 +92,7 @@ _COLUMN_TYPES = {
     "CLOB": ColumnType(WireType.CLOB, 4000, IMPLICIT),
     "NCLOB": ColumnType(WireType.CLOB, 4000, NATIONAL),
     "BLOB": ColumnType(WireType.BLOB, 4000),
+    "BFILE": ColumnType(WireType.BFILE, 530),
     "BOOLEAN": ColumnType(WireType.BOOLEAN, 1),
     "XMLTYPE": ColumnType(WireType.OBJECT, 2000),
 }

@@ -15,14 +15,20 @@ from standin.interface import Rows
 
 def register() -> None:
     number = Parameter("a_number")
-    text, amount = Parameter("a_string"), Parameter("a_extraamount")
-    values = (Parameter("a_invalue"), Parameter("a_inoutvalue", direction="IN OUT"), Parameter("a_outvalue", direction="OUT"))
+    text, amount = Parameter("a_string", type="VARCHAR2"), Parameter("a_extraamount", type="NUMBER")
+    values = (
+        Parameter("a_invalue", type="VARCHAR2"),
+        Parameter("a_inoutvalue", direction="IN OUT", type="NUMBER"),
+        Parameter("a_outvalue", direction="OUT"),
+    )
     cursor = Parameter("a_cursor", direction="OUT")
-    _register("PROC_TEST", _lengths, *values)
-    _register("PROC_TEST2", _lengths_and_flag, *values)
+    _register("PROC_TEST", _lengths, *values, kind="PROCEDURE")
+    _register("PROC_TEST2", _lengths_and_flag, *values, kind="PROCEDURE")
     _register("PROC_TESTNOARGS", lambda session: None)
-    _register("FUNC_TEST", lambda session, a_string, a_extraamount: len(a_string) + a_extraamount, text, amount)
-    _register("FUNC_TEST2", _with_flag, text, amount, Parameter("a_boolean"))
+    _register(
+        "FUNC_TEST", lambda session, a_string, a_extraamount: len(a_string) + a_extraamount, text, amount, kind="FUNCTION"
+    )
+    _register("FUNC_TEST2", _with_flag, text, amount, Parameter("a_boolean", type="BOOLEAN"), kind="FUNCTION")
     _register("FUNC_TESTNOARGS", lambda session: 712)
     _register("MYREFCURSORPROC", _temporary_cursor, cursor)
     _register("PKG_TESTREFCURSORS.TESTOUTCURSOR", _strings_cursor, Parameter("a_maxintvalue"), cursor)
@@ -139,11 +145,11 @@ def _with_record(session: EngineSession, a_numbervalue: Any, a_stringvalue: Any,
     return {"a_records": [*a_records, {"NUMBERVALUE": a_numbervalue, "STRINGVALUE": a_stringvalue}]}
 
 
-def _register(name: str, run: Any, *parameters: Parameter | str) -> None:
+def _register(name: str, run: Any, *parameters: Parameter | str, kind: str = "") -> None:
     def run_plainly(session: EngineSession, **given: Any) -> Any:
         return run(session, **{parameter: to_plain(value) for parameter, value in given.items()})
 
-    procedures.register(name, run_plainly, parameters, public=True)
+    procedures.register(name, run_plainly, parameters, public=True, kind=kind)
 
 
 def _lengths(session: EngineSession, a_invalue: str, a_inoutvalue: Any, a_outvalue: Any) -> Mapping[str, Any]:

@@ -51,7 +51,8 @@ TABLES = {
     "NestedCollectionTests": "Id NUMBER(9), TableCol udt_TableOfTableOfNumber, VarrayCol udt_VarrayOfTableOfNumber",
     "TestXML": "IntCol NUMBER(9) NOT NULL, XMLCol XMLTYPE NOT NULL",
     "TestTempXML": "IntCol NUMBER(9) NOT NULL, XMLCol XMLTYPE NOT NULL",
-    "TestJsonCols": """IntCol NUMBER(9) NOT NULL, JsonVarchar VARCHAR2(4000), JsonClob CLOB, JsonBlob BLOB""",
+    "TestJsonCols": """IntCol NUMBER(9) NOT NULL, JsonVarchar VARCHAR2(4000) NOT NULL CHECK (JsonVarchar IS JSON),
+        JsonClob CLOB NOT NULL CHECK (JsonClob IS JSON), JsonBlob BLOB NOT NULL CHECK (JsonBlob IS JSON)""",
     "TestRowids": "IntCol NUMBER(9) NOT NULL, RowidCol ROWID, URowidCol UROWID",
     "TestDataframe": """Id NUMBER(9), FirstName VARCHAR2(100), LastName VARCHAR2(100), City VARCHAR2(100),
         Country VARCHAR2(100), DateOfBirth DATE, Salary NUMBER(9,2), CreditScore NUMBER(3,0), LastUpdated TIMESTAMP,
@@ -141,6 +142,7 @@ def prepare(oracle: StandIn) -> None:
         cursor.execute(f"GRANT {GRANTS} TO {USER}")
         cursor.execute(f"CREATE USER {USER}PROXY IDENTIFIED BY {PASSWORD}")
         cursor.execute(f"GRANT CREATE SESSION TO {USER}PROXY")
+        cursor.execute(f"ALTER USER {USER}PROXY GRANT CONNECT THROUGH {USER}")
     with oracle.connect(USER, password=PASSWORD) as connection:
         create_schema(connection)
 
