@@ -99,7 +99,7 @@ def select(view, *columns, user="C##ALL", container=1, state=None):
     database.archived_logs = ArchivedLogs(state, database.clock, Path())
     session = SimpleNamespace(
         nls={}, container=container, user=user, account=state.users[user], database=database, thread=1, number=42,
-        statistics=Counter(),
+        statistics=Counter(), operation="load",
     )  # fmt: skip
     database.sessions = {42: session}
     source = VIEWS[view]
