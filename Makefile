@@ -53,8 +53,8 @@ $(STAMP): pyproject.toml constraints.txt
 	touch $(STAMP); \
 	echo "set up. Next: make demo"
 
-demo: $(STAMP) ## Run everything here: Oracle stand-in, workload, Airflow, Spark, Delta, comparison (KEEP=1 leaves it running, ORACLE=1 takes your Oracle)
-	@$(BIN)/python -m demo $(if $(KEEP),--keep) $(if $(ORACLE),--oracle)
+demo: $(STAMP) ## Run everything here: Oracle stand-in, workload, Airflow, Spark, Delta, comparison (KEEP=1 leaves it running, ORACLE=1 takes your Oracle, SOURCE=olr reads by OpenLogReplicator)
+	@$(BIN)/python -m demo $(if $(KEEP),--keep) $(if $(ORACLE),--oracle) $(if $(SOURCE),--source $(SOURCE))
 
 stop: $(STAMP) ## Stop a demo that was kept running
 	@$(BIN)/python -m demo stop

@@ -18,7 +18,7 @@ from rich.console import Console
 from demo.own_database import own_database
 from demo.processes import STOP_SECONDS, ChildDied, DemoProcesses, stop_leftovers
 from demo.scenario_command import SCENARIO_LIST, ScenarioOption, run_scenario
-from demo.services import LOGIN, PASSWORD, SCHEMA, Services, new_services, process_record_file
+from demo.services import LOGIN, PASSWORD, SCHEMA, Services, Source, new_services, process_record_file
 from pipelines.errors import RedolakeError
 
 EXIT_CODES = "Exit codes: 0 source and Delta are equal · 1 an error stopped the demo · 3 they differ · 130 interrupted."
@@ -43,6 +43,9 @@ def run(
         bool,
         typer.Option("--oracle", help="Use the database that REDOLAKE_ORACLE_DSN names; the schema SHOP is made and dropped."),
     ] = False,
+    source: Annotated[Source, typer.Option(help="Who reads the stand-in's redo: LogMiner, or OpenLogReplicator.")] = (
+        Source.logminer
+    ),
     scenario: ScenarioOption = None,
     folder: FolderOption = Path(".demo"),
 ) -> None:
@@ -52,6 +55,8 @@ def run(
     """
     if context.invoked_subcommand is not None:
         return
+    if oracle and source is Source.olr:
+        raise typer.BadParameter("a database of your own is read by LogMiner here", param_hint="--source")
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     for name in remove_earlier_run(folder):
         console.print(f"stopped {name}, left running by an earlier demo", highlight=False)
@@ -59,7 +64,7 @@ def run(
         raise typer.Exit(scenario_exit_code(scenario, folder))
     code = STOPPED
     try:
-        services = new_services(folder, own_database(os.environ) if oracle else None)
+        services = new_services(folder, own_database(os.environ) if oracle else None, source)
         with schema_of_its_own(services):
             code = run_processes(services, seconds, rate, keep)
     except RedolakeError as error:

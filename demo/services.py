@@ -11,18 +11,21 @@ import shlex
 import socket
 import sys
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from urllib.parse import quote
 
 from demo.own_database import OwnDatabase
 from pipelines.config import CONFIG_VARIABLE
 from pipelines.host.runtime import environment as spark_environment
+from pipelines.source.olr import needed_configuration
 
 PIPELINE = "shop"
 SCHEMA, CONTAINER = "SHOP", "FREEPDB1"
 PASSWORD = "only-for-the-demo"  # Airflow masks it in every log, so it is no word that logs contain
 LOGIN = "admin"
 INSTANCES = 2
+OLR_ALIAS = "SHOP_DB"
 # Half of a short run is the loading of 30,000 classes; those of the pinned packages need no verification.
 JAVA = "-XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
 # With the first compiler alone the default code cache is 48 MB. Some batches fill it, and Java then stops compiling.
@@ -33,7 +36,7 @@ PIPELINE_FILE = """\
 # Written by `make demo`.
 pipelines:
   {pipeline}:
-    source: {{connection: demo_oracle, container: {container}}}
+    source: {{connection: demo_oracle, container: {container}{stream}}}
     landing: {folder}/landing
     lake: {folder}/lake
     schedule: every 10s
@@ -49,11 +52,19 @@ pipelines:
 """
 
 
+class Source(StrEnum):
+    """Who reads the redo."""
+
+    logminer = "logminer"
+    olr = "olr"
+
+
 @dataclass(frozen=True, slots=True)
 class Services:
     """Oracle stand-in, Spark Connect and Airflow, each on a port of 127.0.0.1, with all files in `folder`.
 
-    With a database of one's own there is no stand-in.
+    With a database of one's own there is no stand-in. With a port for OpenLogReplicator the stand-in serves it too, and has one
+    redo thread.
     """
 
     folder: Path
@@ -61,6 +72,11 @@ class Services:
     spark_port: int
     airflow_port: int
     database: OwnDatabase | None = None
+    olr_port: int | None = None
+
+    @property
+    def olr_file(self) -> Path:
+        return self.folder / "OpenLogReplicator.json"
 
     @property
     def pipeline_file(self) -> Path:
@@ -96,7 +112,13 @@ class Services:
     def write_files(self) -> None:
         """Write the pipeline file, Airflow's passwords, and `env`, which a shell can source."""
         container = self.database.container if self.database else CONTAINER
-        self.pipeline_file.write_text(PIPELINE_FILE.format(pipeline=PIPELINE, folder=self.folder, container=container))
+        stream = ""
+        if self.olr_port is not None:
+            address = f"127.0.0.1:{self.olr_port}"
+            stream = f", kind: openlogreplicator, address: {address}, database: {OLR_ALIAS}"
+            self.olr_file.write_text(json.dumps(needed_configuration(OLR_ALIAS, address, [], container), indent=2))
+        text = PIPELINE_FILE.format(pipeline=PIPELINE, folder=self.folder, container=container, stream=stream)
+        self.pipeline_file.write_text(text)
         home = self.folder / "airflow"
         home.mkdir(parents=True, exist_ok=True)
         (home / "passwords.json").write_text(json.dumps({LOGIN: LOGIN}))
@@ -151,7 +173,10 @@ class Services:
 
     def standin_command(self) -> list[str]:
         command = [sys.executable, "-m", "standin", "start", "--port", str(self.oracle_port)]
-        command += ["--threads", str(INSTANCES), "--archive-lag-target", "8"]
+        threads = INSTANCES if self.olr_port is None else 1
+        command += ["--threads", str(threads), "--archive-lag-target", "8"]
+        if self.olr_port is not None:
+            command += ["--olr", str(self.olr_file)]
         return [*command, "--archive-dest", str(self.folder / "archive"), "--port-file", str(self.folder / "standin.port")]
 
     def workload_command(self, seconds: int, rate: float) -> list[str]:
@@ -188,9 +213,9 @@ def process_record_file(folder: Path) -> Path:
     return folder / "processes.json"
 
 
-def new_services(folder: Path, database: OwnDatabase | None = None) -> Services:
-    """Choose three free ports. Each stays bound until all are found, so that they differ."""
-    probes = [socket.socket() for _ in range(3)]
+def new_services(folder: Path, database: OwnDatabase | None = None, source: Source = Source.logminer) -> Services:
+    """Choose free ports. Each stays bound until all are found, so that they differ."""
+    probes = [socket.socket() for _ in range(4)]
     try:
         for probe in probes:
             probe.bind(("127.0.0.1", 0))
@@ -198,5 +223,5 @@ def new_services(folder: Path, database: OwnDatabase | None = None) -> Services:
     finally:
         for probe in probes:
             probe.close()
-    oracle, spark, airflow = ports
-    return Services(folder.resolve(), oracle, spark, airflow, database)
+    oracle, spark, airflow, olr = ports
+    return Services(folder.resolve(), oracle, spark, airflow, database, olr if source is Source.olr else None)

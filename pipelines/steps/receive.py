@@ -54,7 +54,7 @@ from pipelines.steps.reader_change import (
 from pipelines.steps.same_container import read_same_container, record_pdb_change
 from pipelines.steps.shown_facts import host_clock_ahead, record_plan, record_redo, recorded_failure
 from pipelines.values.landed_schema import LANDED_SCHEMA
-from pipelines.values.redo import LogFile, Position, RedoFacts, Slice, Window
+from pipelines.values.redo import LogFile, Position, RedoFacts, RedoThread, Slice, Window
 from pipelines.values.scn import Scn, ScnRange
 
 BATCH_MESSAGES = 5000
@@ -234,7 +234,7 @@ def receive(
     try:
         with connect(address, settings.container, timeout_seconds=settings.silent_seconds) as connection:
             is_started = open_stream(connection, start.anchor, lambda: first_of(oracle, position, start))
-            sequencer = Sequencer(int(position.scn), None if is_started else start.anchor)
+            sequencer = Sequencer(int(position.scn), None if is_started else start.anchor, logs_of(position, facts))
             cut = take_messages(context.pipeline, connection, sequencer, selection, spool, facts)
     except StreamLost as error:
         record_redo_loss(context, error, "mine", position, ())
@@ -304,7 +304,7 @@ def selection_of(context: PipelineContext, oracle: Source) -> Selection:
 
 def check_redo(pipeline: Pipeline, position: Position, facts: RedoFacts) -> None:
     """Raise ReplicatorRefused where one stream is not all of the redo."""
-    threads = [thread.number for thread in facts.threads if thread.is_open or thread.enabled != "DISABLED"]
+    threads = [thread.number for thread in facts.threads if is_enabled(thread)]
     if len(threads) > 1:
         raise ReplicatorRefused(
             f"the database has {len(threads)} redo threads, and an OpenLogReplicator reads one of them",
@@ -331,14 +331,33 @@ def is_due(last: WindowManifest, cut: Cut, facts: RedoFacts) -> bool:
 def log_with(position: Position, scn: Scn, facts: RedoFacts) -> int | None:
     """Return the sequence of the log that contains the SCN."""
     logs = (*facts.archived, *facts.online)
-    own = [log for log in logs if log.resetlogs_id == position.resetlogs_id]
+    own = [log for log in logs if (log.thread, log.resetlogs_id) == (thread_of(facts), position.resetlogs_id)]
     held = (log for log in own if log.first_scn <= scn and (log.next_scn is None or scn < log.next_scn))
     return next((log.sequence for log in held), None)
 
 
+def logs_of(position: Position, facts: RedoFacts) -> dict[int, tuple[int, int | None]]:
+    """Return the SCNs of each log that the control file shows: V$LOG_HISTORY, V$ARCHIVED_LOG and V$LOG."""
+    thread, logs = thread_of(facts), (*facts.history, *facts.archived, *facts.online)
+    return {
+        log.sequence: (int(log.first_scn), None if log.next_scn is None else int(log.next_scn))
+        for log in logs
+        if (log.thread, log.resetlogs_id) == (thread, position.resetlogs_id)
+    }
+
+
+def thread_of(facts: RedoFacts) -> int:
+    """Return the redo thread that is enabled; `check_redo` refuses a second one."""
+    return next((one.number for one in facts.threads if is_enabled(one)), facts.threads[0].number)
+
+
+def is_enabled(thread: RedoThread) -> bool:
+    return thread.is_open or thread.enabled != "DISABLED"
+
+
 def window_of(position: Position, facts: RedoFacts, cut: Cut) -> Window:
     """Return the window with one log, by whose end the stream's position is known."""
-    thread = next(thread.number for thread in facts.threads)
+    thread = thread_of(facts)
     end = Scn(cut.end)
     log = LogFile(thread, cut.anchor.sequence, position.resetlogs_id, position.scn, end)
     return Window(position.dbid, position.resetlogs_id, ScnRange(position.scn, end), (Slice(SLICE, thread, (log,)),))

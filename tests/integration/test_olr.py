@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import random
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -24,17 +26,33 @@ from pipelines.context import ledger_url, open_context
 from pipelines.errors import ConfigurationError, ReplicatorRefused, ReplicatorUnavailable, StreamLost
 from pipelines.reconcile.ledger import last_batch
 from pipelines.records.readers import is_received
+from pipelines.source import ConnectParams
 from pipelines.source.olr.settings import needed_configuration
 from pipelines.steps.run import capture
 from standin.olr.options import Behaviour
 from standin.olr.server import OlrServer
-from tests.fixtures.shop import Shop, open_shop
+from tests.fixtures.shop import TABLES, Shop, open_shop
+from tests.generated.hunts import EXAMPLES
 from tests.generated.table_lives import killer
 from tests.integration.test_pipeline import TWO_TABLES, differences
 from tests.references.plain_lake import PlainLake
 from tests.support.killed import Killed, killed_at
 
 SPARK = "no Spark"
+HUNTED = EXAMPLES // 20
+SEEDS = random.Random(os.environ.get("REDOLAKE_SEED")).sample(range(10**9), HUNTED) if HUNTED else [5]
+LOOSE = (
+    "CREATE TABLE loose (id NUMBER(9) PRIMARY KEY, name VARCHAR2(20), weight NUMBER(20,6), at TIMESTAMP(6), raw RAW(8))",
+    "ALTER TABLE loose ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
+    "INSERT INTO loose SELECT LEVEL, 'row ' || LEVEL, LEVEL / 7, NULL, NULL FROM dual CONNECT BY LEVEL <= 20",
+)
+CHANGES_OF_LOOSE = (
+    ("ALTER TABLE loose ADD (points NUMBER(9) DEFAULT 7)", "UPDATE loose SET points = 8 WHERE MOD(id, 3) = 0"),
+    ("ALTER TABLE loose RENAME COLUMN name TO title", "INSERT INTO loose (id, title) VALUES (101, 'für')"),
+    ("TRUNCATE TABLE loose", "INSERT INTO loose (id, weight) VALUES (102, -0.000123)"),
+    ("UPDATE loose SET at = TIMESTAMP '1583-01-02 03:04:05.123456', weight = weight * 3 WHERE MOD(id, 2) = 0",),
+    ("DELETE FROM loose WHERE MOD(id, 4) = 0", "UPDATE loose SET raw = HEXTORAW('00FF') WHERE MOD(id, 5) = 0"),
+)
 
 
 @dataclass(slots=True)
@@ -51,8 +69,8 @@ class Streamed:
         }  # fmt: skip
         return self.shop.pipeline(name, source=source, **settings)
 
-    def run(self, pipeline: Pipeline) -> Any:
-        return steps.run_pipeline(pipeline, until_caught_up=True, source=self.shop.params, spark=SPARK)
+    def run(self, pipeline: Pipeline, source: ConnectParams | None = None) -> Any:
+        return steps.run_pipeline(pipeline, until_caught_up=True, source=source or self.shop.params, spark=SPARK)
 
 
 def start(shop: Shop, behaviour: Behaviour | None = None, **format_: Any) -> Streamed:
@@ -89,6 +107,37 @@ def test_every_table_of_the_shop_equals_the_source(shop: Shop, behaviour: Behavi
     assert second.windows >= 1
     assert (third.windows, third.batches) == (0, 0)
     assert differences(shop, pipeline) == {}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_same_history_gives_equal_tables_by_logminer_and_by_openlogreplicator(tmp_path: Path, seed: int) -> None:
+    lake, chance = PlainLake(), random.Random(seed)
+    with lake.in_place_of_spark(), open_shop(tmp_path, threads=1, scns_per_second=50) as shop:
+        streamed = start(shop, Behaviour(c_scn=chance.choice(("commit", "begin")), commits_in_group=chance.randint(1, 5)))
+        settings: dict[str, Any] = {"tables": [*TABLES, "SHOP.LOOSE"], "on_ddl": {"truncate": "follow"}}
+        received = streamed.pipeline(**settings)
+        mined = shop.pipeline("mined", lake=str(tmp_path / "mined"), **settings)
+        shop.run_sql(*LOOSE)
+        shop.work(15, seed=seed)
+        for pipeline in (received, mined):
+            steps.take_snapshot(pipeline, source=shop.params, spark=SPARK)
+        for number, statement in enumerate(chance.sample(CHANGES_OF_LOOSE, 4)):
+            shop.work(20, seed=seed + number + 1)
+            shop.run_sql(*statement)
+            shop.work(10, seed=seed + number + 101)
+            shop.switch_logs()
+            for pipeline in chance.choice(((received,), (mined,), (received, mined))):
+                streamed.run(pipeline)
+        for pipeline in (received, mined):
+            streamed.run(pipeline)
+        assert differences(shop, received) == {}
+
+    rows = [
+        {path.removeprefix(one.lake): table.rows for path, table in lake.tables.items() if path.startswith(f"{one.lake}/")}
+        for one in (received, mined)
+    ]
+    assert rows[0] == rows[1]
+    assert len(rows[0]) == len(TABLES) + 1
 
 
 def two_tables(shop: Shop, behaviour: Behaviour | None = None, **format_: Any) -> tuple[Streamed, Pipeline]:
@@ -170,6 +219,22 @@ def test_one_that_has_forgotten_and_lacks_the_redo_stops_and_new_snapshots_cure(
     shop.work(10, seed=3)
     streamed.run(pipeline)
     assert differences(shop, pipeline) == {}
+
+
+def test_a_replicator_of_another_database_under_the_same_names_is_noticed_by_its_logs(shop: Shop, tmp_path: Path) -> None:
+    pipeline = start(shop).pipeline(tables=TWO_TABLES)
+    shop.switch_logs()
+    steps.take_snapshot(pipeline, source=shop.params, spark=SPARK)
+    shop.work(5)
+    with open_shop(tmp_path / "other", threads=1, scns_per_second=50) as other:
+        for _ in range(4):
+            other.switch_logs()
+        strange = start(other)
+        other.work(40)
+        moved = pipeline.source.model_copy(update={"address": strange.server.address})
+        with pytest.raises(StreamLost, match=r"begins in log \d|names log \d+, which has the SCNs"):
+            strange.run(pipeline.model_copy(update={"source": moved}), source=shop.params)
+    assert steps.list_windows(pipeline) == []
 
 
 def test_an_older_checkpoint_sends_again_what_was_landed_and_nothing_comes_twice(shop: Shop) -> None:

@@ -6,6 +6,7 @@ ends at a checkpoint only after the next one has come, and no transaction betwee
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pipelines.errors import StreamLost
@@ -15,6 +16,9 @@ READ_AGAIN = (
     "restart OpenLogReplicator: it reads again from its last confirmed checkpoint, and Redolake goes on where the last window "
     "ended. If the error stays, run `redolake recover`"
 )
+
+
+Logs = Mapping[int, tuple[int, int | None]]  # by sequence: the first SCN, and that of the next log where it has ended
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +59,12 @@ class _Open:
 class Sequencer:
     """Takes the messages of one connection. `start` is where the window begins.
 
-    With an anchor, everything up to it was landed before; without one, what committed before `start`.
+    With an anchor, everything up to it was landed before; without one, what committed before `start`. `logs` are those that the
+    control file shows of the redo thread.
     """
 
-    def __init__(self, start: int, anchor: Anchor | None) -> None:
-        self._start, self.anchor = start, anchor
+    def __init__(self, start: int, anchor: Anchor | None, logs: Logs | None = None) -> None:
+        self._start, self.anchor, self._logs = start, anchor, logs or {}
         self._is_past = anchor is None
         self._last: tuple[int, int] | None = None
         self._open: _Open | None = None
@@ -103,13 +108,33 @@ class Sequencer:
 
     def _check_log(self, found: Checkpoint) -> None:
         """Raise StreamLost unless the redo goes on in the same log, or in the next one."""
+        self._check_range(found)
         before = self._checkpoint
         if before is None:
+            self._check_first(found)
             return
         if found.sequence not in (before.sequence, before.sequence + 1):
             raise lost(f"log {found.sequence} follows log {before.sequence}: logs between them were left out", found)
         if found.sequence == before.sequence and found.offset < before.offset:
             raise lost(f"offset {found.offset} follows offset {before.offset} of log {found.sequence}", found)
+
+    def _check_range(self, found: Checkpoint) -> None:
+        """Raise StreamLost where the checkpoint's SCN is not of the log that it names: that log is of another redo thread,
+        database or incarnation. The SCN of a group of redo may be one below that of its first change."""
+        first, following = self._logs.get(found.sequence, (0, None))
+        if found.c_scn < first - 1 or (following is not None and found.c_scn > following):
+            what = f"a checkpoint of SCN {found.c_scn} names log {found.sequence}"
+            raise lost(f"{what}, which has the SCNs [{first}, {following or 'open'}) by the control file", found)
+
+    def _check_first(self, found: Checkpoint) -> None:
+        """Raise StreamLost where a stream that was started begins after the log that contains the start, or the next one, if
+        that log has no more redo."""
+        if self.anchor is not None:
+            return
+        at = self._start
+        number = max((n for n, (first, end) in self._logs.items() if first <= at and (end is None or at < end)), default=None)
+        if number is not None and found.sequence > number + 1:
+            raise lost(f"the stream begins in log {found.sequence}, and SCN {at} is in log {number}", found)
 
     def _check_transaction(self, message: Message) -> None:
         now = self._open

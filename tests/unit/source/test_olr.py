@@ -169,6 +169,29 @@ def test_a_log_that_was_left_out_is_noticed(sequence: int, said: str) -> None:
     sequencer.take_checkpoint(Checkpoint(11, 0, 8, 5, None), 0)
 
 
+LOGS = {6: (1, 5), 7: (5, 100), 8: (100, 200), 9: (200, None)}
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        (Checkpoint(30, 0, 8, 512, None), r"SCN 30 names log 8, which has the SCNs \[100, 200\)"),
+        (Checkpoint(201, 0, 8, 512, None), r"SCN 201 names log 8"),
+        (Checkpoint(250, 0, 9, 512, None), "begins in log 9, and SCN 10 is in log 7"),
+        (Checkpoint(99, 0, 8, 512, None), None),  # a group of redo may have the SCN below its first change
+        (Checkpoint(100, 0, 7, 512, None), None),
+        (Checkpoint(300, 0, 11, 512, None), "begins in log 11"),
+    ],
+)
+def test_checkpoints_are_held_against_the_logs_of_the_control_file(found: Checkpoint, said: str | None) -> None:
+    sequencer = Sequencer(10, None, LOGS)
+    if said is None:
+        sequencer.take_checkpoint(found, 0)
+    else:
+        with pytest.raises(StreamLost, match=said):
+            sequencer.take_checkpoint(found, 0)
+
+
 def test_what_was_landed_is_dropped_up_to_the_anchor_wherever_it_begins() -> None:
     stream = Stream().checkpoint(9).transaction(11, 3).checkpoint(12).transaction(15).checkpoint(16)
     whole = stream.messages
