@@ -70,6 +70,12 @@ def init(
             "--map", help="Propose names for columns that the lake cannot hold, and masks for those that look personal."
         ),
     ] = False,
+    from_olr: Annotated[
+        Path | None,
+        typer.Option(
+            "--from-olr", help="An OpenLogReplicator.json, whose tables and database are proposed and which reads the redo."
+        ),
+    ] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing: take what is proposed.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Write over an existing file.")] = False,
     config: ConfigOption = None,
@@ -87,11 +93,15 @@ def init(
     with report_errors(output):
         if file.exists() and not force:
             raise ConfigurationError([Finding(str(file), "exists already", "give --force to replace it, or --config FILE")])
-        known = connection_of(connection or ask("Connection (Airflow's id, or user@host:1521/service)", None), ask_password)
+        olr = None if from_olr is None else steps.describe_olr_file(from_olr)
+        proposed = None if olr is None else olr.connection or None
+        connection = connection or ask("Connection (Airflow's id, or user@host:1521/service)", proposed)
+        known = connection_of(connection, ask_password)
         with steps.open_unconfigured(known.params) as source:
-            chosen_container = choose_container(source, container, ask)
-            found = choose_tables(source, chosen_container, tables or [], ask)
-            of_objects = large_objects or choose_large_objects(found, ask)
+            chosen_container = choose_container(source, container, ask, None if olr is None else olr.name)
+            wanted = tables or ([] if olr is None else [*olr.tables])
+            found = choose_tables(source, chosen_container, wanted, ask)
+            of_objects = large_objects or (choose_large_objects(found, ask) if olr is None else LargeObjectsChoice.exclude)
             chosen_name = name or name_of(found.owner or chosen_container or known.id or "oracle")
             conn_id = known.id or f"oracle_{chosen_name}"
             landing = whole_path(landing or ask("Landing", str(Path.cwd() / "redolake" / "landing")))
@@ -109,6 +119,7 @@ def init(
                 lake=lake,
                 ledger=ledger,
                 maps=maps,
+                olr=olr,
                 report=print_progress,
             )
         write(file, made.text, force)
@@ -154,7 +165,7 @@ def connection_of(text: str, password: Callable[[str], str]) -> Connection:
     return Connection(None, params, f"oracle://{user}:PASSWORD@{found['rest']}")
 
 
-def choose_container(source: Source, wanted: str | None, ask: Ask) -> str | None:
+def choose_container(source: Source, wanted: str | None, ask: Ask, of_olr: str | None = None) -> str | None:
     from pipelines import steps
 
     found = steps.find_source(source)
@@ -165,7 +176,7 @@ def choose_container(source: Source, wanted: str | None, ask: Ask) -> str | None
         cure = "in the root: ALTER USER <user> SET CONTAINER_DATA = ALL CONTAINER = CURRENT; or open the PDB"
         raise ConfigurationError([Finding("container", "this user sees no open PDB", cure)])
     only = found.containers[0] if len(found.containers) == 1 else None
-    chosen = wanted or only or ask(f"Container: {', '.join(found.containers)}", None)
+    chosen = wanted or of_olr or only or ask(f"Container: {', '.join(found.containers)}", None)
     if chosen not in found.containers:
         listed = ", ".join(found.containers) or "none"
         raise ConfigurationError([Finding(f"container {chosen}", "is not there, or not open", f"one of: {listed}")])

@@ -23,7 +23,7 @@ from pipelines.steps.maintenance import (
 )
 from pipelines.steps.matched_tables import joined_tables
 from pipelines.steps.migrate import migrate_ledger
-from pipelines.steps.olr_config import check_olr_file, write_olr_config
+from pipelines.steps.olr_config import check_olr_file, describe_olr_file, write_olr_config
 from pipelines.steps.plan_edit import plan_edit
 from pipelines.steps.prune import describe_pruned, prune_pipeline
 from pipelines.steps.receive import receive_next_window
@@ -64,6 +64,7 @@ __all__ = [
     "count_tables",
     "declare_gap",
     "describe_maintenance",
+    "describe_olr_file",
     "describe_pruned",
     "discard_windows",
     "drop_transaction",

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from pipelines.config import Pipeline
 from pipelines.config.tables import OnDdl
 from pipelines.steps.proposal import ProposedTable
-from pipelines.values.table import LargeObjects, upper_name, yaml_text
+from pipelines.values.table import LargeObjects, TableId, upper_name, yaml_text
 
 WIDTH = 120
 COMMENT_AT = 36
@@ -24,7 +24,7 @@ CHOICES = ("new_tables", "large_objects", "unsupported_columns", "readers", "col
 
 @dataclass(frozen=True, slots=True)
 class FirstFile:
-    """What the file contains. `patterns` match the plain tables; without any, each table is listed."""
+    """What the file contains. `patterns` match the plain tables but for those `named`; without any, each table is listed."""
 
     name: str
     connection: str
@@ -36,6 +36,8 @@ class FirstFile:
     patterns: tuple[str, ...]
     tables: tuple[ProposedTable, ...]
     head: str = ""
+    named: tuple[TableId, ...] = ()
+    stream: tuple[str, str] | None = None  # address and alias of OpenLogReplicator
 
 
 def first_file(file: FirstFile) -> str:
@@ -48,6 +50,11 @@ def first_file(file: FirstFile) -> str:
         "    source:",
         line(f"      connection: {scalar(file.connection)}", f"Airflow connection, or AIRFLOW_CONN_{file.connection.upper()}"),
     ]
+    if file.stream is not None:
+        address, alias = file.stream
+        lines.append(line("      kind: openlogreplicator", "it reads the redo; Other values: logminer"))
+        lines.append(line(f"      address: {scalar(address)}", "the `uri` of its network writer"))
+        lines.append(line(f"      database: {scalar(alias)}", "the `alias` of the source in OpenLogReplicator.json"))
     if file.container:
         lines.append(line(f"      container: {scalar(file.container)}", "the PDB with the tables"))
     lines.append(line(f"    landing: {scalar(file.landing)}", "folder or URL for landed redo"))
@@ -86,11 +93,11 @@ def table_lines(file: FirstFile) -> Iterator[str]:
     for pattern in file.patterns:
         yield line(f"      - {text(pattern)}", "all tables, except those listed below")
     for table in plain:
-        if not file.patterns:
+        if not file.patterns or table.table in file.named:
             yield from comments(table.why)
             yield f"      - {text(str(table.table))}"
     if file.patterns:
-        noted = [f"{table.table}: {why}" for table in plain for why in table.why]
+        noted = [f"{table.table}: {why}" for table in plain if table.table not in file.named for why in table.why]
         yield from comments(noted)
     for table in file.tables:
         if not table.is_plain and not table.refused:

@@ -25,12 +25,14 @@ from pipelines.source import (
     read_database,
     read_tables,
 )
+from pipelines.source.olr import Described, table_findings
 from pipelines.source.preflight import READABLE
 from pipelines.steps.doctor import findings_of, gravity
 from pipelines.steps.doctor_report import FindingGroup, group_findings
 from pipelines.steps.first_file import FirstFile, first_file
 from pipelines.steps.folders import free_path
 from pipelines.steps.proposal import ProposedTable, propose_table
+from pipelines.values.dictionary_table import DictionaryTable
 from pipelines.values.table import LARGE_OBJECTS, LargeObjects, TableId
 from pipelines.values.table_pattern import TablePattern, is_pattern
 
@@ -130,6 +132,14 @@ def pipeline_of(entries: Sequence[str]) -> Pipeline:
     return parse_configuration(json.dumps({"pipelines": {"x": body}}), {}, "the list of tables").pipelines["x"]
 
 
+def named_tables(found: FoundTables) -> tuple[TableId, ...]:
+    """Return the tables that no pattern matches."""
+    if not found.patterns:
+        return found.tables
+    scratch = pipeline_of(found.patterns)
+    return tuple(table for table in found.tables if scratch.match_of(table) is None)
+
+
 def is_several(entry: str) -> bool:
     return entry.startswith("!") or is_pattern(entry)
 
@@ -152,10 +162,11 @@ def propose_pipeline(
     lake: str,
     ledger: str | None = None,
     maps: bool = False,
+    olr: Described | None = None,
     report: Report = silent,
 ) -> FirstPipeline:
-    """Return the file that captures the tables, as far as they can be. `maps` as in `propose_table`. Raises ConfigurationError
-    if none can be captured."""
+    """Return the file that captures the tables, as far as they can be. `maps` as in `propose_table`; with `olr`,
+    OpenLogReplicator reads the redo. Raises ConfigurationError if none can be captured."""
     probed = probe(source, container, found.tables, report)
     report(f"measuring the numbers of {len(probed.tables)} table(s)")
     numbers = number_rules(source, container, probed.tables.values())
@@ -166,7 +177,7 @@ def propose_pipeline(
     )
     database = probed.database
     origin = "" if database is None else f" from {database.name} ({database.version})"
-    tables = with_targets(tables)
+    tables = with_targets(tables if olr is None else [given_by_olr(one, probed.tables[one.table]) for one in tables])
     file = FirstFile(
         name=name,
         connection=connection,
@@ -177,6 +188,8 @@ def propose_pipeline(
         large_objects=large_objects,
         patterns=found.patterns,
         tables=tables,
+        named=named_tables(found),
+        stream=None if olr is None else (olr.address, olr.alias),
         head=f"Written by `redolake init` on {now():%Y-%m-%d}{origin}.",
     )
     captured = [table.table for table in tables if not table.refused]
@@ -189,8 +202,26 @@ def propose_pipeline(
     if missing := [table for table in found.tables if table not in probed.tables]:
         about_missing = findings_of(pipeline_of(list(map(str, missing))), probed, missing)
         findings += [finding for finding in about_missing if finding not in findings]
+    findings += [] if olr is None else olr.findings
     needed = (finding for finding in findings if finding.severity != "note")
     return FirstPipeline(text, name, tables, tuple(sorted(needed, key=gravity)))
+
+
+def given_by_olr(proposed: ProposedTable, described: DictionaryTable) -> ProposedTable:
+    """Return the table without the columns that OpenLogReplicator does not give exactly, refused where it does not give it."""
+    found, name = [*table_findings(described)], str(described.table)
+    columns = [finding.subject.removeprefix(f"{name}.") for finding in found if finding.subject != name]
+    whole = [finding.what for finding in found if finding.subject == name]
+    if proposed.rereads_rows or proposed.large_objects in ("reread", "redo"):
+        whole.append("needs rows that are read again, which is not done with OpenLogReplicator")
+    out = [name for name in columns if name not in proposed.exclude_columns]
+    why = tuple(f"{name} is left out: OpenLogReplicator does not give it exactly" for name in out)
+    return replace(
+        proposed,
+        exclude_columns=(*proposed.exclude_columns, *out),
+        why=(*proposed.why, *why),
+        refused=(*proposed.refused, *whole),
+    )
 
 
 def with_targets(tables: Sequence[ProposedTable]) -> tuple[ProposedTable, ...]:

@@ -9,7 +9,7 @@ from typing import Any
 from pipelines.config import Pipeline
 from pipelines.context import open_to_read
 from pipelines.errors import ConfigurationError, Finding, RedolakeError
-from pipelines.source.olr import Address, connect, needed_configuration, settings_findings
+from pipelines.source.olr import Address, Described, connect, needed_configuration, read_described, settings_findings
 
 
 def write_olr_config(pipeline: Pipeline) -> str:
@@ -26,12 +26,20 @@ def write_olr_config(pipeline: Pipeline) -> str:
 def check_olr_file(pipeline: Pipeline, file: Path) -> list[Finding]:
     """Return each setting of a file that would lose or blur something. Raises ConfigurationError for what is no such file."""
     source = require_stream(pipeline)
+    return list(settings_findings(read_file(file), str(source.database)))
+
+
+def describe_olr_file(file: Path) -> Described:
+    """Return what a first pipelines.yml takes from an OpenLogReplicator.json. Raises ConfigurationError for what is none."""
+    return read_described(read_file(file))
+
+
+def read_file(file: Path) -> Any:
     try:
-        body: Any = json.loads(file.read_text(encoding="utf-8"))
+        return json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         what = f"cannot be read as JSON: {type(error).__name__}"
         raise ConfigurationError([Finding(str(file), what, "name the OpenLogReplicator.json")]) from error
-    return list(settings_findings(body, str(source.database)))
 
 
 def require_stream(pipeline: Pipeline) -> Any:

@@ -54,7 +54,7 @@ from pipelines.steps.reader_change import (
 from pipelines.steps.same_container import read_same_container, record_pdb_change
 from pipelines.steps.shown_facts import host_clock_ahead, record_plan, record_redo, recorded_failure
 from pipelines.values.landed_schema import LANDED_SCHEMA
-from pipelines.values.redo import LogFile, Position, RedoFacts, RedoThread, Slice, Window
+from pipelines.values.redo import LogFile, LogTrace, Position, RedoFacts, RedoThread, Slice, Window
 from pipelines.values.scn import Scn, ScnRange
 
 BATCH_MESSAGES = 5000
@@ -338,7 +338,8 @@ def log_with(position: Position, scn: Scn, facts: RedoFacts) -> int | None:
 
 def logs_of(position: Position, facts: RedoFacts) -> dict[int, tuple[int, int | None]]:
     """Return the SCNs of each log that the control file shows: V$LOG_HISTORY, V$ARCHIVED_LOG and V$LOG."""
-    thread, logs = thread_of(facts), (*facts.history, *facts.archived, *facts.online)
+    logs: tuple[LogFile | LogTrace, ...] = (*facts.history, *facts.archived, *facts.online)
+    thread = thread_of(facts)
     return {
         log.sequence: (int(log.first_scn), None if log.next_scn is None else int(log.next_scn))
         for log in logs

@@ -11,7 +11,9 @@ from typer.testing import CliRunner
 from pipelines import steps
 from pipelines.cli import app
 from pipelines.config import load_configuration
+from pipelines.source.olr import needed_configuration
 from pipelines.values.table import KeyPolicy, TableId
+from pipelines.values.table_pattern import TablePattern
 from tests.fixtures.shop import Shop
 
 ODD_TABLES = (
@@ -132,6 +134,29 @@ def test_init_writes_nothing_where_a_choice_is_wrong(file: Path, options: list[s
 
     assert (code, file.exists()) == (2, False)
     assert said in " ".join(output.replace("\u2502", " ").split())
+
+
+def test_init_takes_tables_and_database_from_an_openlogreplicator_json(shop: Shop, file: Path, tmp_path: Path) -> None:
+    shop.run_sql(
+        "CREATE TABLE measures (id NUMBER(9) PRIMARY KEY, rough BINARY_DOUBLE)",
+        "CREATE TABLE sorted (id NUMBER(9) PRIMARY KEY) ORGANIZATION INDEX",
+    )
+    tables = [TableId("SHOP", name) for name in ("CUSTOMERS", "MEASURES", "SORTED")]
+    body = needed_configuration("SHOP_DB", "0.0.0.0:5000", tables, "FREEPDB1", [TablePattern.parse("SHOP.ORDER*")])
+    body["source"][0]["format"]["rid"] = 0
+    (tmp_path / "OpenLogReplicator.json").write_text(json.dumps(body))
+
+    code, output = run("--from-olr", "OpenLogReplicator.json", "--connection", "oracle_shop", "--yes")
+
+    assert code == 0, output
+    pipeline = load_configuration(file).pipelines["shop"]
+    assert (pipeline.source.kind, pipeline.source.address, pipeline.source.database, pipeline.source.container) == (
+        "openlogreplicator", "127.0.0.1:5000", "SHOP_DB", "FREEPDB1",
+    )  # fmt: skip
+    assert pipeline.choice(TableId("SHOP", "MEASURES")).exclude == ("ROUGH",)
+    assert [match.match for match in pipeline.patterns] == ["SHOP.ORDER*"]
+    assert "SHOP.SORTED is left out: is an index-organized table" in output
+    assert "format.rid" in output
 
 
 def test_init_answers_scripts_in_json(file: Path) -> None:

@@ -13,19 +13,21 @@ Everything but the client is pure. docs/architecture/second-source.md has the re
 from pipelines.source.olr.client import Address, Connection, First, connect, open_stream
 from pipelines.source.olr.rows import Selection, to_batch
 from pipelines.source.olr.sequence import Anchor, Cut, Sequencer
-from pipelines.source.olr.settings import needed_configuration, settings_findings, table_findings
+from pipelines.source.olr.settings import Described, needed_configuration, read_described, settings_findings, table_findings
 
 __all__ = [
     "Address",
     "Anchor",
     "Connection",
     "Cut",
+    "Described",
     "First",
     "Selection",
     "Sequencer",
     "connect",
     "needed_configuration",
     "open_stream",
+    "read_described",
     "settings_findings",
     "table_findings",
     "to_batch",

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from pipelines.errors import Finding
+from pipelines.errors import ConfigurationError, Finding
 from pipelines.values.dictionary_table import DictionaryTable
 from pipelines.values.table import TableId
 from pipelines.values.table_pattern import TablePattern
@@ -89,6 +90,59 @@ def needed_configuration(
         ],
         "target": [{"alias": "REDOLAKE", "source": alias, "writer": {"type": "network", "uri": address}}],
     }
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """What an OpenLogReplicator.json says of its first source. `tables` are entries of `tables` in pipelines.yml; `connection`
+    is `user@host:port/service`, empty where it has none."""
+
+    alias: str
+    name: str
+    address: str
+    connection: str
+    tables: tuple[str, ...]
+    findings: tuple[Finding, ...]
+
+
+def read_described(body: Mapping[str, Any]) -> Described:
+    """Return what a pipeline needs of an OpenLogReplicator.json. Raises ConfigurationError for what is none."""
+    try:
+        source = body["source"][0]
+        alias, name, reader = str(source["alias"]), str(source["name"]), source.get("reader", {})
+        filters = [(str(one["owner"]), str(one["table"])) for one in source.get("filter", {}).get("table", [])]
+        targets = [one for one in body.get("target", []) if one.get("source") == alias]
+        address = str(targets[0]["writer"]["uri"]) if targets else ""
+    except (KeyError, IndexError, TypeError, AttributeError) as error:
+        what = f"lacks what an OpenLogReplicator.json has: {error}"
+        raise ConfigurationError(
+            [Finding("OpenLogReplicator.json", what, "name the file of a source with a target")]
+        ) from error
+    entries = [(f"filter {owner} {table}", entry_of(owner, table)) for owner, table in filters]
+    unread = [
+        Finding(where, "is a pattern that no entry of `tables` means", "list its tables in pipelines.yml")
+        for where, entry in entries
+        if entry is None
+    ]
+    server = str(reader.get("server", "")).removeprefix("//")
+    host, _, port = address.rpartition(":")
+    connection = f"{reader.get('user')}@{server}" if server and reader.get("user") else ""
+    return Described(
+        alias,
+        name,
+        f"127.0.0.1:{port}" if host in ("0.0.0.0", "[::]") else address,
+        connection,
+        tuple(entry for _, entry in entries if entry is not None),
+        (*unread, *settings_findings(body, alias)),
+    )
+
+
+def entry_of(owner: str, table: str) -> str | None:
+    """Return a filter's two expressions as an entry of `tables`; None where its patterns cannot mean that."""
+    names = [re.sub(r"\\(.)", r"\1", one.replace(".*", "*")) for one in (owner, table)]
+    if any(re.search(r"[^\w$#*]", name) for name in names) or "*" in names[0]:
+        return None
+    return ".".join(name if name == name.upper() else f'"{name}"' for name in names)
 
 
 def settings_findings(body: Mapping[str, Any], alias: str) -> Iterator[Finding]:
