@@ -29,6 +29,24 @@ def octets_of(text: str) -> bytes:
     return text.encode("utf-8", _ERRORS)
 
 
+# Python's codecs of the character sets that a database can be given here.
+CODECS = {
+    "US7ASCII": "ascii", "WE8ISO8859P1": "latin-1", "WE8ISO8859P15": "iso8859-15", "WE8MSWIN1252": "cp1252",
+    "EE8MSWIN1250": "cp1250", "CL8MSWIN1251": "cp1251", "JA16SJIS": "cp932", "ZHS16GBK": "gbk",
+}  # fmt: skip
+
+
+def octets_in(text: str, characterset: str) -> bytes:
+    """Return the bytes of a text in a database of this character set."""
+    return text.encode(CODECS[characterset], "replace") if characterset in CODECS else octets_of(text)
+
+
+class Converted(str):
+    """What CONVERT makes of a text: the bytes that it has in another character set."""
+
+    __slots__ = ()
+
+
 def text_of(octets: bytes) -> str:
     return octets.decode("utf-8", "surrogateescape")
 

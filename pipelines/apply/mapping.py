@@ -133,11 +133,7 @@ def of_code(mapping: TableMapping, is_whole: Expression) -> Expression:
 
 def needed(version: TableVersion) -> tuple[int, ...]:
     """Return the columns of Oracle that something is computed from."""
-    mapping = version.mapping
-    if mapping is None:
-        return ()
-    ids = {i for one in mapping.computed for i in one.needs} | ({*mapping.where.needs} if mapping.where else set())
-    return tuple(sorted(ids))
+    return () if version.mapping is None else tuple(sorted(version.mapping.needs))
 
 
 def maps_key(version: TableVersion) -> bool:

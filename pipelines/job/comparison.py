@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from pipelines.apply.spark.failures import check_session, check_version, failure_text
 from pipelines.apply.spark.session import read_as_written
-from pipelines.apply.verify.compare import compare, digest_lake
+from pipelines.apply.verify.compare import compare, digest_lake, digest_source
 from pipelines.apply.verify.comparison import CompareTask, Comparison, Digest
 from pipelines.errors import OF_SPARK, InvariantBroken, RedolakeError, report_with
 from pipelines.job.damaged_files import check_files
@@ -34,6 +34,14 @@ def digest_table(spark: SparkSession, task: CompareTask, lake: LakePlace | None 
     check_lake(lake)
     with errors_of(spark, task):
         return digest_lake(spark, task, TRANSLATION)
+
+
+def digest_rows(spark: SparkSession, task: CompareTask, lake: LakePlace | None = None) -> dict[str, tuple[int, int, int]]:
+    """Return the sums by buckets of the rows that were read from Oracle with their hashes."""
+    check_lake(lake)
+    with errors_of(spark, task):
+        check_files(dict.fromkeys(task.files, "verify again"), task.digests)
+        return digest_source(spark, task, TRANSLATION)
 
 
 @contextmanager

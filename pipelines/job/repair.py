@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 
 from pipelines.apply.verify.compare import compare
 from pipelines.apply.verify.comparison import CompareTask, Comparison
-from pipelines.apply.verify.repair import RepairCommit, RepairTask, hash_keys, repair
+from pipelines.apply.verify.repair import RepairCommit, RepairTask, hash_keys, keys_in_oracle, repair
 from pipelines.job.comparison import errors_of
 from pipelines.job.damaged_files import check_files
 from pipelines.job.lake import check_lake
@@ -32,3 +32,10 @@ def name_keys(spark: SparkSession, task: CompareTask, keys: tuple[tuple[str, ...
     """Return the rows with these keys, whose values are texts."""
     with errors_of(spark, task):
         return hash_keys(spark, task, keys, TRANSLATION)
+
+
+def map_keys(spark: SparkSession, task: CompareTask, hashes: frozenset[str]) -> frozenset[str]:
+    """Return the hashes in Oracle of the keys that have these hashes in the lake."""
+    with errors_of(spark, task):
+        check_files(dict.fromkeys(task.files, "repair again"), task.digests)
+        return keys_in_oracle(spark, task, hashes, TRANSLATION)

@@ -34,11 +34,12 @@ from pipelines.source.preflight import ProbeResult, preflight_findings, prefligh
 from pipelines.source.probe import probe
 from pipelines.source.rds import rds_findings
 from pipelines.source.reread import Wanted, read_again
-from pipelines.source.snapshot import WHOLE, Part, counted_rows, read_snapshot
+from pipelines.source.snapshot import NO_ITEMS, WHOLE, Part, counted_rows, read_snapshot
 from pipelines.source.supplemental import DatabaseLogging, has_needed_logging, logging_cure
 from pipelines.source.table_list import ListedTable, list_tables
 
 __all__ = [
+    "NO_ITEMS",
     "WHOLE",
     "ConfiguredTable",
     "ConnectParams",

@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from pipelines.source.oracle import Source
 from pipelines.source.quoting import quote
 from pipelines.source.snapshot import DATE_TEXT, NUMBER_TEXT, UTC_TEXT, WHOLE, ZONED_TEXT, Part, show_all_rows
-from pipelines.values.canonical import PARTS, Form, groups_of
+from pipelines.values.canonical import PARTS, PIECE, PIECES, Form, groups_of
 from pipelines.values.dictionary_table import DictionaryTable
 from pipelines.values.scn import Scn
 
 HASH = "RAWTOHEX(STANDARD_HASH({0}, 'MD5'))"
 NANOSECONDS = DATE_TEXT.format(fraction=".FF9")
 SECONDS = DATE_TEXT.format(fraction="")
+CONVERTED = HASH.replace("{0}", "CONVERT({0}, 'AL32UTF8')")
 UP_TO_FRACTION = 20  # characters of a sign, a date and a time
 UP_TO_MICROSECONDS, UP_TO_ZONE = UP_TO_FRACTION + 7, UP_TO_FRACTION + 10
 # A fraction always has its point, so that no zero of the seconds goes with its zeros.
@@ -51,6 +52,8 @@ TEXTS: Mapping[Form, str] = {
     "local as text": _of(HASH, _of(WITHOUT_ZEROS, UTC_TEXT) + " || ' +00:00'"),
     "text": HASH,
     "national text": HASH,
+    "converted text": CONVERTED,
+    "long converted text": _of(HASH, " || ".join(_of(CONVERTED, f"SUBSTR({{0}}, {at}, {PIECE})") for at in PIECES)),
     "octets": HASH,
     "rowid": _of(HASH, "ROWIDTOCHAR({0})"),
     "urowid": _of(HASH, "CAST({0} AS VARCHAR2(4000))"),

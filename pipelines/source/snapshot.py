@@ -49,6 +49,7 @@ LARGE_OBJECT_ROWS = 50  # rows in memory at a time; each value may have up to 1 
 
 
 NO_RULES: Mapping[str, TypeRule] = {}
+NO_ITEMS: Mapping[str, str] = {}
 DatesAsText = frozenset[str] | Literal["all"]  # names of columns in upper case
 
 
@@ -95,10 +96,12 @@ def snapshot_sql(
     rowid: bool = False,
     dates_as_text: DatesAsText = frozenset(),
     part: Part = WHOLE,
+    more: Mapping[str, str] = NO_ITEMS,
 ) -> str:
-    """Return the SELECT AS OF SCN :scn, of all rows or of a part; ordered by key if `ordered`, for a row-by-row
-    comparison."""
+    """Return the SELECT AS OF SCN :scn, of all rows or of a part, with `more` expressions by name; ordered by key if `ordered`,
+    for a row-by-row comparison."""
     items = [*(select_item(c, dates_as_text) for c in table.captured), *(flag.item for flag in flags_of(table.captured))]
+    items += [f"{expression} AS {quote(name)}" for name, expression in more.items()]
     if rowid:
         items.append(f"ROWIDTOCHAR(ROWID) AS {quote(ROWID_NAME)}")
     columns = ",\n       ".join(items)
@@ -126,6 +129,7 @@ def read_snapshot(
     converted: Collection[str] = (),
     hidden: Collection[str] = (),
     part: Part = WHOLE,
+    more: Mapping[str, str] = NO_ITEMS,
 ) -> Iterator[Any]:
     """Yield objects with the Arrow PyCapsule stream. The first is yielded even for an empty table and contains the columns.
 
@@ -135,7 +139,7 @@ def read_snapshot(
     show_all_rows(source, table, container)
     if table.large_objects or table.documents or table.rereads_rows:
         fetch_rows = min(fetch_rows, LARGE_OBJECT_ROWS)
-    sql = snapshot_sql(table, ordered=ordered, rowid=rowid, dates_as_text=dates_as_text, part=part)
+    sql = snapshot_sql(table, ordered=ordered, rowid=rowid, dates_as_text=dates_as_text, part=part, more=more)
     answers = source.arrow(sql, {"scn": int(scn), **part.binds}, fetch_rows, name=f"snapshot of {table.table}")
     answers = with_empty_objects(answers, flags_of(table.captured))
     shown = (ROWID_NAME,) if rowid else tuple(name for name in table.key if name not in hidden)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
@@ -29,15 +29,15 @@ from pipelines.reconcile.table_versions import app_id, known_versions, origin, r
 from pipelines.records.file_digest import FileDigest
 from pipelines.records.proofs import FoundRow, ProofMethod
 from pipelines.schema import valid_at
-from pipelines.source import ConnectParams, Source, counted_rows, read_tables
-from pipelines.source.buckets import MOST_BUCKETS, BucketSum, HashedColumn, Hashing, in_buckets, read_digests
+from pipelines.source import NO_ITEMS, ConnectParams, Source, counted_rows, read_tables
+from pipelines.source.buckets import MOST_BUCKETS, BucketSum, HashedColumn, Hashing, hash_of, in_buckets, read_digests
 from pipelines.source.quoting import quote
 from pipelines.source.snapshot import Part as RowsOf
 from pipelines.steps.hash_chunks import hash_by_chunks
 from pipelines.steps.run import Spark
 from pipelines.steps.shown_facts import expected_rows
 from pipelines.steps.table_rows import read_rows
-from pipelines.values.canonical import Form, HashPlan, hash_plan
+from pipelines.values.canonical import BUCKET, ROW_HASH, Form, HashPlan, columns_behind, hash_plan, of_filter, of_key
 from pipelines.values.dictionary_table import DictionaryTable
 from pipelines.values.ora_codes import NO_SUCH_COLUMN
 from pipelines.values.scn import Scn
@@ -134,7 +134,9 @@ def columns_of(dictionary: DictionaryTable, version: TableVersion) -> Dictionary
 def compare_in_lake(one: TableToCompare, spark: Spark, method: Method, sample: float | None) -> Compared:
     """Compare the table, or a sample of its buckets. A table that cannot be hashed is compared by all its rows."""
     plan = hash_plan_of(one)
-    if method == "rows" or plan is None or (method == "auto" and sample is None and not is_large(one)):
+    if plan is None or plan.clear_key or method == "rows":
+        return compare_rows(one, spark, plan)
+    if method == "auto" and not (saves(one, plan) and (sample or is_large(one))):
         return compare_rows(one, spark, plan)
     try:
         found = compare_buckets(one, spark, plan, sample)
@@ -155,6 +157,13 @@ def hash_plan_of(one: TableToCompare) -> HashPlan | None:
     digits = next(digits for least, digits in DIGITS if rows >= least)
     encoding, types = one.context.landing.encoding(), rules(one.context, one.version.table, (one.version,))
     return hash_plan(one.version, types, spark_ddl_type, encoding, digits)
+
+
+def saves(one: TableToCompare, plan: HashPlan) -> bool:
+    """Return whether fewer columns are fetched than by a comparison of all rows. A mapping may need all of them."""
+    if not plan.fetched:
+        return True
+    return len(columns_behind(one.version, plan.fetched)) < len(one.version.columns)
 
 
 def rows_of(one: TableToCompare) -> int | None:
@@ -180,7 +189,9 @@ def compare_buckets(one: TableToCompare, spark: Spark, plan: HashPlan, sample: f
     plan, chosen = (plan, ()) if sample is None else choose_buckets(plan, sample)
     hashing, task = hashing_of(one, plan), replace(task_of(one), hashing=plan)
     one.report(f"hashing {one.version.table} AS OF SCN {one.scn}")
-    if chosen:
+    if (passing := of_filter(one.version)) is not None:
+        ours = digests_of_passing(one, spark, task, hashing, passing, chosen)
+    elif chosen:
         ours = read_digests(one.oracle, one.dictionary, hashing, one.scn, one.context.pipeline.source.container, chosen)
     else:
         ours = hash_by_chunks(one.context, one.oracle, one.dictionary, hashing, one.entry, one.report)
@@ -205,6 +216,28 @@ def compare_buckets(one: TableToCompare, spark: Spark, plan: HashPlan, sample: f
     if plan.fetched:
         comparison = comparison.with_more(compare_fetched(one, spark, task, hashing, wrong, chosen))
     return Compared(comparison, "buckets", one.cost, total, len(wrong), share)
+
+
+def digests_of_passing(
+    one: TableToCompare,
+    spark: Spark,
+    task: CompareTask,
+    hashing: Hashing,
+    version: TableVersion,
+    chosen: tuple[str, ...],
+) -> dict[str, BucketSum]:
+    """Return the sums of the rows that the table's filter lets into the lake. Spark alone can compute the filter: of each row
+    the hashes are fetched, and the columns that it needs."""
+    from pipelines.job.comparison import digest_rows
+
+    where = in_buckets(hashing, chosen) if chosen else ""
+    items = {BUCKET: hashing.bucket, ROW_HASH: hash_of(hashing.columns)}
+    path, digest = read_columns(
+        one, {c.id for c in version.columns}, (RowsOf(condition=where),), 3, rows_of(one) if not where else None, more=items
+    )
+    task = replace(task, version=version, files=(path,), digests={path: digest})
+    found = digest_rows(spark.session(), task, lake_place(one.context))
+    return {name: BucketSum(*sums) for name, sums in found.items()}
 
 
 def choose_buckets(plan: HashPlan, sample: float) -> tuple[HashPlan, tuple[str, ...]]:
@@ -234,7 +267,7 @@ def hashing_of(one: TableToCompare, plan: HashPlan) -> Hashing:
     names = {column.id: column.name for column in one.version.columns}
     key, columns = (
         tuple(HashedColumn(None if i == ROWID_COLUMN else names[i], form) for i, form in part)
-        for part in (plan.key, plan.columns)
+        for part in (plan.clear_key or plan.key, plan.columns)
     )
     return Hashing(key, columns, plan.digits)
 
@@ -269,23 +302,36 @@ def compare_part(one: TableToCompare, spark: Spark, task: CompareTask, where: st
     return found
 
 
-@crash.writer
 def read_part(
     one: TableToCompare, columns: tuple[int, ...], conditions: Sequence[RowsOf], number: int, expected: int | None = None
 ) -> tuple[str, FileDigest]:
-    """Read the rows on one of the conditions, with some columns or all, into a file for this comparison."""
+    """Read the rows on one of the conditions, with what some columns of the lake are made of, or all."""
+    return read_columns(one, columns_behind(one.version, columns), conditions, number, expected)
+
+
+@crash.writer
+def read_columns(
+    one: TableToCompare,
+    columns: Collection[int],
+    conditions: Sequence[RowsOf],
+    number: int,
+    expected: int | None = None,
+    more: Mapping[str, str] = NO_ITEMS,
+) -> tuple[str, FileDigest]:
+    """Read columns of the rows on one of the conditions, and `more` expressions, into a file for this comparison."""
     context, table, version = one.context, one.version.table, one.version
 
     def write(batches: Iterator[Any]) -> tuple[str, FileDigest]:
         counted = count_rows(count_read(one.cost, batches), f"rows of {table}", one.report, expected)
         return context.landing.snapshots.write_for_comparison(one.token, one.dictionary.object_id, counted, number)
 
-    names = {c.name for c in version.columns if not columns or c.id in columns or c.id in version.key}
+    names = {c.name for c in version.columns if c.id in columns}
     captured = {column.name for column in one.dictionary.captured}
     kept = tuple(column for column in one.dictionary.columns if column.name in names or column.name not in captured)
     dictionary = replace(one.dictionary, columns=kept)
     parts = without_filtered(one, conditions)
-    return read_rows(context, one.params, one.oracle, dictionary, one.scn, version.key_kind == "rowid", write, *parts)
+    rowid = version.key_kind == "rowid"
+    return read_rows(context, one.params, one.oracle, dictionary, one.scn, rowid, write, *parts, more=more)
 
 
 def without_filtered(one: TableToCompare, parts: Sequence[RowsOf]) -> Sequence[RowsOf]:
@@ -297,18 +343,36 @@ def without_filtered(one: TableToCompare, parts: Sequence[RowsOf]) -> Sequence[R
     return parts if pushed is None else [pushed.within(part) for part in parts]
 
 
-def read_found(one: TableToCompare, plan: HashPlan, rows: Sequence[FoundRow]) -> tuple[str, FileDigest]:
+def read_found(one: TableToCompare, spark: Spark, plan: HashPlan, rows: Sequence[FoundRow]) -> tuple[str, FileDigest]:
     """Read rows by their keys, where Oracle can be given these as they are, else by the hashes of them, which reads the whole
-    table inside the database."""
+    table inside the database. A key that a mapping computes does not say which one it is in Oracle: all keys are read there,
+    and mapped."""
+    if plan.clear_key:
+        return read_part(one, (), conditions_of(hashing_of(one, plan), clear_hashes(one, spark, plan, rows)), 0)
     conditions = key_conditions(one.version, plan, rows) or hash_conditions(hashing_of(one, plan), rows)
     return read_part(one, (), conditions, 0)
 
 
 def hash_conditions(hashing: Hashing, rows: Sequence[FoundRow]) -> tuple[RowsOf, ...]:
-    hashes = sorted({row.hash for row in rows})
-    return tuple(
-        RowsOf(condition=in_buckets(hashing, hashes[i : i + MOST_BUCKETS])) for i in range(0, len(hashes), MOST_BUCKETS)
-    )
+    return conditions_of(hashing, {row.hash for row in rows})
+
+
+def conditions_of(hashing: Hashing, hashes: Collection[str]) -> tuple[RowsOf, ...]:
+    """Return the conditions of the rows whose keys have these hashes; one that is never true if there are none."""
+    ordered = sorted(hashes)
+    parts = [ordered[i : i + MOST_BUCKETS] for i in range(0, len(ordered), MOST_BUCKETS)]
+    return tuple(RowsOf(condition=in_buckets(hashing, part)) for part in parts) or (RowsOf(condition="1 = 0"),)
+
+
+def clear_hashes(one: TableToCompare, spark: Spark, plan: HashPlan, rows: Sequence[FoundRow]) -> frozenset[str]:
+    """Return the hashes of the keys in Oracle of the rows, which are named by their keys in the lake."""
+    from pipelines.job.repair import map_keys
+
+    version = of_key(one.version)
+    items = {BUCKET: hashing_of(one, plan).key_hash}
+    path, digest = read_columns(one, {c.id for c in version.columns}, (RowsOf(),), 3, rows_of(one), more=items)
+    task = replace(task_of(one), version=version, files=(path,), digests={path: digest}, hashing=plan)
+    return map_keys(spark.session(), task, frozenset(row.hash for row in rows))
 
 
 def key_conditions(version: TableVersion, plan: HashPlan, rows: Sequence[FoundRow]) -> tuple[RowsOf, ...]:

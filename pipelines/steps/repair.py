@@ -204,7 +204,7 @@ class Work:
 
     def read(self, rows: Sequence[FoundRow]) -> tuple[str, Any]:
         try:
-            return read_found(self.one, self.plan, rows)
+            return read_found(self.one, self.spark, self.plan, rows)
         except RedolakeError as error:
             if error.ora_code not in OUT_OF_REACH:
                 raise

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, TypeVar
 
@@ -10,7 +10,7 @@ from pipelines.context import PipelineContext, open_pipeline_source
 from pipelines.errors import ValueDoesNotFit
 from pipelines.reconcile.chosen_columns import converted_columns, rules_of
 from pipelines.reconcile.mappings import masked_columns
-from pipelines.source import WHOLE, ConnectParams, Part, Source, read_snapshot, require_unfiltered
+from pipelines.source import NO_ITEMS, WHOLE, ConnectParams, Part, Source, read_snapshot, require_unfiltered
 from pipelines.steps.same_container import read_same_container
 from pipelines.values.dictionary_table import DictionaryTable
 from pipelines.values.scn import Scn
@@ -28,8 +28,9 @@ def read_rows(
     rowid: bool,
     write: Callable[[Iterator[Any]], T],
     *parts: Part,
+    more: Mapping[str, str] = NO_ITEMS,
 ) -> T:
-    """Read the rows, all or those of some parts, from `oracle` and return what `write` makes of them.
+    """Read the rows, all or those of some parts, with `more` expressions from `oracle`, and return what `write` makes of them.
 
     If the driver cannot convert a DATE, read again with all dates as text: so the load can name the row, and hold the table.
     Raise PdbChanged if the rows may be those of another PDB, ConfigurationError if a policy filters or masks them.
@@ -47,6 +48,7 @@ def read_rows(
         rules=rules_of(pipeline, table),
         converted=converted_columns(table, context.landing.encoding()),
         hidden=masked_columns(pipeline, table),
+        more=more,
     )
 
     def frames(opened: Source, dates_as_text: Any) -> Iterator[Any]:

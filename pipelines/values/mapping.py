@@ -111,6 +111,17 @@ class TableMapping:
         return frozenset(one.id for one in self.computed if one.means == "mask")
 
     @property
+    def needs(self) -> frozenset[int]:
+        """The columns of Oracle that something is computed from."""
+        of_filter = () if self.where is None else self.where.needs
+        return frozenset((*(i for one in self.computed for i in one.needs), *of_filter))
+
+    @property
+    def filter_alone(self) -> TableMapping:
+        """The mapping of rows of which nothing is asked but whether the lake shall have them."""
+        return replace(self, computed=(), transform=None)
+
+    @property
     def rows(self) -> TableMapping:
         """The mapping without what leaves values and names of a table as they are."""
         computed = tuple(replace(one, comment="", text="") for one in self.computed)

@@ -46,7 +46,7 @@ from standin.interface import ColumnInfo, OraError
 from standin.intervals import DaySecond, YearMonth
 from standin.model import SqlType
 from standin.moment import Moment, moment_of_fields
-from standin.octets import octets_of, text_of
+from standin.octets import CODECS, Converted, octets_in, octets_of, text_of
 from standin.zones import REGIONS, Zoned, session_zone, zone_minutes, zoned
 
 FIRST_ARGUMENT = "first"
@@ -274,12 +274,31 @@ def _standard_hash(frame: Frame, value: Any, method: Any = "SHA1") -> bytes:
     if str(method).upper() not in HASHES:
         raise OraError(902, "invalid datatype")
     if isinstance(value, str):
-        octets = octets_of(value)
+        octets = octets_of(value) if isinstance(value, Converted) else octets_in(value, _characterset(frame))
     elif value is None or isinstance(value, bytes):
         octets = value or b""
     else:
         raise OraError(3001, "unimplemented feature: STANDARD_HASH of anything but text and RAW")
     return hashlib.new(HASHES[str(method).upper()], octets, usedforsecurity=False).digest()
+
+
+def _characterset(frame: Frame) -> str:
+    return frame.session.database.state.characterset_of(frame.session.container)
+
+
+LONGEST_CONVERTED = 4000
+
+
+def _convert(frame: Frame, value: Any, to: Any, source: Any = None) -> str:
+    """Return a text whose bytes are those of another character set: here AL32UTF8 alone. A result that is too long is an error,
+    because nobody has seen what Oracle makes of it."""
+    if str(to).upper() != "AL32UTF8" or source is not None:
+        raise OraError(3001, "unimplemented feature: CONVERT to another character set than AL32UTF8")
+    codec = CODECS.get(_characterset(frame))
+    text = str(value) if codec is None else str(value).encode(codec, "replace").decode(codec)
+    if len(octets_of(text)) > LONGEST_CONVERTED:
+        raise OraError(910, "specified length too long for its datatype")
+    return Converted(text)
 
 
 def _binary_to_raw(form: str) -> Callable[..., bytes]:
@@ -428,6 +447,7 @@ FUNCTIONS: dict[str, Function] = {
     "UTL_RAW.CAST_FROM_BINARY_DOUBLE": Function(_binary_to_raw("d"), datatypes.RAW),
     "UTL_RAW.CAST_TO_RAW": Function(lambda frame, v: octets_of(v), datatypes.RAW),
     "UTL_RAW.CAST_TO_VARCHAR2": Function(lambda frame, v: text_of(bytes.fromhex(v) if isinstance(v, str) else v), _TEXT),
+    "CONVERT": Function(_convert, _TEXT),
     "STANDARD_HASH": Function(_standard_hash, replace(datatypes.RAW, size=64), nulls=True),
     "ORA_HASH": Function(_ora_hash, _NUMBER, nulls=False),
     "NUMTODSINTERVAL": Function(_interval, datatypes.DAY_INTERVAL),

@@ -78,9 +78,10 @@ def read_source(
     options: TargetOptions = DEFAULT,
     comments: Mapping[int, str] | None = None,
     partition_by: Collection[str] = (),
+    beside: Collection[str] = (),
 ) -> SourceRows:
     """Raise SchemaConflict when the files lack a column of the version. `partition_by` names columns, in Oracle, whose values
-    must fit into a path."""
+    must fit into a path; `beside` are columns of the files that `frame` shall have too."""
     if not files:
         raise SchemaConflict("the snapshot has no files", cure="take the snapshot again", table=version.table)
     raw = spark.read.parquet(*files)
@@ -129,6 +130,7 @@ def read_source(
         comment = all_comments.get(column.id)
         metadata = {**field.metadata, **({} if comment is None else {"comment": comment})}
         kept.append(value.alias(column.name, metadata=metadata))
+    kept += [F.col(quote(name)) for name in beside]
     passing = raw if shaped.passes is None else raw.filter(shaped.passes)
     names = {column.id: column.name for column in target_columns(lake)}
     return SourceRows(raw, passing.select(*kept), tuple(misfits), _row_of(version, in_file), names, shaped.passes)

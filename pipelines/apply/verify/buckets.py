@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from pipelines.apply.spark.quoting import quote
-from pipelines.values.canonical import PARTS, Form, groups_of
+from pipelines.values.canonical import PARTS, PIECE, PIECES, Form, groups_of
 
 
 def _hash(value: Expression) -> Expression:
@@ -59,6 +59,8 @@ FORMS: Mapping[Form, Callable[[Expression], Expression]] = {
     "zoned as text": _hash,
     "local as text": _hash,
     "text": _hash,
+    "converted text": _hash,
+    "long converted text": lambda value: _hash(F.concat(*(_hash(F.substring(value, at, PIECE)) for at in PIECES))),
     "national text": lambda value: _hash(F.encode(value, "UTF-16BE")),
     "octets": _hash,
     "rowid": _hash,
@@ -105,5 +107,10 @@ class LakeHashing:
 def digest(rows: DataFrame, hashing: LakeHashing, scn: str) -> DataFrame:
     """Return of each bucket the number of rows `n`, the sums `a` and `b`, and the highest value of the column `scn`."""
     hashed = rows.select(hashing.bucket.alias("bucket"), hash_of(hashing.columns).alias("hash"), F.col(quote(scn)).alias("scn"))
+    return add_up(hashed, F.max("scn").alias("scn"))
+
+
+def add_up(hashed: DataFrame, *more: Expression) -> DataFrame:
+    """Return of each `bucket` the number of rows `n`, and the sums `a` and `b` over parts of each `hash`."""
     a, b = (F.sum(F.conv(F.substring("hash", at, length), 16, 10).cast("decimal(20,0)")) for at, length in PARTS)
-    return hashed.groupBy("bucket").agg(F.count("*").alias("n"), a.alias("a"), b.alias("b"), F.max("scn").alias("scn"))
+    return hashed.groupBy("bucket").agg(F.count("*").alias("n"), a.alias("a"), b.alias("b"), *more)

@@ -5,12 +5,12 @@ Tables with a key are compared by key and cell by cell, append-only tables by ho
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import assert_never
 
 from pyspark.sql import Column as Expression
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from pipelines.apply.delta.log import DeltaLog, read_log
@@ -23,12 +23,12 @@ from pipelines.apply.spark.quoting import quote
 from pipelines.apply.spark.text import to_text
 from pipelines.apply.target import target_columns
 from pipelines.apply.translation import Translation
-from pipelines.apply.verify.buckets import HashedColumn, LakeHashing, digest, hash_of
+from pipelines.apply.verify.buckets import HashedColumn, LakeHashing, add_up, digest, hash_of
 from pipelines.apply.verify.comparison import CompareTask, Comparison, Difference, Digest
 from pipelines.errors import OF_TABLE, InvariantBroken, SchemaConflict, TableSetBack, report_with
 from pipelines.records.proofs import FoundRow
 from pipelines.values import frames
-from pipelines.values.canonical import HashPlan
+from pipelines.values.canonical import BUCKET, ROW_HASH, HashPlan, columns_behind
 from pipelines.values.delivery import (
     Appended,
     Assembled,
@@ -102,9 +102,8 @@ def rows_with(rows: DataFrame, value: Expression, values: Sequence[str]) -> Data
 
 def version_of_part(task: CompareTask) -> TableVersion:
     """Return the version with the columns that are compared."""
-    wanted = () if task.part is None else task.part.columns
-    kept = (c for c in task.version.columns if not wanted or c.id in wanted or c.id in task.version.key)
-    return replace(task.version, columns=tuple(kept))
+    kept = columns_behind(task.version, () if task.part is None else task.part.columns)
+    return replace(task.version, columns=tuple(c for c in task.version.columns if c.id in kept))
 
 
 def lake_hashing(task: CompareTask, plan: HashPlan) -> LakeHashing:
@@ -120,8 +119,20 @@ def digest_lake(spark: SparkSession, task: CompareTask, translation: Translation
     rows = lake_rows(spark, task, delta_version, translation)
     found = digest(rows, lake_hashing(task, task.hashing), OWN_SCN).collect()
     check_not_beyond(max((row["scn"] for row in found if row["scn"] is not None), default=None), task, delta_version)
-    buckets = {str(row["bucket"]): (int(row["n"]), int(row["a"]), int(row["b"])) for row in found}
-    return Digest(delta_version, buckets, table_bytes(task))
+    return Digest(delta_version, sums_of(found), table_bytes(task))
+
+
+def digest_source(spark: SparkSession, task: CompareTask, translation: Translation) -> dict[str, tuple[int, int, int]]:
+    """Return the sums of the rows that pass the table's filter, from rows that were read with their bucket and their hash."""
+    beside = (BUCKET, ROW_HASH)
+    source = read_source(spark, task.files, task.version, task.rules, translation, task.options, beside=beside)
+    check_values(source, task.version)
+    hashed = source.frame.select(F.col(quote(BUCKET)).alias("bucket"), F.col(quote(ROW_HASH)).alias("hash"))
+    return sums_of(add_up(hashed).collect())
+
+
+def sums_of(found: Iterable[Row]) -> dict[str, tuple[int, int, int]]:
+    return {str(row["bucket"]): (int(row["n"]), int(row["a"]), int(row["b"])) for row in found}
 
 
 def compare_keyed(source: DataFrame, delta: DataFrame, task: CompareTask, delta_version: int, rows: int) -> Comparison:
@@ -175,7 +186,7 @@ def name_keyed(
     """Return the rows that differ, up to one more than MOST_NAMED, by key."""
     if task.hashing is None:
         return ()
-    columns, key = target_columns(task.version), task.hashing.key
+    columns, key = target_columns(with_lake_names(task.version, task.options)), task.hashing.key
     differ = differing_cells(columns) > 0
     kind = F.when(missing, F.lit("missing")).when(extra, F.lit("extra")).when(differ, F.lit("differing"))
     keys = [F.coalesce(F.col(f"s{i}"), F.col(f"d{i}")).alias(frames.key(i)) for i, _ in key]

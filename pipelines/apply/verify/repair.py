@@ -24,13 +24,14 @@ from pipelines.apply.landed.source_rows import check_values, read_source
 from pipelines.apply.spark.quoting import quote
 from pipelines.apply.target import REMOVE, UPSERT, Merged, NetColumns, target_columns
 from pipelines.apply.translation import Translation
-from pipelines.apply.verify.buckets import hash_of
+from pipelines.apply.verify.buckets import HashedColumn, hash_of
 from pipelines.apply.verify.compare import MOST_LISTED, lake_hashing, rows_with
 from pipelines.apply.verify.comparison import CompareTask
 from pipelines.errors import SchemaConflict, TableSetBack, Terminal, Transient
 from pipelines.host import crash
 from pipelines.records.proofs import FoundRow
 from pipelines.values import frames
+from pipelines.values.canonical import BUCKET
 from pipelines.values.lake_columns import with_lake_names
 from pipelines.values.redo import Operation
 from pipelines.values.table import TableVersion
@@ -175,10 +176,22 @@ def hash_keys(
     assert task.hashing is not None
     ids = [i for i, _ in task.hashing.key]
     names = [frames.key(i) for i in ids]
+    in_lake = {column.id: column for column in target_columns(with_lake_names(task.version, task.options))}
     given = spark.createDataFrame(list(keys), ", ".join(f"{name} string" for name in names))
-    types = {i: translation.spark_type(task.version.column(i).type, task.rules.get(i)) for i in ids}
+    types = {i: translation.spark_type(in_lake[i].type, task.rules.get(i)) for i in ids}
     typed = given.select(*(F.col(frames.key(i)).cast(types[i]).alias(frames.key(i)) for i in ids))
     hashing = lake_hashing(task, task.hashing)
     columns = [replace(column, name=name) for column, name in zip(hashing.key, names, strict=True)]
     found = typed.select(hash_of(columns).alias("hash"), *(F.col(name).cast("string") for name in names)).collect()
     return tuple(FoundRow("differing", row["hash"], tuple(row[name] for name in names)) for row in found)
+
+
+def keys_in_oracle(spark: SparkSession, task: CompareTask, hashes: frozenset[str], translation: Translation) -> frozenset[str]:
+    """Return the hashes in Oracle of the keys that the mapping makes those with the given hashes in the lake. The files have
+    all keys, with the hash of each."""
+    assert task.hashing is not None
+    source = read_source(spark, task.files, task.version, task.rules, translation, task.options, beside=(BUCKET,))
+    names = {column.id: column.name for column in target_columns(with_lake_names(task.version, task.options))}
+    key = hash_of([HashedColumn(names[i], form) for i, form in task.hashing.key])
+    found = rows_with(source.frame, key, sorted(hashes)).select(quote(BUCKET)).collect()
+    return frozenset(str(row[BUCKET]) for row in found)

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from pipelines.apply.verify import buckets as in_spark
 from pipelines.decode.datatypes import spark_ddl_type
 from pipelines.source import buckets as in_oracle
-from pipelines.values.canonical import COLUMNS_OF_A_HASH, FORMS, form_of, hash_plan
+from pipelines.values.canonical import (
+    COLUMNS_OF_A_HASH,
+    FORMS,
+    columns_behind,
+    form_of,
+    hash_plan,
+    of_filter,
+    of_key,
+)
+from pipelines.values.mapping import FIRST_ADDED, Computed, RowFilter, TableMapping
 from pipelines.values.redo import Encoding
 from pipelines.values.scn import Scn
 from pipelines.values.table import Column, OracleType, TableId, TableVersion
@@ -19,10 +30,13 @@ NUMBER, TEXT, INTERVAL = (
 )
 
 
-def plan(*types: OracleType, key: tuple[int, ...] = (1,), kind: str = "primary", encoding: Encoding = Encoding()):  # noqa: B008
+def plan_version(*types: OracleType, key: tuple[int, ...] = (1,), kind: str = "primary") -> TableVersion:
     columns = tuple(Column(n, f"C{n}", type_, n, nullable=n not in key) for n, type_ in enumerate(types, 1))
-    version = TableVersion(TableId("SHOP", "T"), Scn(5), 7, 8, columns, key, len(types) + 1, kind)
-    return hash_plan(version, {}, spark_ddl_type, encoding, 3)
+    return TableVersion(TableId("SHOP", "T"), Scn(5), 7, 8, columns, key, len(types) + 1, kind)
+
+
+def plan(*types: OracleType, key: tuple[int, ...] = (1,), kind: str = "primary", encoding: Encoding = Encoding()):  # noqa: B008
+    return hash_plan(plan_version(*types, key=key, kind=kind), {}, spark_ddl_type, encoding, 3)
 
 
 def test_each_form_has_an_expression_on_both_sides() -> None:
@@ -46,11 +60,43 @@ def test_a_table_that_hashes_would_not_prove_equal_is_not_hashed(types, key, kin
     assert plan(*types, key=key, kind=kind) is None
 
 
-def test_text_of_another_character_set_is_fetched() -> None:
-    found = plan(NUMBER, TEXT, encoding=Encoding(text="WE8MSWIN1252"))
+def test_text_of_another_character_set_is_converted_and_hashed_in_pieces_and_only_longer_text_is_fetched() -> None:
+    texts = (OracleType("VARCHAR2", length=1000), OracleType("CHAR", length=1001), OracleType("EXTENDED VARCHAR2", length=9000))
+    found = plan(NUMBER, *texts, encoding=Encoding(text="WE8MSWIN1252"))
 
     assert found is not None
-    assert found.fetched == (2,)
+    assert found.columns[1:] == ((2, "converted text"), (3, "long converted text"))
+    assert found.fetched == (4,)
+
+
+def mapped(**parts) -> TableVersion:
+    version = plan_version(NUMBER, TEXT, TEXT, TEXT)
+    return replace(version, mapping=TableMapping(**parts))
+
+
+def test_columns_that_a_mapping_computes_are_fetched_with_what_they_are_made_of_and_the_others_are_hashed() -> None:
+    masked = Computed(2, "C2", "string", "mask", (2,), mask="redact")
+    added = Computed(FIRST_ADDED, "x", "string", "expression", (3,))
+    version = mapped(computed=(masked, added), names=((4, "other"),), where=RowFilter("c1 > 5", (1,), "c1 > 5"))
+    found = hash_plan(version, {}, spark_ddl_type, Encoding(), 3)
+
+    assert found is not None
+    assert (found.columns, found.fetched, found.clear_key) == (
+        ((1, "number"), (3, "text"), (4, "text")),
+        (2, FIRST_ADDED),
+        (),
+    )
+    assert columns_behind(version, found.fetched) == {1, 2, 3}
+    assert [c.id for c in of_filter(version).columns] == [1]
+
+
+def test_rows_with_a_computed_key_are_named_by_the_key_of_the_lake_and_looked_up_by_that_of_oracle() -> None:
+    version = mapped(computed=(Computed(1, "C1", "string", "mask", (1,), mask="hash"),))
+    found = hash_plan(version, {}, spark_ddl_type, Encoding(), 3)
+
+    assert found is not None
+    assert (found.key, found.clear_key) == (((1, "text"),), ((1, "number"),))
+    assert [c.id for c in of_key(version).columns] == [1]
 
 
 @pytest.mark.parametrize(
