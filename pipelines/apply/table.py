@@ -21,11 +21,12 @@ from pipelines.apply.context import ApplyContext
 from pipelines.apply.delivery import prepare_range
 from pipelines.apply.delivery.prepared import ChangesOf, PreparedRange, TableRange, ToAppend, ToMerge
 from pipelines.apply.landed.check_changes import check_finding
+from pipelines.apply.net.history_rows import changed_rows, inserted_rows
 from pipelines.apply.net.missing_columns import not_in_target
 from pipelines.apply.small_tables import Prepared
 from pipelines.apply.spark.failures import check_session, held_error
 from pipelines.apply.spark.probes import take_alone
-from pipelines.apply.target import Merged, Target
+from pipelines.apply.target import History, Merged, Target
 from pipelines.errors import (
     OF_ALL_TABLES,
     OF_BATCH,
@@ -69,6 +70,7 @@ def apply_table(
     changes_of: ChangesOf,
     balance: RowAccount,
     prepared: Prepared | None = None,
+    history: History | None = None,
 ) -> TableResult:
     """`table` still has the position from which the ranges were numbered and counted. `balance` is that count; changes that
     cannot be applied move to `held` in it. `prepared` is what was prepared together with other tables."""
@@ -81,7 +83,7 @@ def apply_table(
         if task.hold is None or task.hold.at_scn > context.scns.start:
             table.check_owner(context, task)
         table.check_not_set_back(task, context.scns.start)
-        apply_ranges(context, table, task, changes_of, progress, prepared)
+        apply_ranges(context, table, task, changes_of, progress, prepared, history)
     except OF_ALL_TABLES:
         raise
     except RedolakeError as stopped:
@@ -118,6 +120,7 @@ def apply_ranges(
     changes_of: ChangesOf,
     progress: TableProgress,
     prepared: Prepared | None,
+    history: History | None,
 ) -> None:
     standing = table.position
     position = -1 if standing is None else standing
@@ -136,6 +139,8 @@ def apply_ranges(
     for commit_range in ranges:
         context.may_commit()
         table.evolve(context, task, commit_range)
+        if history is not None:
+            history.follow(context, table, task)
         committed = changes_of(commit_range.number)
         if committed.count or committed.problem or commit_range.whole is not None:
             if prepared is not None and prepared.fits(commit_range, table):
@@ -143,7 +148,7 @@ def apply_ranges(
             else:
                 ready = take_alone(prepare_range(context, TableRange(table, task, commit_range, committed)))
             began = time.monotonic()
-            progress.merged += merge_range(context, table, task, commit_range, ready, standing)
+            progress.merged += merge_range(context, table, task, commit_range, ready, standing, history, committed.count)
             standing = table.position
             progress.merge_seconds += time.monotonic() - began
             progress.applied += committed.count
@@ -176,6 +181,8 @@ def merge_range(
     commit_range: CommitRange,
     prepared: PreparedRange,
     standing: int | None,
+    history: History | None = None,
+    count: int = 0,
 ) -> Merged:
     """`standing` is the position from which the range goes on. Raises Transient if the table has another one by now: a batch
     whose process was killed may still be committed by its Connect server, and Delta skips only a position that it has."""
@@ -186,6 +193,8 @@ def merge_range(
     table.claim(context, task)
     check_position(table, task, standing)
     before = table.version
+    if history is not None and commit_range.whole is None:  # of rows that were read again, single changes are not known
+        record_changes(context, history, table, task, commit_range, prepared, count)
     match prepared:
         case ToAppend(changes, count):
             merged = table.append(changes, count, last_scn, metadata, task.options)
@@ -211,6 +220,38 @@ def merge_range(
     return merged
 
 
+def record_changes(
+    context: ApplyContext,
+    history: History,
+    table: Target,
+    task: TableTask,
+    commit_range: CommitRange,
+    prepared: PreparedRange,
+    count: int,
+) -> None:
+    """Append the range's changes to the table's history, before they are merged: the target has the rows before them."""
+    match prepared:
+        case ToAppend(inserts):
+            rows = inserted_rows(inserts, table.columns)
+        case ToMerge():
+            assert prepared.events is not None, "`follow` has refused other deliveries"
+            check_in_target(table, task, prepared)
+            live = table.live(task.options)
+            rows = changed_rows(prepared.events, live, table.columns, commit_range.version.key, prepared.missing.ids, count)
+        case _:
+            assert_never(prepared)
+    history.record(context, table, task, rows, commit_range.last_scn)
+
+
+def check_in_target(table: Target, task: TableTask, prepared: ToMerge) -> None:
+    """Raise RedoNotUnderstood where a change keeps values of a row that the target does not have."""
+    if not prepared.missing.columns:
+        return
+    key = [table.columns[column_id] for column_id in prepared.has.key]
+    lacking = not_in_target(prepared.changes, table.live(task.options), prepared.missing, key)
+    check_finding(task, lacking.agg(F.min("finding")).collect()[0][0])
+
+
 def check_position(table: Target, task: TableTask, position: int | None) -> None:
     if table.position != position:
         raise Transient("another writer changed the table meanwhile", cure="wait: the batch is tried again", table=task.table)
@@ -220,13 +261,9 @@ def merge_net_change(
     context: ApplyContext, table: Target, task: TableTask, prepared: ToMerge, last_scn: int, metadata: Mapping[str, object]
 ) -> Merged:
     """Raise RedoNotUnderstood, with nothing merged, where a change keeps values of a row that the target does not have."""
-    missing = prepared.missing
     try:
         return table.merge(prepared.changes, prepared.has, last_scn, metadata, task.options)
     except Exception as failed:
         check_session(context.spark, failed)
-        if missing.columns:
-            key = [table.columns[column_id] for column_id in prepared.has.key]
-            lacking = not_in_target(prepared.changes, table.live(task.options), missing, key)
-            check_finding(task, lacking.agg(F.min("finding")).collect()[0][0])
+        check_in_target(table, task, prepared)
         raise

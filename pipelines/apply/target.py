@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from pyspark.sql import DataFrame, Row
 
@@ -153,3 +153,14 @@ class Target(Protocol):
 
     def positions_since(self, version: int | None) -> frozenset[int]:
         """Return the positions of our commits after that version."""
+
+
+class History(Protocol):
+    """The table with the history of one captured table (values/history.py)."""
+
+    def follow(self, context: ApplyContext, table: Any, task: TableTask) -> None:
+        """Begin an epoch with the target's rows where the history cannot be continued from them. Raise SchemaConflict for a
+        table that can have no history."""
+
+    def record(self, context: ApplyContext, table: Any, task: TableTask, rows: DataFrame, last_scn: int) -> None:
+        """Append the changes up to `last_scn` that the history does not have yet."""

@@ -77,14 +77,24 @@ def views(
             help="Let each view have its table's version of one SCN: a moment as in `redolake read`.",
         ),
     ] = None,
+    history: Annotated[
+        bool,
+        typer.Option("--history", help="Views of the versions of rows, from the histories: OWNER.TABLE_versions."),
+    ] = False,
     config: ConfigOption = None,
     output: OutputOption = Output.table,
 ) -> None:
     """Print the statements that make a view of each table, without deleted rows: OWNER.TABLE in lower case."""
     from pipelines import steps
 
+    if history and as_of is not None:
+        raise typer.BadParameter("give --as-of or --history: a version of a row says from which SCN to which it is valid")
     with report_errors(output):
-        found = steps.write_views(select_pipeline(pipeline, config), engine.value, as_of, tables or None)
+        selected, wanted = select_pipeline(pipeline, config), tables or None
+        if history:
+            found = steps.write_history_views(selected, engine.value, wanted)
+        else:
+            found = steps.write_views(selected, engine.value, as_of, wanted)
         show(output, found, lambda: found.text.rstrip("\n"))
 
 

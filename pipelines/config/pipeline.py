@@ -24,6 +24,7 @@ from pipelines.host.filesystem import CREATES_ONCE, protocol_of
 from pipelines.host.paths import find_crowded, unfit_place
 from pipelines.host.spark_settings import AS_WRITTEN, EXACT, default_property
 from pipelines.values.ddl_policies import DdlPolicies
+from pipelines.values.history import FOLDER, HistoryKind
 from pipelines.values.table import NOT_RENAMED, ColumnChoice, LargeObjects, Renamed, TableId
 from pipelines.values.target_options import Deletes, MetadataName, Names, Readers, TargetOptions, why_refused
 
@@ -234,6 +235,11 @@ class Pipeline(ShapeSettings):
     deletes: Deletes = Field(
         "remove", description="deleted rows: `remove` them from the lake, or `mark` them in the column `_deleted`"
     )
+    history: HistoryKind = Field(
+        "none",
+        description="a second Delta table below `lake`, in `_history`, with every change of each row, before and after: "
+        "`changes`; `scd2` promises versions of rows with their validity as well, which `redolake views` makes of it",
+    )
     change_data_feed: bool = Field(False, description="Delta's change data feed")
     properties: Properties = Field(default_factory=dict, description="more table properties of Delta")
     mask_key: MaskKey | None = Field(
@@ -442,6 +448,15 @@ class Pipeline(ShapeSettings):
 
     def target(self, table: TableId) -> str:
         return f"{self.lake.rstrip('/')}/{self.table(table).path}"
+
+    def history_kind(self, table: TableId) -> HistoryKind:
+        return self.table(table).history or self.history
+
+    def history_target(self, table: TableId) -> str | None:
+        """Return the folder of the table's history; None for a table without one."""
+        if self.history_kind(table) == "none":
+            return None
+        return f"{self.lake.rstrip('/')}/{FOLDER}/{self.table(table).path}"
 
     def target_options(self, table: TableId) -> TargetOptions:
         own = self.table(table)

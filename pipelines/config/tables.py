@@ -21,6 +21,7 @@ from pipelines.config.values import (
     UnsupportedColumns,
 )
 from pipelines.host.paths import segment, unfit_target
+from pipelines.values.history import HistoryKind
 from pipelines.values.table import ColumnChoice, KeyPolicy, LargeObjects, TableId
 from pipelines.values.table_pattern import TablePattern, is_pattern
 from pipelines.values.target_options import Deletes, MetadataName, Names, Readers
@@ -76,6 +77,7 @@ class TableSettings(TableShape):
     column_names: Names | None = Field(None, description="as `column_names` of the pipeline, for this table")
     metadata_columns: tuple[MetadataName, ...] | None = Field(None, description="the same")
     deletes: Deletes | None = Field(None, description="the same")
+    history: HistoryKind | None = Field(None, description="the same")
     change_data_feed: bool | None = Field(None, description="the same")
     properties: Properties = Field(default_factory=dict, description="the same; these count before the pipeline's")
     cluster_by: ColumnNames = Field((), description="columns of Delta's liquid clustering, by their names in Oracle")
@@ -107,6 +109,19 @@ class TableSettings(TableShape):
     def one_layout(self) -> Self:
         if self.cluster_by and self.partition_by:
             raise ValueError("give cluster_by or partition_by, not both: Delta clusters no partitioned table")
+        return self
+
+    @model_validator(mode="after")
+    def history_is_possible(self) -> Self:
+        """Refuse a history of what is not known at each change; doctor does where only the dictionary shows it."""
+        if self.history in (None, "none"):
+            return self
+        again = [n for n in ("large_objects", "unsupported_columns") if getattr(self, n) in ("reread", "redo")]
+        if again:
+            raise ValueError(f"`history` needs the values of each change, and with `{again[0]}` some are not known: leave such "
+                             "columns out (`exclude`), or do without `history`")  # fmt: skip
+        if self.history == "scd2" and self.key == "append":
+            raise ValueError("`history: scd2` has versions of rows, and `key: append` names none: use `history: changes`")
         return self
 
     @model_validator(mode="after")

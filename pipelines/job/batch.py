@@ -17,6 +17,7 @@ from pipelines.apply.commit_ranges import ddl_scns, stop_scn
 from pipelines.apply.context import ApplyContext, MayCommit, Report, allow, silent
 from pipelines.apply.delivery.prepared import CommittedChanges
 from pipelines.apply.delta.create import create_shadow
+from pipelines.apply.delta.history import DeltaHistory
 from pipelines.apply.delta.target import DeltaTarget
 from pipelines.apply.small_tables import Prepared, SmallTables, small_table
 from pipelines.apply.spark.kept import let_go
@@ -244,7 +245,8 @@ def apply_one(
 ) -> TableResult:
     task, started = spec.tables[number], time.monotonic()
     changes, balance = partial(changes_of, spec, assembly.batch, number), assembly.balances[number]
-    result = apply_table(context, table, task, changes, balance, prepared)
+    history = None if task.history is None else DeltaHistory(context.spark, task.history, task.app_id)
+    result = apply_table(context, table, task, changes, balance, prepared, history)
     context.kept.let_go(task.table)
     before = 0.0 if prepared is None else prepared.seconds
     result = replace(result, seconds=round(before + time.monotonic() - started, 3))

@@ -10,7 +10,8 @@ from pyspark.sql import SparkSession
 from pipelines.apply.spark.failures import check_session, check_version, failure_text
 from pipelines.apply.spark.session import read_as_written
 from pipelines.apply.verify.compare import compare, digest_lake, digest_source
-from pipelines.apply.verify.comparison import CompareTask, Comparison, Digest
+from pipelines.apply.verify.comparison import CompareTask, Comparison, Digest, HistoryComparison
+from pipelines.apply.verify.history import compare_history
 from pipelines.errors import OF_SPARK, InvariantBroken, RedolakeError, report_with
 from pipelines.job.damaged_files import check_files
 from pipelines.job.lake import check_lake
@@ -42,6 +43,12 @@ def digest_rows(spark: SparkSession, task: CompareTask, lake: LakePlace | None =
     with errors_of(spark, task):
         check_files(dict.fromkeys(task.files, "verify again"), task.digests)
         return digest_source(spark, task, TRANSLATION)
+
+
+def compare_with_history(spark: SparkSession, task: CompareTask, path: str) -> HistoryComparison:
+    """Compare the version of the table with what its history says of the same SCN."""
+    with errors_of(spark, task):
+        return compare_history(spark, task, path)
 
 
 @contextmanager

@@ -291,6 +291,7 @@ def table_task(
         at_least=at_least,
         options=context.pipeline.target_options(past.table),
         whole=past.whole,
+        history=context.pipeline.history_target(past.table),
     )
 
 

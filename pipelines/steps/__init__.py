@@ -49,7 +49,7 @@ from pipelines.steps.status import list_windows, read_complete_to, read_status
 from pipelines.steps.transactions import drop_transaction, list_transactions, look_up_transaction
 from pipelines.steps.validation import package_findings, validate
 from pipelines.steps.verify import list_proofs, verify_tables
-from pipelines.steps.views import write_views
+from pipelines.steps.views import write_history_views, write_views
 from pipelines.steps.wait import AwaitedLog, is_source_back, is_still_awaited, log_overdue
 
 __all__ = [
@@ -132,6 +132,7 @@ __all__ = [
     "take_snapshot",
     "validate",
     "verify_tables",
+    "write_history_views",
     "write_olr_config",
     "write_setup_sql",
     "write_views",

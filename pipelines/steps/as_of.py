@@ -224,7 +224,8 @@ def replay(
     check_stops(context, spec, ahead, bases, at)
     location, copies = context.landing.files.location, f"{context.pipeline.lake.rstrip('/')}/{layout.lake_copies(name)}"
     tasks = tuple(
-        replace(task, target=f"{copies}/{context.pipeline.table(task.table).path}", at_least=None) for task in spec.tables
+        replace(task, target=f"{copies}/{context.pipeline.table(task.table).path}", at_least=None, history=None)
+        for task in spec.tables
     )
     return replace(
         spec,

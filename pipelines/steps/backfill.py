@@ -367,6 +367,7 @@ def redirect_to_shadows(
             target=f"{base}/{context.pipeline.table(task.table).path}",
             app_id=f"{task.app_id}/shadow/{shadow_name(scns, schema)}",
             shadow_from=scns.start,
+            history=None,
             options=task.options if lacks_marks(task) else replace(task.options, deletes="mark"),
         )
         for task in spec.tables

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
-from pipelines.apply.verify.comparison import CompareTask, Comparison, Part
+from pipelines.apply.verify.comparison import CompareTask, Comparison, HistoryComparison, Part
 from pipelines.context import PipelineContext, Report
 from pipelines.decode.datatypes import spark_ddl_type
 from pipelines.errors import RedolakeError, SchemaConflict, Transient
@@ -150,6 +150,17 @@ def compare_in_lake(one: TableToCompare, spark: Spark, method: Method, sample: f
     if sample is None:
         one.context.landing.proofs.end_hashing(one.version.table)
     return found
+
+
+def compare_its_history(one: TableToCompare, spark: Spark, delta_version: int) -> HistoryComparison | None:
+    """Compare the table's history with the version that was compared; None for a table without one."""
+    from pipelines.job.comparison import compare_with_history
+
+    path = one.context.pipeline.history_target(one.version.table)
+    if path is None:
+        return None
+    one.report(f"comparing the history of {one.version.table} with it")
+    return compare_with_history(spark.session(), replace(task_of(one), delta_version=delta_version), path)
 
 
 def hash_plan_of(one: TableToCompare) -> HashPlan | None:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pipelines.apply.delta.log import read_log
 from pipelines.config import Pipeline
 from pipelines.context import PipelineContext, Report, now, open_context, owner, read_result, read_spec, silent, take_lease
 from pipelines.errors import Terminal
@@ -50,7 +51,7 @@ def prepare_maintenance(pipeline: Pipeline, tables: Sequence[str] = ()) -> Prepa
         spec = MaintenanceSpec(
             pipeline=context.name,
             token=name,
-            tables=tuple(task_of(context, table) for table in chosen),
+            tables=tuple(task for table in chosen for task in tasks_of(context, table)),
             manifest=context.landing.files.location(layout.maintenance_manifest(name)),
             files=settings.files,
             file_bytes=settings.file_bytes,
@@ -76,9 +77,13 @@ def choose(context: PipelineContext, tables: Sequence[str]) -> list[TableId]:
     return sorted(filled, key=lambda table: str(table) not in left)
 
 
-def task_of(context: PipelineContext, table: TableId) -> MaintenanceTask:
-    options = context.pipeline.target_options(table)
-    return MaintenanceTask(table, context.pipeline.target(table), tuple(name for name, _ in options.properties))
+def tasks_of(context: PipelineContext, table: TableId) -> Iterator[MaintenanceTask]:
+    """Yield the table and its history, if it has begun."""
+    names = tuple(name for name, _ in context.pipeline.target_options(table).properties)
+    yield MaintenanceTask(table, context.pipeline.target(table), names)
+    history = context.pipeline.history_target(table)
+    if history is not None and read_log(history) is not None:
+        yield MaintenanceTask(table, history, names)
 
 
 def record_maintenance(pipeline: Pipeline, batch: str) -> MaintenanceResult:

@@ -13,7 +13,10 @@ from pipelines.reconcile.mappings import mask_for, resolve_mapping
 from pipelines.schema import baseline
 from pipelines.source import DatabaseLogging, has_needed_logging, logging_cure
 from pipelines.steps.user_code_findings import code_findings
+from pipelines.values.delivery import delivery_of
 from pipelines.values.dictionary_table import DictionaryTable
+from pipelines.values.history import taken_names, why_no_history
+from pipelines.values.lake_columns import with_lake_names
 from pipelines.values.mapping import needs_all_columns
 from pipelines.values.table import TableVersion
 
@@ -45,6 +48,7 @@ def mapping_findings(pipeline: Pipeline, table: DictionaryTable, logging: Databa
     if version is None:
         return  # it has a finding of its own
     mapping, problems = resolve_mapping(pipeline, version)
+    yield from history_findings(pipeline, version)
     yield from (Finding(name, problem.what, problem.cure) for problem in problems)
     key = pipeline.table(table.table).key_policy
     whole = needs_all_columns(mapping, version.key)
@@ -55,6 +59,17 @@ def mapping_findings(pipeline: Pipeline, table: DictionaryTable, logging: Databa
         yield from masking_findings(pipeline, name)
     yield from code_findings(pipeline, version)
     yield from personal_notes(pipeline, version)
+
+
+def history_findings(pipeline: Pipeline, version: TableVersion) -> Iterator[Finding]:
+    """Yield an error for a table that can have no history as pipelines.yml says."""
+    kind = pipeline.history_kind(version.table)
+    if (why := why_no_history(kind, [delivery_of(version)])) is not None:
+        yield Finding(str(version.table), f"it can have no `history: {kind}`: {why}", "set `history: none` for it")
+    names = [column.name for column in with_lake_names(version, pipeline.target_options(version.table)).columns]
+    if kind != "none" and (taken := taken_names(names)):
+        what = f"its history would have two columns of a name: {', '.join(taken)}"
+        yield Finding(str(version.table), what, "set `history: none` for it, or give them another name (`rename`)")
 
 
 def masking_findings(pipeline: Pipeline, table: str) -> Iterator[Finding]:

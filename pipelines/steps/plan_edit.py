@@ -172,3 +172,8 @@ def followed_changes(context: PipelineContext, table: TableId, task: LastTask) -
     options = context.pipeline.target_options(table)
     same = ("readers", "properties", "cluster_by")
     yield from (name for name in same if getattr(options, name) != getattr(task.options, name))
+    if isinstance(task, TableTask) and context.pipeline.history_target(table) != task.history:
+        begins = (
+            " begins with the table's rows as they are then" if task.history is None else " stays as it is, and gets no more"
+        )
+        yield f"history, which{begins}"

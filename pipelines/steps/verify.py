@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from pipelines.apply.verify.comparison import Difference
+from pipelines.apply.verify.comparison import Difference, HistoryComparison
 from pipelines.config import Pipeline
 from pipelines.context import PipelineContext, Report, now, open_context, open_pipeline_source, open_to_read, silent
 from pipelines.errors import (
@@ -36,7 +36,7 @@ from pipelines.records.codec import to_body
 from pipelines.records.proofs import FoundRows, ProofMethod, TableProof
 from pipelines.records.shown_facts import ProofFact
 from pipelines.source import ConnectParams, read_redo_facts
-from pipelines.steps.compare_table import Compared, Method, compare_in_lake, describe
+from pipelines.steps.compare_table import Compared, Method, compare_in_lake, compare_its_history, describe
 from pipelines.steps.comparison_rows import comparison_place, folder_name, remove_left_rows
 from pipelines.steps.hash_chunks import with_unfinished
 from pipelines.steps.run import Spark, spark_when_needed
@@ -81,20 +81,33 @@ class TableComparison:
     source_bytes_read: int = field(default=0, compare=False)
     lake_bytes_read: int | None = field(default=None, compare=False)
     names_all: bool = True  # the rows that differ are recorded, for `redolake repair`
+    history: HistoryComparison | None = None
 
     @property
     def equal(self) -> bool:
-        return not (self.missing_rows or self.extra_rows or self.differing_cells)
+        same = self.history is None or self.history.equal
+        return same and not (self.missing_rows or self.extra_rows or self.differing_cells)
 
     def __str__(self) -> str:
         where = f"AS OF SCN {self.applied_scn}{beside(self.applied_at)}, Delta version {self.delta_version}"
         if self.method == "buckets":
             of = f" of a sample, {self.share:.1%} of the buckets" if self.share < 1 else ""
             where += f"; {self.differing_buckets} of {self.buckets} buckets{of} differed, {self.source_rows_read} rows fetched"
+        where += history_text(self.history)
         if self.equal:
             return f"{self.table}: equal, {self.source_rows} rows, {where}"
         counts = f"{self.missing_rows} rows missing, {self.extra_rows} extra, {self.differing_cells} cells differ"
         return f"{self.table}: DIFFERS, {counts}, {where}"
+
+
+def history_text(found: HistoryComparison | None) -> str:
+    if found is None:
+        return ""
+    if found.waits is not None:
+        return f"; its history begins again with the next batch: {found.waits}"
+    if found.equal:
+        return "; its history says the same"
+    return f"; its HISTORY DIFFERS from the table: {found.missing_rows} rows missing, {found.extra_rows} extra"
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,6 +268,7 @@ def compare_table(
             asked.report(f"reading {table} AS OF SCN {entry.complete_to_scn}{beside(at)}")
             one = describe(context, asked.source, oracle, entry, token, asked.report)
             compared = compare_in_lake(one, spark, asked.method, asked.sample)
+            history = compare_its_history(one, spark, compared.comparison.delta_version)
     finally:
         context.landing.files.remove(layout.verify_folder(token))
     present = entry_with_contents(context, table)
@@ -262,7 +276,7 @@ def compare_table(
         raise Transient("the table was loaded again while it was compared", cure="verify it again", table=table)
     found = table_comparison(compared, at, time.monotonic() - started)
     rows = FoundRows(str(table), "", one.version.key, compared.comparison.found) if not found.equal else None
-    return replace(found, names_all=compared.comparison.names_all), rows, entry.resetlogs_id
+    return replace(found, names_all=compared.comparison.names_all, history=history), rows, entry.resetlogs_id
 
 
 def list_proofs(pipeline: Pipeline, tables: Sequence[str] | None = None, most: int = PROOFS_SHOWN) -> list[TableProof]:

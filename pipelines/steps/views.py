@@ -7,17 +7,20 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from pipelines.apply.delta.log import read_log
 from pipelines.config import Pipeline
 from pipelines.context import PipelineContext, open_to_read
 from pipelines.errors import ConfigurationError, Finding, NotReadableAsOf
 from pipelines.steps.as_of import ReadPlan, plan_read, with_contents
 from pipelines.steps.backfill import choose
 from pipelines.steps.union_views import Member, Union, columns_at, make_union
+from pipelines.values.history_sql import versions_sql
 from pipelines.values.table import TableId
 from pipelines.values.target_options import DELETED
 from pipelines.values.utc import beside
 
 Engine = Literal["spark", "duckdb", "trino"]
+COLUMN_ID, KEY_PLACE = "redolake.column_id", "redolake.key"  # in the metadata of Delta's fields (apply/delta/schema.py)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +32,16 @@ class ViewOf:
     path: str
     version: int | None = None
     marks_deleted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryOf:
+    """The history of a table for a view: its folder, the columns of the table in it, and those of the key."""
+
+    table: TableId
+    path: str
+    columns: tuple[str, ...]
+    key: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +99,56 @@ def unions_of(context: PipelineContext, chosen: Sequence[TableId], plan: ReadPla
 
 def view_name(table: TableId) -> str:
     return f"{table.owner.lower()}.{table.name.lower()}"
+
+
+def write_history_views(pipeline: Pipeline, engine: Engine, tables: Sequence[str] | None = None) -> Views:
+    """Return the statements that make a view of the versions of rows from each history: OWNER.TABLE_versions. Raise
+    ConfigurationError for a named table that has no history, or one that has not begun."""
+    with open_to_read(pipeline) as context:
+        chosen = choose(context.pipeline, tables)
+        paths = {table: context.pipeline.history_target(table) for table in chosen}
+    found = [history_of(table, path) for table, path in paths.items() if path is not None]
+    histories = [one for one in found if one is not None]
+    lacking = sorted({*map(str, chosen)} - {str(one.table) for one in histories})
+    if lacking and (tables or not histories):
+        cure = "set `history: changes` or `scd2`; a history begins with the next batch"
+        raise ConfigurationError([Finding(", ".join(lacking), "has no history yet", cure)])
+    head = f"-- Versions of rows, by the histories of pipeline {pipeline.name}, for {NAMES[engine]}."
+    text = "\n".join([head, *history_statements(histories, engine)]) + "\n"
+    return Views(engine, text, tuple(str(one.table) for one in histories))
+
+
+def history_of(table: TableId, path: str) -> HistoryOf | None:
+    """Return the columns and the key of a history by its log; None where it has not begun."""
+    log = read_log(path)
+    if log is None:
+        return None
+    fields = [field for field in log.schema()["fields"] if COLUMN_ID in field["metadata"]]
+    newest = {field["metadata"][COLUMN_ID]: field for field in fields}.values()
+    key = sorted((f["metadata"][KEY_PLACE], f["name"]) for f in newest if KEY_PLACE in f["metadata"])
+    return HistoryOf(table, path, tuple(field["name"] for field in fields), tuple(name for _, name in key))
+
+
+def history_statements(histories: Sequence[HistoryOf], engine: Engine) -> list[str]:
+    quote, catalog = (in_backticks if engine == "spark" else in_quotes), "delta." if engine == "trino" else ""
+    schemas = list(dict.fromkeys(one.table.owner.lower() for one in histories))
+    lines = ["LOAD delta;"] if engine == "duckdb" else []
+    lines += [f"CREATE SCHEMA IF NOT EXISTS {catalog}{quote(schema)};" for schema in schemas]
+    for one in histories:
+        owner, name = one.table.owner.lower(), one.table.name.lower()
+        source = {
+            "spark": f"delta.{in_backticks(one.path)}",
+            "duckdb": f"delta_scan({in_text(one.path)})",
+            "trino": f"delta.{in_quotes(owner)}.{in_quotes(f'{name}$history')}",
+        }[engine]
+        if engine == "trino":
+            lines.append(
+                f"CALL delta.system.register_table(schema_name => {in_text(owner)}, "
+                f"table_name => {in_text(f'{name}$history')}, table_location => {in_text(one.path)});"
+            )
+        body = versions_sql(source, one.columns, one.key, quote)
+        lines.append(f"CREATE OR REPLACE VIEW {catalog}{quote(owner)}.{quote(f'{name}_versions')} AS\n{body};")
+    return lines
 
 
 def version_of(plan: ReadPlan, table: TableId) -> int:

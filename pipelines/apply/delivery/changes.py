@@ -9,8 +9,10 @@ from pyspark.sql import DataFrame
 from pipelines.apply.context import ApplyContext
 from pipelines.apply.delivery.prepared import TableRange
 from pipelines.apply.landed.decoded import Target, decode
+from pipelines.apply.landed.keys import is_moved
 from pipelines.apply.landed.mapped_changes import with_mapping
 from pipelines.apply.mapping import maps_key
+from pipelines.apply.net.history_rows import MOVED
 from pipelines.apply.net.index_rows import with_rows
 from pipelines.apply.net.key_collisions import with_collisions, with_entering
 from pipelines.apply.net.missing_columns import (
@@ -26,6 +28,7 @@ from pipelines.apply.net.net_change import by_key, events, without_filtered
 from pipelines.apply.spark.probes import Plan
 from pipelines.apply.target import TargetColumn
 from pipelines.errors import ChunksNeedOneScn, RedoNotUnderstood
+from pipelines.values.history import NEEDS
 
 
 def decode_range(
@@ -44,7 +47,7 @@ def decode_range(
         part.key,
         frozenset(c.id for c in columns if c.default is not None or c.id in task.defaulted),
         shows_touched,
-        part.table.needs(task.options),
+        tuple(dict.fromkeys((*part.table.needs(task.options), *(NEEDS if task.history else ())))),
         computed=frozenset(column.id for version in task.versions for column in version.columns if column.has_default),
         filled=commit_range.filled,
         has_null_keys=keeps_before,
@@ -87,6 +90,8 @@ def filled_events(
         decoded = follow_in_index(context, part, decoded)
     if maps_key(part.version):
         decoded = with_entering(decoded, key)
+    if part.task.history is not None:
+        decoded = decoded.withColumn(MOVED, is_moved(key))
     happened = by_key(events(with_missing(decoded, missing), key, objects, nulls), key)
     if missing.columns:
         happened = fill_missing(part, happened, missing)

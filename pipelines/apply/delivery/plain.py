@@ -23,4 +23,4 @@ def of_decoded(context: ApplyContext, part: TableRange, decoded: DataFrame) -> P
     filtered = 0 if part.filter is None else (yield probe_filtered(decoded))["filtered"]
     happened, missing = yield from filled_events(context, part, decoded)
     net = net_change(happened, part.key, rows_vanish=part.commit_range.rows_vanish)
-    return NetChanges(net, part.committed.count, missing, filtered=filtered)
+    return NetChanges(net, part.committed.count, missing, filtered=filtered, events=happened)

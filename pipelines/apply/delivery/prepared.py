@@ -76,7 +76,8 @@ class NetChanges:
     """One change for each key, not checked yet. They stand for `expected` changes of the redo.
 
     `missing` are the columns of which a change may keep the target's value. `objects` are columns that are set only where
-    `is_read`, or where a change gives them a value. With `has_whole`, some rows have no key (null_keys.py)."""
+    `is_read`, or where a change gives them a value. With `has_whole`, some rows have no key (null_keys.py). `events` are all
+    changes (net.events), where each of them has all its values; a history is made of them."""
 
     frame: DataFrame
     expected: int
@@ -84,6 +85,7 @@ class NetChanges:
     objects: tuple[int, ...] = ()
     has_whole: bool = False
     filtered: int = 0  # of the expected, changes after which the filter leaves the row out
+    events: DataFrame | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +96,7 @@ class ToMerge:
     has: NetColumns
     missing: Missing = NOTHING_MISSING
     filtered: int = 0
+    events: DataFrame | None = None
 
 
 @dataclass(frozen=True, slots=True)

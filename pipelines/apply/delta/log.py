@@ -99,7 +99,14 @@ class DeltaLog:
 
     def app_ids(self) -> set[str]:
         """Return the application ids of all commits that the log still knows."""
-        return set(self._checkpoint_txns()).union(*(self._txns(commit) for _, commit in self.commits))
+        return set(self.txns())
+
+    def txns(self) -> dict[str, int]:
+        """Return the last transaction version of each application id."""
+        found = dict(self._checkpoint_txns())
+        for _, commit in self.commits:
+            found |= self._txns(commit)
+        return found
 
     def _checkpoint_txns(self) -> dict[str, int]:
         """Return the transaction versions in the checkpoint, by application id."""

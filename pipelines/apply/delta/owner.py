@@ -15,11 +15,15 @@ from pipelines.errors import FolderTaken
 from pipelines.values.table import TableId
 from pipelines.values.target_options import DEFAULT, TargetOptions
 
-PIPELINE, TABLE, SHADOW, ORIGIN, OBJECT = (f"redolake.{name}" for name in ("pipeline", "table", "shadow", "origin", "objectId"))
-# <pipeline>/<OWNER.NAME>/<resetlogs id>, for a shadow with its range, then the load, for filled defaults /ddl, for repairs
-# /repair
+PIPELINE, TABLE, SHADOW, ORIGIN, OBJECT, HISTORY = (
+    f"redolake.{name}" for name in ("pipeline", "table", "shadow", "origin", "objectId", "history")
+)
+# <pipeline>/<OWNER.NAME>/<resetlogs id>, for a shadow with its range, for a history with its epoch, then the load, for filled
+# defaults /ddl, for repairs /repair
 APP_ID = re.compile(
-    r"(?P<pipeline>[^/]+)/(?P<table>.+)/\d+(?:/shadow/(?P<shadow>[^/]+))?(?:/load/\d+-\w+)?(?:/ddl|/repair)?", re.DOTALL
+    r"(?P<pipeline>[^/]+)/(?P<table>.+)/\d+(?:/shadow/(?P<shadow>[^/]+))?(?:/(?P<history>history)/\d+)?(?:/load/\d+-\w+)?"
+    r"(?:/ddl|/repair)?",
+    re.DOTALL,
 )
 
 
@@ -38,17 +42,22 @@ class Owner:
     shadow: str = ""
     origin: str = ""
     object_id: int | None = None
+    is_history: bool = False
 
     @classmethod
     def of(cls, app_id: str, origin: str = "", object_id: int | None = None) -> Owner | None:
         """Return the owner that an application id of our commits names; None for another writer's."""
         found = APP_ID.fullmatch(app_id)
-        return None if found is None else cls(found["pipeline"], found["table"], found["shadow"] or "", origin, object_id)
+        if found is None:
+            return None
+        shadow, is_history = found["shadow"] or "", found["history"] is not None
+        return cls(found["pipeline"], found["table"], shadow, origin, object_id, is_history)
 
     @property
     def properties(self) -> dict[str, str]:
         known = {PIPELINE: self.pipeline, TABLE: self.table, SHADOW: self.shadow, ORIGIN: self.origin}
-        return {**known, OBJECT: "" if self.object_id is None else str(self.object_id)}
+        more = {HISTORY: "true"} if self.is_history else {}
+        return {**known, OBJECT: "" if self.object_id is None else str(self.object_id), **more}
 
     def mark_options(self, options: TargetOptions = DEFAULT) -> TargetOptions:
         """Return the options with the owner's properties, which are set with them."""
@@ -56,19 +65,20 @@ class Owner:
         return replace(options, properties=(*options.properties, *mine))
 
     def is_same(self, other: Owner) -> bool:
-        mine, its = ((one.pipeline, one.table, one.shadow) for one in (self, other))
+        mine, its = ((one.pipeline, one.table, one.shadow, one.is_history) for one in (self, other))
         return mine == its and (self.origin == other.origin or not (self.origin and other.origin))
 
     def __str__(self) -> str:
         shadow = f", a shadow of SCN {self.shadow}" if self.shadow else ""
-        return f"{self.table} of pipeline {self.pipeline}{shadow}"
+        what = "the history of " if self.is_history else ""
+        return f"{what}{self.table} of pipeline {self.pipeline}{shadow}"
 
 
 def recorded_owners(log: DeltaLog) -> list[Owner]:
     """Return whose the table is by its properties, else all that have written it; none if Redolake has not."""
     have = log.properties()
     if PIPELINE in have and TABLE in have:
-        return [Owner(have[PIPELINE], have[TABLE], have.get(SHADOW, ""), have.get(ORIGIN, ""))]
+        return [Owner(have[PIPELINE], have[TABLE], have.get(SHADOW, ""), have.get(ORIGIN, ""), is_history=HISTORY in have)]
     found = (Owner.of(app_id) for app_id in log.app_ids())
     return list(dict.fromkeys(owner for owner in found if owner is not None))
 

@@ -109,6 +109,7 @@ class TableTask:
     options: TargetOptions = DEFAULT
     whole: tuple[WholeFile, ...] = ()
     settles_at: int | None = None  # before this SCN, rows are those of several SCNs; the range that passes it has no DDL
+    history: str | None = None  # the folder of its history, if it has one
     deliveries: tuple[Delivery, ...] = ()  # under each of the versions; decided when the task is made, if none are given
 
     def __post_init__(self) -> None:
@@ -157,7 +158,7 @@ class BatchSpec:
 
     It has no settings of Spark: their values may be keys of stores, and each job gets them when it is started."""
 
-    FORMAT: ClassVar[int] = 9
+    FORMAT: ClassVar[int] = 10
     GONE: ClassVar[tuple[str, ...]] = ("spark",)
 
     pipeline: str

@@ -1,0 +1,134 @@
+"""The rows that a commit range adds to a table's history: each change with the row before and after it.
+
+Events (net_change) have every change of a row, with rolled-back parts gone, and with values that the redo lacks filled in from
+earlier changes. What is still unknown, and the row before the first change, is the target's row: the range is not merged yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from pyspark.sql import Column as Expression
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from pipelines.apply.net.missing_columns import MOST_KEYS_TO_BROADCAST
+from pipelines.apply.net.net_change import ENTERED, LEFT, ORDER
+from pipelines.apply.spark.quoting import quote
+from pipelines.apply.target import TargetColumn
+from pipelines.values import frames
+from pipelines.values.redo import COMMIT_ORDER, Operation
+
+MOVED = "moved"  # of an event: the change gives its row another key
+OF_CHANGE: Mapping[str, str] = {
+    "_commit_scn": "commit_scn",
+    "_commit_time": "commit_at",
+    "_scn": "scn",
+    "_xid": "xid",
+    "_user": "username",
+    "_redo_thread": "commit_thread",
+}
+
+
+def changed_rows(
+    happened: DataFrame,
+    target: DataFrame,
+    columns: Mapping[int, TargetColumn],
+    key: Sequence[int],
+    missing: Iterable[int],
+    count: int,
+) -> DataFrame:
+    """Return a<id> and our columns of a history, one row for each image. `count` is the number of changes."""
+    keys = [frames.key(i) for i in key]
+    of_row = Window.partitionBy(*keys, "row_id").orderBy(*ORDER)
+    known = {
+        frames.after(i): F.when(F.col(frames.unknown(i)), F.col(frames.in_target(i))).otherwise(F.col(frames.after(i)))
+        for i in missing
+    }
+    joined = happened.join(target_rows(happened, target, columns, key, count), keys, "left")
+    joined = joined.withColumns(known) if known else joined
+    follows = F.lag("event").over(of_row)
+    # A row that moves to a key is not the one that the target has there.
+    arrives = F.col(MOVED) & (F.col("operation_code") == Operation.UPDATE) & (F.col("weight") == 1)
+    is_first = F.col("follows").isNull() & F.col("there").isNotNull() & (F.col("operation_code") != Operation.INSERT) & ~arrives
+    placed = joined.withColumns(
+        {"follows": follows, **{was(i): F.lag(frames.after(i)).over(of_row) for i in columns}}
+    ).withColumns({"is_first": is_first, "arrives": arrives})
+    before = {i: F.when(F.col("follows") == ENTERED, F.col(was(i))).otherwise(F.col(frames.in_target(i))) for i in columns}
+    had = F.coalesce(F.col("follows") == ENTERED, F.lit(False)) | F.col("is_first")
+    images = placed.withColumns({"had": had, "stays": stays(keys)}).withColumn(
+        "_image", F.explode(image_names(F.col("event") == ENTERED))
+    )
+    is_before = F.col("_image") == "before"
+    values = {frames.after(i): F.when(is_before, before[i]).otherwise(F.col(frames.after(i))) for i in columns}
+    order = (
+        "commit_thread",
+        "commit_rs_id",
+        "stays",
+        "window_start",
+        "slice",
+        "ordinal",
+        "event",
+        F.when(is_before, 0).otherwise(1),
+    )
+    of_key = Window.partitionBy(*keys, "commit_scn").orderBy(*order)
+    return images.withColumns({"_op": operation(), "_seq": F.row_number().over(of_key).cast("bigint")}).select(
+        "_op",
+        "_image",
+        "_seq",
+        *(F.col(name).alias(own) for own, name in OF_CHANGE.items()),
+        *(value.alias(name) for name, value in values.items()),
+    )
+
+
+def inserted_rows(inserts: DataFrame, columns: Iterable[int]) -> DataFrame:
+    """Return the rows of a table without a key, which only gets INSERTs."""
+    return inserts.select(
+        F.lit("insert").alias("_op"),
+        F.lit("after").alias("_image"),
+        F.lit(1).cast("bigint").alias("_seq"),
+        *(F.col(name).alias(own) for own, name in OF_CHANGE.items()),
+        *(frames.after(i) for i in columns),
+    )
+
+
+def was(column_id: int) -> str:
+    """Return the name of the value after the event before, of the same row at the same key."""
+    return f"was{column_id}"
+
+
+def target_rows(
+    happened: DataFrame, target: DataFrame, columns: Mapping[int, TargetColumn], key: Sequence[int], count: int
+) -> DataFrame:
+    """Return k<id>, t<id> and `there` of the target's rows at the keys of the events."""
+    wanted = happened.select(*(frames.key(i) for i in key)).distinct()
+    if count <= MOST_KEYS_TO_BROADCAST:
+        wanted = F.broadcast(wanted)
+    named = target.select(
+        *(F.col(quote(columns[i].name)).alias(frames.key(i)) for i in key),
+        *(F.col(quote(column.name)).alias(frames.in_target(i)) for i, column in columns.items()),
+        F.lit(True).alias("there"),
+    )
+    return named.join(wanted, [frames.key(i) for i in key])
+
+
+def stays(keys: Sequence[str]) -> Expression:
+    """Return whether the event's row is at the key when its transaction ends. Of rows that exchange keys in one statement, the
+    one that leaves a key comes before the one that stays there."""
+    of_row = Window.partitionBy(*keys, "row_id", *COMMIT_ORDER)
+    return F.max_by("event", F.struct("window_start", "slice", "ordinal", "event")).over(of_row)
+
+
+def image_names(enters: Expression) -> Expression:
+    return F.array_compact(F.array(F.when(F.col("had"), F.lit("before")), F.when(enters, F.lit("after"))))
+
+
+def operation() -> Expression:
+    """Return the operation as the lake sees it: the filter deletes rows that it leaves out, and inserts those it lets in."""
+    leaves_key = (F.col("event") == LEFT) & (F.col("weight") == 0)
+    enters = F.col("event") == ENTERED
+    return (
+        F.when(leaves_key | (enters & (F.col("had") | F.col("arrives"))), F.lit("update"))
+        .when(enters, F.lit("insert"))
+        .otherwise(F.lit("delete"))
+    )

@@ -1,0 +1,41 @@
+"""Compare a table's history, folded at an SCN, with the version of the table that is complete to that SCN."""
+
+from __future__ import annotations
+
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from pipelines.apply.delta.history import DeltaHistory, newest_epoch, of_table
+from pipelines.apply.delta.own_columns import live
+from pipelines.apply.delta.schema import columns_of
+from pipelines.apply.delta.table import DeltaTable
+from pipelines.apply.spark.quoting import quote
+from pipelines.apply.spark.session import run_sql
+from pipelines.apply.verify.comparison import CompareTask, HistoryComparison
+from pipelines.values.history import COLUMNS, why_begins
+from pipelines.values.history_sql import as_of_sql
+
+VIEW = "redolake_history"
+
+
+def compare_history(spark: SparkSession, task: CompareTask, path: str) -> HistoryComparison:
+    history, table = DeltaHistory(spark, path, task.app_id), DeltaTable(spark, task.target, task.app_id)
+    epoch = newest_epoch(history.log)
+    waits = why_begins(None if epoch is None else epoch.reached, of_table(table))
+    if waits is not None:
+        return HistoryComparison(waits=waits)
+    rows = spark.read.format("delta").option("versionAsOf", task.delta_version).load(task.target)
+    named, known = columns_of(rows.schema), history.columns
+    ours = live(rows, task.options).select(*(F.col(quote(column.name)).alias(f"c{i}") for i, column in named.items()))
+    values = (F.col(quote(known[i].name)).cast(column.type).alias(f"c{i}") for i, column in named.items())
+    ours.createOrReplaceTempView(f"{VIEW}_table")
+    history.rows.select(*COLUMNS, *values).createOrReplaceTempView(VIEW)
+    names, key = [f"c{i}" for i in named], [f"c{i}" for i in task.version.key]
+    theirs = as_of_sql(VIEW, names, key, quote, task.complete_to)
+    found = f"SELECT {', '.join(names)} FROM {VIEW}_table"
+    return HistoryComparison(count_others(spark, found, theirs), count_others(spark, theirs, found))
+
+
+def count_others(spark: SparkSession, some: str, others: str) -> int:
+    """Return how many rows of a query are not among those of another one."""
+    return int(run_sql(spark, f"SELECT COUNT(*) AS rows FROM (({some}) EXCEPT ALL ({others})) d")[0]["rows"])

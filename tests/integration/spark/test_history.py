@@ -1,0 +1,161 @@
+"""The history of a table: every committed change, once, with the row before and after it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from hypothesis import Phase, example, given, settings
+from hypothesis import strategies as st
+
+from pipelines.apply.verify.comparison import CompareTask, HistoryComparison
+from pipelines.apply.verify.history import compare_history
+from pipelines.job.batch import run_batch
+from pipelines.job.snapshot import run_snapshot
+from pipelines.records.batches.spec import TableTask
+from pipelines.steps.views import history_of, history_statements
+from pipelines.values.history_sql import as_of_sql, versions_sql
+from pipelines.values.table import TableId
+from tests.generated.hunts import EXAMPLES
+from tests.generated.redo_history import History
+from tests.integration.spark.landing import land
+from tests.integration.spark.redo_rows import committed, delete, insert, move, partial, update, with_sql
+from tests.integration.spark.specs import batch_spec, contents, loaded, snapshot_spec, task
+from tests.references.delta_table import latest_version, read_delta
+from tests.support.killed import killed_at
+
+pytestmark = pytest.mark.spark
+
+PHASES = [Phase.explicit, *([Phase.generate] if EXAMPLES else [])]
+
+
+def with_history(folder: Path, *table: TableId) -> TableTask:
+    return task(folder, *table, history=str(folder / "lake" / "_history"))
+
+
+def changes(mine: TableTask) -> list[tuple[Any, ...]]:
+    """Return what the history says of each change, without loaded rows."""
+    names = ("_commit_scn", "_op", "_image", "ID", "V")
+    rows = sorted(history_rows(mine), key=lambda row: (row["_commit_scn"], row["ID"] or 0, row["_seq"] or 0))
+    return [tuple(row[name] for name in names) for row in rows if row["_op"] not in ("begin", "load")]
+
+
+def history_rows(mine: TableTask) -> list[dict[str, Any]]:
+    return read_delta(str(mine.history)).to_pylist()
+
+
+def quoted(name: str) -> str:
+    return f'"{name}"'
+
+
+def as_of(mine: TableTask, scn: int) -> dict[int, str]:
+    """Fold the history in DuckDB, by the query that users get."""
+    with duckdb.connect() as connection:
+        connection.register("history", read_delta(str(mine.history)))
+        rows = connection.execute(as_of_sql("history", ("ID", "V"), ("ID",), quoted, scn)).fetchall()
+    assert len({key for key, _ in rows}) == len(rows)
+    return {int(key): value for key, value in rows}
+
+
+@settings(max_examples=EXAMPLES or 1, phases=PHASES)
+@given(seed=st.integers(0, 10**9), edge=st.integers(1015, 1080), at=st.integers(1000, 1060), key_only=st.booleans())
+@example(seed=11, edge=1040, at=1020, key_only=True)
+@example(seed=12, edge=1050, at=1010, key_only=False)
+def test_the_history_folded_at_each_scn_is_the_table_as_of_that_scn(
+    spark: Any, tmp_path_factory: pytest.TempPathFactory, seed: int, edge: int, at: int, key_only: bool
+) -> None:
+    """With a process that ends between the commit of the history and that of the table, and a repeat that has more commits."""
+    folder = tmp_path_factory.mktemp("history")
+    history = History(seed, steps=90)
+    mine = with_history(folder, TableId("SHOP", "T100"))
+    rows = [{"ID": key, "V": value} for key, value in history.truth(at).items()]
+    run_snapshot(spark, snapshot_spec(folder, mine, at, rows))
+    windows = [
+        land(folder / str(n), start, end, with_sql(found, key_only))
+        for n, (start, end, found) in enumerate(history.cut([edge]))
+    ]
+    if history.truth(windows[0].end - 1) != history.truth(at):
+        with killed_at("history#2"):  # the first commit begins the history
+            run_batch(spark, batch_spec(folder, windows[:1], [mine]))
+        assert contents(mine) == history.truth(at)
+
+    result = run_batch(spark, batch_spec(folder, windows, [mine]))
+
+    assert [table.error for table in result.tables] == [None]
+    assert contents(mine) == history.truth(history.end - 1)
+    compared = CompareTask(
+        mine.table, mine.target, mine.versions[0], (), history.end - 1, latest_version(mine.target), app_id=mine.app_id
+    )
+    assert compare_history(spark, compared, str(mine.history)) == HistoryComparison()
+    for scn in sorted({scn for scn, _ in history.states if scn >= at} | {at, history.end - 1}):
+        assert as_of(mine, scn) == history.truth(scn), scn
+
+
+def test_each_change_has_the_row_before_and_after_it(spark: Any, tmp_path: Path) -> None:
+    """Also where the redo does not contain all values, where keys are exchanged, and where one batch has several changes."""
+    mine = with_history(tmp_path)
+    loaded(spark, tmp_path, mine, rows=[{"ID": n, "V": f"v{n}"} for n in range(1, 6)])
+    rows = [
+        *committed(0, 20, (3, update(1, "v1", "a"), "R1"), (3, update(1, "a", "b"), "R1"), username="ANN"),
+        *committed(10, 22, (3, move(2, 3, "v2"), "R2"), (3, move(3, 2, "v3"), "R3")),
+        *committed(20, 24, (1, insert(9, "new"), "R9"), (2, delete(9, "new"), "R9")),
+        *committed(30, 26, (3, partial(4, """"ID" = '40'"""), "R4")),
+        *committed(40, 28, (2, delete(5, "v5"), "R5")),
+    ]
+
+    result = run_batch(spark, batch_spec(tmp_path, [land(tmp_path / "w", 10, 100, rows)], [mine]))
+
+    assert [table.error for table in result.tables] == [None]
+    assert changes(mine) == [
+        (21, "update", "before", 1, "v1"),
+        (21, "update", "after", 1, "a"),
+        (21, "update", "before", 1, "a"),
+        (21, "update", "after", 1, "b"),
+        (23, "update", "before", 2, "v2"),
+        (23, "update", "after", 2, "v3"),
+        (23, "update", "before", 3, "v3"),
+        (23, "update", "after", 3, "v2"),
+        (25, "insert", "after", 9, "new"),
+        (25, "delete", "before", 9, "new"),
+        (27, "update", "before", 4, "v4"),
+        (27, "update", "after", 40, "v4"),
+        (29, "delete", "before", 5, "v5"),
+    ]
+    first = next(row for row in history_rows(mine) if row["_commit_scn"] == 21)
+    assert (first["_user"], first["_xid"], first["_redo_thread"], first["_scn"]) == ("ANN", "1.2.0", 1, 20)
+    with duckdb.connect() as connection:
+        connection.register("history", read_delta(str(mine.history)))
+        sql = versions_sql("history", ("ID", "V"), ("ID",), quoted)
+        ones = connection.execute(f"SELECT v, valid_from_scn, valid_to_scn, is_current FROM ({sql}) WHERE id = 1").fetchall()
+    assert sorted(ones) == [("b", 21, None, True), ("v1", 5, 21, False)]
+    found = history_of(mine.table, str(mine.history))
+    assert found is not None
+    for statement in "\n".join(history_statements([found], "spark")).split(";\n"):
+        spark.sql(statement.rstrip(";"))
+    current = spark.sql("SELECT * FROM shop.t_versions WHERE is_current").collect()
+    assert {row["ID"]: row["V"] for row in current} == contents(mine)
+
+
+def test_a_history_begins_again_where_single_changes_are_not_known(spark: Any, tmp_path: Path) -> None:
+    """A batch without the history, and a new snapshot: what was known stays, and from then on the newer state counts."""
+    mine = with_history(tmp_path)
+    loaded(spark, tmp_path, mine, rows=[{"ID": 1, "V": "old"}])
+    none = task(tmp_path)
+    for number, (scn, one) in enumerate([(10, mine), (30, none), (50, mine)]):
+        rows = committed(number * 10, scn, (3, update(1, f"{number}", f"{number + 1}"), "R1"))
+        run_batch(spark, batch_spec(tmp_path, [land(tmp_path / f"w{number}", scn, scn + 20, rows)], [one]))
+    run_snapshot(spark, snapshot_spec(tmp_path, mine, 69, [{"ID": 2, "V": "again"}], replace=True))
+    rows = committed(90, 75, (1, insert(3, "more"), "R3"))
+    run_batch(spark, batch_spec(tmp_path, [land(tmp_path / "w9", 70, 90, rows)], [mine]))
+
+    begins = [(r["_commit_scn"], r["_epoch"], r["_note"]) for r in history_rows(mine) if r["_op"] == "begin"]
+    assert sorted(begins) == [
+        (5, 1, "the history begins"),
+        (49, 2, "changes up to SCN 49 were applied without the history"),
+        (69, 3, "the table was loaded again"),
+    ]
+    assert [as_of(mine, scn) for scn in (5, 11, 31, 48, 49, 51, 69, 76)] == [
+        {1: "old"}, {1: "1"}, {1: "1"}, {1: "1"}, {1: "2"}, {1: "3"}, {2: "again"}, {2: "again", 3: "more"},
+    ]  # fmt: skip
