@@ -1,4 +1,4 @@
-"""Measure what a history costs over MERGE alone: `python benchmarks/history.py [--rows 200000] [--changes 20000] [--batches 5]`.
+"""Measure what a history costs over MERGE: `python benchmarks/history.py [--rows 200000] [--changes 20000] [--batches 5]`.
 
 Two tables with the same rows get the same changes, one after the other; one of them has a history. The median of the pairs'
 ratios is reported: the machine's speed drifts.
