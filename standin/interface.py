@@ -150,6 +150,15 @@ class Session(Protocol):
 
     def rollback(self) -> None: ...
 
+    def begin_branch(self, branch: tuple[int, bytes, bytes], flags: int) -> None:
+        """Begin or resume a branch of a distributed transaction: its format, global transaction and branch."""
+
+    def end_branch(self, branch: tuple[int, bytes, bytes] | None) -> None:
+        """Leave a branch, which another session may resume."""
+
+    def change_branch(self, operation: int, branch: tuple[int, bytes, bytes] | None, *, one_phase: bool) -> int:
+        """Prepare, commit or roll back a branch, and return its state."""
+
     def set_info(
         self,
         *,

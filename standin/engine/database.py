@@ -21,6 +21,7 @@ from standin.engine.rollback import Rollback
 from standin.engine.row_changes import RowChanges
 from standin.engine.session_state import SessionState
 from standin.engine.tables import StoreKey, Tables
+from standin.engine.transaction import Branch, BranchId
 from standin.engine.transactions import Transactions
 from standin.interface import OraError
 from standin.model import DatabaseState, NumberSequence, TableDef
@@ -36,6 +37,7 @@ class Database:
         self.lock = threading.RLock()
         self.changed = threading.Condition(self.lock)
         self.sessions: dict[int, SessionState] = {}
+        self.branches: dict[BranchId, Branch] = {}  # of distributed transactions
         self.sequences: dict[StoreKey, NumberSequence] = {}
         self.counters = {"object": _FIRST_OBJECT_ID, "constraint": 7000, "session": 100}
         self.archiver = Archiver(state, clock, self.lock, self.changed.notify_all)
@@ -98,15 +100,32 @@ class Database:
             session = self.sessions.get(number)
             if session is None:
                 raise OraError(30, "User session ID does not exist.")
+            self.leave_branch(session)
             self.rollback.session(session)
             session.killed = True
             self.changed.notify_all()
 
     def log_off(self, session: SessionState) -> None:
         with self.lock:
+            self.leave_branch(session)
             self.rollback.session(session)
             self.sessions.pop(session.number, None)
             session.package_state.clear()
+
+    def leave_branch(self, session: SessionState) -> None:
+        """End the branch of a distributed transaction in which a session works, for a rollback."""
+        if session.branch is not None:
+            self.branches.pop(session.branch.id, None)
+            session.branch = None
+
+    def end_branches(self) -> None:
+        """Roll back the branches that no session works in. Oracle keeps prepared ones over the end of an instance."""
+        for branch in self.branches.values():
+            transaction = branch.work.get("transaction")
+            if transaction is not None:
+                self.rollback.to_mark(transaction, 0)
+                self.transactions.end_rolled_back(transaction)
+        self.branches.clear()
 
     def await_redo(self, session: SessionState, *, to_switch: bool = False) -> None:
         """Wait while the session's thread has no log to write to (log file switch, archiving needed)."""

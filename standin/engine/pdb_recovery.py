@@ -77,6 +77,7 @@ class PdbRecovery:
             tx = session.transaction
             if session.container == PDB or (tx is not None and tx.con_id == PDB):
                 self._database.kill(session.number)
+        self._database.end_branches()
 
     def _rewind(self, scn: int) -> None:
         database = self._database

@@ -93,6 +93,7 @@ class Recovery:
         for session in list(self._database.sessions.values()):
             if session is not survivor:
                 self._database.kill(session.number)
+        self._database.end_branches()
 
     def _require_rewindable(self, scn: int) -> None:
         database, state = self._database, self._database.state

@@ -32,6 +32,8 @@ class EngineSession(SessionState, ABC):
         return self.database.state.users[self.user]
 
     def commit(self) -> None:
+        if self.branch is not None:
+            raise OraError(2089, "COMMIT is not allowed in a subordinate session")
         with self.database.lock:
             self.savepoint_before_start.clear()
             if self.transaction is not None:
@@ -50,6 +52,7 @@ class EngineSession(SessionState, ABC):
 
     def rollback(self) -> None:
         with self.database.lock:
+            self.database.leave_branch(self)
             self.database.rollback.session(self)
             self.database.changed.notify_all()
 

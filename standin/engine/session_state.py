@@ -8,7 +8,7 @@ from datetime import datetime
 from standin.engine.locks import TableLock, Waiter
 from standin.engine.nls import NLS_DEFAULTS
 from standin.engine.parallel import ParallelSetting
-from standin.engine.transaction import Transaction
+from standin.engine.transaction import Branch, Transaction
 
 
 class SessionState(Waiter):
@@ -24,6 +24,7 @@ class SessionState(Waiter):
         self.container: int = container
         self.thread: int = thread
         self.schema: str = user
+        self.branch: Branch | None = None  # of a distributed transaction, in which the session works
         self.proxy: str | None = None  # the user whose password was given, where that is another one
         self.typed_user: str = user  # as the client sent it, which may be in lower case
         self.program: str = ""
@@ -50,7 +51,7 @@ class SessionState(Waiter):
 
     @property
     def in_transaction(self) -> bool:
-        return self.transaction is not None
+        return self.transaction is not None or self.branch is not None
 
     def release_table_locks(self, kept: int = 0) -> None:
         """End the locks of LOCK TABLE but the first `kept` ones. The caller notifies those who wait."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from standin.binds import BoundSql, scan_binds, statement_kind
 from standin.composites import oid_of
+from standin.engine import distributed
 from standin.engine.block import run_block
 from standin.engine.dates import NO_YEAR
 from standin.engine.ddl import run_ddl
@@ -22,6 +23,7 @@ from standin.engine.session import EngineSession
 from standin.engine.table_locks import lock_table
 from standin.engine.target import Stale
 from standin.engine.tokens import Cursor
+from standin.engine.transaction import BranchId
 from standin.interface import Called, Done, OraError, Rows
 from standin.model import SqlType
 
@@ -55,6 +57,18 @@ class SqlSession(EngineSession):
             text = _without_into(scan_binds(sql))
             with self.database.lock:
                 self.database.plans.of(self, text, lambda: self._compile_dml(text))
+
+    def begin_branch(self, branch: BranchId, flags: int) -> None:
+        with self.database.lock:
+            distributed.begin(self, branch, flags)
+
+    def end_branch(self, branch: BranchId | None) -> None:
+        with self.database.lock:
+            distributed.end(self, branch)
+
+    def change_branch(self, operation: int, branch: BranchId | None, *, one_phase: bool) -> int:
+        with self.database.lock:
+            return int(distributed.change(self, operation, branch, one_phase=one_phase))
 
     def type_of(self, oid: bytes) -> SqlType:
         with self.database.lock:

@@ -82,13 +82,12 @@ def lock_rows_of(session: EngineSession, store: TableStore) -> None:
 
 
 def _excluding(session: EngineSession, store: TableStore, mode: int) -> Iterator[RowOwner]:
-    for other in session.database.sessions.values():
-        if other is session:
-            continue
-        for lock in other.table_locks:
+    others = [(s.table_locks, s.transaction) for s in session.database.sessions.values() if s is not session]
+    left = [branch.work for branch in session.database.branches.values() if branch.work]
+    for table_locks, tx in [*others, *((work["table_locks"], work["transaction"]) for work in left)]:
+        for lock in table_locks:
             if lock.object_id == store.definition.object_id and lock.mode not in _BESIDE[mode]:
                 yield lock
-        tx = other.transaction
         if tx is None or ROW_EXCLUSIVE in _BESIDE[mode]:  # each DML asks: the undo of others is not read for it
             continue
         if tx.changes_table(store) or any(locked is store for locked, _ in tx.row_locks):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from standin.engine.layout import Row
 from standin.engine.lob_redo import LobCall
@@ -12,6 +13,18 @@ from standin.engine.storage import TableStore
 from standin.redo_file import Op, RedoRecord
 
 Xid = tuple[int, int, int]
+BranchId = tuple[int, bytes, bytes]  # of a distributed transaction: format, global transaction, branch
+
+
+@dataclass(slots=True)
+class Branch:
+    """A branch of a distributed transaction. `work` is what a session has left in it, while none works in it."""
+
+    id: BranchId
+    con_id: int
+    work: dict[str, Any] = field(default_factory=dict)
+    is_attached: bool = False
+    is_prepared: bool = False
 
 
 @dataclass(frozen=True, slots=True)

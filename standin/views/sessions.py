@@ -86,6 +86,13 @@ def in_doubt(session: EngineSession) -> Iterator[Row]:
             yield (xid, f"FREE.{xid}", "prepared", "no", None, tx.started_at, None, None, "oracle", "standin", None, tx.con_id)
 
 
+def pending_branches(session: EngineSession) -> Iterator[Row]:
+    """Yield the prepared branches that began with an id of their coordinator's."""
+    for branch in session.database.branches.values():
+        if branch.is_prepared and branch.con_id == session.container:
+            yield branch.id
+
+
 def _session_row(session: EngineSession, other: SessionState) -> Row:
     tx = next((t for t in session.database.state.transactions.values() if t.session == other.number), None)
     return (
@@ -146,4 +153,5 @@ def register() -> None:
     fixed_view(
         "DBA_2PC_PENDING", pending, lambda session: (row[:-1] for row in in_doubt(session) if row[-1] == session.container)
     )
+    fixed_view("DBA_PENDING_TRANSACTIONS", "FORMATID NUMBER, GLOBALID RAW(64), BRANCHID RAW(64)", pending_branches)
     fixed_view("CDB_2PC_PENDING", f"{pending}, CON_ID NUMBER", in_doubt, con_id=11)

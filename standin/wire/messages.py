@@ -176,3 +176,12 @@ def io_vector(directions: Sequence[str]) -> bytes:
 def implicit_results(cursors: Sequence[bytes]) -> bytes:
     """Build message 27: cursors that a block returns beside its binds, each as its description and number."""
     return b"\x1b" + ub(len(cursors)) + b"".join(b"\0" + cursor for cursor in cursors)
+
+
+def branch_switched(context: bytes) -> bytes:
+    """Build message 8 of a switch to a branch: an application value, and a context, which the client sends back."""
+    return b"\x08" + ub(0) + ub(len(context)) + context
+
+
+def branch_state(state: int) -> bytes:
+    return b"\x08" + ub(state)

@@ -29,6 +29,8 @@ class Function(IntEnum):
     REEXECUTE_AND_FETCH = 78
     EXECUTE = 94
     LOB = 96
+    BRANCH_SWITCH = 103
+    BRANCH_STATE = 104
     CLOSE_CURSORS = 105
     AUTH_PHASE_TWO = 115
     AUTH_PHASE_ONE = 118
@@ -294,3 +296,65 @@ def read_free_temporaries(reader: Reader) -> list[bytes]:
     length = reader.ub()
     reader.skip_fields("buuubbb" + "u" + "buuub" + "bububu")
     return [reader.raw(LOCATOR_LENGTH) for _ in range(length // LOCATOR_LENGTH)]
+
+
+BRANCH_BEGIN, BRANCH_END = 1, 2
+_ONE_PHASE = 4
+BranchId = tuple[int, bytes, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class BranchRequest:
+    """A request about a branch of a distributed transaction. A client that names none sends the context that it got."""
+
+    operation: int
+    branch: BranchId | None
+    flags: int = 0
+    one_phase: bool = False
+
+
+def read_branch_switch(reader: Reader) -> BranchRequest:
+    operation, context, sizes = _branch_head(reader)
+    flags = reader.ub()
+    reader.skip_fields("ubbb")
+    names = [(reader.u8(), reader.ub())[1] for _ in range(2)]
+    branch = _branch(reader, context, sizes)
+    reader.ub()
+    for length in names:
+        reader.skip(length)
+    return BranchRequest(operation, branch, flags)
+
+
+def read_branch_state(reader: Reader) -> BranchRequest:
+    operation, context, sizes = _branch_head(reader)
+    reader.ub()
+    state = reader.ub()
+    reader.skip_fields("bu")
+    return BranchRequest(operation, _branch(reader, context, sizes), one_phase=state == _ONE_PHASE)
+
+
+def _branch_head(reader: Reader) -> tuple[int, int, tuple[int, int, int, int]]:
+    """Read the operation, the length of the context, and format and lengths of the id."""
+    operation = reader.ub()
+    reader.u8()
+    context = reader.ub()
+    kind, name, branch = reader.ub(), reader.ub(), reader.ub()
+    reader.u8()
+    return operation, context, (kind, name, branch, reader.ub())
+
+
+def _branch(reader: Reader, context: int, sizes: tuple[int, int, int, int]) -> BranchId | None:
+    known = reader.raw(context) if context else b""
+    kind, name, branch, whole = sizes
+    if whole:
+        octets = reader.raw(whole)
+        return kind, octets[:name], octets[name : name + branch]
+    return (int.from_bytes(known[:4], "big"), known[5 : 5 + known[4]], known[5 + known[4] :]) if known else None
+
+
+def branch_context(branch: BranchId | None) -> bytes:
+    """Return what a client sends in place of the id of the branch in which it works."""
+    if branch is None:
+        return b""
+    kind, name, rest = branch
+    return kind.to_bytes(4, "big") + bytes((len(name),)) + name + rest

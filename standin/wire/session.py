@@ -229,6 +229,8 @@ class ClientSession:
                 client.session.commit()
             case Function.ROLLBACK:
                 client.session.rollback()
+            case Function.BRANCH_SWITCH | Function.BRANCH_STATE:
+                return _BRANCH[Function(function)](client.session, reader)
             case Function.LOGOFF:
                 self._log_off()
             case Function.VERSION:
@@ -293,3 +295,25 @@ def _version_number(version: tuple[int, int, int, int, int]) -> int:
     """Pack the version as servers since 18c do."""
     release, update, revision, increment, extension = version
     return release << 24 | update << 16 | revision << 12 | increment << 4 | extension
+
+
+def _switched(session: Session, reader: Reader) -> Reply:
+    """Begin or leave a branch of a distributed transaction."""
+    request = requests.read_branch_switch(reader)
+    reader.finish()
+    if request.operation == requests.BRANCH_BEGIN and request.branch is not None:
+        session.begin_branch(request.branch, request.flags)
+        return Reply([messages.branch_switched(requests.branch_context(request.branch))], is_status=True)
+    session.end_branch(request.branch)
+    return Reply([messages.branch_switched(b"")], is_status=True)
+
+
+def _changed(session: Session, reader: Reader) -> Reply:
+    """Prepare or end a branch of a distributed transaction."""
+    request = requests.read_branch_state(reader)
+    reader.finish()
+    state = session.change_branch(request.operation, request.branch, one_phase=request.one_phase)
+    return Reply([messages.branch_state(state)], is_status=True)
+
+
+_BRANCH = {Function.BRANCH_SWITCH: _switched, Function.BRANCH_STATE: _changed}

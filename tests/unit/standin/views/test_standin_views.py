@@ -17,6 +17,7 @@ from standin.engine.options import DatabaseOptions
 from standin.engine.redo_writer import RedoWriter
 from standin.engine.segment import Rows
 from standin.engine.storage import Index
+from standin.engine.transaction import Branch
 from standin.model import (
     PDB,
     ArchivedCopy,
@@ -102,6 +103,7 @@ def select(view, *columns, user="C##ALL", container=1, state=None):
         statistics=Counter(), operation="load",
     )  # fmt: skip
     database.sessions = {42: session}
+    database.branches = {(1, b"global", b"branch"): Branch((1, b"global", b"branch"), container, is_prepared=True)}
     source = VIEWS[view]
     places = {column.name: place for place, column in enumerate(source.columns)}
     rows = list(source.rows(session, frozenset(columns)))
