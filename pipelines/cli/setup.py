@@ -102,14 +102,22 @@ def migration_text(found: LedgerMigration) -> Text:
     return text
 
 
-def doctor(pipeline: PipelineOption = None, config: ConfigOption = None, output: OutputOption = Output.table) -> None:
+def doctor(
+    pipeline: PipelineOption = None,
+    spark: Annotated[
+        bool,
+        typer.Option("--spark", help="Also start Spark, and let it parse the expressions of mappings and resolve their types."),
+    ] = False,
+    config: ConfigOption = None,
+    output: OutputOption = Output.table,
+) -> None:
     """Check the source: ARCHIVELOG, supplemental logging, privileges, tables, types. List all findings with their cures."""
     from pipelines import steps
 
     with report_errors(output):
         selected = resolve_connections(select_pipeline(pipeline, config))
         with progress() as report:
-            found = steps.examine(selected, report=report)
+            found = steps.examine(selected, report=report, ask_spark=spark)
         show(output, found, lambda: doctor_text(found, f"No problems found. Next: redolake run -p {selected.name}"))
         if not found.ok:
             raise typer.Exit(CONFIGURATION)

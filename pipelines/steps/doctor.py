@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from typing import Any
 
 from pipelines.config import Pipeline
 from pipelines.context import Report, open_pipeline_source, open_to_read, silent
@@ -29,6 +30,7 @@ from pipelines.source import (
 )
 from pipelines.source.olr import table_findings
 from pipelines.steps.doctor_report import DoctorReport, doctor_report
+from pipelines.steps.expression_findings import expression_findings
 from pipelines.steps.folders import folder_findings, taken_folders, with_contents
 from pipelines.steps.lake_findings import lake_findings
 from pipelines.steps.mapping_findings import mapped_version, mapping_findings
@@ -45,19 +47,38 @@ from pipelines.values.table import TableId
 from pipelines.window import Lost, plan_window
 
 
-def run_doctor(pipeline: Pipeline, source: ConnectParams | None = None, report: Report = silent) -> list[Finding]:
-    """Return the findings of the places to write and of the source, errors first. A refused connection is a finding too."""
-    return list(examine(pipeline, source, report).findings)
+def run_doctor(
+    pipeline: Pipeline,
+    source: ConnectParams | None = None,
+    report: Report = silent,
+    *,
+    ask_spark: bool = False,
+    spark: Any = None,
+) -> list[Finding]:
+    """Return the findings of the places to write and of the source, errors first. A refused connection is a finding too. With
+    `ask_spark`, Spark resolves the expressions of mappings."""
+    return list(examine(pipeline, source, report, ask_spark=ask_spark, spark=spark).findings)
 
 
-def examine(pipeline: Pipeline, source: ConnectParams | None = None, report: Report = silent) -> DoctorReport:
+def examine(
+    pipeline: Pipeline,
+    source: ConnectParams | None = None,
+    report: Report = silent,
+    *,
+    ask_spark: bool = False,
+    spark: Any = None,
+) -> DoctorReport:
     """Return the findings as `run_doctor` does, grouped, and a summary of each schema whose tables could be read."""
-    checked, findings = checked_tables(pipeline, source, report)
+    checked, findings, tables = checked_tables(pipeline, source, report)
+    if ask_spark:
+        findings = sorted([*findings, *expression_findings(checked, tables, spark)], key=gravity)
     return doctor_report(checked, findings)
 
 
-def checked_tables(pipeline: Pipeline, source: ConnectParams | None, report: Report) -> tuple[Pipeline, list[Finding]]:
-    """Return the pipeline with the tables that could be checked, and all findings."""
+def checked_tables(
+    pipeline: Pipeline, source: ConnectParams | None, report: Report
+) -> tuple[Pipeline, list[Finding], tuple[DictionaryTable, ...]]:
+    """Return the pipeline with the tables that could be checked, all findings, and the tables as the dictionary has them."""
     unread = pipeline.model_copy(update={"tables": []})
     findings = place_findings(pipeline)
     of_patterns: list[Finding] = []
@@ -74,9 +95,9 @@ def checked_tables(pipeline: Pipeline, source: ConnectParams | None, report: Rep
             of_patterns += large_table_findings(pipeline, oracle, probed)
             numbers = tuple(number_findings(oracle, pipeline.source.container, probed.tables.values(), rules))
     except ConfigurationError as error:
-        return unread, [*(f for f in findings if f.severity == "error" and f not in error.findings), *error.findings]
+        return unread, [*(f for f in findings if f.severity == "error" and f not in error.findings), *error.findings], ()
     except RedolakeError as error:
-        return unread, [*findings, Finding(f"connection {pipeline.source.connection}", error.what, error.cure)]
+        return unread, [*findings, Finding(f"connection {pipeline.source.connection}", error.what, error.cure)], ()
     found = findings_of(pipeline, probed, there)
     of_source = [
         *found,
@@ -90,7 +111,8 @@ def checked_tables(pipeline: Pipeline, source: ConnectParams | None, report: Rep
     ]
     if probed.rds is not None:
         of_source = rds_findings(probed.rds, of_source)
-    return pipeline if probed.tables else unread, sorted([*findings, *of_source], key=gravity)
+    found_tables = tuple(probed.tables[table] for table in there if table in probed.tables)
+    return pipeline if probed.tables else unread, sorted([*findings, *of_source], key=gravity), found_tables
 
 
 def dictionary_findings(pipeline: Pipeline, oracle: Source, redo: RedoFacts | None) -> list[Finding]:

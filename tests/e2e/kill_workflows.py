@@ -253,6 +253,41 @@ def large_table(testbed: KillTestbed, kills: KillSequence) -> None:
     kills.run(*CATCH_UP)
 
 
+MAPPED = {
+    "table": "SHOP.PARTS",
+    "rename": {"PLACE": "where_it_is"},
+    "columns": {"ID": {"expression": "`ID` * 2", "type": "bigint", "injective": True}},
+    "add": {"shown": "concat(place, ': ', quantity)"},
+    "where": "quantity <> 3",
+}
+
+
+def mapped_table(testbed: KillTestbed, kills: KillSequence) -> None:
+    """Map a table's columns and filter its rows: it is held until it is read again, goes on, and is read again without."""
+    source, copy = testbed.source, kills.copy
+    source.changing = ONE
+    source.work()
+    copy.configure("48KiB", tables=(MAPPED, "SHOP.BINS"))
+    kills.run(*CATCH_UP, codes=(3,))
+    kills.kill_again_at("merge", "snapshot", "prepare_snapshot_load")
+    kills.run(redolake, "snapshot", "SHOP.PARTS", "--replace")
+    source.work()
+    kills.run(*CATCH_UP)
+    found = copy.rows_at(target_of_parts(copy))
+    wanted = [row for row in source.rows("parts") if row["QUANTITY"] not in (None, 3)]
+    assert by_id(mapped_rows(wanted)) == by_id({name: row[name] for name in ("ID", "where_it_is", "shown")} for row in found)
+    assert len(found) > 5
+    kills.run(redolake, "verify", "SHOP.PARTS")
+    copy.configure("48KiB")
+    kills.run(redolake, "snapshot", "SHOP.PARTS", "--replace")
+
+
+def mapped_rows(rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    for row in rows:
+        shown = None if row["PLACE"] is None else f"{row['PLACE']}: {row['QUANTITY']}"
+        yield {"ID": row["ID"] * 2, "where_it_is": row["PLACE"], "shown": shown}
+
+
 def target_of_parts(copy: PipelineCopy) -> str:
     return copy.pipeline.target(TableId("SHOP", "PARTS"))
 
@@ -318,6 +353,7 @@ WORKFLOWS = (
     declared_gap,
     backfill_and_verify,
     large_table,
+    mapped_table,
 )
 
 

@@ -13,7 +13,7 @@ import shutil
 import signal
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from itertools import count, pairwise
@@ -260,10 +260,10 @@ class PipelineCopy:
         self.folder.mkdir(parents=True)
         self.configure("48KiB")
 
-    def configure(self, window_bytes: str, **more: Any) -> None:
+    def configure(self, window_bytes: str, tables: Sequence[Any] = TABLES, **more: Any) -> None:
         settings = self.source.shop.pipeline(
             self.name,
-            tables=TABLES,
+            tables=list(tables),
             landing=str(self.folder / "landing"),
             lake=str(self.folder / "lake"),
             spark={"mode": "connect"},

@@ -11,7 +11,15 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.e2e.kill_workflows import CATCH_UP, WORKFLOWS, KillTestbed, Workflow, dropped_transaction, run_workflow
+from tests.e2e.kill_workflows import (
+    CATCH_UP,
+    WORKFLOWS,
+    KillTestbed,
+    Workflow,
+    dropped_transaction,
+    mapped_table,
+    run_workflow,
+)
 from tests.e2e.kills import IN_TURN, NO_SPARK, SECONDS, ChangingSource
 from tests.fixtures.shop import open_shop
 from tests.unit.host.test_crash import NOT_KILLED_AT, ledger_points, named_points, spark_points, writers_of_files
@@ -23,8 +31,8 @@ def testbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KillTestbed]:
         yield KillTestbed(ChangingSource(shop), shop.folder, NO_SPARK)
 
 
-# A transaction is dropped by its rows in Spark's carry-over: tests/e2e/test_kills_everywhere.py.
-WITHOUT_SPARK = [workflow for workflow in WORKFLOWS if workflow is not dropped_transaction]
+# A transaction is dropped by its rows in Spark's carry-over, and Spark computes mappings: tests/e2e/test_kills_everywhere.py.
+WITHOUT_SPARK = [workflow for workflow in WORKFLOWS if workflow not in (dropped_transaction, mapped_table)]
 
 
 @pytest.mark.parametrize("workflow", WITHOUT_SPARK, ids=lambda workflow: workflow.__name__)

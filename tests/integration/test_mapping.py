@@ -443,10 +443,13 @@ def test_an_expression_that_spark_cannot_compute_is_named_with_the_condition_of_
         )
     tables = [{"table": f"SHOP.{name}", "add": {"x": {"expression": sql, "type": "int"}}} for name, sql in expressions.items()]
     pipeline = source.pipeline(tables=tables)
+    refused = [f for f in steps.run_doctor(pipeline, source.params, ask_spark=True, spark=spark) if f.severity == "error"]
     with pytest.raises(TableHeld):
         steps.take_snapshot(pipeline, source=source.params, spark=spark)
     said = {table.table.removeprefix("SHOP."): str(table.error) for table in steps.read_status(pipeline).tables}
 
+    assert [f.subject for f in refused] == ["SHOP.CALLS"], "what no row can have is known before one is read"
+    assert "Spark refuses x (`no_such_function(n)`)" in refused[0].what
     assert {name: text.partition(":")[0] for name, text in said.items()} == {
         "RATES": "DIVIDE_BY_ZERO",
         "CALLS": "UNRESOLVED_ROUTINE",
