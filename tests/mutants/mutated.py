@@ -22,7 +22,7 @@ from mutmut.mutation.trampoline import set_mutant_under_test
 from mutmut.state import state
 
 ROOT = Path(__file__).parents[2]
-NAME = re.compile(r'"[a-z_]+(\.[a-z_]+)?"')
+NAME = re.compile(r'"[a-z_]+(\.([a-z_]+|\*))?( > 0)?"')
 TEXT = re.compile(r'"[^"]*"')
 
 

@@ -90,14 +90,12 @@ def of_whole_rows(
             F.max_by("last", "order").alias("last"),
         )
     )
-    found = equal.join(count_equal_rows(target, columns, key), all_equal(columns), "left").drop(
-        *(frames.in_target(i) for i in columns)
-    )
+    found = equal.join(count_equal_rows(target, columns, key), all_equal(columns), "left")
     stay = F.coalesce("there", F.lit(0)) + F.col("more")
     rows = found.withColumns(
         {
             "finding": F.coalesce("finding", _finding(stay, options)),
-            "copies": F.when(F.col("more") > 0, F.col("more")).otherwise(F.when(F.col("more") < 0, stay).otherwise(0)),
+            "copies": F.when(F.col("more") > 0, F.col("more")).when(F.col("more") < 0, stay),
             "op": F.when(F.col("more") < 0, REMOVE).otherwise(NOTHING),
         }
     )
@@ -119,7 +117,7 @@ def count_equal_rows(target: DataFrame, columns: Mapping[int, TargetColumn], key
 
 
 def all_equal(columns: Mapping[int, TargetColumn]) -> Expression:
-    return ~is_moved(columns, frames.after, frames.in_target)
+    return ~is_moved(columns, frames.in_target)
 
 
 def _finding(stay: Expression, options: TargetOptions) -> Expression:

@@ -35,6 +35,7 @@ HISTORIES = {
     "two rows come": History([[insert(None, "a"), insert(None, "a", "B")]], [(EQUAL, "a", 2), *[(INSERTED, "a", 0)] * 2]),
     "a row goes": History([[delete(None, w3="a")]], [(GONE, "a", 1)], 1),
     "one of three goes": History([[delete(None, w3="a")]], [(GONE, "a", 1), *[(INSERTED, "a", 0)] * 2], 3),
+    "one of two goes": History([[delete(None, w3="a")]], [(GONE, "a", 1), (INSERTED, "a", 0)], 2),
     "two of two go": History([[delete(None, w3="a"), delete(None, "B", w3="a")]], [(GONE, "a", 2)], 2),
     "a row changes": History(
         [[update(None, "b", w3="a")]], [(GONE, "a", 0), (EQUAL, "b", 1), (INSERTED, "b", 0)], 1
@@ -92,7 +93,14 @@ def test_the_last_change_of_equal_rows_is_shown_with_them(spark: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "finding"), [("a row goes", None), ("one of three goes", SEVERAL), ("a row comes to an equal one", None)]
+    ("name", "finding"),
+    [
+        ("a row goes", None),
+        ("one of three goes", SEVERAL),
+        ("one of two goes", SEVERAL),
+        ("a row comes to an equal one", None),
+        ("a row changes to what it was", None),
+    ],
 )
 def test_equal_rows_are_not_marked_as_deleted_one_by_one(spark: Any, name: str, finding: str | None) -> None:
     (rows,) = netted(spark, [HISTORIES[name]], TargetOptions(deletes="mark"))
