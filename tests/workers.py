@@ -17,12 +17,6 @@ STARTED_BY = {
     "airflow": ("airflow_db",),
     "postgres": ("postgres",),
 }
-# In tests of these folders without Spark and Airflow a warning is an error, also that of a socket which nobody closed.
-WITHOUT_WARNINGS = ("tests/unit/", "tests/contract/", "tests/integration/standin/", "tests/oracle/test_questions.py")
-WARNINGS = (
-    "error",
-    "ignore:unclosed <socket:ResourceWarning:oracledb.connection",  # it leaves its socket open if the handshake fails
-)
 # Path prefixes of the modules that share a worker. A new Java machine needs a minute of CPU time until Spark runs at speed, and
 # Airflow half a minute for its imports and its database, so each worker gets one of them. The worker that ends its group first
 # begins with the other modules, so that both end at about the same time.
@@ -130,10 +124,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for mark, fixtures in STARTED_BY.items():
             if set(fixtures) & set(getattr(item, "fixturenames", ())):
                 item.add_marker(mark)
-        if path_of(item).startswith(WITHOUT_WARNINGS) and not any(map(item.get_closest_marker, ("spark", "airflow"))):
-            item.add_marker(
-                pytest.mark.filterwarnings(*WARNINGS), append=False
-            )  # a mark of the test itself comes later, and wins
     alone = {path_of(item) for item in items if item.get_closest_marker("spark")} - {
         path_of(item) for item in items if group_of(path_of(item)) in GROUPS
     }

@@ -78,17 +78,17 @@ def close_statements(changes: DataFrame, assembled: Expression) -> DataFrame:
     code, rollback = F.col("operation_code"), F.col("rollback")
     in_order = Window.partitionBy(*TABLE).orderBy(*ROW_KEY)
     of_statement = Window.partitionBy(*TABLE, "statement")
-    has_none = (F.col("row_id") == NO_ROWID) & ~rollback
-    is_end = (code == Mined.INTERNAL) & ~rollback & F.coalesce(F.lag(has_none).over(in_order), F.lit(False))
+    has_none = _has_no_rowid()
+    is_end = (code == Mined.INTERNAL) & ~rollback & F.lag(has_none, 1, False).over(in_order)
     ends = is_end | rollback | (code.isin(*CHANGES) & ~has_none)
     begins = F.max(has_none & (code == Operation.INSERT)).over(of_statement)
     has_effect = has_none & (code == Operation.UPDATE) & ~F.coalesce(F.col("sql_redo").rlike(EMPTIES), F.lit(False))
     return (
-        changes.withColumn("closes", F.coalesce(is_end, F.lit(False)))
-        .withColumn("ends", F.coalesce(ends, F.lit(False)).cast("int"))
+        changes.withColumn("closes", is_end)
+        .withColumn("ends", ends.cast("int"))
         .withColumn("statement", F.coalesce(F.sum("ends").over(in_order.rowsBetween(Window.unboundedPreceding, -1)), F.lit(0)))
-        .withColumn("closes", F.col("closes") & ~F.coalesce(begins, F.lit(False)))
-        .withColumn("begins_in_doubt", assembled | F.coalesce(F.max(has_effect).over(of_statement), F.lit(False)))
+        .withColumn("closes", F.col("closes") & ~begins)
+        .withColumn("begins_in_doubt", assembled | F.max(has_effect).over(of_statement))
         .drop("ends")
     )
 
@@ -96,11 +96,12 @@ def close_statements(changes: DataFrame, assembled: Expression) -> DataFrame:
 def undo_with_end(matched: DataFrame) -> DataFrame:
     """Set `undone`, and `undone_by_end`, on the rows without a ROWID of a statement whose INTERNAL row is undone."""
     of_statement = Window.partitionBy(*TABLE, "statement")
-    has_none = (F.col("row_id") == NO_ROWID) & ~F.col("rollback")
-    by_end = has_none & F.max(F.col("closes") & F.col("undone")).over(of_statement)
-    return matched.withColumn("undone_by_end", F.coalesce(by_end, F.lit(False))).withColumn(
-        "undone", F.col("undone") | F.col("undone_by_end")
-    )
+    by_end = _has_no_rowid() & F.max(F.col("closes") & F.col("undone")).over(of_statement)
+    return matched.withColumn("undone_by_end", by_end).withColumn("undone", F.col("undone") | F.col("undone_by_end"))
+
+
+def _has_no_rowid() -> Expression:
+    return F.col("row_id").eqNullSafe(NO_ROWID) & ~F.col("rollback")
 
 
 def undone_inserts(changes: DataFrame) -> DataFrame:

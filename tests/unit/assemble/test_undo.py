@@ -183,6 +183,16 @@ STATEMENTS: dict[str, Case] = {
     ),
     "DBMS_LOB.TRIM": Case([update("A"), change(9, "A", left_out=True), piece(), end(), undo(update("A"))], "00111"),
     "the second of two, the first with an INTERNAL row": Case([update(N), end(), update("A"), undo(update("A"))], "0011"),
+    "the second of two, both with an INTERNAL row": Case(
+        [update(N), end("A"), update(N), end("B"), undo(update("B"))], "00111"
+    ),
+    "an UPDATE with an INTERNAL row, after an INSERT": Case(
+        [insert(N), insert("A"), update(N), end("B"), undo(update("B"))], "00111"
+    ),
+    "one after an undo row of another kind": Case(
+        [update(N), {**end("A"), "rollback": True}, update(N), end("B"), undo(update("B"))], "00111"
+    ),
+    "a DELETE's undo, and an UPDATE with an INTERNAL row": Case([update(N), end(), undo(delete("A"))], "111", {2: OTHER}),
     "an INSERT that ends with an INTERNAL row": Case([insert(N), piece(), end(), undo(insert("A"))], "1111"),
     "after one that only empties objects": Case(
         [update(N, sql_redo=EMPTIED), piece(), update("A"), undo(update("A"))], "0011"
@@ -223,6 +233,7 @@ def check(matched: Any, cases: dict[str, Case]) -> None:
         rows = [found[name][place] for place in range(len(case.rows))]
         assert len(found[name]) == len(case.rows)
         assert "".join(str(int(row["undone"])) for row in rows) == case.undone, name
+        assert [row["operation_code"] for row in rows] == [row["operation_code"] for row in case.rows], name
         xids = [row.get("xid", f"1.{number}.1") for row in case.rows]
         expected = {
             place: what
