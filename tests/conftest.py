@@ -10,6 +10,7 @@ from hypothesis import settings
 
 pytest_plugins = ["tests.workers"]
 FIXTURES = tuple(f"tests.fixtures.{name}" for name in ("disk", "ledger", "postgres", "s3", "spark", "shop"))
+pytest.register_assert_rewrite(*FIXTURES)  # another conftest.py may import one before it is a plugin
 
 # A slow machine is no fault of an example.
 settings.register_profile("redolake", deadline=None)

@@ -121,8 +121,8 @@ def account_rows(changes: DataFrame) -> RowAccounting:
     rows: dict[tuple[int, int, str, int | None], int] = {}
     scns: dict[tuple[int, int], tuple[int, int]] = {}
     times: dict[tuple[int, int], tuple[datetime, datetime]] = {}
-    found = False
-    for row in counted.collect():
+    counts = counted.collect()
+    for row in counts:
         table, range_number = row["table_number"], row["range_number"]
         rows[table, range_number, row["disposition"], row["window"]] = row["rows"]
         if row["disposition"] == APPLIED:
@@ -131,8 +131,8 @@ def account_rows(changes: DataFrame) -> RowAccounting:
             if row["first"] is not None:
                 first, last = times.get((table, range_number), (row["first"], row["last"]))
                 times[table, range_number] = min(first, row["first"]), max(last, row["last"])
-        found = found or row["problems"] > 0
-    return RowAccounting(rows, first_problems(changes.filter(wanted)) if found else {}, scns, times)
+    problems = first_problems(changes.filter(wanted)) if any(row["problems"] for row in counts) else {}
+    return RowAccounting(rows, problems, scns, times)
 
 
 def first_problems(changes: DataFrame) -> dict[tuple[int, int], Problem]:
