@@ -201,6 +201,7 @@ STATEMENTS: dict[str, Case] = {
         [update(N, sql_redo=SETS.format("NULL")), update("A"), undo(update("A"))], "011", {2: DOUBTFUL}
     ),
     "an INTERNAL row after one with a ROWID": Case([update("A"), piece("A"), end(), undo(update("A"))], "1001", {3: DOUBTFUL}),
+    "an INTERNAL row that comes first": Case([end(), undo(update("A"))], "01", {1: NOTHING}),
     "an INTERNAL row that ends nothing": Case([update("A"), end(), piece(), undo(update("A"))], "1001", {3: DOUBTFUL}),
     "the INTERNAL row of an INSERT, and an UPDATE's undo": Case(
         [insert(N), piece(), end(), undo(update("A"))], "0001", {3: NOTHING}
