@@ -7,7 +7,7 @@ enters a key that no change of the batch has left before, the target says whethe
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -24,7 +24,8 @@ from pipelines.values.frames import Kind
 from pipelines.values.redo import CHANGE_ORDER, Operation
 
 MOST_STEPS = 1_000_000  # of one table in a batch: they are read by one Python process, which remembers every key
-STEP = ("window_start", "slice", "ordinal", "code", "before", "after")  # of a change; of a key of the target `after` alone
+PLACE = ("window_start", "slice", "ordinal")
+STEP = (*PLACE, "code", "before", "after")  # of a change; of a key of the target `after` alone
 NAMED = "window_start bigint, slice int, ordinal bigint, row string, why string"
 
 
@@ -48,7 +49,7 @@ def with_rows(decoded: DataFrame, target: DataFrame, key: Sequence[TargetColumn]
     named = ordered.select(*STEP).mapInArrow(name_rows, NAMED)
     why = F.struct("commit_scn", "scn", F.lit("RedoNotUnderstood").alias("code"), F.col("why").alias("what"))
     return (
-        decoded.join(named, ["window_start", "slice", "ordinal"], "left")
+        decoded.join(named, [*PLACE], "left")
         .withColumn("row_id", F.coalesce("row", "row_id"))
         .withColumn("finding", F.coalesce("finding", F.when(F.col("why").isNotNull(), why)))
         .select(*decoded.columns)
@@ -59,21 +60,21 @@ def name_rows(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Yield the row of each change, or why it is of none. The keys of the target come first."""
     rows = Rows()
     for batch in batches:
-        named = [{**step, **rows.take(step)} for step in batch.to_pylist() if step["code"] is not None or rows.expect(step)]
-        schema = pa.schema([(name, batch.schema.field(name).type) for name in STEP[:3]])
-        yield pa.RecordBatch.from_pylist(
-            named, schema.append(pa.field("row", pa.string())).append(pa.field("why", pa.string()))
-        )
+        steps = [step for step in batch.to_pylist() if step["code"] is not None or rows.expect(step)]
+        taken = [rows.take(step) for step in steps]
+        named = [*([step[name] for step in steps] for name in PLACE), [row for row, _ in taken], [why for _, why in taken]]
+        types = [*(batch.schema.field(name).type for name in PLACE), pa.string(), pa.string()]
+        if steps:
+            yield pa.record_batch(list(map(pa.array, named, types)), [*PLACE, "row", "why"])
 
 
 class Rows:
     """Who is at each key, the row that has been there longest first. A row is named by the key that it had before the batch, or
-    by its key and number if it came later."""
+    by its first key and a number if it came later."""
 
     def __init__(self) -> None:
         self._in_target: set[str] = set()
         self._at: dict[str, deque[str]] = {}
-        self._born: defaultdict[str, int] = defaultdict(int)
         self._steps = 0
 
     def expect(self, step: Mapping[str, Any]) -> bool:
@@ -81,32 +82,28 @@ class Rows:
         self._in_target.add(step["after"])
         return False
 
-    def take(self, step: Mapping[str, Any]) -> dict[str, str | None]:
-        """Return the row that changes, and why if there is none."""
+    def take(self, step: Mapping[str, Any]) -> tuple[str | None, str | None]:
+        """Return the row that changes, or else why there is none."""
         before, after = step["before"], step["after"]
         self._steps += 1
         if self._steps > MOST_STEPS:
-            return {"row": None, "why": f"more than {MOST_STEPS} changes of rows whose keys UPDATEs have changed"}
+            return None, f"more than {MOST_STEPS} changes of rows whose keys UPDATEs have changed"
         if step["code"] == Operation.INSERT:
-            self._born[after] += 1
-            row = f"{after} {self._born[after]}"
-            self._enter(after, row, is_there=False)
-            return {"row": row, "why": None}
+            row = f"{after} {self._steps}"
+            self._at.setdefault(after, deque()).append(row)
+            return row, None
         rows = self._at.setdefault(before, deque([before]))  # the first change at a key says that a row was there
         if not rows:
-            return {"row": before, "why": f"a change of the row with key {before}, which no row has by then"}
+            return None, f"a change of the row with key {before}, which no row has by then"
         is_moved = step["code"] == Operation.UPDATE and before != after
         if len(rows) > 1 and not is_moved:
-            return {"row": rows[0], "why": f"a change of one of two rows with key {before}"}
+            return None, f"a change of one of two rows with key {before}"
         if step["code"] == Operation.UPDATE and not is_moved:
-            return {"row": rows[0], "why": None}
+            return rows[0], None
         row = rows.popleft()
         if is_moved:
-            self._enter(after, row, is_there=after in self._in_target)
-        return {"row": row, "why": None}
-
-    def _enter(self, key: str, row: str, *, is_there: bool) -> None:
-        self._at.setdefault(key, deque([key] if is_there else [])).append(row)
+            self._at.setdefault(after, deque([after] if after in self._in_target else [])).append(row)
+        return row, None
 
 
 def _text(ids: Sequence[int], side: Kind) -> Expression:

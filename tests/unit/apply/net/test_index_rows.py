@@ -104,6 +104,17 @@ def test_a_change_that_contradicts_those_before_it_is_said(changes: list[Any], w
     assert why in str(last["why"])
 
 
+def test_a_batch_of_names_has_the_places_of_the_changes_and_their_types() -> None:
+    expected = pa.schema([*list(SCHEMA)[:3], ("row", pa.string()), ("why", pa.string())])
+    step = dict(zip(STEP, (5, 1, 7, DELETE, "a", None), strict=True))
+
+    (batch,) = name_rows(iter([pa.RecordBatch.from_pylist([], SCHEMA), pa.RecordBatch.from_pylist([step], SCHEMA)]))
+
+    assert batch == pa.RecordBatch.from_pylist(
+        [{"window_start": 5, "slice": 1, "ordinal": 7, "row": "a", "why": None}], expected
+    )
+
+
 def test_more_changes_than_one_process_shall_remember_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pipelines.apply.net.index_rows.MOST_STEPS", 2)
 
