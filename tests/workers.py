@@ -17,6 +17,8 @@ STARTED_BY = {
     "airflow": ("airflow_db",),
     "postgres": ("postgres",),
 }
+# Airflow leaves files of its processes and sockets open; which test is running when they are collected is chance.
+LEFT_OPEN = ("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
 # Path prefixes of the modules that share a worker. A new Java machine needs a minute of CPU time until Spark runs at speed, and
 # Airflow half a minute for its imports and its database, so each worker gets one of them. The worker that ends its group first
 # begins with the other modules, so that both end at about the same time.
@@ -124,6 +126,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for mark, fixtures in STARTED_BY.items():
             if set(fixtures) & set(getattr(item, "fixturenames", ())):
                 item.add_marker(mark)
+        if item.get_closest_marker("airflow"):
+            item.add_marker(pytest.mark.filterwarnings(*LEFT_OPEN))
     alone = {path_of(item) for item in items if item.get_closest_marker("spark")} - {
         path_of(item) for item in items if group_of(path_of(item)) in GROUPS
     }

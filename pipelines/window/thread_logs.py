@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from pipelines.values.redo import LogCopy, LogFile, LogTrace, RedoFacts
+from pipelines.values.redo import LogFile, LogTrace, RedoFacts
 from pipelines.values.scn import Scn
 from pipelines.window.end import End
 from pipelines.window.incarnation import Branch
@@ -107,8 +107,8 @@ def _by_sequence(
         if begins != max(row.first_scn for row in group) and not seen:
             conflicts[sequence] = f"V$ARCHIVED_LOG lists {_ranges(group)}, and no view shows which of them is the log"
             log = replace(log, first_scn=begins)
-        rest: tuple[LogCopy, ...] = tuple(c for row in group[:-1] for c in row.copies if not c.is_claimed)
-        logs[sequence] = replace(log, copies=(*log.copies, *rest)) if rest else log
+        others = (copy for row in group[:-1] for copy in row.copies if not copy.is_claimed)
+        logs[sequence] = replace(log, copies=(*log.copies, *others))
     return logs, conflicts
 
 

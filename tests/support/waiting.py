@@ -34,5 +34,5 @@ def answers(url: str) -> bool:
     except HTTPError as refused:
         refused.close()
         return False
-    except URLError:
+    except (URLError, ConnectionError):  # nobody listens, or a server that starts hangs up
         return False

@@ -148,8 +148,10 @@ def fix(session: SparkSession) -> None:
 def keep(session: SparkSession, settings: Mapping[str, str]) -> None:
     for name, value in settings.items():
         try:
-            session.conf.set(name, value)
-            found = session.conf.get(name)
+            found = session.conf.get(name, None)
+            if found != value:  # to set the value again may show a warning: Spark calls some of these settings old
+                session.conf.set(name, value)
+                found = session.conf.get(name)
         except AnalysisException as refused:
             found = str(refused).partition("\n")[0]
         if found != value:
