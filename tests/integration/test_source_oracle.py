@@ -298,6 +298,18 @@ def test_a_snapshot_loses_no_digit(source):
     assert rows.schema.field("P").type == pa.decimal128(12, 2)
 
 
+def test_json_texts_are_read_as_they_are(oracle, source):
+    """The driver makes objects of a column with IS JSON, where a text could lose digits and the order of keys."""
+    run(oracle, "CREATE TABLE papers (v VARCHAR2(90) CHECK (v IS JSON), c CLOB CHECK (c IS JSON), b BLOB CHECK (b IS JSON))")
+    text = '{"b": 1.10,  "a":12345678901234567890.123456789, "b": null}'
+    run(oracle, f"INSERT INTO papers VALUES ('{text}', '{text}', UTL_RAW.CAST_TO_RAW('{text}'))")
+    papers, scn = TableId("SHOP", "PAPERS"), read_current_scn(source)
+    table = read_tables(source, [papers], PDB)[papers]
+
+    (frame,) = map(pa.table, read_snapshot(source, table, scn, 100, container=PDB))
+    assert frame.select(["V", "C", "B"]).to_pylist() == [{"V": text, "C": text, "B": text.encode()}]
+
+
 def test_a_date_before_christ_is_a_typed_error_and_readable_as_text(oracle, source):
     run(oracle, "CREATE TABLE old (id NUMBER(10) PRIMARY KEY, d DATE, t TIMESTAMP(3))")
     run(oracle, "INSERT INTO old VALUES (1, TO_DATE('-4712-01-01', 'SYYYY-MM-DD'), TIMESTAMP '2026-01-01 00:00:00.5')")
