@@ -94,6 +94,13 @@ def alter_system(session: EngineSession, cursor: Cursor) -> None:
         in_root(session)
         database.await_redo(session, to_switch=True)
         database.switch_log(session.thread)
+    elif cursor.accept("SWITCH", "ALL", "LOGFILE"):
+        cursor.end()
+        in_root(session)
+        database.await_redo(session, to_switch=True)
+        for thread in database.state.threads.values():
+            if thread.is_open:
+                database.switch_log(thread.number)
     elif cursor.accept("ARCHIVE", "LOG"):
         _archive_log(session, cursor)
     elif cursor.accept("CHECKPOINT") or cursor.accept("FLUSH"):

@@ -210,8 +210,20 @@ def decoded(columns: str, sql: str, decode: Any) -> tuple[str | None, dict[str, 
     return row["error"], before, after if sql[:6] != "delete" else {}
 
 
+# Statements that other connectors have published.
+OTHERS: dict[str, tuple[str, str, dict[str, Any], dict[str, Any]]] = {
+    "estuary: quotes and back quotes in a column's name": (
+        "`Meta/'wtf'~ID` A", """insert into "S"."T"("`Meta/'wtf'~ID`","A") values ('1','it''s');""",
+        {}, {"`Meta/'wtf'~ID`": "1", "A": "it's"},
+    ),
+    "singer-io: an UPDATE taken back, found by its ROWID": (
+        "A", """update "S"."T" set "A" = 'ROLLEDBACK' where ROWID = 'AAAM2dAAAAAABTLAAA';""", {}, {"A": "ROLLEDBACK"},
+    ),
+}  # fmt: skip
+
+
 @pytest.mark.parametrize("decode", [decode_changes, decode_compiled], ids=["plain", "compiled"])
-@pytest.mark.parametrize(("columns", "sql", "before", "after"), READ.values(), ids=READ)
+@pytest.mark.parametrize(("columns", "sql", "before", "after"), [*READ.values(), *OTHERS.values()], ids=[*READ, *OTHERS])
 def test_a_statement_with_one_meaning_is_read(
     columns: str, sql: str, before: dict[str, Any], after: dict[str, Any], decode: Any
 ) -> None:

@@ -6,6 +6,8 @@ from datetime import timedelta
 from itertools import pairwise
 from pathlib import Path
 
+import pytest
+
 from standin.engine.instance import Instance
 from standin.engine.options import DatabaseOptions
 from standin.redo_file import Op, read_header
@@ -75,7 +77,8 @@ def test_a_thread_held_back_keeps_its_logs_active_and_archives_them_in_order_lat
     database.close()
 
 
-def test_each_instance_writes_its_own_thread_and_archive_log_current_switches_all():
+@pytest.mark.parametrize("statement", ["ARCHIVE LOG CURRENT", "SWITCH ALL LOGFILE"])
+def test_each_instance_writes_its_own_thread_and_one_statement_switches_all(statement):
     database = open_database(threads=2)
     one, two = logon(database, instance="FREE1"), logon(database, instance="FREE2")
     run(one, "CREATE TABLE t (id NUMBER PRIMARY KEY)")
@@ -83,7 +86,7 @@ def test_each_instance_writes_its_own_thread_and_archive_log_current_switches_al
     run(two, "INSERT INTO t VALUES (2)")
     one.commit()
     two.commit()
-    run(logon(database, "SYS", "FREE"), "ALTER SYSTEM ARCHIVE LOG CURRENT")
+    run(logon(database, "SYS", "FREE"), f"ALTER SYSTEM {statement}")
 
     inserts = [(r.thread, r.after[1]) for r in archived_redo(database) if r.op == Op.INSERT]
     assert inserts == [(1, b"\xc1\x02"), (2, b"\xc1\x03")]
