@@ -25,7 +25,8 @@ from standin.redo_file import Op
 
 def asks_for_append(tree: exp.Insert) -> bool:
     hint = tree.args.get("hint")
-    return hint is not None and any("APPEND" in word.sql().upper().split() for word in hint.expressions)
+    words = hint.expressions if hint is not None else ()  # a hint that is no call, as PARALLEL(t 2) is, is a text
+    return any("APPEND" in (word if isinstance(word, str) else word.sql()).upper().split() for word in words)
 
 
 def may_load(session: EngineSession, store: TableStore, *, has_triggers: bool) -> bool:

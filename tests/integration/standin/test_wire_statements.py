@@ -273,7 +273,8 @@ def test_parsing_describes_without_execution(cursor, instance):
 
 
 def test_an_unknown_request_is_refused_and_not_ignored(connection, cursor):
-    assert failure(connection.tpc_begin, connection.xid(1, "global", "branch")).code == 3001
+    load = {"schema_name": USER, "table_name": "T", "column_names": ["ID"], "data": [(1,)]}
+    assert failure(connection.direct_path_load, **load).code == 3001
     assert cursor.execute("select 1 from dual").fetchone() == (1,)
 
 
