@@ -101,6 +101,8 @@ class DeltaHistory(DeltaTable):
         why = why_begins(None if epoch is None else epoch.reached, there)
         if why is not None:
             self.begin(context, table, task, there, 1 if epoch is None else epoch.number + 1, why)
+        else:
+            self.fit(context, table, task, 1 + (there.position or 0))
 
     def begin(self, context: ApplyContext, table: DeltaTable, task: TableTask, there: Reached, number: int, why: str) -> None:
         """Copy the table's rows AS OF its position. A DDL that changed them without redo came after it."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from pydantic import ValidationError
 from sqlalchemy.engine import make_url
@@ -86,6 +88,28 @@ def test_large_objects_are_assembled_only_where_the_redo_contains_the_key() -> N
     pipeline = parse_configuration(text, {"ROOT": "/data"}).pipelines["shop"]
 
     assert [pipeline.choice(table.id).large_objects for table in pipeline.tables[:2]] == ["redo", "refuse"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "why"),
+    [
+        ("history: scd2, key: append", "`key: append` names none: use `history: changes`"),
+        ("history: changes, large_objects: reread", "with `large_objects` some are not known"),
+        ("history: scd2, unsupported_columns: reread", "with `unsupported_columns` some are not known"),
+    ],
+)
+def test_a_history_of_what_is_not_known_at_each_change_is_refused(settings: str, why: str) -> None:
+    with pytest.raises(ConfigurationError, match=re.escape(why)):
+        parse_configuration(GOOD.replace("target: mixed", f"target: mixed, {settings}"), {"ROOT": "/data"})
+
+
+def test_a_table_says_whether_it_has_a_history_before_its_pipeline_does() -> None:
+    text = GOOD.replace("target: mixed", "target: mixed, history: none").replace("tables:", "history: changes\n    tables:", 1)
+    pipeline = parse_configuration(text, {"ROOT": "/data"}).pipelines["shop"]
+
+    kept = {table.path: pipeline.history_target(table.id) for table in pipeline.tables}
+    assert kept["mixed"] is None
+    assert [path for path in kept.values() if path] == [f"/lake/_history/{path}" for path in kept if path != "mixed"]
 
 
 @pytest.mark.parametrize("names", [("CODE", "DAY"), ("Mixed Case", "NO"), ("it's", "[x]", "A#"), ("Ü",)], ids=str)

@@ -7,7 +7,7 @@ import pytest
 from pipelines.config.union_views import UnionView
 from pipelines.errors import ConfigurationError
 from pipelines.steps.union_views import LakeColumn, Member, make_union
-from pipelines.steps.views import STATEMENTS, ViewOf
+from pipelines.steps.views import STATEMENTS, HistoryOf, ViewOf, history_statements
 from pipelines.values.table import TableId
 
 ORDERS = ViewOf(TableId("SHOP", "ORDERS"), "/lake/shop/orders", 7)
@@ -74,3 +74,16 @@ def test_a_view_over_shards_has_the_columns_of_all_by_name_and_leaves_deleted_ro
 def test_tables_that_do_not_make_one_are_refused_with_their_names(members: list[Member], why: str):
     with pytest.raises(ConfigurationError, match=why):
         make_union("all.orders", SHARDS, members)
+
+
+def test_versions_of_rows_are_a_view_of_the_history_in_each_engine() -> None:
+    kept = HistoryOf(TableId("SHOP", "ORDERS"), "/lake/_history/shop/orders", ("ID", "NOTE"), ("ID",))
+
+    texts = {engine: "\n".join(history_statements([kept], engine)) for engine in ("spark", "duckdb", "trino")}
+
+    assert "VIEW `shop`.`orders_versions` AS" in texts["spark"]
+    assert "FROM delta.`/lake/_history/shop/orders` r JOIN epochs e" in texts["spark"]
+    assert "FROM delta_scan('/lake/_history/shop/orders') r JOIN epochs e" in texts["duckdb"]
+    assert "table_name => 'orders$history', table_location => '/lake/_history/shop/orders'" in texts["trino"]
+    assert 'FROM delta."shop"."orders$history" r JOIN epochs e' in texts["trino"]
+    assert 'PARTITION BY r._epoch, r."ID" ORDER BY r._commit_scn, r._seq' in texts["trino"]
