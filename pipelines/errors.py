@@ -400,6 +400,15 @@ class MappingFailed(Terminal):
     """
 
 
+class QuarantineInTheWay(Terminal):
+    """Keys of the table are in quarantine, and what comes next needs their rows: a DDL that changed rows without redo or the
+    type of the key, values that are read again, or more changes of these keys than one batch looks at.
+
+    Run `redolake quarantine retry OWNER.TABLE`, which reads the rows again, and `redolake resume OWNER.TABLE`. Where the
+    database can no longer show them at the table's position, run `redolake snapshot OWNER.TABLE --replace`.
+    """
+
+
 class NotCapturable(Terminal):
     """A table cannot be captured as it is, for a reason that `redolake doctor` reports. The other tables continue.
 

@@ -47,6 +47,7 @@ GROUPS = {
         "tests/integration/test_damaged_files.py",
         "tests/integration/test_histories.py",
         "tests/integration/test_pipeline.py",
+        "tests/integration/test_quarantine.py",
         "tests/integration/test_lake_trouble.py",
         "tests/integration/test_redo_forms.py",
         "tests/integration/test_objects_from_redo.py",

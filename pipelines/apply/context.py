@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -11,6 +12,7 @@ from pipelines.apply.spark.kept import KeptRows
 from pipelines.apply.translation import Translation
 from pipelines.records.batches.spec import LandedWindow
 from pipelines.values.scn import ScnRange
+from pipelines.values.table import TableId
 
 Report = Callable[[str], None]
 MayCommit = Callable[[], None]  # called before each commit; raises Transient when another writer holds the lease
@@ -37,6 +39,9 @@ class ApplyContext:
     check_lake: Callable[[], None] = allow  # called before a table is held; raises when the lake as a whole cannot be used
     origin: str = ""
     kept: KeptRows = field(default_factory=KeptRows)
+    lease: int | None = None  # under which the batch writes
+    # How many merged changes were filtered or quarantined, by table, term of the row account, and start of their window.
+    parts: Counter[tuple[TableId, str, int]] = field(default_factory=Counter)
 
     @property
     def metadata(self) -> dict[str, object]:

@@ -23,11 +23,12 @@ from pipelines.apply.spark.quoting import quote
 from pipelines.apply.spark.text import to_text
 from pipelines.apply.spark.types import parse_type
 from pipelines.host.secrets import read_key
-from pipelines.host.user_code import call_for_rows
+from pipelines.host.user_code import call_for_rows, call_row_by_row
 from pipelines.values.mapping import Computed, TableMapping, source_value
 from pipelines.values.table import Column, TableId, TableVersion
 
 REDACTED = "***"
+FAILED = "failed"  # why users' code has no values for a row
 SHOWN = 4  # characters of `last4`
 SHORTEST_SHOWN = 8  # of a shorter value they would be most of it
 
@@ -46,25 +47,33 @@ class Misfits:
 
 @dataclass(frozen=True, slots=True)
 class Shaped:
-    """`values` are the computed columns by id; `passes` is whether the lake shall have the row, None without a filter."""
+    """`values` are the computed columns by id; `passes` is whether the lake shall have the row, None without a filter. `failed`
+    says why users' code has no values for a row, NULL if it has; None where that is not asked."""
 
     values: Mapping[int, Expression]
     misfits: Sequence[Misfits]
     passes: Expression | None
+    failed: Expression | None = None
 
 
 def source(column_id: int) -> Expression:
     return F.col(quote(source_value(column_id)))
 
 
-def shape(version: TableVersion, ids: Sequence[int] | None = None, is_whole: Expression | None = None) -> Shaped:
+def shape(
+    version: TableVersion, ids: Sequence[int] | None = None, is_whole: Expression | None = None, *, isolates: bool = False
+) -> Shaped:
     """Return the computed columns, those of `ids` if given. Users' code is called for rows for which `is_whole` is true, for
-    all without it. Raises ConfigurationError where the key of the masks is not here."""
+    all without it; with `isolates`, rows for which it raises are found one by one. Raises ConfigurationError where the key of
+    the masks is not here."""
     mapping = version.mapping
     if mapping is None:
         return Shaped({}, (), None)
     columns = {column.id: column for column in version.columns}
     values, misfits = dict[int, Expression](), list[Misfits]()
+    of_rows = None
+    if mapping.transform is not None:
+        of_rows = of_code(mapping, F.lit(True) if is_whole is None else is_whole, isolates=isolates)
     for one in mapping.computed:
         if ids is not None and one.id not in ids:
             continue
@@ -72,13 +81,15 @@ def shape(version: TableVersion, ids: Sequence[int] | None = None, is_whole: Exp
             values[one.id] = mask_value(mapping, one, columns[one.id])
             continue
         if one.means == "transform":
-            values[one.id] = of_code(mapping, F.lit(True) if is_whole is None else is_whole)[result_name(one.id)]
+            assert of_rows is not None
+            values[one.id] = of_rows[result_name(one.id)]
             continue
         computed = F.expr(one.sql)
         values[one.id] = computed.try_cast(one.type)
         misfits.append(Misfits(one, computed.isNotNull() & values[one.id].isNull()))
     passes = None if mapping.where is None else F.coalesce(F.expr(mapping.where.sql).cast("boolean"), F.lit(False))
-    return Shaped(values, tuple(misfits), passes)
+    failed = of_rows[FAILED] if of_rows is not None and isolates else None
+    return Shaped(values, tuple(misfits), passes, failed)
 
 
 def mask_value(mapping: TableMapping, one: Computed, column: Column) -> Expression:
@@ -114,8 +125,8 @@ def result_name(column_id: int) -> str:
     return f"result {column_id}"
 
 
-def of_code(mapping: TableMapping, is_whole: Expression) -> Expression:
-    """Return what users' code makes of a row: a struct. Spark computes it once for all columns of it."""
+def of_code(mapping: TableMapping, is_whole: Expression, *, isolates: bool = False) -> Expression:
+    """Return what users' code makes of a row: a struct, with FAILED if it isolates. Spark computes it once for all columns."""
     transform = mapping.transform
     assert transform is not None
     function, digest, names = transform.function, transform.digest, tuple(name for _, name in transform.inputs)
@@ -123,8 +134,13 @@ def of_code(mapping: TableMapping, is_whole: Expression) -> Expression:
     schema = StructType([StructField(result_name(one.id), parse_type(one.type), True) for one in outputs])
     types = {field.name: field.type for field in to_arrow_schema(schema)}
     declared = {one.name: types[result_name(one.id)] for one in outputs}
+    if isolates:
+        schema = schema.add(FAILED, "string")
 
     def users_code(whole: pa.Array, *inputs: pa.Array) -> pa.Array:
+        if isolates:
+            made, failed = call_row_by_row(function, digest, whole, inputs, names, declared)
+            return pa.StructArray.from_arrays([*made, failed], [*types, FAILED])
         made = call_for_rows(function, digest, whole, inputs, names, declared)
         return pa.StructArray.from_arrays(made, list(types))
 

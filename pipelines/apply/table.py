@@ -23,6 +23,7 @@ from pipelines.apply.delivery.prepared import ChangesOf, PreparedRange, TableRan
 from pipelines.apply.landed.check_changes import check_finding
 from pipelines.apply.net.history_rows import changed_rows, inserted_rows
 from pipelines.apply.net.missing_columns import not_in_target
+from pipelines.apply.quarantine.divide import write_taken
 from pipelines.apply.small_tables import Prepared
 from pipelines.apply.spark.failures import check_session, held_error
 from pipelines.apply.spark.probes import take_alone
@@ -53,6 +54,9 @@ class TableProgress:
     merged: Merged = field(default_factory=Merged)
     applied: int = 0
     filtered: int = 0  # of the applied
+    quarantined: int = 0  # of the applied
+    masked: int = 0  # of the applied
+    quarantined_keys: int | None = None
     merge_seconds: float = 0.0
     ddl: Counter[str] = field(default_factory=Counter)
     times: list[datetime] = field(default_factory=list)
@@ -60,7 +64,8 @@ class TableProgress:
     def account(self, balance: RowAccount) -> RowAccount:
         """Return the table's account with the changes that were not applied as held."""
         held = balance.held + balance.applied - self.applied
-        return replace(balance, applied=self.applied - self.filtered, filtered=self.filtered, held=held)
+        merged = self.applied - self.filtered - self.quarantined
+        return replace(balance, applied=merged, filtered=self.filtered, quarantined=self.quarantined, held=held)
 
 
 def apply_table(
@@ -110,6 +115,8 @@ def apply_table(
         ddl=dict(progress.ddl),
         first_commit_at=min(progress.times).isoformat() if progress.times else None,
         last_commit_at=max(progress.times).isoformat() if progress.times else None,
+        masked=progress.masked,
+        quarantined_keys=progress.quarantined_keys,
     )
 
 
@@ -153,6 +160,12 @@ def apply_ranges(
             progress.merge_seconds += time.monotonic() - began
             progress.applied += committed.count
             progress.filtered += ready.filtered
+            count_parts(context, task, ready)
+            progress.quarantined += ready.taken.count
+            if commit_range.version.mapping is not None and commit_range.version.mapping.masked:
+                progress.masked += committed.count - ready.filtered - ready.taken.count
+            if task.quarantine is not None:
+                progress.quarantined_keys = ready.taken.open_keys
             progress.times += committed.times or ()
         progress.complete_to, progress.delta_version = commit_range.last_scn, table.version
         progress.ddl.update(step.kind for step in commit_range.steps)
@@ -160,6 +173,13 @@ def apply_ranges(
         context.may_commit()
         end = context.scns.end
         table.evolve(context, task, CommitRange(len(ranges), end, end, task.reshaped or task.versions[-1], task.reshape))
+
+
+def count_parts(context: ApplyContext, task: TableTask, ready: PreparedRange) -> None:
+    """Count what the window accounts show apart, once it is merged."""
+    for term, windows in (("filtered", ready.filtered_in), ("quarantined", ready.taken.windows)):
+        for window, changes in windows.items():
+            context.parts[task.table, term, window] += changes
 
 
 def check_settles(task: TableTask, ranges: Sequence[CommitRange]) -> None:
@@ -192,12 +212,15 @@ def merge_range(
     table.see_others()
     table.claim(context, task)
     check_position(table, task, standing)
+    write_taken(context, table, task, commit_range, prepared.taken)
     before = table.version
     if history is not None and commit_range.whole is None:  # of rows that were read again, single changes are not known
         record_changes(context, history, table, task, commit_range, prepared, count)
     match prepared:
         case ToAppend(changes, count):
             merged = table.append(changes, count, last_scn, metadata, task.options)
+        case ToMerge() if prepared.is_empty:
+            merged = Merged()
         case ToMerge():
             merged = merge_net_change(context, table, task, prepared, last_scn, metadata)
         case _:

@@ -107,6 +107,10 @@ class Target(Protocol):
     @property
     def version(self) -> int | None: ...
 
+    @property
+    def load(self) -> str:
+        """What names the load whose contents the table continues."""
+
     def live(self, options: TargetOptions) -> DataFrame: ...
 
     def refresh(self) -> None: ...

@@ -85,17 +85,25 @@ class RowAccounting:
         )
 
     def accounts(
-        self, windows: Sequence[LandedWindow], input_counts: InputCounts, applied: Mapping[int, int] | None = None
+        self,
+        windows: Sequence[LandedWindow],
+        input_counts: InputCounts,
+        applied: Mapping[int, int] | None = None,
+        parts: Mapping[tuple[str, int], int] | None = None,
     ) -> dict[str, RowAccount]:
         """Return the account of each window by its name, and that of the rows that were carried in.
 
         `applied` counts the rows that were merged into each table, once known. A table that was held during the batch lacks
-        its last commit ranges; their rows count as held.
+        its last commit ranges; their rows count as held. `parts` are changes that apply has filtered or put into quarantine, by
+        that term and the window in which they were landed; rows from before the batch's windows were carried in.
         """
         held = {(t, r) for t, count in (applied or {}).items() for r in self.ranges_not_applied(t, count)}
         ends: defaultdict[int | None, Counter[str]] = defaultdict(Counter)
         for (table, range_number, disposition, window), rows in self.rows.items():
             ends[window][HELD if disposition == APPLIED and (table, range_number) in held else disposition] += rows
+        starts = {window.start for window in windows}
+        for (term, start), rows in (parts or {}).items():
+            ends[start if start in starts else None].update({APPLIED: -rows, term: rows})
         landed = {w.name: RowAccount(landed=input_counts.per_window.get(w.start, 0), **ends[w.start]) for w in windows}
         return {**landed, CARRIED_IN: RowAccount(carried_in=sum(input_counts.carried.values()), **ends[None])}
 

@@ -14,6 +14,7 @@ from pipelines.cli import (
     init,
     maintenance,
     monitoring,
+    quarantine,
     reading,
     recovery,
     replication,
@@ -58,6 +59,7 @@ def configure(
 for group in (init, setup, replication, reading, monitoring, cockpit, checks, recovery, maintenance):
     for command in group.COMMANDS:
         app.command(name=command.__name__.replace("_", "-"))(command)
+app.add_typer(quarantine.app, name="quarantine", help="List changes that could not be applied, and work them off.")
 app.add_typer(schema.app, name="schema", help="Show the versions of a table's columns.")
 app.add_typer(spark.app, name="spark", help="Provide what Spark needs on a host, or start a Connect server.")
 app.add_typer(transactions.app, name="tx", help="List open transactions, or drop one on purpose.")

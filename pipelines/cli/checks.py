@@ -136,6 +136,8 @@ def show_history(pipeline: Pipeline, tables: list[str] | None, output: Output) -
 
 
 def result_of(proof: TableProof) -> str:
+    if proof.is_equal and proof.quarantined_keys:
+        return f"equal but for {proof.quarantined_keys} keys in quarantine"
     return "equal" if proof.is_equal else "not compared" if proof.error else "DIFFERS"
 
 
@@ -180,6 +182,8 @@ def show_verdict(result: Verification) -> None:
     differing, equal = sum(not t.equal for t in result.tables), sum(t.equal for t in result.tables)
     compared = equal + differing + len(result.not_compared)
     verdict = f"{equal} of {compared} tables are equal to the source" if compared else "There is no table to compare"
+    if apart := sum(t.equal and bool(t.quarantined_keys) for t in result.tables):
+        verdict += f", {apart} of them but for keys in quarantine"
     if differing:
         verdict += f", {differing} differ"
     if result.not_compared:

@@ -41,8 +41,12 @@ if TYPE_CHECKING:
     from pipelines.steps.stats import PipelineStats, RowStats
     from pipelines.steps.status import Status
 
-STATS_COLUMNS = ("inserted", "updated", "deleted", "DDL", "change rows", "first commit, UTC", "last commit", "seconds")
-ACCOUNT_TERMS = ("applied", "rolled back", "still open", "before snapshot", "held", "dropped")
+STATS_COLUMNS = (
+    "inserted", "updated", "deleted", "DDL", "size", "change rows", "masked", "first commit, UTC", "last commit", "seconds",
+)  # fmt: skip
+ACCOUNT_TERMS = (
+    "applied", "filtered", "in quarantine", "rolled back", "still open", "before snapshot", "held", "dropped",
+)  # fmt: skip
 
 
 def status(pipeline: PipelineOption = None, config: ConfigOption = None, output: OutputOption = Output.table) -> None:
@@ -133,9 +137,10 @@ def account_text(account: Mapping[str, int] | None) -> str:
     if account is None:
         return ""
     undone = account.get("undone", 0) + account.get("rolled_back", 0)
-    rest = ("carried_out", "before_position", "held", "dropped")
+    apart, rest = ("filtered", "quarantined"), ("carried_out", "before_position", "held", "dropped")
     applied = account.get("applied", 0) + account.get("left_out", 0)
-    terms = zip(ACCOUNT_TERMS, (applied, undone, *(account.get(term, 0) for term in rest)), strict=True)
+    counts = (applied, *(account.get(term, 0) for term in apart), undone, *(account.get(term, 0) for term in rest))
+    terms = zip(ACCOUNT_TERMS, counts, strict=True)
     return ", ".join(f"{count} {term}" for term, count in terms if count)
 
 
@@ -213,7 +218,7 @@ def stats_grid(found: PipelineStats, by: StatsBy) -> Grid | str:
 def stats_cells(one: RowStats) -> tuple[object, ...]:
     ddl = ", ".join(f"{number} {kind}" for kind, number in sorted(one.ddl.items()))
     commits = (utc_text(one.first_commit_at), utc_text(one.last_commit_at))
-    return (one.inserted, one.updated, one.deleted, ddl, account_text(one.rows), *commits, one.seconds)
+    return (one.inserted, one.updated, one.deleted, ddl, one.size, account_text(one.rows), one.masked, *commits, one.seconds)
 
 
 COMMANDS = (status, stats, windows, runway)

@@ -32,13 +32,16 @@ from pipelines.ledger.entries import Decision, Json, TableEntry
 from pipelines.ledger.reading import LedgerReading, WindowRow
 from pipelines.records.codec import from_body
 from pipelines.records.gaps import DeclaredGap
-from pipelines.records.shown_facts import ChoicesFact, LogFact, ProofFact, RedoFact, RunwayFact, SourceFact
+from pipelines.records.shown_facts import ChoicesFact, LogFact, ProofFact, QuarantineFact, RedoFact, RunwayFact, SourceFact
 from pipelines.values.redo import Position
 from pipelines.values.scn import ChainPosition
 from pipelines.values.table import TableId
 
 PARTS = {
     "applied": "applied",
+    "filtered": "filtered",
+    "quarantined": "in quarantine",
+    "left_out": "left out",
     "undone": "undone",
     "rolled_back": "rolled back",
     "carried_out": "still open",
@@ -212,7 +215,14 @@ def table_line(entry: TableEntry, reading: LedgerReading, target: str, is_behind
         held_at=entry.held_at,
         complete_to_at=reading.contents_at.get(entry.table),
         listed=listed,
+        quarantined_keys=quarantined_keys(reading, entry),
     )
+
+
+def quarantined_keys(reading: LedgerReading, entry: TableEntry) -> int:
+    """Return how many keys are in quarantine, by the last batch or command that looked."""
+    fact = one(reading, "quarantine", str(entry.table))
+    return 0 if fact is None else from_body(QuarantineFact, fact.body, f"the quarantine of {entry.table}").keys
 
 
 def proofs_of(reading: LedgerReading, table: str) -> tuple[Proof, ...]:

@@ -82,11 +82,12 @@ def proof_text(proof: Proof) -> str:
         return f"{at}: not compared, {found.error}"
     where = f"SCN {texts.count(found.scn)}, Delta version {found.delta_version}"
     part = "" if found.share == 1 else f" of a sample of {found.share:.1%}" if found.share else " that were repaired"
+    apart = f", but for {found.quarantined_keys} keys in quarantine" if found.quarantined_keys else ""
     if found.is_equal:
         rows = "rows" if found.rows is None else f"{texts.count(found.rows)} rows"
-        return f"{at}: {rows}{part} are equal, {where}"
+        return f"{at}: {rows}{part} are equal{apart}, {where}"
     counts = f"{found.missing_rows} rows missing, {found.extra_rows} extra, {found.differing_cells} cells differ"
-    return f"{at}: DIFFERS, {counts}{part}, {where}"
+    return f"{at}: DIFFERS, {counts}{part}{apart}, {where}"
 
 
 def account_text(window: WindowLine) -> str:

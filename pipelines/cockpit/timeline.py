@@ -12,8 +12,8 @@ COLOURS = {
     "applied": ("applied",),
     "undone": ("undone", "rolled back"),
     "open": ("still open",),
-    "before": ("before the snapshot",),
-    "held": ("held", "dropped"),
+    "before": ("before the snapshot", "filtered", "left out"),
+    "held": ("held", "dropped", "in quarantine"),
 }
 WAITING = "waiting"
 

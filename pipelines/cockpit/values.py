@@ -160,6 +160,7 @@ class TableLine:
     held_at: datetime | None = None
     complete_to_at: datetime | None = None  # when the source wrote that SCN; None where no step recorded it
     listed: bool = True
+    quarantined_keys: int = 0
 
     @property
     def counted_as(self) -> str:

@@ -14,6 +14,7 @@ from pydantic import AfterValidator, Field, field_validator, model_validator
 from pipelines.config.airflow_settings import AirflowSettings
 from pipelines.config.keep import KeepSettings, OptimizeSettings
 from pipelines.config.mapping import MaskKey, ShapeSettings
+from pipelines.config.on_error import OnError, QuarantineLimit
 from pipelines.config.proof_settings import VerifySettings
 from pipelines.config.resnapshot import ResnapshotLimits
 from pipelines.config.snapshot import SnapshotSettings
@@ -21,10 +22,11 @@ from pipelines.config.tables import Match, OnDdl, Table, TableSettings, is_match
 from pipelines.config.union_views import UnionView, checked_names
 from pipelines.config.values import Bytes, InvalidText, Properties, Settings, UnsupportedColumns
 from pipelines.host.filesystem import CREATES_ONCE, protocol_of
-from pipelines.host.paths import find_crowded, unfit_place
+from pipelines.host.paths import find_crowded, segment, unfit_place
 from pipelines.host.spark_settings import AS_WRITTEN, EXACT, default_property
 from pipelines.values.ddl_policies import DdlPolicies
 from pipelines.values.history import FOLDER, HistoryKind
+from pipelines.values.quarantine import FOLDER as QUARANTINE
 from pipelines.values.table import NOT_RENAMED, ColumnChoice, LargeObjects, Renamed, TableId
 from pipelines.values.target_options import Deletes, MetadataName, Names, Readers, TargetOptions, why_refused
 
@@ -198,6 +200,7 @@ class Pipeline(ShapeSettings):
         False, description="let errors and logs contain the redo text of rows that cannot be decoded, not only their keys"
     )
     on_ddl: OnDdl = OnDdl()
+    on_error: OnError = OnError()
     resnapshot: ResnapshotLimits = ResnapshotLimits()
     keep: KeepSettings = KeepSettings()
     optimize: OptimizeSettings = OptimizeSettings()
@@ -411,6 +414,17 @@ class Pipeline(ShapeSettings):
     def renamed(self) -> Mapping[TableId, TableId]:
         """The names in Oracle of the tables that have another one than their entry."""
         return {table.id: table.in_oracle for table in self.tables if table.in_oracle != table.id}
+
+    def error_policies(self, table: TableId) -> OnError:
+        """Return the table's own policies, completed by the pipeline's."""
+        own = self.table(table).on_error
+        limit = {**self.on_error.at_most.model_dump(), **own.at_most.model_dump(exclude_unset=True)}
+        policies = {**self.on_error.model_dump(), **own.model_dump(exclude_unset=True)}
+        return OnError(**{**policies, "at_most": QuarantineLimit(**limit)})
+
+    def quarantine_path(self, table: TableId) -> str:
+        """Return where the table's quarantine is, beside the tables of the lake."""
+        return f"{self.lake.rstrip('/')}/{QUARANTINE}/{segment(self.table(table).path.replace('/', '.'), keep='.')}"
 
     def resnapshot_limits(self, table: TableId) -> ResnapshotLimits:
         """Return the table's own limits, completed by the pipeline's."""

@@ -9,6 +9,7 @@ from typing import Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from pipelines.config.mapping import ColumnSetting, MaskKey, TableShape
+from pipelines.config.on_error import OnError, refuse_unsound
 from pipelines.config.resnapshot import ResnapshotLimits
 from pipelines.config.snapshot import SnapshotSettings
 from pipelines.config.values import (
@@ -86,6 +87,7 @@ class TableSettings(TableShape):
     )
 
     on_ddl: OnDdl = OnDdl()
+    on_error: OnError = OnError()
     resnapshot: ResnapshotLimits = ResnapshotLimits()
     snapshot: SnapshotSettings = SnapshotSettings()
     exclude_columns: Patterns = Field(
@@ -122,6 +124,13 @@ class TableSettings(TableShape):
                              "columns out (`exclude`), or do without `history`")  # fmt: skip
         if self.history == "scd2" and self.key == "append":
             raise ValueError("`history: scd2` has versions of rows, and `key: append` names none: use `history: changes`")
+        return self
+
+    @model_validator(mode="after")
+    def quarantine_is_sound(self) -> Self:
+        refuse_unsound(
+            self.on_error, self.key, (self.large_objects, self.unsupported_columns), self.history not in (None, "none")
+        )
         return self
 
     @model_validator(mode="after")

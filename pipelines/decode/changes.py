@@ -106,12 +106,9 @@ def decode_changes(
     batch = with_valid_text(batch)
     as_text = [number for number, type_ in target_types(version, types).items() if type_ == pa.string()]
     redo = resolve(read_as_deletes(batch), version, names, as_text, is_messages=bool(of_messages.any()))
-    slices = redo.slices(len(version.columns))
     errors = dict(redo.errors)
-    images = [
-        image_of(redo, reading, bounds, errors)
-        for reading, bounds in zip(readings_of(version, types, encoding, before, delivery), slices, strict=True)
-    ]
+    _refuse_doubtful_quotes(redo, version, single_quotes, errors, of_key=True)
+    images = images_of(redo, version, readings_of(version, types, encoding, before, delivery), errors)
     keep_defaults(redo, version, images, errors)
     _refuse_missing_values(redo, version, images, errors, documents_of(delivery))
     _refuse_doubtful_quotes(redo, version, single_quotes, errors)
@@ -126,6 +123,15 @@ def decode_changes(
         *(image.after(redo.kind) for image in images),
     ]
     return pa.RecordBatch.from_arrays(columns, schema=changes_schema(batch.schema, version, types, before))
+
+
+def images_of(redo: ResolvedRedo, version: TableVersion, readings: Sequence[Reading], errors: dict[int, str]) -> list[Image]:
+    """Return the images of all columns. Those of the key come first: a row has one error, and one of its key counts before all
+    others, since the row is not known without it."""
+    bounds = list(redo.slices(len(version.columns)))
+    order = sorted(range(len(readings)), key=lambda number: version.columns[number].id not in version.key)
+    images = {number: image_of(redo, readings[number], bounds[number], errors) for number in order}
+    return [images[number] for number in range(len(readings))]
 
 
 def _in_two_parts(batch: pa.RecordBatch, of_messages: Bools, *arguments: Any, **options: Any) -> pa.RecordBatch:
@@ -183,9 +189,11 @@ def _refuse_missing_values(
             errors.setdefault(row, f"the INSERT lacks column {column.name}, and contains later ones")
 
 
-def _refuse_doubtful_quotes(redo: ResolvedRedo, version: TableVersion, single_quotes: bool, errors: dict[int, str]) -> None:
-    """Add an error for each value whose quotes may be doubled or not. It has two readings where LogMiner is known to leave
-    quotes single: in this database, or in this row."""
+def _refuse_doubtful_quotes(
+    redo: ResolvedRedo, version: TableVersion, single_quotes: bool, errors: dict[int, str], *, of_key: bool = False
+) -> None:
+    """Add an error for each value, or each one of the key, whose quotes may be doubled or not. It has two readings where
+    LogMiner is known to leave quotes single: in this database, or in this row."""
     if not len(redo.doubled) or not (single_quotes or len(redo.single_rows)):
         return
     given = redo.assignments
@@ -194,7 +202,9 @@ def _refuse_doubtful_quotes(redo: ResolvedRedo, version: TableVersion, single_qu
         doubtful &= np.isin(given.row, redo.single_rows)
     what = "quotes stand side by side in its text, and may be one or two each: LogMiner of this database leaves quotes single"
     for at in np.flatnonzero(doubtful).tolist():
-        errors.setdefault(int(given.row[at]), f"column {version.columns[given.name[at] // 2].name}: {what}")
+        column = version.columns[given.name[at] // 2]
+        if column.id in version.key or not of_key:
+            errors.setdefault(int(given.row[at]), f"column {column.name}: {what}")
 
 
 def _errors(sql: pa.Array, errors: Mapping[int, str], show_row_data: bool) -> tuple[pa.Array, pa.Array]:

@@ -98,3 +98,30 @@ def call_for_rows(
     place = {row: number for number, row in enumerate(at)}
     back = pa.array([place.get(row) for row in range(len(is_whole))], pa.int64())
     return [values.take(back) for values in made]
+
+
+def call_row_by_row(
+    function: str,
+    digest: str,
+    is_whole: pa.Array,
+    inputs: Sequence[pa.Array],
+    names: Sequence[str],
+    columns: Mapping[str, pa.DataType],
+) -> tuple[list[pa.Array], pa.Array]:
+    """Return what `call_for_rows` does, with NULL for the rows of which the function makes nothing, and why, or NULL, for each
+    row. Halves of a batch are tried until a part has one row."""
+    load(function, digest)  # a function that is not here has no row to blame
+    whole, reasons = is_whole.to_pylist(), list[str | None]([None] * len(is_whole))
+    rows = pa.RecordBatch.from_arrays(list(inputs), names=list(names))
+    parts = [[i for i, is_one in enumerate(whole) if is_one]]
+    while parts:
+        part = parts.pop()
+        try:
+            call(function, digest, rows.take(pa.array(part, pa.int64())), columns)
+        except UserCodeFailed as failed:
+            if len(part) > 1:
+                parts += [part[: len(part) // 2], part[len(part) // 2 :]]
+                continue
+            for row in part:
+                whole[row], reasons[row] = False, str(failed).removeprefix(f"{MARK} ").rstrip(".")
+    return call_for_rows(function, digest, pa.array(whole, pa.bool_()), inputs, names, columns), pa.array(reasons, pa.string())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import nullcontext
@@ -33,7 +33,7 @@ from pipelines.host import crash
 from pipelines.host.progress import Progress
 from pipelines.job.carry_over import CarriedOver, carry_over
 from pipelines.job.damaged_files import check_carried, check_redo, with_damage_held
-from pipelines.job.lake import check_usable
+from pipelines.job.lake import LakeFiles, check_usable
 from pipelines.job.translation import translation
 from pipelines.land.cures import resume_or_snapshot
 from pipelines.land.files import Files
@@ -42,6 +42,7 @@ from pipelines.records.batches.manifest import BatchResult, RowAccount, TableRes
 from pipelines.records.batches.spec import BatchSpec, HoldAt, TableTask
 from pipelines.records.codec import decode, encode
 from pipelines.values.delivery import is_in_redo, widest
+from pipelines.values.quarantine import QuarantineRule
 
 log = logging.getLogger(__name__)
 
@@ -66,12 +67,14 @@ def apply_batch(spark: SparkSession, spec: BatchSpec, report: Report, may_commit
     """Apply the batch to its tables and return its result. A batch of few rows is planned for few rows. Tables that are large,
     or have many changes, come last, with the session's own settings: MERGE and DDL read the whole table."""
     started = time.monotonic()
+    spec = with_quarantines(spec)
     check_redo(spec)
     translated = translation(spec.encoding, show_row_data=spec.show_row_data, single_quotes=spec.single_quotes)
     usable = partial(check_usable, spec.lake)
     context = ApplyContext(
-        spark, spec.pipeline, spec.scns, spec.token, translated, may_commit, report, spec.windows, usable, spec.origin
-    )
+        spark, spec.pipeline, spec.scns, spec.token, translated, may_commit, report, spec.windows, usable, spec.origin,
+        lease=spec.lease,
+    )  # fmt: skip
     tables = [DeltaTarget(spark, task.target, task.app_id) for task in spec.tables]
     for table, task in zip(tables, spec.tables, strict=True):
         create_shadow(context, table, task)
@@ -95,8 +98,23 @@ def apply_batch(spark: SparkSession, spec: BatchSpec, report: Report, may_commit
     results |= apply_all(context, tables, others, spec, assembly, done=len(results))
     apply_seconds = round(time.monotonic() - applying, 3)
     let_go(assembly.read.changes)
-    result = batch_result(spec, assembly.batch, tuple(results[n] for n in range(len(tables))), carried, assembly.rests)
+    done = tuple(results[n] for n in range(len(tables)))
+    result = batch_result(spec, assembly.batch, done, carried, assembly.rests, window_parts(context))
     return replace(result, assemble_seconds=assemble_seconds, apply_seconds=apply_seconds)
+
+
+def with_quarantines(spec: BatchSpec) -> BatchSpec:
+    """Return the spec with the quarantines that something may go to, or is in: one listing says which are there."""
+    rules = [task.quarantine for task in spec.tables if task.quarantine is not None]
+    if not rules:
+        return spec
+    folder = rules[0].path.rpartition("/")[0]
+    there = {f"{folder}/{name}" for name in LakeFiles(folder).names("")}
+
+    def rule_of(rule: QuarantineRule | None) -> QuarantineRule | None:
+        return rule if rule is not None and (rule.path in there or (rule.classes and rule.may_write)) else None
+
+    return replace(spec, tables=tuple(replace(task, quarantine=rule_of(task.quarantine)) for task in spec.tables))
 
 
 def is_small(table: DeltaTarget, task: TableTask, balance: RowAccount) -> bool:
@@ -264,8 +282,10 @@ def batch_result(
     tables: tuple[TableResult, ...],
     carried: CarriedOver,
     rests: Sequence[ParkedRows],
+    parts: Mapping[tuple[str, int], int],
 ) -> BatchResult:
-    applied = {number: table.balance.applied + table.balance.filtered for number, table in enumerate(tables)}
+    accounts = [table.balance for table in tables]
+    applied = {number: one.applied + one.filtered + one.quarantined for number, one in enumerate(accounts)}
     return BatchResult(
         pipeline=spec.pipeline,
         resetlogs_id=spec.resetlogs_id,
@@ -280,9 +300,17 @@ def batch_result(
         digests={**{f: spec.digests[f] for one in rests for f in one.files if f in spec.digests}, **carried.digests},
         foreign_rows=batch.input_counts.foreign,
         dropped=batch.dropped,
-        accounts=batch.accounting.accounts(spec.windows, batch.input_counts, applied),
+        accounts=batch.accounting.accounts(spec.windows, batch.input_counts, applied, parts),
         read_to=batch.input_counts.read_to,
     )
+
+
+def window_parts(context: ApplyContext) -> dict[tuple[str, int], int]:
+    """Return how many changes of all tables were filtered or quarantined, by term and start of the window."""
+    found = Counter[tuple[str, int]]()
+    for (_, term, window), changes in context.parts.items():
+        found[term, window] += changes
+    return dict(found)
 
 
 def read_published(spec: BatchSpec) -> BatchResult | None:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from pyspark.sql import SparkSession
 
-from pipelines.apply.spark.failures import check_session, check_version, failure_text
+from pipelines.apply.spark.failures import check_session, check_version, failure_text, mapping_failure
 from pipelines.apply.spark.session import read_as_written
 from pipelines.apply.verify.compare import compare, digest_lake, digest_source
 from pipelines.apply.verify.comparison import CompareTask, Comparison, Digest, HistoryComparison
@@ -62,6 +62,8 @@ def errors_of(spark: SparkSession, task: CompareTask) -> Iterator[None]:
     except Exception as surprise:
         check_session(spark, surprise)
         check_version(surprise, task.table, task.delta_version)
+        if (failed := mapping_failure(task.table, surprise, task.version.mapping)) is not None:
+            raise failed from None  # its text may contain row data
         raise InvariantBroken(
             f"the comparison failed: {failure_text(surprise)}",
             cure=f"verify the table once more; nothing was changed. If it comes again, {report_with(OF_SPARK)}",

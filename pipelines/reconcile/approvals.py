@@ -20,6 +20,7 @@ KINDS: Mapping[ApprovalKind, str] = {
     "ddl": "approve DDL",
     "resnapshot": "snapshot again",
     "repair": "repair",
+    "quarantine": "drop from quarantine",
 }
 
 

@@ -20,6 +20,7 @@ from pipelines.reconcile.approvals import reconcile_approvals
 from pipelines.reconcile.batches import Void, batch_result, find_superseded, left_alone
 from pipelines.reconcile.lake_place import missing_landing
 from pipelines.reconcile.newest_batches import end_of, is_in_chain, newest_batches, newest_first
+from pipelines.reconcile.quarantine import record_quarantined
 from pipelines.reconcile.tables import rebuild_tables, rebuild_versions
 from pipelines.records.batches.manifest import BatchResult, RowAccount, TableResult
 from pipelines.records.codec import from_body, to_body
@@ -231,6 +232,8 @@ def record_results(context: PipelineContext, found: Sequence[tuple[BatchResult, 
         result, name = chain[-1]
         context.ledger.replace_open_transactions(name, result.open_transactions)
     context.ledger.record_all_applied([applied_batch(context, result, name) for result, name in found])
+    for result, _ in found:
+        record_quarantined(context, result)
 
 
 def entry_after(context: PipelineContext, entry: TableEntry, done: TableResult, result: BatchResult, name: str) -> TableEntry:
@@ -293,7 +296,8 @@ def changes_to_json(done: TableResult) -> dict[str, Any]:
     """Return what `redolake stats` shows of a table in a batch, beside its row account."""
     changed = {"inserted": done.inserted, "updated": done.updated, "deleted": done.deleted}
     times = {"first_commit_at": done.first_commit_at, "last_commit_at": done.last_commit_at}
-    return {"state": done.state, **changed, "ddl": dict(done.ddl), **times}
+    masked = {"masked": done.masked} if done.masked else {}
+    return {"state": done.state, **changed, **masked, "ddl": dict(done.ddl), **times}
 
 
 def account_to_json(account: RowAccount) -> dict[str, int]:

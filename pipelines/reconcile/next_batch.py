@@ -278,6 +278,8 @@ def build_tasks(
         if entry.state != "held":
             hold = announce(context.pipeline, entry.table, hold)
         task = replace(table_task(context, past, app, target, hold, at_least, names), settles_at=settles)
+        if of_time is not None and task.quarantine is not None:  # a copy or a shadow: it has no quarantine of its own
+            task = replace(task, quarantine=replace(task.quarantine, may_write=False))
         tasks.append(replace(task, known_from=columns_known_from(context, past.known[0], windows, carried)))
     return tuple(tasks)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 
+from pipelines.config import Pipeline
 from pipelines.context import PipelineContext
 from pipelines.errors import SchemaConflict
 from pipelines.land.dictionary import Readings
@@ -36,7 +37,9 @@ from pipelines.schema import (
 )
 from pipelines.schema.ddl.effect import DdlStep, StepKind
 from pipelines.schema.ddl_statement import ReadingAfter
+from pipelines.values.delivery import Plain, deliveries_of
 from pipelines.values.dictionary_table import DictionaryTable
+from pipelines.values.quarantine import QuarantineRule
 from pipelines.values.scn import Scn
 from pipelines.values.table import Part, Rules, TableId, TableVersion, TypeRule, upper_name
 from pipelines.values.valid_text import BINARY, TEXTS
@@ -292,7 +295,20 @@ def table_task(
         options=context.pipeline.target_options(past.table),
         whole=past.whole,
         history=context.pipeline.history_target(past.table),
+        quarantine=quarantine_rule(context.pipeline, versions),
     )
+
+
+def quarantine_rule(pipeline: Pipeline, versions: Sequence[TableVersion]) -> QuarantineRule:
+    """Return what may go to the table's quarantine, and where that is: something may be there from earlier, whatever
+    pipelines.yml says now. Nothing new goes there of a table whose changes are not each in one row of the redo, or have no
+    key of their own, and of one with a history, which would lack them."""
+    table = versions[-1].table
+    policies = pipeline.error_policies(table)
+    is_sound = all(isinstance(one, Plain) for one in deliveries_of(versions)) and versions[-1].organization != "index"
+    is_sound = is_sound and pipeline.history_target(table) is None
+    classes, limit = policies.quarantined if is_sound else (), policies.at_most
+    return QuarantineRule(pipeline.quarantine_path(table), classes, limit.rows, limit.percent)
 
 
 def names_in_redo(versions: Sequence[TableVersion], declared: TableId) -> tuple[NameInRedo, ...]:

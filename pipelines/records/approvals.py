@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-ApprovalKind = Literal["resume", "ddl", "resnapshot", "repair"]
+ApprovalKind = Literal["resume", "ddl", "resnapshot", "repair", "quarantine"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +17,7 @@ class Approval:
     ddl         treat one DDL statement as `choice` says: a value of the policy, or `ignore`
     resnapshot  read the table again, as the policy says; `by` is the file that declares it
     repair      read rows that differ again; `policy` is what found them, `choice` their number
+    quarantine  leave changes in quarantine out for good; `choice` has the number of keys
     """
 
     kind: ApprovalKind

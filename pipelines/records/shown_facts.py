@@ -117,7 +117,7 @@ class ChoicesFact:
 class ProofFact:
     """A comparison of a table with the source, of a `share` of its buckets. `error` is set where it could not be compared."""
 
-    FORMAT: ClassVar[int] = 2
+    FORMAT: ClassVar[int] = 3
 
     scn: int | None
     delta_version: int | None
@@ -127,10 +127,18 @@ class ProofFact:
     differing_cells: int = 0
     error: str | None = None
     share: float = 1.0
+    quarantined_keys: int = 0  # whose rows were not compared
 
     @property
     def is_equal(self) -> bool:
         return self.error is None and not (self.missing_rows or self.extra_rows or self.differing_cells)
+
+
+@dataclass(frozen=True, slots=True)
+class QuarantineFact:
+    """How many keys of a table are in quarantine, and not dropped by a person."""
+
+    keys: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from pipelines.steps.migrate import migrate_ledger
 from pipelines.steps.olr_config import check_olr_file, describe_olr_file, write_olr_config
 from pipelines.steps.plan_edit import plan_edit
 from pipelines.steps.prune import describe_pruned, prune_pipeline
+from pipelines.steps.quarantine import drop_quarantined, list_quarantine, retry_quarantine
 from pipelines.steps.receive import receive_next_window
 from pipelines.steps.recover import cost_of, declare_gap, inspect_redo_loss, recheck_redo_loss, recovery_text
 from pipelines.steps.refused_tables import capturable_tables
@@ -67,6 +68,7 @@ __all__ = [
     "describe_olr_file",
     "describe_pruned",
     "discard_windows",
+    "drop_quarantined",
     "drop_transaction",
     "examine",
     "external_spark_job",
@@ -80,6 +82,7 @@ __all__ = [
     "joined_tables",
     "land_window",
     "list_proofs",
+    "list_quarantine",
     "list_transactions",
     "list_versions",
     "list_windows",
@@ -121,6 +124,7 @@ __all__ = [
     "remine_window",
     "repair_table",
     "resume_tables",
+    "retry_quarantine",
     "run_backfill",
     "run_doctor",
     "run_maintenance",

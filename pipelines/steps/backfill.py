@@ -369,6 +369,7 @@ def redirect_to_shadows(
             shadow_from=scns.start,
             history=None,
             options=task.options if lacks_marks(task) else replace(task.options, deletes="mark"),
+            quarantine=None,
         )
         for task in spec.tables
     )

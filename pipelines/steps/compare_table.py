@@ -297,6 +297,7 @@ def task_of(one: TableToCompare) -> CompareTask:
         options=context.pipeline.target_options(table),
         app_id=app_id(context, table, entry.resetlogs_id or 0),
         origin=origin(context),
+        quarantine=context.pipeline.quarantine_path(table),
     )
 
 

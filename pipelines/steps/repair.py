@@ -148,15 +148,25 @@ def apply_lease_renewed(pipeline: Pipeline) -> Iterator[Writer]:
 
 def whole_plan(one: TableToCompare) -> HashPlan:
     """Return how the table's keys are hashed. Raise Terminal for a table whose rows cannot be named."""
-    plan = hash_plan_of(one)
+    plan = hash_plan_of(one) or key_plan_of(one)
     if plan is None:
         raise Terminal(
             "single rows of the table cannot be repaired: its key, or a row without a key, has a column that Oracle and Spark "
-            "do not hash alike, or its columns in the lake are computed",
+            "do not hash alike, or that is computed in the lake",
             cure=f"run `redolake snapshot {one.version.table} --replace`",
             table=one.version.table,
         )
     return replace(plan, digits=WHOLE_HASH)
+
+
+def key_plan_of(one: TableToCompare) -> HashPlan | None:
+    """Return how the keys of a mapped table are hashed, where the lake has them as Oracle does: rows are found by them,
+    whatever is computed of other columns."""
+    mapping = one.version.mapping
+    if mapping is None or {column.id for column in mapping.computed} & set(one.version.key):
+        return None
+    plan = hash_plan_of(replace(one, version=replace(one.version, mapping=None)))
+    return None if plan is None else replace(plan, columns=plan.key, fetched=())
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +191,9 @@ class Work:
         one.report(f"reading {len(chosen.rows)} rows of {table} AS OF SCN {one.scn}")
         path, digest = self.read(chosen.rows)
         hashes = tuple(sorted({row.hash for row in chosen.rows}))
-        compare = replace(task_of(one), files=(path,), digests={path: digest}, hashing=self.plan, part=Part(hashes))
+        compare = replace(
+            task_of(one), files=(path,), digests={path: digest}, hashing=self.plan, part=Part(hashes), quarantine=None
+        )
         metadata = {
             "pipeline": context.name, "table": str(table), "repair": made.name, "cause": chosen.cause, "by": self.by,
             "reason": self.reason, "scn": int(one.scn),

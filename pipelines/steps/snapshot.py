@@ -36,6 +36,7 @@ from pipelines.reconcile.lake_place import check_landing, lake_place
 from pipelines.reconcile.ledger import proven_position, reconcile_ledger
 from pipelines.reconcile.mappings import with_mapping
 from pipelines.reconcile.pushed_filter import pushed_for, read_by_another_filter
+from pipelines.reconcile.quarantine import record_open_keys
 from pipelines.reconcile.snapshot_start import (
     chain_epoch,
     check_captured,
@@ -516,6 +517,7 @@ def record_snapshot_load(pipeline: Pipeline, batch: str) -> LoadedSnapshot:
             # Not earlier: until the new contents are loaded, DDL of the old contents still applies and may hold the table.
             task, entry = tasks[loaded.table], context.ledger.table(loaded.table)
             record_snapshot(context, [loaded.table], SnapshotFact("loaded", task.scn, loaded.rows))
+            record_open_keys(context, loaded.table, 0)  # what was in quarantine is of the contents before
             if entry is not None and entry.state == "live" and entry.snapshot_scn == task.scn:
                 continue  # a batch that was prepared meanwhile has found the load, and may have gone on from it
             restart_versions(context, task.version, lease)

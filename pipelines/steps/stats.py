@@ -21,8 +21,9 @@ from pipelines.values.table import TableId
 class RowStats:
     """`rows` are change rows by what became of them, as batches' row accounts have them; what is 0 is left out.
 
-    `inserted`, `updated` and `deleted` are rows of the Delta table: several changes of one row in a batch are one. The commit
-    times are those of applied changes, in UTC; None without any, and where an older Redolake did not keep them."""
+    `inserted`, `updated` and `deleted` are rows of the Delta table: several changes of one row in a batch are one. `masked` are
+    those applied changes whose columns were masked, `size` all change rows that were read. The commit times are those of
+    applied changes, in UTC; None without any, and where an older Redolake did not keep them."""
 
     inserted: int = 0
     updated: int = 0
@@ -32,6 +33,11 @@ class RowStats:
     first_commit_at: datetime | None = None
     last_commit_at: datetime | None = None
     seconds: float = 0.0
+    masked: int = 0
+
+    @property
+    def size(self) -> int:
+        return sum(self.rows.get(term, 0) for term in ("landed", "carried_in"))
 
     def plus(self, other: RowStats) -> RowStats:
         return RowStats(
@@ -43,6 +49,7 @@ class RowStats:
             min((at for at in (self.first_commit_at, other.first_commit_at) if at is not None), default=None),
             max((at for at in (self.last_commit_at, other.last_commit_at) if at is not None), default=None),
             round(self.seconds + other.seconds, 3),
+            self.masked + other.masked,
         )
 
 
@@ -137,8 +144,9 @@ def row_stats(changes: Json, account: Mapping[str, int], seconds: float, ahead: 
     counts = {kind: changes.get(kind, 0) for kind in ("inserted", "updated", "deleted")}
     first, last = (utc(changes.get(name), ahead) for name in ("first_commit_at", "last_commit_at"))
     return RowStats(
-        **counts, ddl=changes.get("ddl", {}), rows=account, first_commit_at=first, last_commit_at=last, seconds=seconds
-    )
+        **counts, ddl=changes.get("ddl", {}), rows=account, first_commit_at=first, last_commit_at=last, seconds=seconds,
+        masked=changes.get("masked", 0),
+    )  # fmt: skip
 
 
 def utc(at: str | None, ahead: timedelta) -> datetime | None:

@@ -72,7 +72,7 @@ def values_of(type_: pa.DataType) -> pa.Array:
     values: tuple[Any, ...]
     if pa.types.is_decimal(type_):
         most = Decimal(10 ** (type_.precision - type_.scale) - 1) if type_.precision > type_.scale else Decimal(0)
-        values = (Decimal(0), most, -most)
+        values = (Decimal(0), most, most.copy_negate())  # `-most` would be rounded to 28 digits
     elif pa.types.is_integer(type_):
         most_ = 2 ** (type_.bit_width - 1)
         values = (0, most_ - 1, -most_)

@@ -82,6 +82,7 @@ class TableComparison:
     lake_bytes_read: int | None = field(default=None, compare=False)
     names_all: bool = True  # the rows that differ are recorded, for `redolake repair`
     history: HistoryComparison | None = None
+    quarantined_keys: int = 0  # known to be wrong: their rows were not compared
 
     @property
     def equal(self) -> bool:
@@ -94,10 +95,12 @@ class TableComparison:
             of = f" of a sample, {self.share:.1%} of the buckets" if self.share < 1 else ""
             where += f"; {self.differing_buckets} of {self.buckets} buckets{of} differed, {self.source_rows_read} rows fetched"
         where += history_text(self.history)
+        apart = f"; {self.quarantined_keys} keys in quarantine were not compared" if self.quarantined_keys else ""
         if self.equal:
-            return f"{self.table}: equal, {self.source_rows} rows, {where}"
+            verdict = "equal but for quarantine" if apart else "equal"
+            return f"{self.table}: {verdict}, {self.source_rows} rows, {where}{apart}"
         counts = f"{self.missing_rows} rows missing, {self.extra_rows} extra, {self.differing_cells} cells differ"
-        return f"{self.table}: DIFFERS, {counts}, {where}"
+        return f"{self.table}: DIFFERS, {counts}, {where}{apart}"
 
 
 def history_text(found: HistoryComparison | None) -> str:
@@ -328,6 +331,7 @@ def table_comparison(compared: Compared, at: str | None, seconds: float) -> Tabl
         extra_rows=found.extra_rows,
         differing_cells=found.differing_cells,
         samples=found.samples,
+        quarantined_keys=found.quarantined,
         applied_at=at,
         method=compared.method,
         buckets=compared.buckets,
@@ -385,6 +389,7 @@ def proof_of(
         lake_bytes_read=found.lake_bytes_read,
         found=0 if rows is None else len(rows.rows),
         names_all=found.names_all,
+        quarantined_keys=found.quarantined_keys,
     )
 
 
@@ -399,4 +404,5 @@ def fact_of(proof: TableProof) -> ProofFact:
         extra_rows=proof.extra_rows,
         differing_cells=proof.differing_cells,
         share=proof.share,
+        quarantined_keys=proof.quarantined_keys,
     )

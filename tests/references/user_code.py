@@ -48,3 +48,10 @@ def hanging(_: pa.RecordBatch) -> pa.RecordBatch:
 
 def texts(batch: pa.RecordBatch) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([pa.array(["x"] * batch.num_rows)], names=["n"])
+
+
+def shouting(rows: pa.RecordBatch) -> pa.RecordBatch:
+    """Return NOTE in upper case; one value makes it raise."""
+    if "bad" in rows.column("NOTE").to_pylist():
+        raise ValueError("the note of a row is bad")
+    return pa.RecordBatch.from_arrays([pc.utf8_upper(rows.column("NOTE"))], names=["LOUD"])

@@ -45,6 +45,8 @@ CURED_IN = {
     "PdbChanged": "tests/integration/test_container_identity.py::"
     "test_a_pdb_that_was_set_back_stops_every_step_until_new_snapshots",
     "NotReadableAsOf": "tests/integration/test_as_of.py::test_an_scn_at_which_a_table_is_not_known_is_refused_with_its_name",
+    "QuarantineInTheWay": "tests/integration/test_quarantine.py::"
+    "test_a_ddl_that_changes_the_key_waits_until_no_key_is_in_quarantine",
     "RedoLost": "tests/integration/test_recover.py::test_capture_continues_after_logs_are_restored",
     "RedoNotUnderstood": "tests/integration/spark/test_cures.py::test_a_new_snapshot_cures_each_of_them",
     "ReplicatorRefused": "tests/integration/test_olr.py::test_one_that_runs_already_is_not_taken_for_one_that_waits",

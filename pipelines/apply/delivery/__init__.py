@@ -10,8 +10,10 @@ from typing import assert_never
 from pipelines.apply.context import ApplyContext
 from pipelines.apply.delivery import appended, keyed, reread_rows, whole_table
 from pipelines.apply.delivery.prepared import PreparedRange, TableRange
+from pipelines.apply.quarantine.divide import check_plain
 from pipelines.apply.spark.probes import Plan
 from pipelines.values.delivery import (
+    PLAIN,
     Appended,
     Assembled,
     NullableKey,
@@ -27,6 +29,9 @@ def prepare_range(context: ApplyContext, part: TableRange) -> Plan[PreparedRange
     if part.committed.problem is not None:
         raise part.committed.problem
     part.table.check_columns(part.version, part.task, context.translation)
+    check_plain(
+        context, part.table, part.task, part.commit_range, is_plain=part.commit_range.delivery in (PLAIN, WholeTable(PLAIN))
+    )
     return (yield from by_delivery(context, part))
 
 

@@ -8,7 +8,7 @@ from pipelines.apply.context import ApplyContext
 from pipelines.apply.delivery.changes import decode_range
 from pipelines.apply.delivery.prepared import PreparedRange, TableRange, ToAppend
 from pipelines.apply.landed.check_changes import check_all, probe_changes
-from pipelines.apply.landed.mapped_changes import PASSES, probe_filtered
+from pipelines.apply.landed.mapped_changes import PASSES, filtered_by_window, probe_filtered
 from pipelines.apply.spark.probes import Plan
 from pipelines.values.redo import Operation
 
@@ -22,4 +22,4 @@ def prepare(context: ApplyContext, part: TableRange) -> Plan[PreparedRange]:
         inserts = inserts.filter(PASSES)
     # Of a statement that writes large objects, some rows set nothing, and are no INSERT.
     count = inserts.count() if part.version.hides_rowids else part.committed.count - filtered
-    return ToAppend(inserts, count, filtered)
+    return ToAppend(inserts, count, filtered, filtered_by_window(decoded) if filtered else {})

@@ -38,8 +38,9 @@ def decode_range(
     *,
     shows_touched: bool = False,
     keeps_before: bool = False,
+    shows_trouble: bool = False,
 ) -> DataFrame:
-    """Decode the range's changes, or these of them. `shows_touched` and `keeps_before` add columns (Target)."""
+    """Decode the range's changes, or these of them. `shows_touched`, `keeps_before`, `shows_trouble` add columns (Target)."""
     task, commit_range = part.task, part.commit_range
     columns = source_columns(context, part)
     target = Target(
@@ -51,10 +52,12 @@ def decode_range(
         computed=frozenset(column.id for version in task.versions for column in version.columns if column.has_default),
         filled=commit_range.filled,
         has_null_keys=keeps_before,
+        has_trouble=shows_trouble,
     )
     rows = part.committed.frame if changes is None else changes
     decoded = decode(rows, part.known_versions, task.rules, target, context.translation, task.mined_names, task.known_from)
-    return context.kept.keep(task.table, with_mapping(decoded, part.version, part.key))
+    isolates = shows_trouble and task.quarantine is not None and "transform" in task.quarantine.classes
+    return context.kept.keep(task.table, with_mapping(decoded, part.version, part.key, isolates=isolates))
 
 
 def source_columns(context: ApplyContext, part: TableRange) -> tuple[TargetColumn, ...]:

@@ -51,4 +51,5 @@ def check_net_changes(
 def to_merge(part: TableRange, net: NetChanges, frame: DataFrame, keys: KeyRange | None = None) -> ToMerge:
     filled, kept = part.commit_range.filled, part.keeps_removed
     has = NetColumns(part.key, net.objects, net.missing.ids, filled, net.has_whole, keys, kept)
-    return ToMerge(frame, has, net.missing, net.filtered, net.events)
+    is_empty = bool(net.taken.count) and not net.expected
+    return ToMerge(frame, has, net.missing, net.filtered, net.events, net.taken, net.filtered_in, is_empty)

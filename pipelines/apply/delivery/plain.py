@@ -7,20 +7,29 @@ from pyspark.sql import DataFrame
 from pipelines.apply.context import ApplyContext
 from pipelines.apply.delivery.changes import decode_range, filled_events
 from pipelines.apply.delivery.prepared import NetChanges, TableRange
-from pipelines.apply.landed.mapped_changes import probe_filtered
+from pipelines.apply.landed.mapped_changes import filtered_by_window, probe_filtered
 from pipelines.apply.net.net_change import net_change
 from pipelines.apply.objects.large_objects import with_row_ids
+from pipelines.apply.quarantine.divide import NOTHING_TAKEN, Taken, divide
 from pipelines.apply.spark.probes import Plan
 
 
 def net_changes(context: ApplyContext, part: TableRange) -> Plan[NetChanges]:
-    return (yield from of_decoded(context, part, decode_range(context, part)))
+    if part.task.quarantine is None:
+        return (yield from of_decoded(context, part, decode_range(context, part)))
+    decoded = part.table.with_findings(decode_range(context, part, shows_trouble=True), part.key, part.task.options)
+    left, taken = yield from divide(
+        context, part.table, part.task, part.commit_range, part.committed.frame, decoded, part.committed.count
+    )
+    return (yield from of_decoded(context, part, left, taken))
 
 
-def of_decoded(context: ApplyContext, part: TableRange, decoded: DataFrame) -> Plan[NetChanges]:
+def of_decoded(context: ApplyContext, part: TableRange, decoded: DataFrame, taken: Taken = NOTHING_TAKEN) -> Plan[NetChanges]:
     if part.version.hides_rowids:
         decoded = with_row_ids(decoded, part.key)
     filtered = 0 if part.filter is None else (yield probe_filtered(decoded))["filtered"]
+    filtered_in = filtered_by_window(decoded) if filtered else {}
     happened, missing = yield from filled_events(context, part, decoded)
     net = net_change(happened, part.key, rows_vanish=part.commit_range.rows_vanish)
-    return NetChanges(net, part.committed.count, missing, filtered=filtered, events=happened)
+    expected = part.committed.count - taken.count
+    return NetChanges(net, expected, missing, filtered=filtered, events=happened, taken=taken, filtered_in=filtered_in)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from pyspark.sql import DataFrame
@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame
 from pipelines.apply.commit_ranges import CommitRange, Known, known_versions
 from pipelines.apply.context import ApplyContext
 from pipelines.apply.net.missing_columns import NOTHING_MISSING, Missing
+from pipelines.apply.quarantine.divide import NOTHING_TAKEN, Taken
 from pipelines.apply.spark.probes import Plan
 from pipelines.apply.target import NetColumns, Target
 from pipelines.errors import RedolakeError
@@ -86,6 +87,8 @@ class NetChanges:
     has_whole: bool = False
     filtered: int = 0  # of the expected, changes after which the filter leaves the row out
     events: DataFrame | None = None
+    taken: Taken = NOTHING_TAKEN
+    filtered_in: Mapping[int, int] = field(default_factory=dict)  # the filtered ones by the start of their window
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +100,9 @@ class ToMerge:
     missing: Missing = NOTHING_MISSING
     filtered: int = 0
     events: DataFrame | None = None
+    taken: Taken = NOTHING_TAKEN
+    filtered_in: Mapping[int, int] = field(default_factory=dict)
+    is_empty: bool = False  # all changes go to quarantine
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +112,8 @@ class ToAppend:
     changes: DataFrame
     count: int
     filtered: int = 0
+    filtered_in: Mapping[int, int] = field(default_factory=dict)
+    taken: Taken = NOTHING_TAKEN  # always: nothing tells which row of the lake would be wrong
 
 
 PreparedRange = ToMerge | ToAppend

@@ -9,7 +9,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from pipelines.apply.delta.log import DeltaLog, read_log
+from pipelines.apply.delta.log import DeltaLog, load_in, read_log
 from pipelines.apply.delta.schema import columns_of
 from pipelines.apply.target import TargetColumn
 from pipelines.errors import LakeDamaged
@@ -85,6 +85,11 @@ class DeltaTable:
     def version(self) -> int | None:
         """The table's latest Delta version; None when there is no table."""
         return None if self.log is None else self.log.version
+
+    @property
+    def load(self) -> str:
+        """The part of the application id that names the load whose contents the table continues."""
+        return load_in(self.app_id)
 
     @property
     def filled_to(self) -> int | None:

@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from pipelines.apply.commit_ranges import Known
-from pipelines.apply.landed.findings import finding
+from pipelines.apply.landed.findings import TROUBLE, finding, trouble
 from pipelines.apply.landed.keys import has_null, key_text
 from pipelines.apply.spark.shallow import any_of, unite
 from pipelines.apply.target import TargetColumn
@@ -47,6 +47,7 @@ class Target:
     filled: frozenset[int] = frozenset()
     has_null_keys: bool = False  # the values before are kept too, by which rows with a NULL in their key are known
     has_pieces: bool = False  # the rows are about large objects, and PIECE is wanted too
+    has_trouble: bool = False  # what cannot be applied may go to quarantine: TROUBLE says for which class of errors
 
 
 def decode(
@@ -89,6 +90,8 @@ def decode(
         wanted = {*key, *version.key, *target.defaulted, *(types if target.has_null_keys else ())}
         decode_rows = translation.decode_pieces if target.has_pieces else translation.decode
         decoded = with_rowid(decode_rows(rows, version, delivery, rules, names, wanted))
+        lacking = lacks_values(version, target) if target.has_null_keys else None
+        found = F.coalesce(finding(version, key, known_from, lacking), _of_unfilled(version, target))
         parts.append(
             decoded.select(
                 *CHANGE_ORDER,
@@ -98,10 +101,8 @@ def decode(
                 *([_touches_objects(delivery).alias("touched")] if target.has_objects else []),
                 *target.also,
                 *(PIECE if target.has_pieces else ()),
-                F.coalesce(
-                    finding(version, key, known_from, lacks_values(version, target) if target.has_null_keys else None),
-                    _of_unfilled(version, target),
-                ).alias("finding"),
+                found.alias("finding"),
+                *([trouble(version, key, found).alias(TROUBLE)] if target.has_trouble else []),
                 *(before(column_id, version).alias(frames.key_before(column_id)) for column_id in key),
                 *(after(column, version, documents).alias(frames.after(column.id)) for column in columns),
                 _absent([c.id for c in columns if c.id not in key], version, target).alias("absent"),

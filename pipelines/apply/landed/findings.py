@@ -29,6 +29,7 @@ from pipelines.values.valid_text import NOT_VALID
 
 ROWID_DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 NOT_GUARANTEED = 3  # STATUS
+TROUBLE = "trouble"  # the class (values/quarantine.py) of a change that one value of a column outside the key makes wrong
 SHOWN_CHARACTERS = 500  # of redo text that cannot be decoded
 KINDS = (KeyNeeded, MappingFailed, NotLogged, RedoNotUnderstood, SchemaConflict, TextNotValid, ValueDoesNotFit)
 FINDINGS: Mapping[str, type[RedolakeError]] = {kind.__name__: kind for kind in KINDS}
@@ -60,6 +61,21 @@ def finding(
         why = F.struct("commit_scn", "scn", F.lit(kind.__name__).alias("code"), what.alias("what"))
         found = F.when(condition, why).otherwise(found)
     return found
+
+
+def trouble(version: TableVersion, key: Sequence[int], found: Expression) -> Expression:
+    """Return `value` or `undecodable` for a change whose only fault is one value outside the key, so that its row is known;
+    NULL for any other one. An error of the key comes before those of other columns (decode.changes)."""
+    error, rowid, in_key = F.col("error"), F.col("row_id"), {*key, *version.key}
+    others = [f"column {column.name}: " for column in version.columns if column.id not in in_key]
+    of_key = any_of(F.startswith(error, F.lit(f"column {column.name}: ")) for column in version.columns if column.id in in_key)
+    is_read = found["code"].isin(RedoNotUnderstood.__name__, TextNotValid.__name__) & F.col("unknown").isNull() & ~of_key
+    if ROWID_COLUMN in key:
+        is_read = is_read & rowid.isNotNull() & F.substring(rowid, 1, 6).isin(sorted(map(segment_text, version.segments)))
+        is_read = is_read & (rowid != NO_ROWID)
+    value = any_of(F.startswith(error, F.lit(f"{prefix}the value ")) for prefix in others)
+    other = any_of(F.startswith(error, F.lit(prefix)) for prefix in others)
+    return F.when(is_read & error.isNotNull(), F.when(value, F.lit("value")).when(other, F.lit("undecodable")))
 
 
 def _of_unknown_version(known_from: int) -> Iterator[Case]:
@@ -96,6 +112,8 @@ def _decode_cases(version: TableVersion, key: Sequence[int]) -> Iterator[Case]:
     cut = F.when(F.length(sql) > SHOWN_CHARACTERS, F.lit(" ...")).otherwise(F.lit(""))
     text = F.coalesce(F.concat(F.lit(": "), F.substring(sql, 1, SHOWN_CHARACTERS), cut), F.lit(""))
     masked = frozenset[int]() if version.mapping is None else version.mapping.masked
+    if masked:  # the text has the clear values
+        text = F.lit("")
     keys = [
         F.concat(F.lit(f"{c.name} "), to_text(F.coalesce(frames.redo_before(c.id), frames.redo_after(c.id)), c))
         for c in version.columns

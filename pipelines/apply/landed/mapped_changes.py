@@ -15,10 +15,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from pipelines.apply.landed.decoded import is_absent
+from pipelines.apply.landed.findings import TROUBLE
 from pipelines.apply.mapping import maps_key, needed, shape
 from pipelines.apply.spark.probes import Probe
 from pipelines.apply.spark.shallow import any_of
 from pipelines.apply.spark.text import to_text
+from pipelines.errors import MappingFailed
 from pipelines.values import frames
 from pipelines.values.frames import Kind
 from pipelines.values.mapping import Computed, source_value
@@ -29,9 +31,9 @@ KEY_IN_ORACLE = "key_in_oracle"  # see net.key_collisions
 PASSES = "passes"  # see net.net_change.without_filtered
 
 
-def with_mapping(decoded: DataFrame, version: TableVersion, key: Sequence[int]) -> DataFrame:
+def with_mapping(decoded: DataFrame, version: TableVersion, key: Sequence[int], *, isolates: bool = False) -> DataFrame:
     """Return the changes with b<id> and a<id> of the lake's columns, and `passes` where the mapping has a filter: whether
-    the lake shall have the row after the change."""
+    the lake shall have the row after the change. With `isolates`, a row for which users' code raises gets a finding."""
     mapping = version.mapping
     if mapping is None or not (mapping.computed or mapping.where):
         return decoded
@@ -43,7 +45,7 @@ def with_mapping(decoded: DataFrame, version: TableVersion, key: Sequence[int]) 
     ids = needed(version)
     is_there = F.col("operation_code") != Operation.DELETE
     inputs = () if mapping.transform is None else [i for i, _ in mapping.transform.inputs]
-    shaped = shape(version, is_whole=is_there & ~any_of(map(is_absent, inputs)))
+    shaped = shape(version, is_whole=is_there & ~any_of(map(is_absent, inputs)), isolates=isolates)
     if maps_key(version):
         shown = F.concat_ws(
             ", ",
@@ -56,6 +58,8 @@ def with_mapping(decoded: DataFrame, version: TableVersion, key: Sequence[int]) 
     }
     wrong = [(~any_of(map(is_absent, m.column.needs)) & m.condition, misfit(m.column)) for m in shaped.misfits]
     wrong += [(partly_absent(one), not_logged(str(one))) for one in mapping.computed if len(one.needs) > 1]
+    if shaped.failed is not None:
+        wrong.append((shaped.failed.isNotNull(), why("MappingFailed", shaped.failed)))
     more = {**values, "absent": absent(mapping.computed)}
     if mapping.where is not None and shaped.passes is not None:
         lacks = any_of(map(is_absent, mapping.where.needs))
@@ -64,6 +68,9 @@ def with_mapping(decoded: DataFrame, version: TableVersion, key: Sequence[int]) 
     found = (
         F.coalesce("finding", *(F.when(is_there & condition, why) for condition, why in wrong)) if wrong else F.col("finding")
     )
+    if TROUBLE in decoded.columns:
+        failed = F.col("finding").isNull() & (found["code"] == MappingFailed.__name__)
+        more[TROUBLE] = F.when(failed, F.lit("transform")).otherwise(F.col(TROUBLE))
     return with_sources(decoded, ids, frames.after).withColumns({**more, "finding": found}).drop(*map(source_value, ids))
 
 
@@ -71,6 +78,12 @@ def probe_filtered(decoded: DataFrame) -> Probe:
     """Return the probe that counts the changes after which the filter leaves the row out."""
     is_out = (F.col("operation_code") != Operation.DELETE) & ~F.col(PASSES)
     return Probe(decoded.select(is_out.alias("is_out")), ("count_if(is_out) AS filtered",))
+
+
+def filtered_by_window(decoded: DataFrame) -> dict[int, int]:
+    """Return how many changes the filter leaves out, by the start of the window in which they were landed."""
+    is_out = (F.col("operation_code") != Operation.DELETE) & ~F.col(PASSES)
+    return {row["window_start"]: row["count"] for row in decoded.filter(is_out).groupBy("window_start").count().collect()}
 
 
 def with_sources(decoded: DataFrame, ids: Sequence[int], side: Kind) -> DataFrame:
@@ -101,5 +114,6 @@ def not_logged(what: str) -> Expression:
     return why("NotLogged", f"the redo of an UPDATE does not contain all columns that {what} needs")
 
 
-def why(code: str, what: str) -> Expression:
-    return F.struct("commit_scn", "scn", F.lit(code).alias("code"), F.lit(what).alias("what"))
+def why(code: str, what: str | Expression) -> Expression:
+    text = F.lit(what) if isinstance(what, str) else what
+    return F.struct("commit_scn", "scn", F.lit(code).alias("code"), text.alias("what"))

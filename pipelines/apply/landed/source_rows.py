@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 
 from pipelines.apply.delta.partitions import WHAT, cure_of, unfit
 from pipelines.apply.delta.schema import field_of
+from pipelines.apply.landed.key_texts import key_text, without_keys
 from pipelines.apply.mapping import REDACTED, Misfits, maps_key, needed, shape
 from pipelines.apply.mapping import cure_of as cure_of_mapping
 from pipelines.apply.spark.quoting import quote
@@ -79,9 +80,11 @@ def read_source(
     comments: Mapping[int, str] | None = None,
     partition_by: Collection[str] = (),
     beside: Collection[str] = (),
+    apart: Collection[str] = (),
 ) -> SourceRows:
     """Raise SchemaConflict when the files lack a column of the version. `partition_by` names columns, in Oracle, whose values
-    must fit into a path; `beside` are columns of the files that `frame` shall have too."""
+    must fit into a path; `beside` are columns of the files that `frame` shall have too. Rows with the keys `apart`
+    (key_texts.py) are left out, and nothing is computed of them."""
     if not files:
         raise SchemaConflict("the snapshot has no files", cure="take the snapshot again", table=version.table)
     raw = spark.read.parquet(*files)
@@ -115,6 +118,8 @@ def read_source(
         cast[column.id] = target
     misfits += [misfit_of_expression(one, version.table) for one in shaped.misfits]
     raw = raw.withColumns(sources) if sources else raw
+    if apart:
+        raw = without_keys(raw, key_text(version, lambda i: shaped.values.get(i, cast[i])), apart)
     lake, all_comments, kept = (
         with_lake_names(version, options),
         {**(comments or {}), **comments_of(version)},

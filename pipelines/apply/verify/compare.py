@@ -13,12 +13,14 @@ from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
-from pipelines.apply.delta.log import DeltaLog, read_log
+from pipelines.apply.delta.log import DeltaLog, load_in, read_log
 from pipelines.apply.delta.own_columns import live
 from pipelines.apply.delta.owner import Owner, check_owner
 from pipelines.apply.delta.schema import COMMIT_SCN, check_columns, columns_of
+from pipelines.apply.landed.key_texts import key_in_lake, without_keys
 from pipelines.apply.landed.keys import lacks_key
 from pipelines.apply.landed.source_rows import check_keys, check_values, read_source
+from pipelines.apply.quarantine.log import read_events
 from pipelines.apply.spark.quoting import quote
 from pipelines.apply.spark.text import to_text
 from pipelines.apply.target import target_columns
@@ -39,6 +41,7 @@ from pipelines.values.delivery import (
     delivery_of,
 )
 from pipelines.values.lake_columns import with_lake_names
+from pipelines.values.quarantine import fold
 from pipelines.values.table import Column, TableVersion
 from pipelines.values.target_options import TargetOptions
 
@@ -51,9 +54,12 @@ OWN_SCN = "redolake: commit SCN"  # as no column of a sane table is called
 def compare(spark: SparkSession, task: CompareTask, translation: Translation) -> Comparison:
     """Compare with the Delta version of `complete_to`; batches that are applied meanwhile do not matter."""
     delta_version = version_to_compare(task)
+    apart = keys_apart(spark, task)
     delta = in_part(lake_rows(spark, task, delta_version, translation), task)
+    if apart:
+        delta = without_keys(delta, key_in_lake(task.version, task.options), apart)
     task = replace(task, version=version_of_part(task))
-    source = read_source(spark, task.files, task.version, task.rules, translation, task.options)
+    source = read_source(spark, task.files, task.version, task.rules, translation, task.options, apart=apart)
     (_, rows), version = check_values(source, task.version), with_lake_names(task.version, task.options)
     check_keys(source, task.version)
     match delivery := delivery_of(task.version):
@@ -68,7 +74,16 @@ def compare(spark: SparkSession, task: CompareTask, translation: Translation) ->
             found = compare_keyed(source.frame, delta, task, delta_version, rows)
         case _:
             assert_never(delivery)
-    return replace(found, bytes=table_bytes(task))
+    return replace(found, bytes=table_bytes(task), quarantined=len(apart))
+
+
+def keys_apart(spark: SparkSession, task: CompareTask) -> frozenset[str]:
+    """Return the keys that the table's quarantine has, AS OF the SCN of the comparison."""
+    log = None if task.quarantine is None else read_log(task.target)
+    if task.quarantine is None or log is None:
+        return frozenset()
+    load = load_in(log.current_id(task.app_id))
+    return frozenset(fold(read_events(spark, task.quarantine, load), task.complete_to))
 
 
 def table_bytes(task: CompareTask) -> int | None:

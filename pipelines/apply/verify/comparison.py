@@ -41,6 +41,7 @@ class CompareTask:
     digests: Digests = field(default_factory=dict)  # of the files
     hashing: HashPlan | None = None
     part: Part | None = None
+    quarantine: str | None = None  # where the table's quarantine is; None without one
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +91,7 @@ class Comparison:
     found: tuple[FoundRow, ...] = ()
     names_all: bool = True  # `found` has all rows that differ
     bytes: int | None = None  # of the table's files
+    quarantined: int = 0  # keys that are known to be wrong, whose rows are on neither side
 
     def with_more(self, other: Comparison) -> Comparison:
         """Return the comparison of both parts of the table."""
@@ -101,6 +103,7 @@ class Comparison:
             samples=(*self.samples, *other.samples),
             found=(*self.found, *other.found),
             names_all=self.names_all and other.names_all,
+            quarantined=max(self.quarantined, other.quarantined),
         )
 
     @property

@@ -42,11 +42,13 @@ class RowAccount:
     dropped: int = 0  # of dropped transactions, committed or not
     filtered: int = 0  # changes after which the filter of the table (`where`) leaves the row out
     left_out: int = 0  # changes of large objects, in a table all of whose large objects are left out
+    quarantined: int = 0  # changes in the table's quarantine, each there once
 
     @property
     def difference(self) -> int:
-        ended = self.applied + self.filtered + self.undone + self.rolled_back + self.before_position + self.left_out
-        return self.landed + self.carried_in - (ended + self.carried_out + self.held + self.dropped)
+        ended = self.applied + self.filtered + self.quarantined + self.undone + self.rolled_back
+        left = self.before_position + self.left_out + self.carried_out + self.held + self.dropped
+        return self.landed + self.carried_in - (ended + left)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,8 @@ class TableResult:
     ddl: Mapping[str, int] = field(default_factory=dict)  # changes of the table by followed DDL, by their ChangeKind
     first_commit_at: str | None = None  # of the applied changes, by the database host's clock
     last_commit_at: str | None = None
+    masked: int = 0  # of the applied changes, those of a version with masks
+    quarantined_keys: int | None = None  # open in the quarantine afterwards; None where the batch did not look
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +96,7 @@ class BatchResult:
     parked: tuple[ParkedRows, ...] = ()
     digests: Mapping[str, FileDigest] = field(default_factory=dict)  # of the files with rows of open transactions, by path
 
-    FORMAT: ClassVar[int] = 4
+    FORMAT: ClassVar[int] = 5
 
     @property
     def carried(self) -> tuple[str, ...]:

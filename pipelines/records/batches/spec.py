@@ -10,6 +10,7 @@ from pipelines.records.batches.carry import OpenTransaction, ParkedRows
 from pipelines.records.file_digest import FileDigest
 from pipelines.records.lakes import LakePlace
 from pipelines.values.delivery import Delivery, deliveries_of
+from pipelines.values.quarantine import QuarantineRule
 from pipelines.values.redo import Encoding
 from pipelines.values.scn import Scn, ScnRange
 from pipelines.values.table import Column, Rules, TableId, TableVersion
@@ -111,6 +112,7 @@ class TableTask:
     settles_at: int | None = None  # before this SCN, rows are those of several SCNs; the range that passes it has no DDL
     history: str | None = None  # the folder of its history, if it has one
     deliveries: tuple[Delivery, ...] = ()  # under each of the versions; decided when the task is made, if none are given
+    quarantine: QuarantineRule | None = None  # None where nothing may go there, and nothing is there
 
     def __post_init__(self) -> None:
         if not self.deliveries:
@@ -158,7 +160,7 @@ class BatchSpec:
 
     It has no settings of Spark: their values may be keys of stores, and each job gets them when it is started."""
 
-    FORMAT: ClassVar[int] = 10
+    FORMAT: ClassVar[int] = 11
     GONE: ClassVar[tuple[str, ...]] = ("spark",)
 
     pipeline: str

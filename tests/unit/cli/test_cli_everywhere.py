@@ -42,6 +42,8 @@ ARGUMENTS = {
     "read": "--as-of 5",
     "remine": "no-such-window",
     "repair": "SHOP.ORDERS --reason wrong",
+    "quarantine retry": "SHOP.ORDERS --reason wrong",
+    "quarantine drop": "SHOP.ORDERS --reason gone --yes",
     "resume": "SHOP.ORDERS",
     "selftest": "--scratch-connection no_such_connection",
     "schema log": "SHOP.ORDERS",

@@ -124,7 +124,7 @@ def test_the_key_text_of_a_finding_can_be_pasted_into_the_file(names: tuple[str,
     ("place", "wrong", "meant"),
     [
         ("", "schedul", "schedule"),
-        ("", "on", "on_ddl"),
+        ("", "ddl", "on_ddl"),
         ("", "text", "invalid_text"),
         ("", "names", "column_names"),
         ("", "wait_looks_every_seconds", "wait_max_pause_seconds"),

@@ -30,6 +30,7 @@ from pipelines.records.shown_facts import (
     LogFact,
     PlanFact,
     ProofFact,
+    QuarantineFact,
     RedoFact,
     RunwayFact,
     SettingsFact,
@@ -207,6 +208,7 @@ IN_LEDGER: tuple[Any, ...] = (
     ChoicesFact(300, (ChoiceFact("restore", "what", "nothing", "redolake recover"),), ("RESTORE ..",)),
     ProofFact(300, 7, 100, share=0.5),
     SnapshotFact("loaded", 300, 5, 0.5, "2026-01-02T03:04:05"),
+    QuarantineFact(3),
     LostPosition(1, 2, 300, 400),
     MissingLogReport(1, 7, 2, (100, 200), (MissingLogFile(1, "/a/7.arc", "D"),), "deleted", False),
 )

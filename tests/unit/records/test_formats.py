@@ -37,8 +37,8 @@ def digest(kind: type[Any]) -> str:
 
 # --- Where this fails: raise the record"s FORMAT, then write the new number and digest here.
 FORMATS = {
-    "batch spec": (10, "c2605c54b83c"),
-    "batch result": (4, "d57940188732"),
+    "batch spec": (11, "22259c0658bf"),
+    "batch result": (5, "1e9d00f187b0"),
     "snapshot spec": (8, "6c68c349d174"),
     "snapshot result": (1, "c26f715490a5"),
     "window manifest": (2, "ad55e744423f"),
@@ -65,7 +65,7 @@ FORMATS = {
     "single quotes": (1, "fcbe4ee48618"),
     "lake mark": (1, "bc80837601ab"),
     "pruned": (1, "af3d82c1829e"),
-    "table proof": (1, "4013b44aa04c"),
+    "table proof": (2, "9ab40701da4d"),
     "hashing begun": (1, "0cfbdc23078c"),
     "hashed chunk": (1, "7bf7fa78bd47"),
     "found rows": (1, "76dfdb5830cf"),
@@ -80,7 +80,8 @@ FORMATS = {
     "redo fact": (1, "b31dda0f917a"),
     "runway fact": (1, "27d08b475a0b"),
     "choices fact": (1, "17716b12ebbf"),
-    "proof fact": (2, "a2a4e3ed9d7a"),
+    "proof fact": (3, "2a3723c1aa4a"),
+    "quarantine fact": (1, "323660a56d08"),
     "snapshot fact": (2, "ed142679c31c"),
     "lost position": (1, "341d69a8cbb7"),
     "missing log report": (1, "5d5221bcbf8a"),

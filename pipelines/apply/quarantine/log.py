@@ -1,0 +1,97 @@
+"""The Delta table of a captured table's quarantine: one row for each event of a key.
+
+A row counts once the captured table is complete to its `position`. It is committed before the MERGE that leaves the key out, so
+that no change is lost between the two. What an attempt that did not get further has left is above the position, and the next
+attempt replaces it with the same commit that adds its own rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from pipelines.apply.delta.commit import Tag, text_of
+from pipelines.apply.delta.log import read_log
+from pipelines.errors import Transient
+from pipelines.host import crash
+from pipelines.values.quarantine import Event
+from pipelines.values.table import TableId
+
+STEPS = 20  # bits of a transaction version for the ranges of one lease
+
+# `load` names the load of the captured table that the event is of: a newer one makes the keys right again. An UPDATE that moves
+# its row has two keys.
+SCHEMA = (
+    "table_name string, load string, position bigint, event string, key string, other_key string, class string, code string, "
+    "reason string, operation string, scn bigint, commit_scn bigint, commit_time timestamp_ntz, xid string, redo_thread int, "
+    "row_id string, redo string, row string, by string, why string, at string"
+)
+FIELDS = tuple(part.split()[0] for part in SCHEMA.split(", "))
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedEvent:
+    """One row of the table, without what only people read."""
+
+    event: Event
+    load: str
+
+
+def read_events(spark: SparkSession, path: str, load: str) -> list[Event]:
+    """Return the events of a load; none where nothing was ever in quarantine."""
+    if read_log(path) is None:
+        return []
+    rows = (
+        events_frame(spark, path).filter(F.col("load") == load).select("event", "key", "other_key", "position", "at").collect()
+    )
+    return [Event(r["event"], keys_of(r["key"], r["other_key"]), r["position"], r["at"] or "") for r in rows]
+
+
+def events_frame(spark: SparkSession, path: str) -> DataFrame:
+    return spark.read.format("delta").load(path)
+
+
+def keys_of(key: str, other: str | None) -> tuple[str, ...]:
+    return (key,) if other is None else (key, other)
+
+
+def replace_events(
+    spark: SparkSession, path: str, rows: Sequence[Mapping[str, object]], load: str, start: int, tag: Tag, table: TableId
+) -> None:
+    """Commit the rows in place of all that the load has from the position `start` on. Raise Transient if others are there
+    then."""
+    frame = spark.createDataFrame([tuple(row.get(name) for name in FIELDS) for row in rows], SCHEMA).coalesce(1)
+    writer = frame.write.format("delta").options(**tag.options())
+    if read_log(path) is None:
+        if rows:
+            writer.mode("append").save(path)
+    else:
+        quoted = load.replace("'", "")
+        writer.mode("overwrite").option("replaceWhere", f"load = '{quoted}' AND position >= {start}").save(path)
+    crash.point("quarantine")
+    wanted = sorted((str(row["event"]), str(row["key"])) for row in rows)
+    if read_log(path) is not None and tail(spark, path, load, start) != wanted:
+        raise Transient(
+            "another writer changed the table's quarantine meanwhile", cure="wait: the batch is tried again", table=table
+        )
+
+
+def tail(spark: SparkSession, path: str, load: str, start: int) -> list[tuple[str, str]]:
+    rows = events_frame(spark, path).filter((F.col("load") == load) & (F.col("position") >= start)).select("event", "key")
+    return sorted((row["event"], row["key"]) for row in rows.collect())
+
+
+def add_events(spark: SparkSession, path: str, rows: Sequence[Mapping[str, object]], metadata: Mapping[str, object]) -> None:
+    """Commit what people have decided, behind all that counts already."""
+    frame = spark.createDataFrame([tuple(row.get(name) for name in FIELDS) for row in rows], SCHEMA).coalesce(1)
+    frame.write.format("delta").mode("append").option("userMetadata", text_of(metadata)).save(path)
+    crash.point("quarantine decision")
+
+
+def version_of(lease: int | None, step: int) -> int:
+    """Return a transaction version that is higher with each lease and each range of it: a writer that has lost the lease does
+    not commit after its successor."""
+    return ((lease or 0) << STEPS) + min(step, (1 << STEPS) - 1)

@@ -1,0 +1,102 @@
+"""The group `quarantine`: list what is there, read rows again, drop changes."""
+
+from __future__ import annotations
+
+import getpass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pipelines.cli.checks import parse_row_key
+from pipelines.cli.connections import resolve_connections
+from pipelines.cli.options import (
+    DIFFERS,
+    ConfigOption,
+    OutputOption,
+    PipelineOption,
+    TablesArgument,
+    YesOption,
+    check_table_name,
+    confirm,
+    report_errors,
+    select_pipeline,
+)
+from pipelines.cli.output import Output, grid, progress, show
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from pipelines.steps.quarantine import QuarantineList
+
+COLUMNS = ("table", "key", "state", "commit SCN", "operation", "error", "reason")
+
+app = typer.Typer(no_args_is_help=True)
+
+TableArgument = Annotated[str, typer.Argument(help="OWNER.TABLE.", callback=check_table_name)]
+KeyOption = Annotated[
+    list[str] | None, typer.Option(help="Only this key, e.g. ID=42; once for each. Default: all that are in quarantine.")
+]
+
+
+@app.command(name="list")
+def list_quarantine(
+    tables: TablesArgument = None,
+    pipeline: PipelineOption = None,
+    config: ConfigOption = None,
+    output: OutputOption = Output.table,
+) -> None:
+    """List the changes that could not be applied, with their keys. JSON has their redo or their row too."""
+    from pipelines import steps
+
+    with report_errors(output):
+        found = steps.list_quarantine(select_pipeline(pipeline, config), tables or None)
+        show(output, found, lambda: quarantine_grid(found))
+
+
+def quarantine_grid(found: QuarantineList) -> Table | str:
+    rows = [(c.table, c.key, c.state, c.commit_scn, c.operation, c.error or "", c.reason) for c in found.changes]
+    title = f"{found.keys} keys in quarantine" + (f", {found.dropped} dropped" if found.dropped else "")
+    return grid(title, COLUMNS, rows) if rows else "No change is in quarantine."
+
+
+@app.command(name="retry")
+def retry_quarantine(
+    table: TableArgument,
+    reason: Annotated[str, typer.Option(help="Why; stored with the decision and in the Delta commit.")],
+    key: KeyOption = None,
+    pipeline: PipelineOption = None,
+    config: ConfigOption = None,
+    output: OutputOption = Output.table,
+) -> None:
+    """Read the rows of the keys again AS OF the table's SCN, and merge them. Keys that are right then leave the quarantine."""
+    from pipelines import steps
+
+    with report_errors(output):
+        keys = [parse_row_key(text) for text in key or ()]
+        selected = resolve_connections(select_pipeline(pipeline, config))
+        with progress() as report:
+            done = steps.retry_quarantine(selected, table, keys, reason=reason, by=getpass.getuser(), report=report)
+        show(output, done, lambda: str(done))
+        if done.left:
+            raise typer.Exit(DIFFERS)
+
+
+@app.command(name="drop")
+def drop_quarantined(
+    table: TableArgument,
+    reason: Annotated[str, typer.Option(help="Why; stored with the decision.")],
+    key: KeyOption = None,
+    pipeline: PipelineOption = None,
+    yes: YesOption = False,
+    config: ConfigOption = None,
+    output: OutputOption = Output.table,
+) -> None:
+    """Never apply changes in quarantine. Their rows stay as they are, and `verify` lists them apart."""
+    from pipelines import steps
+
+    with report_errors(output):
+        keys = [parse_row_key(text) for text in key or ()]
+        selected = select_pipeline(pipeline, config)
+        confirm(selected, yes)
+        done = steps.drop_quarantined(selected, table, keys, reason=reason, by=getpass.getuser())
+        show(output, done, lambda: str(done))

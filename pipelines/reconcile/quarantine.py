@@ -1,0 +1,20 @@
+"""How many keys of each table are in quarantine, for the page and the metrics. The quarantine itself is in the lake."""
+
+from __future__ import annotations
+
+from pipelines.context import PipelineContext
+from pipelines.records.batches.manifest import BatchResult
+from pipelines.records.codec import to_body
+from pipelines.records.shown_facts import QuarantineFact
+from pipelines.values.table import TableId
+
+
+def record_open_keys(context: PipelineContext, table: TableId, keys: int) -> None:
+    context.ledger.record_fact("quarantine", to_body(QuarantineFact(keys)), str(table))
+
+
+def record_quarantined(context: PipelineContext, result: BatchResult) -> None:
+    """Record what a batch has left in quarantine, of the tables of which it looked."""
+    known = {str(done.table): done.quarantined_keys for done in result.tables if done.quarantined_keys is not None}
+    if known:
+        context.ledger.record_facts({("quarantine", table): to_body(QuarantineFact(n)) for table, n in known.items()})

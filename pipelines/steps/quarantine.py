@@ -1,0 +1,274 @@
+"""Quarantine: list the changes that could not be applied, read their rows again, or decide to leave them out.
+
+A retry repairs the rows of the keys (steps/repair.py): they are read AS OF the table's own position, with the rules and the
+code of now, so that no row becomes older. Changes that come later are applied as always.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from pipelines.config import Pipeline
+from pipelines.context import PipelineContext, Report, open_context, owner, silent
+from pipelines.errors import MappingFailed, Terminal, TextNotValid, ValueDoesNotFit
+from pipelines.host import crash
+from pipelines.ledger import TableEntry
+from pipelines.reconcile.approvals import record_approval
+from pipelines.reconcile.ledger import reconcile_ledger
+from pipelines.reconcile.quarantine import record_open_keys
+from pipelines.reconcile.table_versions import app_id, known_versions
+from pipelines.source import ConnectParams
+from pipelines.steps.decisions import check_reason
+from pipelines.steps.repair import RepairedTable, repair_table
+from pipelines.steps.run import Spark, spark_when_needed
+from pipelines.values.quarantine import KeyState, Kind
+from pipelines.values.table import TableId
+
+OCTETS = frozenset({"RAW", "EXTENDED RAW"})
+OF_VALUES = (ValueDoesNotFit, TextNotValid, MappingFailed)  # errors of one row, which leave the others as they are
+
+
+@dataclass(frozen=True, slots=True)
+class QuarantinedChange:
+    """A change in quarantine. `state` is that of its key: `open`, or `dropped` by a person. `redo` is its text, None where
+    columns are masked, computed or left out; `row` is the row after it, as far as it was read."""
+
+    table: str
+    key: str
+    state: KeyState
+    error: str | None
+    reason: str
+    operation: str
+    scn: int
+    commit_scn: int
+    commit_time: str | None
+    xid: str | None
+    redo: str | None
+    row: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class QuarantineList:
+    """`keys` counts the open keys, `dropped` the dropped ones, in all tables."""
+
+    keys: int
+    dropped: int
+    changes: tuple[QuarantinedChange, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WorkedOff:
+    """What became of keys of a table: `done` of them are not in quarantine any more, or dropped; `left` are, each with why."""
+
+    table: str
+    applied_scn: int
+    done: tuple[str, ...]
+    left: Mapping[str, str]
+
+    def __str__(self) -> str:
+        what = f"{self.table}: {len(self.done)} keys are done AS OF SCN {self.applied_scn}"
+        return what if not self.left else f"{what}, {len(self.left)} are left: {next(iter(self.left.values()))}"
+
+
+@dataclass(frozen=True, slots=True)
+class Quarantine:
+    """A table's quarantine, and the keys in it."""
+
+    context: PipelineContext
+    spark: Spark
+    entry: TableEntry
+    path: str
+    target: str
+    app: str
+    states: Mapping[str, KeyState]
+
+    @property
+    def table(self) -> TableId:
+        return self.entry.table
+
+    @property
+    def position(self) -> int:
+        assert self.entry.complete_to_scn is not None
+        return int(self.entry.complete_to_scn)
+
+
+def quarantine_of(context: PipelineContext, spark: Spark, table: TableId) -> Quarantine | None:
+    """Return a table's quarantine; None for a table without contents, or of which nothing was ever there."""
+    from pipelines.job.lake import has_log
+    from pipelines.job.quarantine import read_states
+
+    entry = context.ledger.table(table)
+    path, target = context.pipeline.quarantine_path(table), context.pipeline.target(table)
+    if entry is None or entry.complete_to_scn is None or not has_log(path):
+        return None
+    app = app_id(context, table, entry.resetlogs_id or 0)
+    states = read_states(spark.session(), path, target, app, int(entry.complete_to_scn))
+    return Quarantine(context, spark, entry, path, target, app, states)
+
+
+@contextmanager
+def open_reconciled(pipeline: Pipeline) -> Iterator[PipelineContext]:
+    with open_context(pipeline) as context:
+        reconcile_ledger(context)
+        yield context
+
+
+def list_quarantine(
+    pipeline: Pipeline, tables: Sequence[str] | None = None, *, spark: Any = None, opens: Callable[[], Any] | None = None
+) -> QuarantineList:
+    """Return what is in quarantine, of the tables or of all."""
+    from pipelines.job.quarantine import read_changes
+
+    with spark_when_needed(pipeline, spark, opens) as session, open_reconciled(pipeline) as context:
+        ids = [TableId.parse(text) for text in tables] if tables else [table.id for table in context.pipeline.tables]
+        found, states = list[QuarantinedChange](), list[KeyState]()
+        for table in ids:
+            one = quarantine_of(context, session, table)
+            if one is None:
+                continue
+            record_open_keys(context, table, sum(state == "open" for state in one.states.values()))
+            states += one.states.values()
+            rows = read_changes(session.session(), one.path, one.target, one.app, one.states)
+            found += [change_of(table, row, one.states) for row in rows]
+        return QuarantineList(states.count("open"), states.count("dropped"), tuple(found))
+
+
+def change_of(table: TableId, row: Mapping[str, Any], states: Mapping[str, KeyState]) -> QuarantinedChange:
+    key = row["key"] if row["key"] in states else row["other_key"]
+    at = row["commit_time"]
+    return QuarantinedChange(
+        str(table), key, states[key], row["code"], row["reason"], row["operation"], row["scn"], row["commit_scn"],
+        None if at is None else at.isoformat(sep=" "), row["xid"], row["redo"], row["row"],
+    )  # fmt: skip
+
+
+@crash.writer
+def retry_quarantine(
+    pipeline: Pipeline,
+    table_name: str,
+    keys: Sequence[Mapping[str, str]] = (),
+    *,
+    reason: str,
+    by: str = "",
+    source: ConnectParams | None = None,
+    spark: Any = None,
+    report: Report = silent,
+    opens: Callable[[], Any] | None = None,
+) -> WorkedOff:
+    """Read the rows of the keys again, by default of all that are in quarantine, and take those keys out that are right then.
+
+    Raises Terminal for a key that is not there, and for a table whose rows cannot be found by it."""
+    check_reason("a retry", reason)
+    table, by = TableId.parse(table_name), by or owner()
+    with spark_when_needed(pipeline, spark, opens) as session:
+        with open_reconciled(pipeline) as context:
+            wanted = choose_keys(quarantine_of(context, session, table), table, keys)
+            check_key(context, table)
+
+        def repair(part: Sequence[str]) -> RepairedTable:
+            rows = [json.loads(key) for key in part]
+            return repair_table(
+                pipeline, table_name, reason=reason, by=by, keys=rows, source=source, spark=session.session(), report=report
+            )
+
+        right, left, scn = repair_keys(repair, wanted)
+        with open_reconciled(pipeline) as context:
+            return record(context, session, table, "retried", right, left, scn, by=by, why=reason)
+
+
+def repair_keys(
+    repair: Callable[[Sequence[str]], RepairedTable], keys: Sequence[str]
+) -> tuple[list[str], dict[str, str], int | None]:
+    """Repair the rows of the keys, all at once, or one by one where a value of one of them is refused. Return the keys that are
+    right, those that are not with why, and the SCN."""
+    try:
+        repaired = repair(keys)
+    except OF_VALUES as error:
+        if len(keys) == 1:
+            return [], {keys[0]: error.what}, None
+        parts = [repair_keys(repair, [key]) for key in keys]
+        left = {key: why for _, found, _ in parts for key, why in found.items()}
+        return (
+            [key for right, _, _ in parts for key in right],
+            left,
+            next((scn for _, _, scn in parts if scn is not None), None),
+        )
+    if repaired.equal:
+        return list(keys), {}, repaired.applied_scn
+    return [], dict.fromkeys(keys, "rows of the table still differ"), repaired.applied_scn
+
+
+@crash.writer
+def drop_quarantined(
+    pipeline: Pipeline,
+    table_name: str,
+    keys: Sequence[Mapping[str, str]] = (),
+    *,
+    reason: str,
+    by: str = "",
+    spark: Any = None,
+    opens: Callable[[], Any] | None = None,
+) -> WorkedOff:
+    """Decide that changes in quarantine are never applied: of the keys, by default of all. The rows stay as they are, and
+    `verify` lists their keys apart until a change has all of the row. Raises Terminal for a key that is not there."""
+    check_reason("to drop changes", reason)
+    table, by = TableId.parse(table_name), by or owner()
+    with spark_when_needed(pipeline, spark, opens) as session, open_reconciled(pipeline) as context:
+        found = quarantine_of(context, session, table)
+        wanted = choose_keys(found, table, keys)
+        assert found is not None
+        record_approval(
+            context, "quarantine", table, found.position, by=by, choice=f"drop {len(wanted)} keys", reason=reason.strip()
+        )
+        return record(context, session, table, "dropped", wanted, {}, found.position, by=by, why=reason)
+
+
+def choose_keys(found: Quarantine | None, table: TableId, keys: Sequence[Mapping[str, str]]) -> list[str]:
+    """Return the keys that are meant. Raise Terminal where none is in quarantine, or one of them is not."""
+    states = {} if found is None else found.states
+    if not keys:
+        wanted = [key for key, state in states.items() if state == "open"]
+    else:
+        names = {frozenset(json.loads(key).items()): key for key in states}
+        wanted = [names.get(frozenset(given.items()), "") for given in keys]
+    if not wanted or "" in wanted:
+        what = "no such key of the table is in quarantine" if keys else "no key of the table is in quarantine"
+        raise Terminal(what, cure=f"`redolake quarantine list {table}` shows what is there", table=table)
+    return wanted
+
+
+def check_key(context: PipelineContext, table: TableId) -> None:
+    """Raise Terminal for a table whose rows in Oracle are not found by the key that the lake has."""
+    version = known_versions(context, table)[-1]
+    types = {version.column(i).type.name for i in version.key if i}
+    computed = {one.id for one in version.mapping.computed} if version.mapping is not None else set()
+    if not types or types & OCTETS or computed & set(version.key):
+        raise Terminal(
+            "the rows cannot be read again by their keys: the key is ROWID or RAW, or the lake has a computed one",
+            cure=f"run `redolake snapshot {table} --replace`, after which no key is in quarantine",
+            table=table,
+        )
+
+
+def record(
+    context: PipelineContext, spark: Spark, table: TableId, kind: Kind, keys: Sequence[str], left: Mapping[str, str],
+    scn: int | None, *, by: str, why: str,
+) -> WorkedOff:  # fmt: skip
+    """Record what became of the keys, and how many are open now."""
+    from pipelines.job.quarantine import record_decision
+
+    found = quarantine_of(context, spark, table)
+    if found is None:
+        raise Terminal("no key of the table is in quarantine", cure=f"`redolake status` shows the table {table}", table=table)
+    position = found.position if scn is None else scn
+    if keys:
+        record_decision(
+            spark.session(), found.path, found.target, found.app, kind, keys, position, by=by, why=why.strip(), table=table
+        )
+        found = quarantine_of(context, spark, table) or found
+    record_open_keys(context, table, sum(state == "open" for state in found.states.values()))
+    return WorkedOff(str(table), position, tuple(keys), dict(left))

@@ -1,0 +1,117 @@
+"""Decide which changes of a commit range go to quarantine, and which keys are known to be wrong afterwards.
+
+The unit is a key in a commit range. If one change of a key cannot be applied, none of the range's changes of that key is, nor
+of the keys that they have moved rows to or from. So a row of the lake is as the source's, or its key is listed. A listed key
+is right again after a range whose changes say all of its row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+ErrorClass = Literal["undecodable", "value", "transform"]
+CLASSES: tuple[ErrorClass, ...] = get_args(ErrorClass)
+FOLDER = "_quarantine"  # of the lake
+Kind = Literal["quarantined", "healed", "retried", "dropped"]
+KeyState = Literal["open", "dropped"]
+
+
+@dataclass(frozen=True, slots=True)
+class QuarantineRule:
+    """A table's part of `on_error`: changes with an error of these `classes` go to the Delta table at `path`.
+
+    At most `rows` keys may be open, and at most `percent` of a range's changes may go there, but always one. Without
+    `may_write` the quarantine is read, and what would go there holds the table."""
+
+    path: str
+    classes: tuple[ErrorClass, ...] = ()
+    rows: int = 100
+    percent: float | None = None
+    may_write: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """What happened to a key, in effect once the table is complete to `position`. `at` orders the decisions of people at one
+    position."""
+
+    kind: Kind
+    keys: tuple[str, ...]
+    position: int
+    at: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """A change of a range, by the keys that its row has before and after it. `lacks` says that its redo has not all values, and
+    `is_bad` that it cannot be applied."""
+
+    before: str | None
+    after: str | None
+    lacks: bool = False
+    is_bad: bool = False
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(key for key in (self.before, self.after) if key is not None))
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """`out` are the keys whose changes go to quarantine, `healed` those that the range makes right."""
+
+    out: frozenset[str] = frozenset()
+    healed: frozenset[str] = frozenset()
+
+
+def fold(events: Iterable[Event], position: int) -> dict[str, KeyState]:
+    """Return the keys that are wrong in the table when it is complete to the position."""
+    in_effect = (event for event in events if event.position <= position)
+    states: dict[str, KeyState] = {}
+    for event in sorted(in_effect, key=lambda one: (one.position, one.kind in ("retried", "dropped"), one.at)):
+        for key in event.keys:
+            if event.kind == "quarantined":
+                states[key] = "open"
+            elif event.kind in ("healed", "retried"):
+                states.pop(key, None)
+            elif key in states:
+                states[key] = "dropped"
+    return states
+
+
+def decide(wrong: Collection[str], touches: Sequence[Touch]) -> Decision:
+    """Return what becomes of the keys. `touches` are in the order of the changes, and have at least all those of the keys that
+    are wrong, of bad changes, and of the keys that those have in common with others (see `reach`)."""
+    out = reach({key for touch in touches if touch.is_bad for key in touch.keys} | keys_still_wrong(wrong, touches), touches)
+    touched = {key for touch in touches for key in touch.keys}
+    return Decision(frozenset(out), frozenset(set(wrong) & touched - out))
+
+
+def keys_still_wrong(wrong: Collection[str], touches: Sequence[Touch]) -> set[str]:
+    """Return the wrong keys whose first change takes values from the row that is wrong."""
+    first: dict[str, Touch] = {}
+    for touch in touches:
+        for key in touch.keys:
+            first.setdefault(key, touch)
+    return {key for key in wrong if key in first and first[key].lacks and first[key].before == key}
+
+
+def reach(keys: set[str], touches: Sequence[Touch]) -> set[str]:
+    """Return the keys, and those that share a change with one of them, however far."""
+    shared = [set(touch.keys) for touch in touches if len(touch.keys) > 1]
+    found = set(keys)
+    while more := {key for pair in shared if pair & found for key in pair} - found:
+        found |= more
+    return found
+
+
+def over_limit(rule: QuarantineRule, open_keys: int, taken: int, changes: int) -> str | None:
+    """Return why a range may not go on: after it `open_keys` would be open, and `taken` of its `changes` would be in
+    quarantine."""
+    if open_keys > rule.rows:
+        return f"{open_keys} keys would be in quarantine, and `at_most.rows` is {rule.rows}"
+    if rule.percent is not None and taken > max(1, int(changes * rule.percent / 100)):
+        return f"{taken} of {changes} changes would go to quarantine, and `at_most.percent` is {rule.percent:g}"
+    return None
