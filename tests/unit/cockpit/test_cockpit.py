@@ -11,11 +11,13 @@ import pytest
 from sqlalchemy import create_engine, inspect, text
 
 from pipelines.cockpit import Overview, read_overview
+from pipelines.cockpit.metrics import prometheus_text
+from pipelines.cockpit.overview import account_parts
 from pipelines.cockpit.render import Pages
 from pipelines.config import Pipeline
 from pipelines.ledger.store import checked_url
 from pipelines.records.codec import to_body
-from pipelines.records.shown_facts import PlanFact, ProofFact, RedoFact, SnapshotFact
+from pipelines.records.shown_facts import PlanFact, ProofFact, QuarantineFact, RedoFact, SnapshotFact
 from pipelines.steps.status import read_status
 from pipelines.values.redo import Position
 from pipelines.values.scn import Scn
@@ -280,3 +282,23 @@ def test_the_page_and_status_say_the_same_of_a_table_and_of_the_newest_windows(s
     newest = [(w.name, w.state, w.rows, w.logs, w.ends_at) for w in found.windows]
     assert newest == [(w.name, w.state, w.rows, w.logs, w.ends_at) for w in status.windows[:-3:-1]]
     assert found.transaction_count == status.open_transactions
+
+
+def test_keys_in_quarantine_are_counted_on_the_page_and_in_the_metrics_and_filtered_rows_are_not_missing(
+    shop: CockpitLedger,
+) -> None:
+    shop.run()
+    shop.ledger.record_fact("quarantine", to_body(QuarantineFact(3)), str(shop.tables[0]))
+    equal = ProofFact(5, 1, 10, quarantined_keys=3)
+    shop.ledger.record_proof(shop.tables[0], to_body(equal))
+
+    found = seen(shop)
+    text = page(shop, found)
+    parts, difference = account_parts({"landed": 9, "applied": 4, "filtered": 3, "quarantined": 1, "left_out": 1})
+
+    assert "In quarantine: 3 keys whose rows are known to be wrong" in text
+    assert "equal but for quarantine" in text
+    assert 'redolake_quarantined_keys{pipeline="shop"} 3' in prometheus_text([found])
+    assert ([(part.name, part.rows) for part in parts], difference) == (
+        [("applied", 4), ("filtered", 3), ("in quarantine", 1), ("left out", 1)], 0,
+    )  # fmt: skip

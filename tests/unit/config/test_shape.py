@@ -206,3 +206,28 @@ def test_a_mistake_has_its_line() -> None:
 
     (finding,) = caught.value.findings
     assert finding.cure.startswith(f"correct my.yml, line {text.splitlines().index('          b: rand()') + 1};")
+
+
+@pytest.mark.parametrize(
+    ("settings", "what"),
+    [
+        ("key: append, on_error: {value: quarantine}", "append is none"),
+        ("large_objects: reread, on_error: {undecodable: quarantine}", "read again or assembled"),
+        ("history: changes, on_error: {value: quarantine}", "the history would lack the changes"),
+        ("on_error: {filter: quarantine}", "hold"),
+        ("on_error: {value: skip}", "quarantine"),
+        ("on_error: {at_most: {rows: 0}}", "at least 1"),
+    ],
+)
+def test_a_quarantine_that_would_hide_a_loss_is_refused(settings: str, what: str) -> None:
+    lines = settings.replace(", on_error", "\n        on_error")
+    assert what in "; ".join(text for _, text in refused(lines))
+
+
+def test_a_tables_policies_of_errors_are_completed_by_the_pipelines() -> None:
+    text = file_with("on_error: {at_most: {rows: 7}}", "on_error: {value: quarantine, at_most: {rows: 5, percent: 1}}")
+    pipeline = parse_configuration(text, {}).pipelines["shop"]
+
+    found = pipeline.error_policies(TABLE)
+    assert (found.quarantined, found.at_most.rows, found.at_most.percent) == (("value",), 7, 1)
+    assert pipeline.quarantine_path(TABLE) == "/lake/_quarantine/shop.people"

@@ -461,3 +461,11 @@ def test_a_value_that_nobody_reads_is_not_typed():
 
     assert [error is not None for error in whole.column("error").to_pylist()] == [True, True, True]
     assert [error is not None for error in lean.column("error").to_pylist()] == [False, False, True]
+
+
+def test_an_error_of_the_key_comes_before_those_of_other_columns():
+    by_day = replace(ORDERS, key=(13,))
+    row = (1, 'insert into "S"."T"("ID","NAME","DAY") values (\'1.234\',5,\'no day\')')
+
+    assert "column DAY" in decode(row, table=by_day)[0]["error"]
+    assert "column ID" in decode(row)[0]["error"]

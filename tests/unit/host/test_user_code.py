@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from pipelines.host.try_user_code import try_function
-from pipelines.host.user_code import UserCodeFailed, call, call_for_rows, digest_of
+from pipelines.host.user_code import UserCodeFailed, call, call_for_rows, call_row_by_row, digest_of
 
 MODULE = "tests.references.user_code"
 ROWS = pa.RecordBatch.from_pydict({"CUST_NM": ["ann", "bob", None], "NOTE": ["a", "bc", None]})
@@ -75,3 +75,18 @@ def test_a_trial_finds_what_is_no_function_of_the_row(name: str, why: str) -> No
 
 def test_a_good_function_passes_its_trial() -> None:
     assert try_function(*of("initials"), ROWS, {"initial": pa.string(), "NOTE": pa.int32()}, 60) is None
+
+
+def test_a_row_for_which_it_raises_is_found_and_the_others_have_their_values() -> None:
+    notes = pa.array(["a", "bad", None, "bad", "e"])
+    whole = pa.array([True, True, True, False, True])
+
+    (loud,), reasons = call_row_by_row(*of("shouting"), whole, [notes], ["NOTE"], {"LOUD": pa.string()})
+
+    assert loud.to_pylist() == ["A", None, None, None, "E"]
+    assert reasons.to_pylist() == [None, f"{MODULE}:shouting raised ValueError", None, None, None]
+
+
+def test_a_function_that_is_another_one_is_no_fault_of_a_row() -> None:
+    with pytest.raises(UserCodeFailed, match="another one here"):
+        call_row_by_row(f"{MODULE}:shouting", "0" * 16, pa.array([True]), [pa.array(["a"])], ["NOTE"], {"LOUD": pa.string()})

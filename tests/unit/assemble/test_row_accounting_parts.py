@@ -1,0 +1,23 @@
+"""The account of a window has what apply has filtered or put into quarantine apart."""
+
+from __future__ import annotations
+
+from pipelines.assemble.input_counts import InputCounts
+from pipelines.assemble.row_accounting import RowAccounting
+from pipelines.assemble.transactions import APPLIED
+from pipelines.records.batches.manifest import CARRIED_IN, RowAccount
+from pipelines.records.batches.spec import LandedWindow
+
+
+def test_changes_that_were_filtered_or_quarantined_are_terms_of_their_window_and_it_balances() -> None:
+    rows = {(0, 0, APPLIED, 100): 5, (0, 0, APPLIED, None): 2}
+    counts = InputCounts({0: 5}, {0: 2}, {100: 5}, 0, 0, 0, 0, 0, 0, None)
+    window = LandedWindow("w", 100, 200, ())
+
+    accounts = RowAccounting(rows, {}).accounts(
+        [window], counts, {0: 7}, {("filtered", 100): 2, ("quarantined", 100): 1, ("quarantined", 50): 1}
+    )
+
+    assert accounts["w"] == RowAccount(landed=5, applied=2, filtered=2, quarantined=1)
+    assert accounts[CARRIED_IN] == RowAccount(carried_in=2, applied=1, quarantined=1)
+    assert {name: account.difference for name, account in accounts.items()} == {"w": 0, CARRIED_IN: 0}
