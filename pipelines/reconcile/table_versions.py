@@ -305,10 +305,14 @@ def quarantine_rule(pipeline: Pipeline, versions: Sequence[TableVersion]) -> Qua
     key of their own, and of one with a history, which would lack them."""
     table = versions[-1].table
     policies = pipeline.error_policies(table)
-    is_sound = all(isinstance(one, Plain) for one in deliveries_of(versions)) and versions[-1].organization != "index"
-    is_sound = is_sound and pipeline.history_target(table) is None
-    classes, limit = policies.quarantined if is_sound else (), policies.at_most
+    classes, limit = policies.quarantined if may_quarantine(pipeline, versions) else (), policies.at_most
     return QuarantineRule(pipeline.quarantine_path(table), classes, limit.rows, limit.percent)
+
+
+def may_quarantine(pipeline: Pipeline, versions: Sequence[TableVersion]) -> bool:
+    """Return whether changes of the table may go to quarantine: each is one row of the redo, and names a row of the lake."""
+    is_plain = all(isinstance(one, Plain) for one in deliveries_of(versions)) and versions[-1].organization != "index"
+    return is_plain and pipeline.history_target(versions[-1].table) is None
 
 
 def names_in_redo(versions: Sequence[TableVersion], declared: TableId) -> tuple[NameInRedo, ...]:

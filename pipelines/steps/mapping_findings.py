@@ -10,6 +10,7 @@ from pipelines.config import Pipeline
 from pipelines.errors import Finding, SchemaConflict
 from pipelines.reconcile.chosen_columns import chosen
 from pipelines.reconcile.mappings import mask_for, resolve_mapping
+from pipelines.reconcile.table_versions import may_quarantine
 from pipelines.schema import baseline
 from pipelines.source import DatabaseLogging, has_needed_logging, logging_cure
 from pipelines.steps.user_code_findings import code_findings
@@ -58,6 +59,7 @@ def mapping_findings(pipeline: Pipeline, table: DictionaryTable, logging: Databa
     if mapping is not None and mapping.masked:
         yield from masking_findings(pipeline, name)
     yield from code_findings(pipeline, version)
+    yield from quarantine_findings(pipeline, version)
     yield from personal_notes(pipeline, version)
 
 
@@ -80,6 +82,16 @@ def masking_findings(pipeline: Pipeline, table: str) -> Iterator[Finding]:
         what = "the landing has the text of the redo, with the clear text of masked columns"
         yield Finding(table, what, "leave the columns out (`exclude_columns`); or set `masked_in_landing: clear`, and let only "
                       "those read the landing who may read the database")  # fmt: skip
+
+
+def quarantine_findings(pipeline: Pipeline, version: TableVersion) -> Iterator[Finding]:
+    """Yield a warning for a table that `on_error` puts into quarantine and that cannot have one."""
+    if pipeline.error_policies(version.table).quarantined and not may_quarantine(pipeline, (version,)):
+        what = (
+            "`on_error: quarantine` is not possible for it, and a change that cannot be applied holds it: a quarantine needs a "
+        )
+        what += "key without NULLs, all values of a change in one row of the redo, and no `history`"
+        yield Finding(str(version.table), what, "write `on_error` with `hold` for the table, or leave it so", "warning")
 
 
 def personal_notes(pipeline: Pipeline, version: TableVersion) -> Iterator[Finding]:
