@@ -1,6 +1,6 @@
 """Measure the snapshot of a large table: `python benchmarks/snapshot_chunks.py [--rows 5000000] [--sessions 4] [--json FILE]`.
 
-In one run: the table is read in one piece, then in chunks, both without load, each in a process of its own; then in chunks
+In one run: the table is read in one piece, then in chunks, both without load, each in a process of its own; then in chunks,
 while another session changes rows, with a process that is killed twice, and with undo that lasts less long than the read
 (ORA-01555). What was read under load is loaded, caught up, and compared with the source cell by cell.
 
@@ -152,30 +152,36 @@ def compare(spark: Any, pipeline: Pipeline, shop: Sequence[str]) -> None:
 
 
 def run(rows: int, sessions: int, chunk_bytes: int, undo_seconds: float, folder: Path) -> dict[str, Any]:
-    with standin_process(undo_seconds=None, background=True) as served:
-        source = [served.params.user, served.params.password, served.params.dsn]
+    with standin_process(undo_seconds=undo_seconds, background=True) as served:
+        began, source = time.perf_counter(), [served.params.user, served.params.password, served.params.dsn]
         make_table(served, rows)
+        tell(f"{rows:,} rows made in {time.perf_counter() - began:.0f} s")
         given = {"source": source, "folder": str(folder), "sessions": sessions, "chunk_bytes": chunk_bytes}
         serial = measure("read", {**given, "name": "serial", "chunk_bytes": ONE_PIECE})
+        tell(f"read in one piece in {serial.seconds:.0f} s")
         chunked = measure("read", {**given, "name": "chunked"})
         chunks = count_chunks(folder / "landing" / "chunked")
-    report: dict[str, Any] = {"rows": rows, "sessions": sessions, "cut into": chunks}
-    for name, step in (("one piece", serial), ("in chunks", chunked)):
-        memory = step.peaks["Python"] // 10**6
-        report[name] = {"seconds": round(step.seconds, 1), "rows/s": round(rows / step.seconds), "MB": memory}
-    with standin_process(undo_seconds=undo_seconds, background=True) as served:
-        source = [served.params.user, served.params.password, served.params.dsn]
-        make_table(served, rows)
-        landing = folder / "landing" / "loaded"
-        given = {**given, "source": source, "name": "loaded", "shop": ["SHOP", served.passwords["SHOP"], served.pdb_dsn]}
-        with changing(served, rows) as transactions:
-            kills = [kill_after(given, landing, max(1, chunks // 4)) for _ in range(2)]
-            read = measure("read", given)
-        with served.connect("SYS") as connection, connection.cursor() as cursor:
-            cursor.execute("ALTER SYSTEM ARCHIVE LOG CURRENT")
-        loaded = measure("load", given)
-        scns = {json.loads(path.read_text())["scn"] for path in landing.rglob("chunk-*.json")}
-    report["under load"] = {
+        tell(f"read in {chunks} chunks in {chunked.seconds:.0f} s")
+        report: dict[str, Any] = {"rows": rows, "sessions": sessions, "cut into": chunks}
+        for name, step in (("one piece", serial), ("in chunks", chunked)):
+            memory = step.peaks["Python"] // 10**6
+            report[name] = {"seconds": round(step.seconds, 1), "rows/s": round(rows / step.seconds), "MB": memory}
+        given = {**given, "name": "loaded", "shop": ["SHOP", served.passwords["SHOP"], served.pdb_dsn]}
+        report["under load"] = read_under_load(served, given, rows, chunks, folder / "landing" / "loaded")
+    return report
+
+
+def read_under_load(served: Served, given: dict[str, Any], rows: int, chunks: int, landing: Path) -> dict[str, Any]:
+    with changing(served, rows) as transactions:
+        kills = [kill_after(given, landing, max(1, chunks // 4)) for _ in range(2)]
+        tell(f"killed with {kills} chunks there")
+        read = measure("read", given)
+    scns = {json.loads(path.read_text())["scn"] for path in landing.rglob("chunk-*.json")}
+    tell(f"the rest read in {read.seconds:.0f} s, at {len(scns)} SCNs; {transactions[0]} transactions")
+    with served.connect("SYS") as connection, connection.cursor() as cursor:
+        cursor.execute("ALTER SYSTEM ARCHIVE LOG CURRENT")
+    loaded = measure("load", given)
+    return {
         "transactions": transactions[0],
         "chunks there at each kill": kills,
         "seconds of the last read": round(read.seconds, 1),
@@ -183,7 +189,10 @@ def run(rows: int, sessions: int, chunk_bytes: int, undo_seconds: float, folder:
         "loaded, caught up, equal: seconds": round(loaded.seconds, 1),
         "MB": {kind: peak // 10**6 for kind, peak in loaded.peaks.items()},
     }
-    return report
+
+
+def tell(line: str) -> None:
+    sys.stderr.write(f"{line}\n")
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -191,7 +200,7 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--rows", type=int, default=5_000_000)
     parser.add_argument("--sessions", type=int, default=4)
     parser.add_argument("--chunk-bytes", type=int, default=4 << 20, help="in the stand-in 200 rows have 8 KiB")
-    parser.add_argument("--undo-seconds", type=float, default=20)
+    parser.add_argument("--undo-seconds", type=float, default=300)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--step", nargs=2)
     chosen = parser.parse_args(arguments)
