@@ -24,7 +24,8 @@ from pipelines.errors import RedolakeError, TableHeld, Transient
 from pipelines.values.utc import beside
 
 if TYPE_CHECKING:
-    from pipelines.steps.snapshot import ReadShare, TableSnapshot
+    from pipelines.steps.snapshot_begin import ReadShare
+    from pipelines.steps.snapshot_read import TableSnapshot
 
 log = logging.getLogger(__name__)
 

@@ -38,12 +38,9 @@ from pipelines.steps.runway import measure_runway
 from pipelines.steps.schema_versions import list_versions, schema_at, schema_difference
 from pipelines.steps.selftest import run_selftest
 from pipelines.steps.setup_sql import write_setup_sql
-from pipelines.steps.snapshot import (
-    begin_snapshot,
-    prepare_snapshot_load,
-    read_snapshot_table,
-    record_snapshot_load,
-)
+from pipelines.steps.snapshot import prepare_snapshot_load, record_snapshot_load
+from pipelines.steps.snapshot_begin import begin_snapshot
+from pipelines.steps.snapshot_read import read_snapshot_table
 from pipelines.steps.spark_jobs import external_spark_job, open_spark, read_job_failure, run_spark_job
 from pipelines.steps.stats import read_stats
 from pipelines.steps.status import list_windows, read_complete_to, read_status

@@ -74,6 +74,25 @@ class Worker:
 EVERYTHING = Worker()
 
 
+@dataclass(frozen=True, slots=True)
+class ReadTask:
+    """What one process reads of one table, AS OF the SCN at which its snapshot was begun.
+
+    `by_itself`: a policy reads it again, within the limits of `resnapshot`. `waits`: it waits for the hours in which chunks may
+    begin. Once `stop` is set, no further chunk is read.
+    """
+
+    pipeline: Pipeline
+    source: ConnectParams | None
+    table: TableId
+    scn: int
+    report: Report
+    worker: Worker = EVERYTHING
+    by_itself: bool = False
+    waits: bool = True
+    stop: threading.Event | None = None
+
+
 # --- The plan ---------------------------------------------------------------------------------------------------------
 
 
@@ -138,15 +157,8 @@ def find_unfinished(context: PipelineContext, table: TableId) -> int | None:
 class ChunkReading:
     """What the threads of one process share: where they are, and whether they have to stop."""
 
-    pipeline: Pipeline
-    source: ConnectParams | None
-    table: TableId
-    scn: int
-    report: Report
+    task: ReadTask
     plan: ChunkPlan
-    by_itself: bool = False
-    waits: bool = True
-    stop: threading.Event | None = None
     rows: int = 0
     done: int = 0
     begun_at: float = field(default_factory=time.monotonic)
@@ -156,50 +168,39 @@ class ChunkReading:
     @property
     def is_over(self) -> bool:
         """Return whether no further chunk is to be read."""
-        return self.stopped.is_set() or (self.stop is not None and self.stop.is_set())
+        return self.stopped.is_set() or (self.task.stop is not None and self.task.stop.is_set())
 
     def count(self, rows: int) -> None:
         """Count rows that were fetched, and wait where they came faster than `rows_per_second`."""
         with self.lock:
             self.rows += rows
-            most = self.pipeline.snapshot_settings(self.table).rows_per_second
+            most = self.task.pipeline.snapshot_settings(self.task.table).rows_per_second
             ahead = 0.0 if most is None else self.rows / most - (time.monotonic() - self.begun_at)
-            self.report(Progress("", f"chunks of {self.table}", self.done, len(self.plan.chunks)))
+            self.task.report(Progress("", f"chunks of {self.task.table}", self.done, len(self.plan.chunks)))
         if ahead > 0:
             self.stopped.wait(ahead)
 
     def finish(self, chunk: ChunkManifest) -> None:
         with self.lock:
             self.done += 1
-            line = f"{self.table}: chunk {self.done} of {len(self.plan.chunks)}, {chunk.rows} rows AS OF SCN {chunk.scn}"
-            self.report(Progress(line, f"chunks of {self.table}", self.done, len(self.plan.chunks)))
+            line = f"{self.task.table}: chunk {self.done} of {len(self.plan.chunks)}, {chunk.rows} rows AS OF SCN {chunk.scn}"
+            self.task.report(Progress(line, f"chunks of {self.task.table}", self.done, len(self.plan.chunks)))
 
 
-def read_chunks(
-    pipeline: Pipeline,
-    source: ConnectParams | None,
-    table: TableId,
-    scn: int,
-    report: Report,
-    worker: Worker = EVERYTHING,
-    *,
-    by_itself: bool = False,
-    waits: bool = True,
-    stop: threading.Event | None = None,
-) -> SnapshotManifest | None:
+def read_chunks(task: ReadTask) -> SnapshotManifest | None:
     """Read the worker's share of the chunks that nobody has read yet. Return the snapshot's manifest once all chunks are read;
-    None while others read the rest. `waits`: wait for the hours in which chunks may begin."""
-    with open_context(pipeline) as context:
+    None while others read the rest."""
+    table, scn, worker = task.table, task.scn, task.worker
+    with open_context(task.pipeline) as context:
         plan = context.landing.chunks.plan(table, scn)
         assert plan is not None, "the caller has seen it"
         there = context.landing.chunks.read(table, scn)
         own = [chunk for chunk in plan.chunks if worker.takes(chunk)]
         missing = [chunk for chunk in own if not context.landing.chunks.is_whole(table, scn, chunk.number)]
-    reading = ChunkReading(pipeline, source, table, scn, report, plan, by_itself, waits, stop, done=len(there))
-    sessions = pipeline.snapshot_settings(table).sessions if worker == EVERYTHING else 1
     if missing:
-        read_side_by_side(reading, missing, sessions)
-    with open_context(pipeline) as context:
+        sessions = task.pipeline.snapshot_settings(table).sessions if worker == EVERYTHING else 1
+        read_side_by_side(ChunkReading(task, plan, done=len(there)), missing, sessions)
+    with open_context(task.pipeline) as context:
         return publish_if_complete(context, table, scn, plan)
 
 
@@ -225,28 +226,30 @@ def read_side_by_side(reading: ChunkReading, missing: Sequence[Chunk], sessions:
 
 def read_until_none(reading: ChunkReading, take: Callable[[], Chunk | None]) -> None:
     """Read chunks one after the other, with one session."""
-    pipeline = reading.pipeline
+    pipeline = reading.task.pipeline
     with open_context(pipeline) as context:
-        found = context.landing.snapshots.dictionary(reading.table, reading.scn)
+        found = context.landing.snapshots.dictionary(reading.task.table, reading.task.scn)
         assert found is not None, "a plan is published with the dictionary"
-        with open_pipeline_source(pipeline, reading.source, pipeline.source.container) as oracle:
+        with open_pipeline_source(pipeline, reading.task.source, pipeline.source.container) as oracle:
             while (chunk := take()) is not None:
                 check_may_read(context, reading)
-                if not context.landing.chunks.is_whole(reading.table, reading.scn, chunk.number):  # another host may have it
+                if not context.landing.chunks.is_whole(
+                    reading.task.table, reading.task.scn, chunk.number
+                ):  # another host may have it
                     reading.finish(read_chunk(context, oracle, reading, found, chunk))
                     record_chunks(context, reading)
 
 
 def record_chunks(context: PipelineContext, reading: ChunkReading) -> None:
     """Record for the page how many chunks are read."""
-    done = context.landing.chunks.count(reading.table, reading.scn)
-    fact = SnapshotFact("reading", reading.scn, chunks=len(reading.plan.chunks), chunks_read=done)
-    record_snapshot(context, [reading.table], fact)
+    done = context.landing.chunks.count(reading.task.table, reading.task.scn)
+    fact = SnapshotFact("reading", reading.task.scn, chunks=len(reading.plan.chunks), chunks_read=done)
+    record_snapshot(context, [reading.task.table], fact)
 
 
 def check_may_read(context: PipelineContext, reading: ChunkReading) -> None:
     """Raise SnapshotPaused where a person has paused the table, or outside its hours; with `waits`, wait for these."""
-    settings, table = context.pipeline.snapshot_settings(reading.table), reading.table
+    settings, table = context.pipeline.snapshot_settings(reading.task.table), reading.task.table
     was_told = False
     while not reading.is_over:
         pause = context.landing.chunks.pause_of(table)
@@ -258,14 +261,14 @@ def check_may_read(context: PipelineContext, reading: ChunkReading) -> None:
             )
         if settings.begins_at(now().hour):
             return
-        if not reading.waits:
+        if not reading.task.waits:
             raise SnapshotPaused(
                 f"chunks are read in the hours {settings.hours_utc} UTC; what was read stays",
                 cure="run it again within these hours",
                 table=table,
             )
         if not was_told:
-            reading.report(f"{table}: waiting for the hours {settings.hours_utc} UTC")
+            reading.task.report(f"{table}: waiting for the hours {settings.hours_utc} UTC")
             was_told = True
         reading.stopped.wait(LOOK_SECONDS)
 
@@ -282,14 +285,14 @@ def read_chunk(
             if error.ora_code not in OUT_OF_REACH or attempt == MORE_SCNS:
                 raise
             scn = later_than(context, reading, found, scn, error)
-            log.warning("chunk %s of %s is read AS OF SCN %s: %s", chunk.number, reading.table, scn, error.what)
+            log.warning("chunk %s of %s is read AS OF SCN %s: %s", chunk.number, reading.task.table, scn, error.what)
     raise AssertionError("the last attempt returns or raises")
 
 
 def read_chunk_as_of(
     context: PipelineContext, oracle: Source, reading: ChunkReading, found: DictionaryTable, chunk: Chunk, scn: int
 ) -> ChunkManifest:
-    table, plan, started = reading.table, reading.plan, time.monotonic()
+    table, plan, started = reading.task.table, reading.plan, time.monotonic()
     part = part_of_filter(context, plan, found, part_for(chunk, plan.by, plan.column, plan.type))
     by_rowid, token = context.pipeline.table(table).key == "rowid", uuid.uuid4().hex
 
@@ -299,14 +302,14 @@ def read_chunk_as_of(
             yield answer
 
     def write(answers: Iterator[Any]) -> WrittenFile:
-        return context.landing.chunks.write_rows(table, reading.scn, count(answers), token)
+        return context.landing.chunks.write_rows(table, reading.task.scn, count(answers), token)
 
-    file = read_rows(context, reading.source, oracle, found, Scn(scn), by_rowid, write, part)
+    file = read_rows(context, reading.task.source, oracle, found, Scn(scn), by_rowid, write, part)
     seconds = round(time.monotonic() - started, 3)
     done = ChunkManifest(str(table), chunk.number, scn, file.rows, file.name, file.digest, seconds)
-    published = context.landing.chunks.publish(table, reading.scn, done)
-    if reading.by_itself:
-        check_limit(context, table, sum(one.rows for one in context.landing.chunks.read(table, reading.scn).values()))
+    published = context.landing.chunks.publish(table, reading.task.scn, done)
+    if reading.task.by_itself:
+        check_limit(context, table, sum(one.rows for one in context.landing.chunks.read(table, reading.task.scn).values()))
     return published
 
 
@@ -330,7 +333,7 @@ def publish_if_complete(context: PipelineContext, table: TableId, scn: int, plan
 
 
 def newest_scn(context: PipelineContext, reading: ChunkReading) -> int:
-    return max([reading.scn, *context.landing.chunks.later_scns(reading.table, reading.scn)])
+    return max([reading.task.scn, *context.landing.chunks.later_scns(reading.task.table, reading.task.scn)])
 
 
 def later_than(context: PipelineContext, reading: ChunkReading, found: DictionaryTable, scn: int, error: RedolakeError) -> int:
@@ -343,44 +346,44 @@ def later_than(context: PipelineContext, reading: ChunkReading, found: Dictionar
             return known
         check_several_scns(context, reading, found, error)
         later = choose_scn(context, reading, found)
-        context.landing.chunks.record_later(reading.table, reading.scn, ChunkScn(later, error.what))
+        context.landing.chunks.record_later(reading.task.table, reading.task.scn, ChunkScn(later, error.what))
         return later
 
 
 def check_several_scns(context: PipelineContext, reading: ChunkReading, found: DictionaryTable, error: RedolakeError) -> None:
-    table = reading.table
+    table = reading.task.table
     policy, choice = context.pipeline.table(table).key_policy, context.pipeline.choice(table)
     version = baseline(found, found.scn_before, None, policy, choice)
     is_mapped = with_mapping(context.pipeline, version, has_key=False).mapping is not None
     if is_mapped or not allows_several_scns(deliveries_of((version,))):
         raise ChunksNeedOneScn(
-            f"the table was to be read AS OF SCN {reading.scn}: {error.what}. Its redo cannot make chunks of several SCNs "
+            f"the table was to be read AS OF SCN {reading.task.scn}: {error.what}. Its redo cannot make chunks of several SCNs "
             "equal: it has no key, its key may be NULL, its rows or large objects are read again or assembled, or "
             "pipelines.yml maps its columns or filters its rows",
             cure="raise UNDO_RETENTION or `snapshot.sessions`, or read it at a quieter time; then run `redolake snapshot "
             f"{table} --replace`",
             table=table,
-            scn=reading.scn,
+            scn=reading.task.scn,
         )
 
 
 def choose_scn(context: PipelineContext, reading: ChunkReading, found: DictionaryTable) -> int:
     """Return the current SCN, at which the table is still as it was when the snapshot began."""
-    table, pipeline = reading.table, context.pipeline
-    with open_pipeline_source(pipeline, reading.source) as oracle:
+    table, pipeline = reading.task.table, context.pipeline
+    with open_pipeline_source(pipeline, reading.task.source) as oracle:
         check_followed(context, read_redo_facts(oracle))
         handover, tables = read_handover_and_tables(oracle, [table], pipeline.source.container, pipeline.renamed)
         present = chosen_columns(pipeline, tables).get(table)
-    if not context.landing.snapshots.was_begun(table, reading.scn, chain_epoch(context)):
+    if not context.landing.snapshots.was_begun(table, reading.task.scn, chain_epoch(context)):
         raise SnapshotTooEarly(
             "a RESETLOGS or a declared gap lies between the chunks", cure="begin the snapshot again", table=table
         )
     if present is None or replace(present, scn_before=found.scn_before, scn_after=found.scn_after) != found:
         raise ChunksNeedOneScn(
-            f"a DDL has changed the table since SCN {reading.scn}, and undo no longer reaches it",
+            f"a DDL has changed the table since SCN {reading.task.scn}, and undo no longer reaches it",
             cure=f"run `redolake snapshot {table} --replace`, which reads it from the beginning",
             table=table,
-            scn=reading.scn,
+            scn=reading.task.scn,
         )
     return int(handover.snapshot_scn)
 

@@ -32,7 +32,7 @@ from pipelines.steps.leases import apply_lease
 from pipelines.steps.same_container import pdb_change, record_pdb_change, recorded_container
 from pipelines.steps.scn_times import end_time
 from pipelines.steps.shown_facts import record_choices
-from pipelines.steps.snapshot import first_position
+from pipelines.steps.snapshot_begin import first_position
 from pipelines.steps.status import DeclaredGapReport, gap_report
 from pipelines.values.redo import ContainerFacts, ContainerIdentity, Position, RedoFacts
 from pipelines.values.scn import BEFORE_ALL, Scn

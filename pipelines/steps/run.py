@@ -37,15 +37,9 @@ from pipelines.steps.receive import receive_next_window
 from pipelines.steps.recover import check_gap_reason, declare_gap
 from pipelines.steps.refused_tables import capturable_tables, hold_unread
 from pipelines.steps.resnapshot import begin_resnapshots
-from pipelines.steps.snapshot import (
-    BegunSnapshot,
-    LoadedSnapshot,
-    TableSnapshot,
-    begin_snapshot,
-    prepare_snapshot_load,
-    read_snapshot_table,
-    record_snapshot_load,
-)
+from pipelines.steps.snapshot import LoadedSnapshot, prepare_snapshot_load, record_snapshot_load
+from pipelines.steps.snapshot_begin import BegunSnapshot, begin_snapshot
+from pipelines.steps.snapshot_read import TableSnapshot, read_snapshot_table
 from pipelines.steps.spark_jobs import open_spark, run_spark_job, stop_session
 from pipelines.steps.status import DeclaredGapReport, TableStatus, read_status
 from pipelines.steps.step_times import StepTimes

@@ -11,7 +11,9 @@ from pipelines.steps.apply import AppliedTable, PreparedBatch, RecordedBatch
 from pipelines.steps.backfill import PreparedBackfill, RecordedBackfill
 from pipelines.steps.capture import AlreadyLanded, LandedWindowReport, PlanOutcome
 from pipelines.steps.receive import ReceivedWindow
-from pipelines.steps.snapshot import BegunSnapshot, LoadedSnapshot, TableSnapshot
+from pipelines.steps.snapshot import LoadedSnapshot
+from pipelines.steps.snapshot_begin import BegunSnapshot
+from pipelines.steps.snapshot_read import TableSnapshot
 from tests.fixtures.airflow import write_dags
 from tests.unit.airflow.conftest import RUNWAY
 

@@ -24,7 +24,8 @@ from pipelines.steps.range_ends import RangeEnd
 from pipelines.steps.recover import RecoveryReport
 from pipelines.steps.run import RunOutcome
 from pipelines.steps.schema_versions import ColumnReport, VersionReport
-from pipelines.steps.snapshot import LoadedSnapshot, TableSnapshot
+from pipelines.steps.snapshot import LoadedSnapshot
+from pipelines.steps.snapshot_read import TableSnapshot
 from pipelines.steps.status import DeclaredGapReport, Status, TableStatus, WindowReport
 from pipelines.steps.transactions import DropCost, OpenTransactionReport, TransactionList
 from pipelines.steps.verify import NotCompared, TableComparison, Verification
