@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -23,6 +23,7 @@ from pipelines.values.table import TableId
 B = t.batches.c
 X = t.open_transactions.c
 BATCHES_AT_ONCE = 500
+BATCHES_READ = 20
 RECENT = 16
 
 
@@ -151,6 +152,23 @@ class Batches(LedgerBase):
         query = select(t.batches).where(*of_state).order_by(B.end_scn, B.created_at)
         with self._read() as connection:
             return [batch_entry(row) for row in connection.execute(query)]
+
+    def applied_from(self, name: str, back: int = 0) -> Iterator[BatchEntry]:
+        """Yield the applied batches from a name on, in the order of their names, after the last `back` before it. They are read
+        as they are asked for."""
+        mine = (B.pipeline == self._pipeline, B.state == "applied")
+        with self._read() as connection:
+            before = select(B.name).where(*mine, B.name < name).order_by(B.name.desc()).limit(back)
+            after = min([name, *connection.execute(before).scalars()])
+        is_from = B.name >= after
+        while True:
+            with self._read() as connection:
+                query = select(t.batches).where(*mine, is_from).order_by(B.name).limit(BATCHES_READ)
+                found = [batch_entry(row) for row in connection.execute(query)]
+            yield from found
+            if len(found) < BATCHES_READ:
+                return
+            is_from = B.name > found[-1].name
 
     def recent_batches(self) -> list[str]:
         """Return the names of the applied batches that begin last, and of all that were changed last."""

@@ -7,14 +7,14 @@ and not applied. If it commits, its tables lack its changes until they are read 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from pipelines.context import PipelineContext
 from pipelines.ledger import TableEntry
 from pipelines.reconcile.ledger import drops
-from pipelines.reconcile.newest_batches import end_of, is_in_chain
+from pipelines.reconcile.newest_batches import BACK, end_of, is_in_chain, start_of
 from pipelines.records.batches.carry import OpenTransaction
 from pipelines.records.batches.manifest import BatchResult, DroppedRows
 from pipelines.records.batches.spec import DroppedXid
@@ -126,9 +126,9 @@ def read_drops(context: PipelineContext) -> tuple[DropReport, ...]:
     dropped = drops(context)
     if not dropped:
         return ()
-    counted, gaps, entries = rows_by_drop(context), context.landing.gaps.all(), context.ledger.tables()
+    gaps, entries = context.landing.gaps.all(), context.ledger.tables()
     ordered = sorted(dropped, key=lambda drop: (drop.position, drop.key))
-    return tuple(report_of(drop, outcome_of(drop, counted.get(drop.key, []), gaps), entries) for drop in ordered)
+    return tuple(report_of(drop, outcome_of(drop, [*rows_of_drop(context, drop)], gaps), entries) for drop in ordered)
 
 
 def read_open_drops(context: PipelineContext) -> tuple[DropReport, ...]:
@@ -157,14 +157,26 @@ def report_of(drop: DroppedTransaction, outcome: DropOutcome, entries: Sequence[
     )
 
 
-def rows_by_drop(context: PipelineContext) -> dict[Key, list[DroppedRows]]:
-    """Return what the batches of the chain have counted of each drop; catch-ups count the same rows again."""
-    pruned, found = context.landing.pruned, dict[Key, list[DroppedRows]]()
+def rows_of_drop(context: PipelineContext, drop: DroppedTransaction) -> Iterator[DroppedRows]:
+    """Yield what the batches of the chain have counted of a drop, up to its end; catch-ups count the same rows again.
+
+    Each batch that a drop was given to names it. So the first one that does not, after one that does, was given none, and no
+    later one is.
+    """
+    pruned, was_named = context.landing.pruned, False
     for rows in () if pruned is None else pruned.dropped:
-        found.setdefault(key_of(rows), []).append(rows)
-    for entry in reversed(context.ledger.batches("applied")):
-        if is_in_chain(entry.name) and (pruned is None or end_of(entry.name) >= pruned.position):
-            for body in (entry.result or {}).get("dropped", ()):
-                rows = DroppedRows(**body)
-                found.setdefault(key_of(rows), []).append(rows)
-    return found
+        if key_of(rows) == drop.key:
+            was_named = True
+            yield rows
+            if rows.end_scn is not None:
+                return
+    first = drop.position if pruned is None else max(drop.position, pruned.position)
+    for entry in context.ledger.applied_from(first.plus(1).name, BACK):
+        if not is_in_chain(entry.name) or (pruned is not None and end_of(entry.name) < pruned.position):
+            continue
+        own = [rows for body in (entry.result or {}).get("dropped", ()) if key_of(rows := DroppedRows(**body)) == drop.key]
+        yield from own
+        begins = ChainPosition(end_of(entry.name).resetlogs_id, start_of(entry.name))
+        if any(rows.end_scn is not None for rows in own) or (not own and (was_named or begins > first)):
+            return
+        was_named = was_named or bool(own)

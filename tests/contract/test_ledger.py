@@ -448,6 +448,16 @@ def test_a_lost_ledger_gets_all_of_its_batches_at_once(ledger, other, clock):
     assert other.batches() == []
 
 
+def test_applied_batches_are_read_from_a_name_on_as_they_are_asked_for(ledger, other):
+    named = [AppliedBatch(name(n, n + 1), scns(n, n + 1), "folder", {}, {}) for n in range(100, 150)]
+    ledger.record_all_applied(named)
+    ledger.prepare_batch(name(150, 151), scns(150, 151), "specs/prepared.json")
+
+    assert [b.scns.start for b in ledger.applied_from(name(110, 111))] == [*range(110, 150)]
+    assert [b.scns.start for b in ledger.applied_from(name(110, 111), 3)] == [*range(107, 150)]
+    assert [*other.applied_from(name(100, 101), 3)] == []
+
+
 def test_rows_and_ddl_of_batches_are_counted_by_kind_for_a_day(ledger, url, clock):
     def counted(now):
         with closing(open_ledger_to_read(url, "shop", lambda: now)) as read:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from pipelines.steps.transactions import list_transactions
 from tests.states.aged_landing import AgedLanding, Cost, cost_of
 
 
@@ -20,8 +21,17 @@ def ages(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Cost], dic
     return costs(folder / "young", 60), costs(folder / "old", 240)
 
 
-@pytest.mark.parametrize("step", ["plan and land", "prepare", "record", "status", "windows", "page", "plan of an edit"])
+@pytest.mark.parametrize(
+    "step", ["plan and land", "prepare", "record", "status", "dropped transactions", "windows", "page", "plan of an edit"]
+)
 def test_a_step_costs_the_same_in_an_old_pipeline(ages: tuple[dict[str, Cost], dict[str, Cost]], step: str) -> None:
     young, old = ages
 
     assert (old[step].requests, old[step].statements) == (young[step].requests, young[step].statements)
+
+
+def test_a_transaction_that_was_dropped_long_ago_has_its_outcome(tmp_path: Path) -> None:
+    aged = AgedLanding(tmp_path, 60)
+    (drop,) = list_transactions(aged.pipeline).dropped
+
+    assert (drop.state, drop.end_scn, drop.tables) == ("committed", 350, {"SHOP.ORDERS": 2})

@@ -21,16 +21,18 @@ from pipelines.context import ledger_url, now, open_context
 from pipelines.land import layout
 from pipelines.land.files import Files
 from pipelines.reconcile.ledger import reconcile_ledger
-from pipelines.records.batches.manifest import BatchResult, TableResult
+from pipelines.records.batches.manifest import BatchResult, DroppedRows, TableResult
 from pipelines.records.batches.spec import BatchSpec
 from pipelines.records.codec import encode
 from pipelines.records.dictionary import DictionaryReading
+from pipelines.records.drops import DroppedTransaction
 from pipelines.steps.apply import prepare_batch, record_batch
 from pipelines.steps.plan_edit import plan_edit
 from pipelines.steps.status import list_windows, read_status
+from pipelines.steps.transactions import list_transactions
 from pipelines.values.scn import ChainPosition, Scn
 from pipelines.values.table import OracleType
-from tests.unit.reconcile.pipeline_on_disk import FIRST, ORDERS, PipelineOnDisk
+from tests.unit.reconcile.pipeline_on_disk import FIRST, OPEN, ORDERS, PipelineOnDisk
 from tests.unit.records.samples import TABLE
 
 SCNS = 100
@@ -67,9 +69,13 @@ class AgedLanding(PipelineOnDisk):
             context.landing.dictionary.write_dictionary(FIRST, 120, [found])
         (name,) = self.files.names(f"{layout.DICTIONARY}/contents")
         self.content = name.removesuffix(".json")
-        for _ in range(windows):
+        drop = DroppedTransaction(OPEN, FIRST, 200, "forgotten session", "ada", "2026-01-02T04:00:00+00:00", {str(ORDERS): 2})
+        self.write(layout.drop_file(drop.name), drop)
+        counted = DroppedRows(OPEN.con_id, OPEN.xid, OPEN.start_scn, {str(ORDERS): 1})
+        ends = {1: (counted,), 2: (replace(counted, end_scn=350, committed=True),)}  # by number of the batch that names it
+        for number in range(windows):
             self.land_one()
-            self.batch(self.last)
+            self.batch(self.last, dropped=ends.get(number, ()))
         with open_context(self.pipeline) as context:
             reconcile_ledger(context)
 
@@ -100,6 +106,7 @@ class AgedLanding(PipelineOnDisk):
         self.apply(prepared[0])
         yield "record", lambda: record_batch(self.pipeline, prepared[0])
         yield "status", lambda: read_status(self.pipeline)
+        yield "dropped transactions", lambda: list_transactions(self.pipeline)
         yield "windows", lambda: list_windows(self.pipeline)
         yield "page", lambda: read_overview(self.pipeline, ledger_url(self.pipeline), now())
         yield "plan of an edit", lambda: plan_edit(self.pipeline)

@@ -20,7 +20,7 @@ from pipelines.reconcile.newest_batches import batch_name
 from pipelines.reconcile.next_batch import catch_up, next_batch
 from pipelines.reconcile.snapshot_start import chain_epoch
 from pipelines.records.batches.carry import OpenTransaction
-from pipelines.records.batches.manifest import BatchResult, RowAccount, TableResult
+from pipelines.records.batches.manifest import BatchResult, DroppedRows, RowAccount, TableResult
 from pipelines.records.batches.spec import BatchSpec
 from pipelines.records.codec import encode
 from pipelines.records.gaps import DeclaredGap
@@ -112,6 +112,7 @@ class PipelineOnDisk:
         accounts: Mapping[str, RowAccount] | None = None,
         has_digests: bool = True,
         done: TableResult | None = None,
+        dropped: tuple[DroppedRows, ...] = (),
     ) -> str:
         """Write the manifest of a batch over the windows and return the batch's name; `omit_table` leaves SHOP.ORDERS out, and
         `done` is its result. The transactions open now have one file with rows. Older versions wrote no digests."""
@@ -123,7 +124,7 @@ class PipelineOnDisk:
         token = f"{ORDERS}:{catch_up}" if catch_up else "t"
         tables = () if omit_table else (done,)
         result = BatchResult("shop", first.resetlogs_id, first.start, last.end, token, names, tables, open_now, ())
-        result = replace(result, accounts=accounts or {})
+        result = replace(result, accounts=accounts or {}, dropped=dropped)
         name = batch_name(first.resetlogs_id, first.start, last.end, catch_up)
         if open_now:
             self.write(carried_rows(name), f"rows of {name}")
