@@ -153,7 +153,7 @@ class Batches(LedgerBase):
         with self._read() as connection:
             return [batch_entry(row) for row in connection.execute(query)]
 
-    def applied_from(self, name: str, back: int = 0) -> Iterator[BatchEntry]:
+    def each_applied_from(self, name: str, back: int = 0) -> Iterator[BatchEntry]:
         """Yield the applied batches from a name on, in the order of their names, after the last `back` before it. They are read
         as they are asked for."""
         mine = (B.pipeline == self._pipeline, B.state == "applied")

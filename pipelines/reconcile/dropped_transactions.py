@@ -171,7 +171,7 @@ def rows_of_drop(context: PipelineContext, drop: DroppedTransaction) -> Iterator
             if rows.end_scn is not None:
                 return
     first = drop.position if pruned is None else max(drop.position, pruned.position)
-    for entry in context.ledger.applied_from(first.plus(1).name, BACK):
+    for entry in context.ledger.each_applied_from(first.plus(1).name, BACK):
         if not is_in_chain(entry.name) or (pruned is not None and end_of(entry.name) < pruned.position):
             continue
         own = [rows for body in (entry.result or {}).get("dropped", ()) if key_of(rows := DroppedRows(**body)) == drop.key]

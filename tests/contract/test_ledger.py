@@ -453,9 +453,9 @@ def test_applied_batches_are_read_from_a_name_on_as_they_are_asked_for(ledger, o
     ledger.record_all_applied(named)
     ledger.prepare_batch(name(150, 151), scns(150, 151), "specs/prepared.json")
 
-    assert [b.scns.start for b in ledger.applied_from(name(110, 111))] == [*range(110, 150)]
-    assert [b.scns.start for b in ledger.applied_from(name(110, 111), 3)] == [*range(107, 150)]
-    assert [*other.applied_from(name(100, 101), 3)] == []
+    assert [b.scns.start for b in ledger.each_applied_from(name(110, 111))] == [*range(110, 150)]
+    assert [b.scns.start for b in ledger.each_applied_from(name(110, 111), 3)] == [*range(107, 150)]
+    assert [*other.each_applied_from(name(100, 101), 3)] == []
 
 
 def test_rows_and_ddl_of_batches_are_counted_by_kind_for_a_day(ledger, url, clock):
