@@ -167,6 +167,7 @@ def debezium(oracle: StandIn, folder: Path, tables: str = r"SHOP\..*", **setting
             gateway.shutdown()
             process.terminate()
             process.wait(30)
+            process.stdin.close()  # with which Java would have noticed the end of Python
 
 
 def _listen(gateway: JavaGateway) -> None:
