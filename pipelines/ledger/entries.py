@@ -12,7 +12,7 @@ from pipelines.values.scn import ChainPosition, Scn, ScnRange
 from pipelines.values.table import TableId
 
 Json = Mapping[str, Any]
-LeaseKind = Literal["capture", "apply", "load"]
+LeaseKind = Literal["capture", "apply", "load", "receive"]
 
 
 @dataclass(frozen=True, slots=True)

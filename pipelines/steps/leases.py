@@ -20,6 +20,7 @@ from pipelines.records.jobs import Spec
 from pipelines.records.loads import SnapshotSpec
 
 APPLY: LeaseKind = "apply"
+RECEIVE: LeaseKind = "receive"  # OpenLogReplicator serves one client at a time
 LOAD: LeaseKind = "load"  # of snapshots: batches leave out the tables that are loaded, and go on
 LEASE_SECONDS = 900.0  # longer than a task may queue between two working tasks
 RENEWED_FOR_SECONDS = 60.0  # while it is renewed: other writers wait at most this long after a process dies
@@ -98,6 +99,18 @@ class LeaseRenewer:
     def _lease_lost(self, why: str) -> LeaseHeld:
         cure = "check the ledger's database; the step is tried again"
         return LeaseHeld(f"the lease could not be renewed: {why}", cure=cure, lease=self._lease.name)
+
+
+@contextmanager
+def receiver_lease(context: PipelineContext) -> Iterator[Callable[[], None]]:
+    """Hold and renew the receiver's lease while the block runs. Yields a check that raises LeaseHeld once it is lost."""
+    lease = take_lease(context, RECEIVE, RENEWED_FOR_SECONDS)
+    renewer = LeaseRenewer(context.ledger, lease, lambda: None)
+    try:
+        yield renewer.check
+    finally:
+        renewer.end()
+        context.ledger.release_lease(lease)
 
 
 @contextmanager

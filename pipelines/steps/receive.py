@@ -40,6 +40,7 @@ from pipelines.steps.capture import (
     plan_slices,
 )
 from pipelines.steps.comparison_rows import remove_left_rows
+from pipelines.steps.leases import receiver_lease
 from pipelines.steps.matched_tables import with_matched_tables
 from pipelines.steps.reader_change import (
     anchor_of,
@@ -132,7 +133,7 @@ def receive_next_window(pipeline: Pipeline, source: ConnectParams | None = None)
     """Receive and land the next window; return it, or why there is none. After windows of LogMiner, it lands further ones until
     OpenLogReplicator can go on.
 
-    Raises ReplicatorUnavailable, ReplicatorRefused and StreamLost.
+    Raises ReplicatorUnavailable, ReplicatorRefused and StreamLost, and LeaseHeld while another one receives.
     """
     with open_context(pipeline) as context:
         reconcile_ledger(context)
@@ -144,7 +145,9 @@ def receive_next_window(pipeline: Pipeline, source: ConnectParams | None = None)
         with recorded_failure(context), open_pipeline_source(pipeline, source) as oracle:
             facts = read_redo_facts(oracle, position.scn)
             now, start = read_open(oracle, facts), start_at(context, oracle, position)
-            received = None if start is None else receive_window(context, oracle, position, facts, start, now)
+            with receiver_lease(context) as check_lease:
+                received = None if start is None else receive_window(context, oracle, position, facts, start, now)
+                check_lease()
     if received is None:
         return mine_toward_handover(pipeline, source, now)
     outcome, record = received

@@ -23,7 +23,8 @@ from pipelines.config import Pipeline
 from pipelines.config.pipeline import SourceSettings
 from pipelines.config.tables import Table
 from pipelines.context import ledger_url, open_context
-from pipelines.errors import ConfigurationError, ReplicatorRefused, ReplicatorUnavailable, StreamLost
+from pipelines.errors import ConfigurationError, LeaseHeld, ReplicatorRefused, ReplicatorUnavailable, StreamLost
+from pipelines.ledger.entries import lease_name
 from pipelines.reconcile.ledger import last_batch
 from pipelines.records.readers import is_received
 from pipelines.source import ConnectParams
@@ -504,6 +505,20 @@ def test_a_database_with_two_redo_threads_is_refused(tmp_path: Path) -> None:
         steps.take_snapshot(pipeline, source=shop.params, spark=SPARK)
         with pytest.raises(ReplicatorRefused, match="2 redo threads"):
             streamed.run(pipeline)
+
+
+def test_one_receiver_at_a_time_is_connected(shop: Shop) -> None:
+    streamed, pipeline = two_tables(shop)
+    shop.work(3, seed=2)
+    asked = len(streamed.server.requests)
+    with open_context(pipeline) as context:
+        lease = context.ledger.lease(lease_name("receive", pipeline.name), "one on another host", 60, lambda _: False)
+        with pytest.raises(LeaseHeld, match="on another host"):
+            steps.receive_next_window(pipeline.model_copy(update={"lease_wait_minutes": 0}), shop.params)
+        context.ledger.release_lease(lease)
+    assert len(streamed.server.requests) == asked
+    streamed.run(pipeline)
+    assert differences(shop, pipeline) == {}
 
 
 def test_a_zone_that_is_off_by_hours_is_noticed_before_anything_lands(shop: Shop) -> None:
