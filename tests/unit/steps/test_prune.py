@@ -26,10 +26,12 @@ from pipelines.reconcile.tables import capture_scn
 from pipelines.records.batches.carry import OpenTransaction, ParkedRows
 from pipelines.records.batches.manifest import BatchResult
 from pipelines.records.pruned import Pruned
+from pipelines.records.snapshots import ChunkPlan
 from pipelines.records.windows import DOUBTFUL_QUOTE_ROWS, DdlRow
 from pipelines.steps.backfill import prepare_backfill
 from pipelines.steps.prune import PruneReport, prune_pipeline
 from pipelines.steps.status import read_status
+from pipelines.values.chunks import Chunk
 from pipelines.values.dictionary_table import DictionaryTable
 from pipelines.values.scn import ChainPosition, Scn
 from pipelines.values.table import TableId
@@ -452,6 +454,24 @@ def test_rows_of_a_loaded_snapshot_go_and_its_description_stays(old: OldPipeline
     assert "part-t.parquet" not in old.files.names("snapshots/SHOP.ORDERS/00000000000000000120")
     with old.opened() as context:
         assert context.landing.snapshots.redo_needed_from(ORDERS, 120) == ChainPosition(FIRST, 110)
+
+
+@pytest.mark.parametrize(("given_up", "left"), [(False, ["00000000000000000450"]), (True, [])])
+def test_a_snapshot_in_chunks_that_is_not_loaded_stays_until_it_is_given_up(
+    old: OldPipeline, given_up: bool, left: list[str]
+) -> None:
+    old.keep = KeepSettings(snapshots="7d", attempts="1d")  # type: ignore[arg-type]
+    cut = (Chunk(0, bytes=100), Chunk(1, bytes=100))
+    with old.opened() as context:
+        context.landing.snapshots.begin(dictionary_of(450), 450, "epoch", ChainPosition(FIRST, 420))
+        context.landing.chunks.begin(ORDERS, 450, ChunkPlan(str(ORDERS), 450, "rowid", cut, "", "number", ""))
+        if given_up:
+            context.landing.chunks.give_up(ORDERS, 450, "it was begun again")
+    for file in (old.folder / "shop/snapshots").rglob("*.*"):
+        os.utime(file, (time.time() - MONTH,) * 2)
+    old.prune()
+
+    assert old.files.names("snapshots/SHOP.ORDERS") == left
 
 
 def test_old_shadow_tables_go_and_nothing_else_below_the_lake(old: OldPipeline) -> None:
