@@ -1,4 +1,4 @@
-"""Commands for tables and pipelines that stopped: resume, recover."""
+"""Commands for tables and pipelines that stopped: resume, recover, close-gap."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pipelines.cli.options import (
     report_errors,
     select_pipeline,
 )
-from pipelines.cli.output import Output, print_progress, show
+from pipelines.cli.output import Output, print_progress, progress, show
 from pipelines.values.utc import beside
 
 if TYPE_CHECKING:
@@ -107,6 +107,45 @@ def recover(
             raise typer.Exit(TERMINAL)
 
 
+def close_gap(
+    scn: Annotated[
+        int | None, typer.Argument(help="An SCN in the declared gap; default: the only one that tables lack.", min=0)
+    ] = None,
+    tables: Annotated[
+        list[str] | None,
+        typer.Option("--table", help="Close it for this table only; once for each.", callback=check_table_names),
+    ] = None,
+    logs: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--logs", help="A restored log, or a folder of them, at a path that the database can read; default: V$ARCHIVED_LOG."
+        ),
+    ] = None,
+    execute: Annotated[
+        bool, typer.Option("--execute", help="Mine the logs and read the rows again; default: show the plan.")
+    ] = False,
+    reason: Annotated[str, typer.Option(help="Stored with the repair; --execute needs it.")] = "",
+    pipeline: PipelineOption = None,
+    config: ConfigOption = None,
+    output: OutputOption = Output.table,
+) -> None:
+    """Close a declared gap from logs that were restored since: the tables get the changes that it lacks.
+
+    Exits with 1 while logs are missing, or a table stays as it is.
+    """
+    from pipelines import steps
+
+    with report_errors(output):
+        selected = resolve_connections(select_pipeline(pipeline, config))
+        with progress() as report:
+            found = steps.close_gap(
+                selected, scn, tables, logs=logs or (), execute=execute, reason=reason, by=getpass.getuser(), report=report
+            )
+        show(output, found, lambda: Text("\n".join(line for line in found.lines if line)))
+        if found.missing or any(table.why_not for table in found.tables):
+            raise typer.Exit(TERMINAL)
+
+
 def declared_text(made: RecoveredLoss) -> str:
     gap = made.gap
     lines = [
@@ -117,4 +156,4 @@ def declared_text(made: RecoveredLoss) -> str:
     return "\n".join(lines)
 
 
-COMMANDS = (resume, recover)
+COMMANDS = (resume, recover, close_gap)

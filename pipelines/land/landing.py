@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from pipelines.land import layout
 from pipelines.land.captured import CapturedLists
 from pipelines.land.chain import Chain
 from pipelines.land.chunks import Chunks
+from pipelines.land.closings import Closings
 from pipelines.land.continued import ContinuedBatches
 from pipelines.land.dictionary import Dictionary
 from pipelines.land.files import Files
@@ -39,6 +41,8 @@ class Landing:
         self.continued = ContinuedBatches(self.files)
         self.pruning = PrunedFiles(self.files)
         self.proofs = Proofs(self.files)
+        self.closings = Closings(self.files)
+        self._place = f"{url.rstrip('/')}/{pipeline}"
 
     @property
     def pruned(self) -> Pruned | None:
@@ -48,6 +52,11 @@ class Landing:
     def chain_end(self) -> Position | None:
         """Return where the chain of windows and gaps continues; None when nothing is landed."""
         return self._chain.end()
+
+    def gap_landing(self, gap: str) -> Landing:
+        """Return the landing of the windows that fill a declared gap: the chain of their own begins where the gap does."""
+        folder, _, name = layout.restored_landing(gap).rpartition("/")
+        return Landing(f"{self._place}/{folder}", name)
 
     def encoding(self) -> Encoding:
         """Return the PDB's character sets and time zone, as recorded when the pipeline began or at the last declared gap."""

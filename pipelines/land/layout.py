@@ -15,6 +15,8 @@ windows/<resetlogs id>-<start>-<end>/          manifest.json, redo-<token>-<slic
 chain/<resetlogs id>-<start>.json              the window or declared gap that continues the chain from there
 gaps/<resetlogs id>-<start>.json               declared gaps
 split/<gap>/<window>.json                      transactions split by the gap, as known at the window's end
+restored/<gap>/                                chain/, windows/ of the gap, mined from logs that were restored later
+closed/<gap>/<OWNER.NAME>-<snapshot scn>.json  a table that has what the gap lacked, with the proof
 dictionary/<resetlogs id>-<scn>.json           when each plan has read the data dictionary, and which content it had
 dictionary/contents/<hash>.json                each distinct content, named by its SHA-256
 captured/<number>.json                         the tables that patterns have matched; the highest number counts
@@ -56,6 +58,7 @@ SNAPSHOTS, LOADS, BATCHES, BACKFILLS, DROPS, VERIFY = "snapshots", "loads", "bat
 APPROVALS, LAKES, PROOFS, PAUSES, AS_OF = "approvals", "lakes", "proofs", "pauses", "as-of"
 SINCE, LATER, FOUND_ROWS = "since-", "later-", "-rows.json"
 CONTINUED, MAINTENANCE = "continued", "maintenance"
+RESTORED, CLOSED = "restored", "closed"
 CONTINUED_COMPLETE = f"{CONTINUED}/complete.json"
 
 HASHED = "hashed-"
@@ -136,6 +139,19 @@ def split_folder(gap: str) -> str:
 
 def split_file(gap: str, window: str) -> str:
     return f"{split_folder(gap)}/{_named(window)}.json"
+
+
+def restored_landing(gap: str) -> str:
+    """Return the folder with a chain of its own: that of a gap's windows."""
+    return f"{RESTORED}/{_named(gap)}"
+
+
+def closed_folder(gap: str) -> str:
+    return f"{CLOSED}/{_named(gap)}"
+
+
+def closed_file(gap: str, table: str, snapshot_scn: int | None) -> str:
+    return f"{closed_folder(gap)}/{_table_folder(TableId.parse(table))}-{snapshot_scn or 0:020d}.json"
 
 
 def dictionary_file(position: ChainPosition) -> str:

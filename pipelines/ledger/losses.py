@@ -56,6 +56,13 @@ class Losses(LedgerBase):
         with self._write() as connection:
             return insert_new(connection, t.gaps, row)
 
+    @crash.writer
+    def change_gap(self, name: str, body: Json) -> None:
+        """Record what of a declared gap is still open."""
+        with self._write() as connection:
+            of_pipeline = (G.pipeline == self._pipeline) & (G.name == name)
+            connection.execute(update(t.gaps).where(of_pipeline).values(body=dict(body)))
+
     def gaps(self) -> dict[str, Json]:
         """Return the declared gaps by name, in the order of the chain."""
         with self._read() as connection:

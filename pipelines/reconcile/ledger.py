@@ -12,6 +12,7 @@ from pipelines.context import PipelineContext, now
 from pipelines.errors import LandingDamaged, RedoLost
 from pipelines.host import crash
 from pipelines.land import layout
+from pipelines.land.closings import still_open
 from pipelines.land.cures import drop_again
 from pipelines.ledger import TableEntry
 from pipelines.ledger.batches import AppliedBatch
@@ -85,12 +86,15 @@ def reconcile_gaps(context: PipelineContext) -> None:
     Tables are held each time: a batch or load from before the gap may have ended since and released them.
     """
     known = context.ledger.gaps()
-    for found in context.landing.gaps.all():
+    for declared in context.landing.gaps.all():
+        found = still_open(declared, context.landing.closings.of)
         for entry in context.ledger.tables() if found.kind == "snapshot" else ():
             if entry.state not in ("new", "held") and lacks_gap(entry, found):
                 context.ledger.hold(entry.table, never_read(found, entry.table).as_dict())
         if found.name not in known:
             context.ledger.record_gap(found.name, to_body(found))
+        elif known[found.name] != (body := to_body(found)):
+            context.ledger.change_gap(found.name, body)
 
 
 def lacks_gap(entry: TableEntry, found: DeclaredGap) -> bool:

@@ -9,16 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from pipelines.context import PipelineContext, now
 from pipelines.land import layout
+from pipelines.land.closings import still_open
 from pipelines.ledger import TableEntry
 from pipelines.reconcile.ledger import last_batch
 from pipelines.records.batches.spec import BatchSpec
 from pipelines.values.scn import BEFORE_ALL, ChainPosition
 
 LISTED_AT_ONCE = 16
+GAPS_STAY = timedelta(days=30)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,23 @@ def backfills_under_way(context: PipelineContext) -> Iterator[Need]:
             yield Need(position, f"a backfill from SCN {spec.start} to {spec.end} was begun", "let it end")
 
 
+def open_gaps(context: PipelineContext) -> Iterator[Need]:
+    """Keep what closing a declared gap reads: the windows since the oldest transaction that it dropped began."""
+    for gap in context.landing.gaps.all():
+        present = still_open(gap, context.landing.closings.of)
+        lacking = [
+            e
+            for e in context.ledger.tables()
+            if e.table in context.pipeline.by_id and present.concerns(e.table, e.snapshot_scn)
+        ]
+        if gap.kind == "snapshot" or not lacking or datetime.fromisoformat(gap.at) <= now() - GAPS_STAY:
+            continue
+        first = min((one.start_scn for one in gap.dropped), default=int(gap.start.scn))
+        what = f"{lacking[0].table} lacks the declared gap from SCN {gap.start.scn}, which restored logs may close"
+        cure = f"`redolake close-gap`, or `redolake snapshot {lacking[0].table} --replace`"
+        yield Need(ChainPosition(gap.start.resetlogs_id, first), what, cure)
+
+
 def replay(context: PipelineContext) -> Iterator[Need]:
     """Keep what `keep.replay` promises for backfills."""
     horizon = context.pipeline.keep.replay
@@ -109,6 +128,7 @@ PROMISES: tuple[Callable[[PipelineContext], Iterable[Need]], ...] = (
     tables_behind,
     snapshots_under_way,
     backfills_under_way,
+    open_gaps,
     replay,
 )
 

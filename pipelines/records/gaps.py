@@ -7,7 +7,7 @@ people knew; it is never changed.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from pipelines.records.batches.carry import OpenTransaction
@@ -46,3 +46,8 @@ class DeclaredGap:
     def concerns(self, table: object, snapshot_scn: int | None) -> bool:
         """Return whether the table still has the contents it had when the gap was declared."""
         return str(table) in self.tables and self.tables[str(table)] == snapshot_scn
+
+    def without(self, closed: Mapping[str, int | None]) -> DeclaredGap:
+        """Return the gap without the tables of `closed` that still have the contents of the snapshot named there."""
+        kept = {name: scn for name, scn in self.tables.items() if name not in closed or closed[name] != scn}
+        return replace(self, tables=kept)

@@ -27,6 +27,7 @@ from pipelines.source.handover import (
     read_handover_and_tables,
     read_open_transactions,
 )
+from pipelines.source.log_headers import read_log_headers
 from pipelines.source.number_range import number_findings, number_rules
 from pipelines.source.oracle import RetryRule, Source, open_source
 from pipelines.source.policies import require_unfiltered
@@ -81,6 +82,7 @@ __all__ = [
     "read_encoding",
     "read_handover",
     "read_handover_and_tables",
+    "read_log_headers",
     "read_open_transactions",
     "read_redo_dictionaries",
     "read_redo_facts",

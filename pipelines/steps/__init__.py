@@ -9,6 +9,7 @@ from pipelines.steps.as_of import read_as_of
 from pipelines.steps.backfill import prepare_backfill, record_backfill, run_backfill
 from pipelines.steps.capture import AlreadyLanded, land_window, mine_window_slice, plan_next_window
 from pipelines.steps.chunks import pause_snapshots, read_chunked_tables
+from pipelines.steps.close_gap import GapClosing, close_gap
 from pipelines.steps.column_lineage import read_column_lineage
 from pipelines.steps.decisions import record_rejection
 from pipelines.steps.doctor import examine, run_doctor
@@ -53,11 +54,13 @@ from pipelines.steps.wait import AwaitedLog, is_source_back, is_still_awaited, l
 __all__ = [
     "AlreadyLanded",
     "AwaitedLog",
+    "GapClosing",
     "approve_ddl",
     "begin_resnapshots",
     "begin_snapshot",
     "capturable_tables",
     "check_olr_file",
+    "close_gap",
     "cost_of",
     "count_tables",
     "declare_gap",

@@ -93,12 +93,14 @@ def repair_table(
     reason: str,
     by: str = "",
     keys: Sequence[Mapping[str, str]] = (),
+    cause: str = "keys that a person named",
     source: ConnectParams | None = None,
     spark: Any = None,
     report: Report = silent,
     opens: Callable[[], Any] | None = None,
 ) -> RepairedTable:
-    """Repair the rows that the last comparisons found, or those with the given keys, and compare them again.
+    """Repair the rows that the last comparisons found, or those with the given keys, and compare them again. `cause` says who
+    named the keys.
 
     Raises Terminal where there is nothing to repair, or where only a new snapshot can."""
     check_reason("a repair", reason)
@@ -119,7 +121,7 @@ def repair_table(
                 check_readable(entry, read_redo_facts(oracle, entry.complete_to_scn), context.name)
                 one = describe(context, source, oracle, entry, token, report)
                 work = Work(one, whole_plan(one), opened, writer, by or owner(), reason.strip())
-                done = work.repair(rows_to_repair(context, entry, work, keys))
+                done = work.repair(rows_to_repair(context, entry, work, keys, cause))
         finally:
             context.landing.files.remove(layout.verify_folder(token))
         return replace(done, seconds=round(time.monotonic() - started, 3), applied_at=contents_time(context, entry))
@@ -263,9 +265,11 @@ class Work:
         record_proof(self.one.context, again.table, proof, rows)
 
 
-def rows_to_repair(context: PipelineContext, entry: TableEntry, work: Work, keys: Sequence[Mapping[str, str]]) -> Chosen:
+def rows_to_repair(
+    context: PipelineContext, entry: TableEntry, work: Work, keys: Sequence[Mapping[str, str]], cause: str
+) -> Chosen:
     if keys:
-        return Chosen(rows_of_keys(work, keys), "keys that a person named")
+        return Chosen(rows_of_keys(work, keys), cause)
     return rows_of_proofs(entry, open_proofs(context, entry), lambda name: context.landing.proofs.found_rows(entry.table, name))
 
 

@@ -67,19 +67,24 @@ class ArchivedLogs:
             self._damages[damage](self, copy)
         return before
 
-    def restore(self, choice: LogChoice) -> list[ArchivedCopy]:
-        """Restore file and row. Like RMAN, add a new row where the old one is marked deleted or gone."""
+    def restore(self, choice: LogChoice, folder: str | None = None, *, catalogue: bool = True) -> list[ArchivedCopy]:
+        """Restore file and row. Like RMAN, add a new row where the old one is marked deleted or gone. With `folder` the file
+        is restored there, as by SET ARCHIVELOG DESTINATION; without `catalogue` it is copied and gets no row."""
         current = self._state.incarnation.resetlogs_id
         restored = []
         for name, (before, backup) in list(self._backed_up.items()):
             if not choice.includes(before, current):
                 continue
-            _replace_file(Path(name), backup)
+            place = name if folder is None else str(Path(folder) / Path(name).name)
+            _replace_file(Path(place), backup)
+            if not catalogue:
+                restored.append(replace(before, name=place))
+                continue
             backup.unlink()
             del self._backed_up[name]
-            row = next((c for c in self._state.archived if c.name == name and not c.deleted), None)
+            row = next((c for c in self._state.archived if c.name == place and not c.deleted), None)
             if row is None:
-                row = replace(before, recid=self._state.next_recid(), completed_at=self._clock.second())
+                row = replace(before, recid=self._state.next_recid(), name=place, completed_at=self._clock.second())
                 self._state.archived.append(row)
             restored.append(row)
         return restored

@@ -116,12 +116,15 @@ class LogFaults(Faults):
         to_sequence: int | None = None,
         dest_id: int | None = None,
         resetlogs_id: int | None = None,
+        folder: str | None = None,
+        catalogue: bool = True,
     ) -> list[ArchivedCopy]:
         """Restore name and content of the selected logs that a fault took, as RMAN RESTORE (or CATALOG) ARCHIVELOG does. A log
-        that is marked deleted or has no row gets a new row. Return the restored copies."""
+        that is marked deleted or has no row gets a new row. With `folder` the files are restored there; without `catalogue`
+        they are only copied there, and no view lists them. Return the restored copies."""
         choice = LogChoice(thread, from_sequence, to_sequence, dest_id, resetlogs_id)
         with self._database.lock:
-            return [replace(copy) for copy in self._database.archived_logs.restore(choice)]
+            return [replace(copy) for copy in self._database.archived_logs.restore(choice, folder, catalogue=catalogue)]
 
     @fault()
     def forget_history(self, before_scn: int) -> int:

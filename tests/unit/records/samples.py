@@ -10,6 +10,7 @@ from pipelines.records.batches.carry import OpenTransaction, ParkedRows
 from pipelines.records.batches.manifest import BatchResult, DroppedRows, RowAccount, TableResult
 from pipelines.records.batches.spec import BatchSpec, ColumnChange, DroppedXid, HoldAt, LandedWindow, TableTask
 from pipelines.records.captured import CapturedTables
+from pipelines.records.closed import ClosedTable
 from pipelines.records.continued import BatchPrepared
 from pipelines.records.dictionary import DictionaryContent, DictionaryReading
 from pipelines.records.drops import DroppedTransaction
@@ -162,6 +163,7 @@ RECORDS: tuple[Any, ...] = (
     GAP,
     DROP,
     APPROVAL,
+    ClosedTable("g", "SHOP.T", 5, ("w",), 2, 9, 4, 1, 2, 1, (60,), (7,), "why", "who", "when"),
     SplitTransactions((TransactionName(3, "1.2.3"),), (SplitTransaction(None, "4.5.6", 7),)),
     DictionaryReading(2, 300, "5f2d", {"SHOP.T": 310}, {"SHOP.T": "SHOP.U"}),
     DictionaryContent((TABLE, LOGGED)),

@@ -45,6 +45,7 @@ FORMATS = {
     "window plan": (2, "44f70573fb25"),
     "slice record": (2, "81e066c0a180"),
     "declared gap": (1, "92067c3f0b0d"),
+    "closed table": (1, "0fbd4a5102b0"),
     "dropped transaction": (1, "c703c92435f8"),
     "approval": (1, "d0f7d0e99746"),
     "split transactions": (1, "d22a8664b083"),

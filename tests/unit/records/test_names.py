@@ -11,9 +11,9 @@ from pipelines.land import layout
 from pipelines.records.codec import noun_of
 from tests.unit.records.samples import RECORDS
 
-OF_A_BATCH = {"backfills", "as-of"}  # their files are those of a batch
+OF_OTHERS = {"backfills", "as-of", "restored"}  # their files are those of a batch, or of windows
 WITHOUT_JSON = "verify"
-PLACES = sorted(set(re.findall(r"^([a-z-]+)(?:/|\.json)", layout.__doc__ or "", re.MULTILINE)) - {*OF_A_BATCH, WITHOUT_JSON})
+PLACES = sorted(set(re.findall(r"^([a-z-]+)(?:/|\.json)", layout.__doc__ or "", re.MULTILINE)) - {*OF_OTHERS, WITHOUT_JSON})
 
 
 @pytest.mark.parametrize("place", PLACES)

@@ -1,0 +1,228 @@
+"""The rule by which a declared gap is closed, over random lives of a table: rows whose keys the gap's redo names are read again
+AS OF the position, once no transaction with changes in the gap is open there. Nothing else is needed, and no row gets older.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from random import Random
+
+import pytest
+
+from pipelines.records.windows import DdlRow
+from pipelines.steps.touched_keys import TouchedRows, TouchedTable, Transactions, add_ddl, take_row
+from pipelines.values.redo import Operation
+from pipelines.values.scn import Scn
+from pipelines.values.table import Column, OracleType, TableId, TableVersion
+
+PARTS = TableId("SHOP", "PARTS")
+LIVES, KEYS = 400, 6
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A row leaves the key `before` and enters `after`; None for an INSERT or a DELETE."""
+
+    scn: int
+    xid: str
+    before: int | None
+    after: int | None
+    value: int = 0
+
+
+@dataclass(slots=True)
+class Life:
+    """Changes and commits by SCN. A transaction changes keys that no open one has changed, as Oracle's row locks demand."""
+
+    changes: list[Change] = field(default_factory=list)
+    commits: dict[str, int] = field(default_factory=dict)
+    end: int = 0
+
+    def committed(self, upto: int) -> list[Change]:
+        """Return the changes of transactions that committed by an SCN, in the order of commits."""
+        done = [one for one in self.changes if self.commits.get(one.xid, upto + 1) <= upto]
+        return sorted(done, key=lambda one: (self.commits[one.xid], one.scn))
+
+    def state(self, upto: int) -> dict[int, int]:
+        return fold({}, self.committed(upto))
+
+
+def fold(rows: dict[int, int], changes: list[Change]) -> dict[int, int]:
+    for one in changes:
+        if one.before is not None:
+            rows.pop(one.before, None)
+        if one.after is not None:
+            rows[one.after] = one.value
+    return rows
+
+
+def random_life(random: Random) -> Life:
+    life, rows, held, number = Life(), dict[int, int](), dict[str, dict[int, int | None]](), 0
+    for scn in range(1, random.randint(20, 60)):
+        life.end = scn
+        if held and random.random() < 0.25:
+            xid = random.choice(sorted(held))
+            for key, value in held.pop(xid).items():
+                rows.pop(key, None) if value is None else rows.update({key: value})
+            life.commits[xid] = scn
+            continue
+        if not held or random.random() < 0.3:
+            number += 1
+            held[str(number)] = {}
+        xid = random.choice(sorted(held))
+        locked = {key for other, keys in held.items() if other != xid for key in keys}
+        own = held[xid]
+        seen = {key: value for key, value in {**rows, **own}.items() if value is not None}
+        free = [key for key in range(KEYS) if key not in locked]
+        if not free:
+            continue
+        key, other = random.choice(free), random.choice(free)
+        if key not in seen:
+            change = Change(scn, xid, None, key, scn)
+        elif random.random() < 0.3:
+            change = Change(scn, xid, key, None)
+        else:
+            change = Change(scn, xid, key, other if other not in seen else key, scn)
+        life.changes.append(change)
+        if change.before is not None:
+            own[change.before] = None
+        if change.after is not None:
+            own[change.after] = scn
+    return life
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    start: int
+    end: int
+
+    def loses(self, one: Change, committed: int) -> bool:
+        """Return whether the stream has not applied a change: it, or the commit of what was open at its start, was not read."""
+        return self.start <= one.scn < self.end or (one.scn < self.start <= committed)
+
+
+def applied(life: Life, gaps: list[Gap], upto: int) -> dict[int, int]:
+    seen = [one for one in life.committed(upto) if not any(gap.loses(one, life.commits[one.xid]) for gap in gaps)]
+    return fold({}, seen)
+
+
+def close(rows: dict[int, int], life: Life, gap: Gap, position: int) -> bool:
+    """Close a gap in the rows of a table, as steps/close_gap.py does; return whether it could be."""
+    dropped = {one.xid for one in life.changes if one.scn < gap.start <= life.commits.get(one.xid, life.end + 1)}
+    touched = [one for one in life.changes if gap.start <= one.scn < gap.end or (one.scn < gap.start and one.xid in dropped)]
+    found = Transactions()
+    ends = [(scn, 1, xid, None) for xid, scn in life.commits.items()]
+    for scn, is_end, xid, _ in sorted([*((one.scn, 0, one.xid, None) for one in touched), *ends]):
+        found.end((None, xid), scn) if is_end else found.change(frozenset([(None, xid)]), PARTS, scn)
+    if position < gap.end or found.open_at(PARTS, position):
+        return False
+    source = life.state(position)
+    for key in {key for one in touched for key in (one.before, one.after) if key is not None}:
+        rows.pop(key, None)
+        if key in source:
+            rows[key] = source[key]
+    return True
+
+
+def test_a_table_whose_gaps_are_closed_in_any_order_and_repeatedly_equals_the_source() -> None:
+    closed, left = 0, 0
+    for seed in range(LIVES):
+        random = Random(seed)
+        life = random_life(random)
+        edges = sorted(random.sample(range(2, life.end), 4)) if life.end > 8 else [2, 3, 4, 5]
+        gaps = [Gap(*edges[:2]), Gap(*edges[2:])][: random.randint(1, 2)]
+        positions = sorted(random.choices(range(max(gap.end for gap in gaps), life.end + 1), k=4))
+        rows, position, still = applied(life, gaps, positions[0]), positions[0], list(gaps)
+        for later in positions:
+            news = [one for one in life.committed(later) if life.commits[one.xid] > position]
+            fold(rows, [one for one in news if not any(gap.loses(one, life.commits[one.xid]) for gap in gaps)])
+            position = later
+            for gap in random.sample(gaps, len(gaps)):
+                if close(rows, life, gap, position) and gap in still:
+                    still.remove(gap)
+            if not still:
+                assert rows == life.state(position), f"seed {seed}, at SCN {position}"
+        closed, left = closed + (not still), left + bool(still)
+    assert (closed > LIVES // 3, left > 0) == (True, True), "the lives must show both"
+
+
+# --- Rows of redo -----------------------------------------------------------------------------------------------------
+
+
+ID, PLACE = (
+    Column(n, name, OracleType(kind, 9), n, nullable=n == 2)
+    for n, name, kind in ((1, "ID", "NUMBER"), (2, "PLACE", "VARCHAR2"))
+)
+VERSION = TableVersion(PARTS, Scn(1), 70, 70, (ID, PLACE), (1,), 3)
+
+
+def touched() -> TouchedRows:
+    return TouchedRows({PARTS: TouchedTable(VERSION)}, {70: PARTS})
+
+
+def row(scn: int, code: int, xid: str = "1.2.3", **other: object) -> dict[str, object]:
+    return {
+        "con_id": 3, "xid": xid, "pxid": None, "scn": scn, "operation_code": code, "rollback": False, "object_id": 70,
+        "seg_owner": "SHOP", "table_name": "PARTS", **other,
+    }  # fmt: skip
+
+
+def test_an_xid_that_is_used_again_has_an_end_of_its_own() -> None:
+    into = touched()
+    for one in (row(10, Operation.UPDATE), row(11, Operation.COMMIT), row(20, Operation.UPDATE)):
+        take_row(into, one, None)
+
+    assert into.transactions.open_at(PARTS, 15), "the second one has not ended"
+    assert [one.ended_at for one in into.transactions.every] == [11, None]
+    take_row(into, row(30, Operation.ROLLBACK), None)
+    assert into.transactions.open_at(PARTS, 30) == []
+    assert len(into.transactions.open_at(PARTS, 29)) == 1
+
+
+def test_a_parallel_server_ends_with_its_coordinator() -> None:
+    into = touched()
+    take_row(into, row(10, Operation.INSERT, "5.5.5", pxid="1.2.3"), None)
+    take_row(into, row(12, Operation.COMMIT), None)
+
+    assert into.transactions.open_at(PARTS, 12) == []
+
+
+@pytest.mark.parametrize(
+    ("one", "why"),
+    [
+        (row(10, 255), "does not contain the row's key"),
+        (row(10, 10), "does not contain the row's key"),
+        (row(10, Operation.UPDATE, "0.0.0"), "does not say of which transaction it is"),
+    ],
+)
+def test_a_row_that_names_no_key_or_no_transaction_refuses_the_table(one: dict[str, object], why: str) -> None:
+    into = touched()
+    take_row(into, one, None)
+
+    assert why in into.tables[PARTS].why_not
+
+
+@pytest.mark.parametrize(
+    ("sql", "refused"),
+    [
+        ("TRUNCATE TABLE parts", True),
+        ("ALTER TABLE parts ADD (shelf VARCHAR2(9))", True),
+        ("ALTER TABLE parts MOVE SOMEWHERE ELSE", True),
+        ("COMMENT ON TABLE parts IS 'x'", True),
+        ("GRANT SELECT ON parts TO ann", False),
+    ],
+)
+def test_a_ddl_with_an_effect_refuses_the_table(sql: str, refused: bool) -> None:
+    into = touched()
+    add_ddl(into, DdlRow(10, 1, "0x1", 1, "SHOP", "PARTS", 70, sql))
+
+    assert bool(into.tables[PARTS].why_not) == refused
+
+
+def test_a_ddl_of_another_table_refuses_only_what_it_cascades_to() -> None:
+    other = DdlRow(10, 1, "0x1", 1, "SHOP", "BINS", 71, "TRUNCATE TABLE bins CASCADE")
+    into, cascading = touched(), touched()
+    add_ddl(into, replace(other, sql="TRUNCATE TABLE bins"))
+    add_ddl(cascading, replace(other, cascades_from="SHOP.BINS"))
+
+    assert (into.tables[PARTS].why_not, bool(cascading.tables[PARTS].why_not)) == ("", True)
