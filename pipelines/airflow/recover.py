@@ -6,17 +6,19 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from airflow.providers.standard.operators.trigger_dagrun import TriggerDagRunOperator
 from airflow.sdk import DAG, Param, get_current_context, task
 from airflow.sdk.exceptions import AirflowFailException
 
-from pipelines.airflow.approval import ApproveChoice, Question, find_decision
+from pipelines.airflow.approval import ApproveChoice, Question, find_decision, trigger_user
 from pipelines.airflow.connections import resolved_pipeline, source_of
 from pipelines.airflow.fields import chosen_tables, confirmation, optional_text, tables_param
 from pipelines.airflow.settings import dag_settings
 from pipelines.airflow.texts import RECOVER, TASKS, dag_text
+from pipelines.airflow.verify import connect_session, log_line
 from pipelines.config import Pipeline
 
 if TYPE_CHECKING:
@@ -30,7 +32,10 @@ CHOICES = {
     "snapshot": "snapshot: continue from now and read the tables again",
     "gap": "gap: continue without the lost redo; it stays visible until the tables are read again",
     "position": "position: continue from the SCN below, which is checked",
+    "closing": "closing: show what closing a declared gap takes, now that its logs may be back; changes nothing",
+    "close": "close: close a declared gap from logs that were restored",
 }
+CLOSE = ("closing", "close")
 KINDS = ("snapshot", "gap", "position")
 NEEDS = {"gap": " and a *Reason*", "position": ", an *SCN* and a *Reason*"}
 
@@ -43,10 +48,14 @@ def recover_params(pipeline: Pipeline) -> dict[str, Param]:
             type=["null", "integer"],
             minimum=1,
             title="SCN",
-            description="The position, or the end of the gap (optional).",
+            description="The position; the end of the gap to declare (optional); or an SCN in the gap to close (optional).",
         ),
-        "reason": optional_text("Reason", "Stored with the decision; gap and position need it."),
-        "tables": tables_param(pipeline, [], "With snapshot: none chosen means all; others are held until read again."),
+        "reason": optional_text("Reason", "Stored with the decision; gap, position and close need it."),
+        "tables": tables_param(
+            pipeline,
+            [],
+            "With snapshot or close: none chosen means all. After a snapshot the others are held until read again.",
+        ),
         "confirm": confirmation(pipeline, "snapshot, gap and position"),
     }
 
@@ -72,6 +81,29 @@ def question(pipeline: Pipeline, chosen: Mapping[str, Any]) -> Question | None:
     return Question(f"{pipeline.name}: {kind} after lost redo", "\n".join(lines), cost)
 
 
+def close(pipeline: Pipeline, context: Any) -> None:
+    """Close a declared gap, or log what it takes. Fails while logs are missing, or a table stays as it is."""
+    from pipelines import steps
+
+    chosen = context["params"]
+    with resolved_pipeline(pipeline) as resolved:
+        found = steps.close_gap(
+            resolved,
+            chosen["scn"],
+            chosen_tables(chosen),
+            execute=chosen["choice"] == "close",
+            reason=chosen["reason"] or "",
+            by=trigger_user(context),
+            source=source_of(pipeline),
+            report=log_line,
+            opens=partial(connect_session, pipeline) if pipeline.spark.mode == "connect" else None,
+        )
+    text = "\n".join(line for line in found.lines if line)
+    if found.missing or any(table.why_not for table in found.tables):
+        raise AirflowFailException(text)
+    log.info("%s", text)
+
+
 def recover_dag(pipeline: Pipeline) -> DAG:
     @task.short_circuit(doc_md=TASKS["recover"])
     def decide() -> list[str]:
@@ -80,6 +112,9 @@ def recover_dag(pipeline: Pipeline) -> DAG:
 
         context = get_current_context()
         chosen = context["params"]
+        if chosen["choice"] in CLOSE:
+            close(pipeline, context)
+            return []
         with resolved_pipeline(pipeline) as resolved:
             if chosen["choice"] not in KINDS:
                 inspect = steps.recheck_redo_loss if chosen["choice"] == "restored" else steps.inspect_redo_loss

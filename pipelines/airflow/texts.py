@@ -59,7 +59,8 @@ each option. *Restored* checks again. *Snapshot*, *gap* and *position* declare a
 They cannot be undone: write the pipeline's name in *Confirm*, or leave it empty; the run then waits for an approval under
 *Required Actions*, and does nothing without one. Let `{name}_apply` finish what has landed first.
 
-A declared gap stays visible in `redolake status` and `redolake verify` until the tables are read again.
+A declared gap stays visible in `redolake status` and `redolake verify` until the tables are read again, or the gap is closed:
+once its logs were restored, *closing* shows what that takes, and *close* does it, with a *Reason*.
 """
 
 VERIFY = """Compares tables of **{name}** with the source, cell by cell: Oracle `AS OF` the SCN each is complete to, Delta at

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pipelines.cockpit.values import Overview, Recovery, TableLine, TransactionLine, WindowLine
+from pipelines.cockpit.values import DecisionLine, Overview, Recovery, TableLine, TransactionLine, WindowLine
 from pipelines.records.shown_facts import ChoiceFact
 from pipelines.values.moment import FORMS
 
@@ -116,6 +116,15 @@ def differs(table: TableLine) -> bool:
     return table.proof is not None and table.proof.result.error is None and not table.proof.result.is_equal
 
 
+def decision_actions(pipeline: str, decision: DecisionLine) -> list[Action]:
+    """Offer to close a declared gap that a table still lacks."""
+    if not decision.is_open or decision.from_scn is None:
+        return []
+    closing = {"scn": decision.from_scn, "choice": "closing"}
+    close = Action("Close", f"{pipeline}_recover", {**closing, "choice": "close"}, (CLOSE_REASON,), CLOSE)
+    return [Action("What closing takes", f"{pipeline}_recover", closing, costs=CLOSING), close]
+
+
 def transaction_actions(pipeline: str, transaction: TransactionLine) -> list[Action]:
     """Offer only to show it: what can't be undone is chosen after it, in the form."""
     chosen = {"choice": "show", "xid": transaction.xid, "container": transaction.con_id}
@@ -126,6 +135,9 @@ REASON = Field("reason", "Reason", "", "Stored with the repair and in the Delta 
 REPAIR = (
     "Reads the rows that differ from Oracle again, merges them in one Delta commit, and compares them. Others stay as they are."
 )
+CLOSE_REASON = Field("reason", "Reason", "", "Stored with the decision and in the Delta commits.", required=True)
+CLOSING = "Lists in the task's log the logs that are still missing, or the windows and tables to read. Changes nothing."
+CLOSE = "Mines the gap from logs that were restored, and reads the rows again that it changes, AS OF each table's position."
 COMPARES = "Reads each table from Oracle once and compares it, cell by cell."
 SHOW = "Says in the task's log what dropping the transaction would cost. Changes nothing."
 RESUME = "The table continues from its own position. If the cause is still there, it is held again and nothing is lost."

@@ -187,7 +187,8 @@ class TransactionLine:
 
 @dataclass(frozen=True, slots=True)
 class DecisionLine:
-    """A person's decision: a declared gap, a dropped transaction, a resumed table. `is_open`: some table still lacks rows."""
+    """A person's decision: a declared gap, a dropped transaction, a resumed table. `is_open`: some table still lacks rows.
+    `from_scn` is that of a declared gap."""
 
     kind: str
     what: str
@@ -195,6 +196,7 @@ class DecisionLine:
     who: str
     at: str
     is_open: bool = False
+    from_scn: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,13 +30,14 @@ from pipelines.records.batches.spec import BatchSpec, TableTask
 from pipelines.records.codec import decode
 from pipelines.records.pruned import Pruned
 from pipelines.records.windows import WindowManifest
-from pipelines.steps.backfill_plan import BackfillPlan, lacks_marks, plan_of
+from pipelines.steps.backfill_plan import BackfillPlan, lacks_marks, plan_of, seconds_for
 from pipelines.steps.range_ends import find_range_ends
 from pipelines.steps.spark_jobs import opened_spark, run_spark_job
 from pipelines.values.scn import ChainPosition, Scn, ScnRange
 from pipelines.values.table import TableId, TableVersion
 
 ShadowSchema = Literal["historic", "current"]
+LAST_BATCHES = 20  # by which the time is estimated
 ROWS_ONLY = ("truncate", "renumber", "remove_rows")  # kinds of followed DDL that leave the columns as they are
 
 
@@ -108,6 +109,8 @@ def prepare_backfill(
         name = f"{scns.start:020d}-{scns.end:020d}-{uuid.uuid4().hex}"
         spec = redirect_to_shadows(context, spec, name, scns, schema)
         details = plan_of(spec, windows, first, last, scns)
+        took = seconds_for(details.rows, [batch.result or {} for batch in context.ledger.batches("applied", LAST_BATCHES)])
+        details = replace(details, seconds=took)
         columns = ("the shadows get the columns of today",) if schema == "current" else ()
         batch = None if dry_run else context.landing.files.write_new_record(layout.backfill_spec(name), spec)
         return PreparedBackfill("\n".join((*details.lines, *columns)), batch, tuple(map(str, chosen)), details)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from pipelines.records.batches.spec import BatchSpec, TableTask
 from pipelines.records.windows import WindowManifest
@@ -31,7 +32,8 @@ class PlannedTable:
 @dataclass(frozen=True, slots=True)
 class BackfillPlan:
     """`reads_from` is the SCN of the first window that is read: a transaction that commits in the range may have begun before
-    it, and `open_rows` rows of `open_transactions` such ones are carried from there. `read_bytes` is the size of all files."""
+    it, and `open_rows` rows of `open_transactions` such ones are carried from there. `read_bytes` is the size of all files.
+    `seconds` is an estimate by what the last batches took, None where none has run."""
 
     start: RangeEnd
     end: RangeEnd
@@ -43,6 +45,7 @@ class BackfillPlan:
     open_transactions: int
     open_rows: int
     tables: tuple[PlannedTable, ...] = field(default=())
+    seconds: float | None = None
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -50,9 +53,10 @@ class BackfillPlan:
         read = f"reads {self.windows} window(s) of {self.logs} log(s) from SCN {self.reads_from}: {self.rows} change rows"
         edges = "transactions that commit in the range are applied whole, also their changes from before it"
         carried = f" ({self.open_transactions} open at SCN {self.reads_from}, {self.open_rows} rows)"
+        time = "" if self.seconds is None else f"; some {max(1, round(self.seconds))} s, by what the last batches took"
         return (
             f"{self.start} to {self.end}",
-            f"{read}, {self.read_bytes} bytes; all files are there",
+            f"{read}, {self.read_bytes} bytes; all files are there{time}",
             f"{edges}{carried if self.open_transactions else ''}; those that are open at its end are left out",
             *(line for table in self.tables for line in lines_of(table)),
         )
@@ -80,6 +84,21 @@ def plan_of(spec: BatchSpec, windows: Sequence[WindowManifest], start: RangeEnd,
         open_rows=sum(transaction.rows for transaction in spec.open_in),
         tables=tables,
     )
+
+
+def seconds_for(rows: int, results: Iterable[Mapping[str, Any]]) -> float | None:
+    """Return how long a batch of so many rows may take: what the shortest of the last batches took, and its rows at the best
+    rate among them. None where no batch has said."""
+    found = list[tuple[float, int]]()
+    for result in results:
+        seconds = result.get("seconds", {})
+        took = float(seconds.get("assemble") or 0) + float(seconds.get("apply") or 0)
+        if took > 0:
+            found.append((took, sum(account.get("landed", 0) for account in result.get("accounts", {}).values())))
+    if not found:
+        return None
+    best = max(landed / took for took, landed in found)
+    return min(took for took, _ in found) + (rows / best if best else 0.0)
 
 
 def planned_table(task: TableTask, windows: Sequence[WindowManifest], scns: ScnRange) -> PlannedTable:

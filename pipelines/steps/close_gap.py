@@ -23,7 +23,7 @@ from pipelines.host.progress import Progress
 from pipelines.land import layout
 from pipelines.land.landing import Landing
 from pipelines.ledger import TableEntry
-from pipelines.reconcile.ledger import reconcile_ledger
+from pipelines.reconcile.ledger import last_batch, reconcile_ledger
 from pipelines.reconcile.redo_loss import MissingLogReport, missing_log_report
 from pipelines.reconcile.table_versions import known_versions, object_ids
 from pipelines.records.closed import ClosedTable
@@ -244,15 +244,27 @@ def planned_table(context: PipelineContext, gap: DeclaredGap, entry: TableEntry)
 
 def why_not(context: PipelineContext, gap: DeclaredGap, entry: TableEntry) -> str:
     """Return why a table cannot be closed, as far as is known before the logs are read."""
-    again = f"run `redolake snapshot {entry.table} --replace`"
+    again = snapshot_of(entry)
     versions = known_versions(context, entry.table)
     if entry.state == "snapshotting" or entry.complete_to_scn is None or not versions:
         return "its snapshot is being read: let it end"
-    if entry.position < gap.end.chain_position.plus(-1):
-        state = "is held before the end of the gap" if entry.state == "held" else "has not been applied past the gap"
+    if entry.position < gap.end.chain_position.plus(-1) and not stands_at(gap, entry):
+        state = "is held before the gap" if entry.state == "held" else "has not been applied past the gap"
         return f"it {state}: " + (again if entry.state == "held" else "let apply run first")
+    last = last_batch(context)
+    if stands_at(gap, entry) and (last is None or last.end_position <= gap.end.chain_position):
+        return "no window after the gap is applied: let apply run first"
     reason = why_not_by_key(context, valid_at([versions[0].since(Scn(0)), *versions[1:]], entry.complete_to_scn))
     return f"{reason}: {again}" if reason else ""
+
+
+def snapshot_of(entry: TableEntry) -> str:
+    return f"run `redolake snapshot {entry.table} --replace`"
+
+
+def stands_at(gap: DeclaredGap, entry: TableEntry) -> bool:
+    """Return whether the table is held at the gap: the first changes after it did not fit without it."""
+    return entry.state == "held" and gap.kind != "snapshot" and entry.position == gap.start.chain_position.plus(-1)
 
 
 def check_complete(planned: GapClosing) -> None:
@@ -379,10 +391,23 @@ def close_table(
     one = touched.tables.get(entry.table)
     if planned.why_not or one is None:
         return planned
-    problem = one.why_not or open_transactions_of(touched, entry)
+    up_to = None
+    if stands_at(task.gap, entry):
+        last = last_batch(task.context)
+        assert last is not None, "planned_table has looked"
+        up_to = last.end_position.plus(-1)
+        one = with_later_keys(task, touched, entry, up_to)
+    problem = one.why_not or open_transactions_of(touched, entry, entry.complete_to_scn if up_to is None else up_to.scn)
+    if not problem and up_to is not None and len(one.keys) > KEYS_AT_ONCE:
+        problem = (
+            f"{len(one.keys)} rows have changed since it is held, and {KEYS_AT_ONCE} are read again at once: "
+            + snapshot_of(entry)
+        )
     if problem:
         return replace(planned, why_not=problem, changes=one.changes, keys=len(one.keys))
-    repaired = [repair_part(task, entry.table, one, part, reason, by, spark) for part in parts_of(sorted(one.keys))]
+    if up_to is not None and not one.keys:
+        return replace(planned, why_not=f"no change of it is known since it is held: run `redolake resume {entry.table}`")
+    repaired = [repair_part(task, entry.table, one, part, reason, by, spark, up_to) for part in parts_of(sorted(one.keys))]
     if not all(found.equal for found in repaired):
         return replace(planned, why_not="some of the rows that were read again still differ: run it again")
     closed = closed_table(task, entry, one, repaired, reason, by)
@@ -399,14 +424,30 @@ def close_table(
     )
 
 
-def open_transactions_of(touched: TouchedRows, entry: TableEntry) -> str:
+def open_transactions_of(touched: TouchedRows, entry: TableEntry, scn: int | None) -> str:
     """Return why a transaction of the gap keeps the table open: AS OF its position, nobody sees its changes."""
-    assert entry.complete_to_scn is not None
-    found = touched.transactions.open_at(entry.table, int(entry.complete_to_scn))
+    assert scn is not None
+    found = touched.transactions.open_at(entry.table, int(scn))
     if not found:
         return ""
     name = min(name for _, name in found[0].names)
-    return f"transaction {name} began in the gap, and has not ended by SCN {entry.complete_to_scn}: run it again after it has"
+    return f"transaction {name} began in the gap, and has not ended by SCN {scn}: run it again after it has"
+
+
+def with_later_keys(task: Task, touched: TouchedRows, entry: TableEntry, up_to: ChainPosition) -> TouchedTable:
+    """Return what the table lacks that is held at the gap: the gap, and all that has landed since, up to a batch's end."""
+    known = touched.tables[entry.table]
+    later = TouchedRows({entry.table: TouchedTable(known.version)}, touched.ids)
+    for window in later_windows(task.context.landing, task.gap):
+        if window.end_position <= up_to.plus(1):
+            read_window(task.context, task.context.landing, window, later)
+    found = later.tables[entry.table]
+    return replace(
+        known,
+        keys=known.keys | found.keys,
+        changes=known.changes + found.changes,
+        why_not=known.why_not or found.why_not,
+    )
 
 
 def parts_of(keys: Sequence[Key]) -> Iterator[Sequence[Key]]:
@@ -415,7 +456,14 @@ def parts_of(keys: Sequence[Key]) -> Iterator[Sequence[Key]]:
 
 
 def repair_part(
-    task: Task, table: TableId, one: TouchedTable, keys: Sequence[Key], reason: str, by: str, spark: Callable[[], Any]
+    task: Task,
+    table: TableId,
+    one: TouchedTable,
+    keys: Sequence[Key],
+    reason: str,
+    by: str,
+    spark: Callable[[], Any],
+    up_to: ChainPosition | None,
 ) -> RepairedTable:
     named = [dict(zip(one.key_names, key, strict=True)) for key in keys]
     task.report(f"{table}: reading {len(named)} rows of the gap again")
@@ -426,6 +474,7 @@ def repair_part(
         by=by,
         keys=named,
         cause=f"the declared gap {task.gap.name}",
+        up_to=up_to,
         source=task.source,
         spark=spark(),
         report=task.report,

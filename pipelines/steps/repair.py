@@ -16,13 +16,13 @@ from typing import Any
 from pipelines.apply.verify.comparison import Comparison, Difference, Part
 from pipelines.config import Pipeline
 from pipelines.context import PipelineContext, Report, now, open_context, open_pipeline_source, owner, silent
-from pipelines.errors import RedolakeError, Terminal
+from pipelines.errors import RedolakeError, Terminal, Transient
 from pipelines.host import crash
 from pipelines.land import layout
 from pipelines.ledger import TableEntry
 from pipelines.reconcile.approvals import record_approval
 from pipelines.reconcile.lake_place import lake_place
-from pipelines.reconcile.ledger import reconcile_ledger
+from pipelines.reconcile.ledger import last_batch, reconcile_ledger
 from pipelines.records.proofs import FoundRow, FoundRows, TableProof
 from pipelines.source import ConnectParams, read_redo_facts
 from pipelines.steps.compare_table import TableToCompare, describe, hash_plan_of, read_found, task_of
@@ -35,6 +35,7 @@ from pipelines.steps.scn_times import contents_time
 from pipelines.steps.verify import check_readable, entry_with_contents, proof_name, record_proof
 from pipelines.values.canonical import WHOLE_HASH, HashPlan
 from pipelines.values.ora_codes import OUT_OF_REACH
+from pipelines.values.scn import ChainPosition, Scn
 from pipelines.values.table import TableId
 from pipelines.values.utc import beside
 
@@ -94,13 +95,15 @@ def repair_table(
     by: str = "",
     keys: Sequence[Mapping[str, str]] = (),
     cause: str = "keys that a person named",
+    up_to: ChainPosition | None = None,
     source: ConnectParams | None = None,
     spark: Any = None,
     report: Report = silent,
     opens: Callable[[], Any] | None = None,
 ) -> RepairedTable:
     """Repair the rows that the last comparisons found, or those with the given keys, and compare them again. `cause` says who
-    named the keys.
+    named the keys. With `up_to` they are all whose rows have changed since the table's position, which becomes that one, and
+    the table is not held any more.
 
     Raises Terminal where there is nothing to repair, or where only a new snapshot can."""
     check_reason("a repair", reason)
@@ -113,18 +116,34 @@ def repair_table(
     ):
         reconcile_ledger(context)
         remove_left_rows(context)
-        entry, token = entry_with_contents(context, table), folder_name(place)
+        entry, token = entry_to_repair(context, table, up_to), folder_name(place)
         try:
             with open_pipeline_source(pipeline, source, pipeline.source.container) as oracle:
                 read_same_container(context, oracle)
                 oracle.use_container(None)
                 check_readable(entry, read_redo_facts(oracle, entry.complete_to_scn), context.name)
                 one = describe(context, source, oracle, entry, token, report)
-                work = Work(one, whole_plan(one), opened, writer, by or owner(), reason.strip())
+                work = Work(one, whole_plan(one), opened, writer, by or owner(), reason.strip(), up_to is not None)
                 done = work.repair(rows_to_repair(context, entry, work, keys, cause))
         finally:
             context.landing.files.remove(layout.verify_folder(token))
+        if up_to is not None and done.equal:
+            with context.ledger.at_once():
+                context.ledger.record_complete_to(table, Scn(up_to.scn), up_to.resetlogs_id, done.delta_version)
+                done = replace(done, released=context.ledger.release(table))
         return replace(done, seconds=round(time.monotonic() - started, 3), applied_at=contents_time(context, entry))
+
+
+def entry_to_repair(context: PipelineContext, table: TableId, up_to: ChainPosition | None) -> TableEntry:
+    """Return the table's entry, as it is to be where its position advances. Raise Transient if a batch has ended since that was
+    chosen."""
+    entry = entry_with_contents(context, table)
+    if up_to is None:
+        return entry
+    last = last_batch(context)
+    if last is None or last.end_position.plus(-1) != up_to:
+        raise Transient("a batch has ended meanwhile", cure="run it again", table=table)
+    return replace(entry, complete_to_scn=Scn(up_to.scn), resetlogs_id=up_to.resetlogs_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +198,7 @@ class Work:
     writer: Writer
     by: str
     reason: str
+    advances: bool = False
 
     def repair(self, chosen: Chosen) -> RepairedTable:
         """Read the rows again, merge and compare them, and let a table that is held because of them go on."""
@@ -200,7 +220,7 @@ class Work:
             "pipeline": context.name, "table": str(table), "repair": made.name, "cause": chosen.cause, "by": self.by,
             "reason": self.reason, "scn": int(one.scn),
         }  # fmt: skip
-        task = RepairTask(compare, chosen.rows, self.writer.token, chosen.covers, metadata)
+        task = RepairTask(compare, chosen.rows, self.writer.token, chosen.covers, metadata, self.advances)
         one.report(f"repairing {table}")
         commit, again = repair_rows(self.spark.session(), task, lake_place(context), self.writer.check)
         log.info(

@@ -173,3 +173,43 @@ def test_a_ddl_in_the_gap_needs_a_snapshot(losing: LosingPipeline) -> None:
     assert not left.done
     assert left.tables[0].why_not
     assert losing.status().declared_gaps
+
+
+def test_a_table_that_is_held_at_the_gap_goes_on_when_it_is_closed(losing: LosingPipeline) -> None:
+    losing.change(
+        "ALTER TABLE parts DROP SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
+        "ALTER TABLE parts ADD SUPPLEMENTAL LOG DATA (PRIMARY KEY) COLUMNS",
+    )
+    losing.catch_up()
+    losing.change(
+        "INSERT INTO parts (id, place, quantity) VALUES (4, 'D', 4)",
+        "UPDATE parts SET id = 7 WHERE id = 1",
+        "UPDATE parts SET quantity = 33 WHERE id = 3",
+    )
+    losing.shop.switch_logs()
+    losing.shop.oracle.faults.purge_logs()
+    losing.change(
+        "UPDATE parts SET place = 'later' WHERE id = 4",  # the redo has the key and PLACE alone
+        "UPDATE parts SET quantity = 77 WHERE id = 7",
+        "DELETE FROM parts WHERE id = 2",
+    )
+    losing.shop.switch_logs()
+    with pytest.raises(RedoLost):
+        losing.plan()
+    losing.recover_by("gap", reason="the tapes are gone")
+    losing.catch_up()
+    (held,) = losing.status().tables
+    assert (held.state, "the row is not in the target" in str(held.error)) == ("held", True)
+    losing.shop.oracle.faults.restore_logs()
+
+    for point in ("repair", "ledger.repair_table"):
+        with killed_at(point):
+            close_gap(losing)
+    assert close_gap(losing).done
+
+    (table,) = losing.status().tables
+    assert table.state == "live"
+    assert losing.is_equal()
+    losing.change("UPDATE parts SET place = 'on' WHERE id = 7", "INSERT INTO parts (id, place, quantity) VALUES (8, 'H', 8)")
+    losing.catch_up()
+    assert losing.is_equal()

@@ -42,13 +42,15 @@ WHOLE = frozenset({"rows", "twice"})  # kinds of rows that are removed and writt
 @dataclass(frozen=True, slots=True)
 class RepairTask:
     """`compare` names the table, the SCN and the files with the rows of `found`. `number` is higher than that of any earlier
-    repair of the table. `covers` is the newest version whose rows were compared: other writers' changes up to it are found."""
+    repair of the table. `covers` is the newest version whose rows were compared: other writers' changes up to it are found.
+    `advances`: the rows are all that have changed since the table's position, which becomes the SCN."""
 
     compare: CompareTask
     found: tuple[FoundRow, ...]
     number: int
     covers: int | None
     metadata: Mapping[str, object]
+    advances: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,8 @@ def repair(spark: SparkSession, task: RepairTask, translation: Translation, may_
     may_commit()
     table.see_others()
     check_repairable(table, task)
-    tag = Tag(f"{table.app_id}{REPAIRS}", task.number, task.metadata)
+    stays = Tag(f"{table.app_id}{REPAIRS}", task.number, task.metadata)
+    tag = Tag(table.app_id, one.complete_to, task.metadata) if task.advances else stays
     merged = merge(table, net, has, tag, one.options)
     crash.point("repair")
     table.refresh()

@@ -8,6 +8,7 @@ import pytest
 
 from pipelines.errors import Finding
 from pipelines.reconcile.redo_loss import ErrorReport
+from pipelines.steps.close_gap import ClosingTable, GapClosing
 from pipelines.steps.doctor_report import DoctorReport
 from pipelines.steps.recover import RecoveryReport, recovery_text
 from pipelines.steps.status import DeclaredGapReport, GapTransaction
@@ -148,3 +149,20 @@ def test_doctor_fails_with_the_errors_alone(run, steps):
     good, _ = run(doctor_dag)
 
     assert (failed["doctor", -1], good["doctor", -1]) == ("failed", "success")
+
+
+@pytest.mark.parametrize(
+    ("choice", "why_not", "state"), [("closing", "", "success"), ("close", "", "success"), ("close", "a DDL", "failed")]
+)
+def test_a_gap_is_closed_from_the_form_and_the_run_fails_while_a_table_stays_as_it_is(run, recovery, choice, why_not, state):
+    from pipelines.airflow.recover import recover_dag
+
+    table = ClosingTable("SHOP.ORDERS", is_closed=not why_not, why_not=why_not)
+    recovery.answers("close_gap", GapClosing("shop", 10, 20, 1, 0, 2, 9, tables=(table,)))
+
+    states, _ = run(recover_dag, {"choice": choice, "scn": 10, "reason": "tapes came back"})
+
+    assert (states["approve", -1], states["decide", -1]) == ("success", state)
+    (asked,) = [kwargs for name, _, kwargs in recovery.calls if name == "close_gap"]
+    assert (asked["execute"], asked["reason"]) == (choice == "close", "tapes came back")
+    assert ("snapshot", -1) not in states or states["snapshot", -1] in ("skipped", "upstream_failed")

@@ -11,6 +11,7 @@ from pipelines.records.batches.spec import HoldAt, TableTask
 from pipelines.records.codec import to_body
 from pipelines.records.windows import WindowManifest
 from pipelines.steps.backfill import TableHistory, find_covering, find_stop, not_landed, objections, table_history, unbroken
+from pipelines.steps.backfill_plan import seconds_for
 from pipelines.values.scn import Scn, ScnRange
 from pipelines.values.table import TableId, TableVersion
 
@@ -119,3 +120,12 @@ def test_a_hole_between_the_snapshot_and_the_range_may_contain_part_of_a_transac
 
     assert objected(350, 400, left_out) == ["SCN [200, 300) was landed without the table"]
     assert objected(160, 200, left_out) == []
+
+
+def test_the_time_of_a_backfill_is_estimated_by_what_the_last_batches_took() -> None:
+    few = {"seconds": {"assemble": 2.0, "apply": 3.0}, "accounts": {"w1": {"landed": 50}}}
+    many = {"seconds": {"assemble": 10.0, "apply": 10.0}, "accounts": {"w2": {"landed": 15_000}, "w3": {"landed": 5_000}}}
+
+    assert seconds_for(100_000, [few, many]) == 5.0 + 100.0
+    assert seconds_for(0, [few]) == 5.0
+    assert seconds_for(9, [{}, {"seconds": {"assemble": None}}]) is None, "a ledger that was built again knows no times"
