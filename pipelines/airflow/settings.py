@@ -29,6 +29,8 @@ STARTED_BY_HAND = frozenset(
     {"snapshot", "backfill", "verify", "repair", "resume", "doctor", "drop_transaction", "recover", "maintain"}
 )
 
+PRIORITY = {"backfill": {"priority_weight": 0}}  # what is new goes first: other tasks have 1, and what comes after them
+
 
 def dag_settings(pipeline: Pipeline, part: str) -> dict[str, Any]:
     return {
@@ -41,7 +43,7 @@ def dag_settings(pipeline: Pipeline, part: str) -> dict[str, Any]:
         "allowed_run_types": RUN_TYPES,
         "tags": ["redolake", pipeline.name, *pipeline.airflow.tags],
         "description": DESCRIPTIONS[part].format(name=pipeline.name),
-        "default_args": {**retry_settings(pipeline), **task_settings(pipeline)},
+        "default_args": {**retry_settings(pipeline), **task_settings(pipeline), **PRIORITY.get(part, {})},
         "deadline": deadline_of(pipeline, part),
     }
 

@@ -167,6 +167,14 @@ def test_dags_run_one_at_a_time_and_retry_as_configured(dags):
             ) == (0 if task.task_id in ("runway", "verify", "repair", "resume", "doctor", "drop") else 2, 2.0, 1.0, 60.0)
 
 
+def test_a_backfill_waits_behind_the_stream_where_a_pool_is_full(dags):
+    weights = {
+        part: {task.priority_weight for task in dags[f"shop_{part}"].tasks} for part in ("backfill", "capture", "apply")
+    }
+
+    assert weights == {"backfill": {0}, "capture": {1}, "apply": {1}}
+
+
 def test_a_result_is_one_value_unless_another_task_needs_one_key_of_it(dags):
     split = {
         (dag.dag_id, task.task_id) for dag in dags.values() for task in dag.tasks if getattr(task, "multiple_outputs", False)
