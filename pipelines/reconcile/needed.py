@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from pipelines.context import PipelineContext, now
 from pipelines.land import layout
@@ -102,12 +102,10 @@ def open_gaps(context: PipelineContext) -> Iterator[Need]:
     """Keep what closing a declared gap reads: the windows since the oldest transaction that it dropped began."""
     for gap in context.landing.gaps.all():
         present = still_open(gap, context.landing.closings.of)
-        lacking = [
-            e
-            for e in context.ledger.tables()
-            if e.table in context.pipeline.by_id and present.concerns(e.table, e.snapshot_scn)
-        ]
-        if gap.kind == "snapshot" or not lacking or datetime.fromisoformat(gap.at) <= now() - GAPS_STAY:
+        captured = [entry for entry in context.ledger.tables() if entry.table in context.pipeline.by_id]
+        lacking = [entry for entry in captured if present.concerns(entry.table, entry.snapshot_scn)]
+        is_old = datetime.fromisoformat(gap.at).astimezone(UTC) <= now() - GAPS_STAY
+        if gap.kind == "snapshot" or not lacking or is_old:
             continue
         first = min((one.start_scn for one in gap.dropped), default=int(gap.start.scn))
         what = f"{lacking[0].table} lacks the declared gap from SCN {gap.start.scn}, which restored logs may close"

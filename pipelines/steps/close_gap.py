@@ -9,18 +9,15 @@ has what it would have had without the gap.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import takewhile
-from pathlib import Path
 from typing import Any
 
 from pipelines.config import Pipeline
 from pipelines.context import PipelineContext, Report, now, open_context, open_pipeline_source, owner, silent
-from pipelines.errors import InvariantBroken, RedoLost, Terminal, Transient, report_with
+from pipelines.errors import RedoNotUnderstood, Terminal
 from pipelines.host.progress import Progress
-from pipelines.land import layout
 from pipelines.land.landing import Landing
 from pipelines.ledger import TableEntry
 from pipelines.reconcile.ledger import last_batch, reconcile_ledger
@@ -28,24 +25,20 @@ from pipelines.reconcile.redo_loss import MissingLogReport, missing_log_report
 from pipelines.reconcile.table_versions import known_versions, object_ids
 from pipelines.records.closed import ClosedTable
 from pipelines.records.gaps import DeclaredGap
-from pipelines.records.windows import SliceRecord, WindowManifest, WindowPlan
+from pipelines.records.windows import WindowManifest
 from pipelines.schema import valid_at
-from pipelines.source import ConnectParams, Source, read_log_headers, read_redo_facts, read_tables
-from pipelines.steps.capture import mine
+from pipelines.source import ConnectParams
 from pipelines.steps.decisions import check_reason
-from pipelines.steps.redo_dictionary import with_its_dictionary
+from pipelines.steps.mine_range import RangePlan, RangeToMine, files_of, mine_range, plan_range
 from pipelines.steps.repair import RepairedTable, repair_table
-from pipelines.steps.run import make_retry, spark_when_needed
+from pipelines.steps.run import spark_when_needed
 from pipelines.steps.same_container import read_same_container
 from pipelines.steps.scn_times import time_written
 from pipelines.steps.touched_keys import Key, TouchedRows, TouchedTable, Xid, read_ends, read_window, why_not_by_key
-from pipelines.values.redo import Position, RedoFacts
 from pipelines.values.scn import ChainPosition, Scn
 from pipelines.values.table import TableId
 from pipelines.values.utc import beside
-from pipelines.window import Lost, Sealed
-from pipelines.window.recovery_options import is_rewound, rman_commands
-from pipelines.window.until import end_of, has_reached, missing_until, plan_all, plan_until, with_offered
+from pipelines.window.recovery_options import is_rewound
 
 KEYS_AT_ONCE = 50_000  # of one commit
 
@@ -108,21 +101,20 @@ class GapClosing:
 class Task:
     """What one run works on."""
 
-    context: PipelineContext
-    source: ConnectParams | None
     gap: DeclaredGap
-    side: Landing
-    offered: tuple[str, ...]
-    report: Report
+    mining: RangeToMine
 
     @property
-    def position(self) -> Position:
-        """Where the gap's own chain continues."""
-        return self.side.chain_end() or self.gap.start
+    def context(self) -> PipelineContext:
+        return self.mining.context
 
-    def facts(self, oracle: Source) -> RedoFacts:
-        found = read_redo_facts(oracle)
-        return with_offered(found, read_log_headers(oracle, self.offered, found)) if self.offered else found
+    @property
+    def side(self) -> Landing:
+        return self.mining.side
+
+    @property
+    def report(self) -> Report:
+        return self.mining.report
 
 
 def close_gap(
@@ -150,13 +142,15 @@ def close_gap(
     with open_context(pipeline) as context:
         reconcile_ledger(context)
         found = find_gap(context, gap)
-        task = Task(context, source, found, context.landing.gap_landing(found.name), files_of(logs), report)
+        ids = tuple(table for table in map(TableId.parse, found.tables) if table in context.pipeline.by_id)
+        side = context.landing.gap_landing(found.name)
+        task = Task(found, RangeToMine(context, source, side, found.start, found.end, ids, files_of(logs), report))
         chosen = lacking(context, found, tables)
-        planned = plan(task, chosen)
+        planned, to_mine = plan(task, chosen)
         if not execute:
             return planned
-        check_complete(planned)
-        mine_gap(task)
+        to_mine.check()
+        mine_range(task.mining)
         touched = read_touched(task, chosen)
         with spark_when_needed(pipeline, spark, opens) as opened:
             close = partial(close_table, task, reason=reason.strip(), by=by or owner(), spark=opened.session)
@@ -195,46 +189,32 @@ def lacking(context: PipelineContext, gap: DeclaredGap, names: Sequence[str] | N
     return [entry for entry in entries if str(entry.table) in wanted]
 
 
-def files_of(logs: Sequence[str]) -> tuple[str, ...]:
-    """Return the files, those in folders too. A path that is no folder here is taken as a file that the database knows."""
-    found = list[str]()
-    for name in logs:
-        folder = Path(name)
-        found += sorted(str(one) for one in folder.iterdir() if one.is_file()) if folder.is_dir() else [name]
-    return tuple(dict.fromkeys(found))
-
-
-def plan(task: Task, chosen: Sequence[TableEntry]) -> GapClosing:
+def plan(task: Task, chosen: Sequence[TableEntry]) -> tuple[GapClosing, RangePlan]:
     context, gap = task.context, task.gap
-    with open_pipeline_source(context.pipeline, task.source) as oracle:
-        facts = task.facts(oracle)
+    with open_pipeline_source(context.pipeline, task.mining.source) as oracle:
+        facts = task.mining.facts(oracle)
         if is_rewound(gap.start, facts):
             raise Terminal(
                 f"a RESETLOGS has undone changes from before the gap, SCN {gap.start.scn}: its logs cannot show which rows",
                 cure="run `redolake snapshot OWNER.TABLE --replace` for each table",
             )
         read_same_container(context, oracle)
-    decisions = list(plan_all(task.position, gap.end, facts, context.pipeline.window))
-    windows = [one.window for one in decisions if isinstance(one, Sealed)]
-    missing = missing_until(task.position, gap.end, facts)
-    obstacle = next((one for one in decisions if not isinstance(one, Sealed)), None)
-    if obstacle is not None and not missing:
-        raise obstacle.error if isinstance(obstacle, Lost) else Transient(obstacle.reason, cure="run it again")
-    logs = {log for window in windows for piece in window.slices for log in piece.logs}
-    return GapClosing(
+    found = plan_range(task.mining, facts)
+    closing = GapClosing(
         pipeline=context.name,
         from_scn=int(gap.start.scn),
         to_scn=int(gap.end.scn),
-        windows=len(windows),
+        windows=len(found.windows),
         mined=len(task.side.windows.names()),
-        logs=len(logs),
-        log_bytes=sum(log.bytes for log in logs),
-        missing=tuple(map(missing_log_report, missing)),
-        rman=tuple(rman_commands(missing, facts)),
+        logs=found.logs,
+        log_bytes=found.log_bytes,
+        missing=tuple(map(missing_log_report, found.missing)),
+        rman=found.rman,
         tables=tuple(planned_table(context, gap, entry) for entry in chosen),
         done=not any(lacking(context, gap, None)),
         from_at=time_written(context, int(gap.start.scn)),
     )
+    return closing, found
 
 
 def planned_table(context: PipelineContext, gap: DeclaredGap, entry: TableEntry) -> ClosingTable:
@@ -248,11 +228,11 @@ def why_not(context: PipelineContext, gap: DeclaredGap, entry: TableEntry) -> st
     versions = known_versions(context, entry.table)
     if entry.state == "snapshotting" or entry.complete_to_scn is None or not versions:
         return "its snapshot is being read: let it end"
-    if entry.position < gap.end.chain_position.plus(-1) and not stands_at(gap, entry):
+    if entry.position < gap.end.chain_position.plus(-1) and not is_held_at(gap, entry):
         state = "is held before the gap" if entry.state == "held" else "has not been applied past the gap"
         return f"it {state}: " + (again if entry.state == "held" else "let apply run first")
     last = last_batch(context)
-    if stands_at(gap, entry) and (last is None or last.end_position <= gap.end.chain_position):
+    if is_held_at(gap, entry) and (last is None or last.end_position <= gap.end.chain_position):
         return "no window after the gap is applied: let apply run first"
     reason = why_not_by_key(context, valid_at([versions[0].since(Scn(0)), *versions[1:]], entry.complete_to_scn))
     return f"{reason}: {again}" if reason else ""
@@ -262,72 +242,10 @@ def snapshot_of(entry: TableEntry) -> str:
     return f"run `redolake snapshot {entry.table} --replace`"
 
 
-def stands_at(gap: DeclaredGap, entry: TableEntry) -> bool:
-    """Return whether the table is held at the gap: the first changes after it did not fit without it."""
-    return entry.state == "held" and gap.kind != "snapshot" and entry.position == gap.start.chain_position.plus(-1)
-
-
-def check_complete(planned: GapClosing) -> None:
-    """Raise RedoLost unless every log of every redo thread is there."""
-    if planned.missing:
-        first = planned.missing[0]
-        raise RedoLost(
-            f"{len(planned.missing)} log(s) of the gap are still missing, first redo thread {first.thread} log "
-            f"{first.sequence}: {first.why}",
-            cure="restore them: " + " ".join(planned.rman) + " Or name the restored files by --logs",
-            thread=first.thread,
-            sequence=first.sequence,
-        )
-
-
-# --- The gap's windows ------------------------------------------------------------------------------------------------
-
-
-def mine_gap(task: Task) -> None:
-    """Mine the windows that are not there yet, in their order, each with several sessions."""
-    retried = make_retry(task.context.pipeline)
-    while retried(lambda: mine_next(task)):
-        pass
-
-
-def mine_next(task: Task) -> bool:
-    """Mine and land one window. Return False where none is left."""
-    context, side = task.context, task.side
-    with open_pipeline_source(context.pipeline, task.source) as oracle:
-        facts = task.facts(oracle)
-        if has_reached(task.position, task.gap.end, facts):
-            return False
-        found = plan_until(task.position, task.gap.end, facts, context.pipeline.window)
-        if isinstance(found, Lost):
-            raise found.error
-        if not isinstance(found, Sealed):
-            raise Transient(found.reason, cure="run it again")
-        window = with_its_dictionary(context.pipeline, oracle, found.window)
-        ids = tuple(TableId.parse(name) for name in task.gap.tables if TableId.parse(name) in context.pipeline.by_id)
-        dictionary = read_tables(oracle, ids, context.pipeline.source.container, context.pipeline.renamed)
-        container = read_same_container(context, oracle)
-    made = WindowPlan(window, ids, object_ids(context, dictionary), int(facts.current_scn), container)
-    land(task, made)
-    landed = side.chain_end()
-    if landed is None or landed.chain_position < end_of(window).chain_position:
-        raise InvariantBroken(
-            f"the window {window.name} of the gap has landed, and the gap's chain ends before it",
-            cure=report_with(f"the names in {layout.restored_landing(task.gap.name)}"),
-        )
-    task.report(f"mined SCN {window.scns} of the gap")
-    return True
-
-
-def land(task: Task, made: WindowPlan) -> None:
-    """Mine a window's slices side by side, and publish it in the gap's chain."""
-    beside_it, slices = replace(task.context, landing=task.side), made.window.slices
-    records = list[SliceRecord]()
-    with ThreadPoolExecutor(task.context.pipeline.parallel_sessions, "gap") as threads:
-        for record in threads.map(lambda s: mine(beside_it, task.source, made, s.number), slices):
-            records.append(record)
-            task.report(Progress("", "mining slices of the gap", len(records), len(slices)))
-    end = task.side.chain_end()
-    task.side.windows.publish(made.window, made.tables, records, None if end is None else int(end.scn))
+def is_held_at(gap: DeclaredGap, entry: TableEntry) -> bool:
+    """Return whether changes after the gap do not fit the table, most likely because it lacks the gap."""
+    does_not_fit = entry.state == "held" and (entry.error or {}).get("code") == RedoNotUnderstood.__name__
+    return does_not_fit and gap.kind != "snapshot" and entry.position >= gap.start.chain_position.plus(-1)
 
 
 # --- The rows of the gap ----------------------------------------------------------------------------------------------
@@ -391,22 +309,18 @@ def close_table(
     one = touched.tables.get(entry.table)
     if planned.why_not or one is None:
         return planned
-    up_to = None
-    if stands_at(task.gap, entry):
-        last = last_batch(task.context)
-        assert last is not None, "planned_table has looked"
-        up_to = last.end_position.plus(-1)
-        one = with_later_keys(task, touched, entry, up_to)
-    problem = one.why_not or open_transactions_of(touched, entry, entry.complete_to_scn if up_to is None else up_to.scn)
-    if not problem and up_to is not None and len(one.keys) > KEYS_AT_ONCE:
-        problem = (
-            f"{len(one.keys)} rows have changed since it is held, and {KEYS_AT_ONCE} are read again at once: "
-            + snapshot_of(entry)
-        )
+    up_to, problem = None, one.why_not
+    if is_held_at(task.gap, entry) and not problem:
+        further, end = with_later_keys(task, touched, entry)
+        problem = why_not_further(touched, further, entry, end)
+        if not problem or entry.position < task.gap.end.chain_position.plus(-1):
+            up_to, one = end, further
+        else:
+            problem = ""  # its rows of the gap can be read AS OF its own position, and it stays held
+    if not problem and up_to is None:
+        problem = open_transactions_of(touched, entry, entry.complete_to_scn)
     if problem:
         return replace(planned, why_not=problem, changes=one.changes, keys=len(one.keys))
-    if up_to is not None and not one.keys:
-        return replace(planned, why_not=f"no change of it is known since it is held: run `redolake resume {entry.table}`")
     repaired = [repair_part(task, entry.table, one, part, reason, by, spark, up_to) for part in parts_of(sorted(one.keys))]
     if not all(found.equal for found in repaired):
         return replace(planned, why_not="some of the rows that were read again still differ: run it again")
@@ -434,20 +348,30 @@ def open_transactions_of(touched: TouchedRows, entry: TableEntry, scn: int | Non
     return f"transaction {name} began in the gap, and has not ended by SCN {scn}: run it again after it has"
 
 
-def with_later_keys(task: Task, touched: TouchedRows, entry: TableEntry, up_to: ChainPosition) -> TouchedTable:
-    """Return what the table lacks that is held at the gap: the gap, and all that has landed since, up to a batch's end."""
+def with_later_keys(task: Task, touched: TouchedRows, entry: TableEntry) -> tuple[TouchedTable, ChainPosition]:
+    """Return what a table lacks that is held since the gap: that, and all that has landed since, up to the last batch's end."""
+    last = last_batch(task.context)
+    assert last is not None, "planned_table has looked"
     known = touched.tables[entry.table]
     later = TouchedRows({entry.table: TouchedTable(known.version)}, touched.ids)
     for window in later_windows(task.context.landing, task.gap):
-        if window.end_position <= up_to.plus(1):
+        if window.end_position <= last.end_position:
             read_window(task.context, task.context.landing, window, later)
     found = later.tables[entry.table]
-    return replace(
-        known,
-        keys=known.keys | found.keys,
-        changes=known.changes + found.changes,
-        why_not=known.why_not or found.why_not,
-    )
+    keys, changes = known.keys | found.keys, known.changes + found.changes
+    return replace(known, keys=keys, changes=changes, why_not=found.why_not), last.end_position.plus(-1)
+
+
+def why_not_further(touched: TouchedRows, one: TouchedTable, entry: TableEntry, up_to: ChainPosition) -> str:
+    """Return why a held table cannot be brought to the end of the last batch; empty where it can."""
+    if one.why_not:
+        return one.why_not
+    if len(one.keys) > KEYS_AT_ONCE:
+        many = f"{len(one.keys)} rows have changed since it is held, and {KEYS_AT_ONCE} are read again at once"
+        return f"{many}: {snapshot_of(entry)}"
+    if not one.keys:
+        return f"no change of it is known since it is held: run `redolake resume {entry.table}`"
+    return open_transactions_of(touched, entry, up_to.scn)
 
 
 def parts_of(keys: Sequence[Key]) -> Iterator[Sequence[Key]]:
@@ -475,7 +399,7 @@ def repair_part(
         keys=named,
         cause=f"the declared gap {task.gap.name}",
         up_to=up_to,
-        source=task.source,
+        source=task.mining.source,
         spark=spark(),
         report=task.report,
     )

@@ -73,7 +73,7 @@ def test_a_declared_gap_is_closed_once_its_logs_are_restored(losing: LosingPipel
     without = close_gap(losing, execute=False)
     assert {log.thread for log in without.missing} == {1, 2}
     assert all("RESTORE ARCHIVELOG" in line for line in without.rman)
-    with pytest.raises(RedoLost, match=r"log\(s\) of the gap are still missing"):
+    with pytest.raises(RedoLost, match=r"log\(s\) of the range are missing"):
         close_gap(losing)
 
     # A week later they are restored, under other names. The plan is shown first.

@@ -168,9 +168,7 @@ def test_dags_run_one_at_a_time_and_retry_as_configured(dags):
 
 
 def test_a_backfill_waits_behind_the_stream_where_a_pool_is_full(dags):
-    weights = {
-        part: {task.priority_weight for task in dags[f"shop_{part}"].tasks} for part in ("backfill", "capture", "apply")
-    }
+    weights = {part: {task.priority_weight for task in dags[f"shop_{part}"].tasks} for part in ("backfill", "capture", "apply")}
 
     assert weights == {"backfill": {0}, "capture": {1}, "apply": {1}}
 

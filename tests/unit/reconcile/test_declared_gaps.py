@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
 import pytest
 
 from pipelines.context import PipelineContext
 from pipelines.errors import RedoLost
+from pipelines.reconcile import needed
 from pipelines.reconcile.ledger import last_batch
 from pipelines.records.batches.manifest import BatchResult, TableResult
+from pipelines.records.closed import ClosedTable
 from pipelines.records.codec import encode
 from pipelines.steps.apply import resume_tables
 from pipelines.steps.status import read_status
@@ -98,3 +103,43 @@ def test_an_older_ledger_learns_of_a_snapshot_after_scns_were_set_back(
     entry = corrected_table(context)
 
     assert (entry.state, entry.snapshot_scn, entry.position) == ("live", 140, ChainPosition(SECOND, 140))
+
+
+def closed(gap: str, snapshot_scn: int | None) -> ClosedTable:
+    return ClosedTable(gap, str(ORDERS), snapshot_scn, ("w",), 2, 9, 4, 1, 2, 1, (310,), (7,), "tapes are back", "ann", "now")
+
+
+def test_a_closed_gap_is_open_in_no_ledger_and_again_for_the_contents_of_another_snapshot(
+    on_disk: PipelineOnDisk, context: PipelineContext
+) -> None:
+    on_disk.declare_gap(200, 300, dropped=(OPEN,), snapshot_scn=120)
+    corrected_table(context)
+    (gap,) = context.landing.gaps.all()
+    context.landing.closings.record_closed(closed(gap.name, 110))
+    corrected_table(context)
+    assert [one.tables for one in read_status(on_disk.pipeline).declared_gaps] == [("SHOP.ORDERS",)]
+
+    context.landing.closings.record_closed(closed(gap.name, 120))
+    corrected_table(context)
+
+    assert read_status(on_disk.pipeline).declared_gaps == ()
+    assert context.landing.gaps.all() == [gap], "what a person declared stays as it is"
+
+
+def test_windows_that_closing_a_gap_reads_stay_for_thirty_days_while_a_table_lacks_it(
+    on_disk: PipelineOnDisk, context: PipelineContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    on_disk.declare_gap(200, 300, dropped=(OPEN,), snapshot_scn=120)
+    corrected_table(context)
+    (gap,) = context.landing.gaps.all()
+    declared = datetime(2026, 11, 20, tzinfo=UTC)
+    monkeypatch.setattr(context.landing.gaps, "all", lambda: [replace(gap, at=declared.isoformat())])
+
+    def needs(days: int) -> list[ChainPosition]:
+        monkeypatch.setattr(needed, "now", lambda: declared + timedelta(days=days))
+        return [need.position for need in needed.open_gaps(context)]
+
+    assert needs(7) == [ChainPosition(FIRST, OPEN.start_scn)], "from where the oldest transaction began that the gap dropped"
+    assert needs(31) == []
+    context.landing.closings.record_closed(closed(gap.name, 120))
+    assert needs(7) == []

@@ -1,8 +1,9 @@
-"""Windows that fill a declared gap, from logs that are back. Each case draws the logs of its threads over SCNs; x is a lost log."""
+"""Windows that fill a declared gap, from logs that are back. Each case draws logs over SCNs; x is a lost log."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from pipelines.values.redo import Incarnation, LogCopy, LogFile, Position, RedoFacts, RedoThread
 from pipelines.values.scn import Scn
@@ -54,7 +55,7 @@ def test_windows_fill_a_gap_exactly_and_a_log_that_is_lost_after_it_does_not_mat
     found = [one.window for one in plan_all(at(100), at(330), BACK, Limits(max_bytes=30)) if isinstance(one, Sealed)]
 
     assert (found[0].scns.start, found[-1].scns.end) == (100, 330)
-    assert all(before.scns.end == after.scns.start for before, after in zip(found, found[1:], strict=False))
+    assert all(before.scns.end == after.scns.start for before, after in pairwise(found))
     read = {(log.thread, log.sequence) for window in found for piece in window.slices for log in piece.logs}
     assert {(1, 2), (1, 3), (1, 4), (2, 1), (2, 2)} <= read
     assert (2, 3) not in read, "it begins after the gap"
