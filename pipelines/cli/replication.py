@@ -188,16 +188,32 @@ def backfill(
     schema: Annotated[
         ShadowSchema, typer.Option("--schema", help="Columns of the shadows: as at the end of the range, or as today.")
     ] = ShadowSchema.historic,
+    from_logs: Annotated[
+        bool, typer.Option("--from-logs", help="Mine the range from archived logs again, in place of landed windows.")
+    ] = False,
+    logs: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--logs", help="With --from-logs: a log, or a folder of them, that the database can read. Default: V$ARCHIVED_LOG."
+        ),
+    ] = None,
     config: ConfigOption = None,
     output: OutputOption = Output.table,
 ) -> None:
-    """Apply an old SCN range from the landing to shadow tables."""
+    """Apply an old SCN range, from the landing or from archived logs, to shadow tables."""
     from pipelines import steps
 
     with report_errors(output):
+        if logs and not from_logs:
+            raise typer.BadParameter("--logs needs --from-logs")
         selected, wanted = select_pipeline(pipeline, config), tables or None
+        reads = steps.LogsToRead(tuple(logs or ())) if from_logs else None
+        if reads is not None:
+            selected = resolve_connections(selected)
         with progress() as report:
-            result = steps.run_backfill(selected, start, end, wanted, execute=execute, schema=schema.value, report=report)
+            result = steps.run_backfill(
+                selected, start, end, wanted, execute=execute, schema=schema.value, from_logs=reads, report=report
+            )
         prepared, recorded = result.prepared, result.recorded
         if recorded is None:
             show(output, prepared, lambda: f"{prepared.plan}\nNothing is done yet; --execute does it.")

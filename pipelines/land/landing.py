@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 
 from pipelines.land import layout
 from pipelines.land.captured import CapturedLists
@@ -53,10 +54,16 @@ class Landing:
         """Return where the chain of windows and gaps continues; None when nothing is landed."""
         return self._chain.end()
 
-    def gap_landing(self, gap: str) -> Landing:
-        """Return the landing of the windows that fill a declared gap: the chain of their own begins where the gap does."""
-        folder, _, name = layout.restored_landing(gap).rpartition("/")
-        return Landing(f"{self._place}/{folder}", name)
+    def side_landing(self, name: str) -> Landing:
+        """Return the landing of windows that were mined beside the chain, such as those that fill a declared gap."""
+        folder, _, last = layout.restored_landing(name).rpartition("/")
+        return Landing(f"{self._place}/{folder}", last)
+
+    def with_chain_of(self, side: Landing) -> Landing:
+        """Return this landing with the windows of another chain; everything else is its own."""
+        made = copy(self)
+        made._chain, made.windows, made.gaps = side._chain, side.windows, side.gaps
+        return made
 
     def encoding(self) -> Encoding:
         """Return the PDB's character sets and time zone, as recorded when the pipeline began or at the last declared gap."""

@@ -15,7 +15,7 @@ windows/<resetlogs id>-<start>-<end>/          manifest.json, redo-<token>-<slic
 chain/<resetlogs id>-<start>.json              the window or declared gap that continues the chain from there
 gaps/<resetlogs id>-<start>.json               declared gaps
 split/<gap>/<window>.json                      transactions split by the gap, as known at the window's end
-restored/<gap>/                                chain/, windows/ of the gap, mined from logs that were restored later
+restored/<gap or range>/                       chain/, windows/ that were mined beside the chain, from restored logs
 closed/<gap>/<OWNER.NAME>-<snapshot scn>.json  a table that has what the gap lacked, with the proof
 dictionary/<resetlogs id>-<scn>.json           when each plan has read the data dictionary, and which content it had
 dictionary/contents/<hash>.json                each distinct content, named by its SHA-256

@@ -64,6 +64,7 @@ def digests_of(manifest: WindowManifest, records: Iterable[SliceRecord], written
 class Windows:
     def __init__(self, chain: Chain, quotes: Quotes) -> None:
         self._chain, self._files, self._quotes = chain, chain.files, quotes
+        self.files = chain.files
         self._written: dict[str, FileDigest] = {}  # files of this attempt, besides those of slices; their names are unique
 
     @crash.writer

@@ -146,6 +146,16 @@ def take_adjoining(windows: Iterable[WindowManifest]) -> Iterator[WindowManifest
         before = window
 
 
+def unbroken(windows: Sequence[WindowManifest]) -> list[WindowManifest]:
+    """Return the last windows that adjoin each other, in one incarnation."""
+    run: list[WindowManifest] = []
+    for window in reversed(windows):
+        if run and window.end_position != run[-1].start_position:
+            break
+        run.append(window)
+    return run[::-1]
+
+
 def first_windows(windows: Iterable[WindowManifest], max_rows: int) -> list[WindowManifest]:
     """Return the windows up to the one with which their change rows reach `max_rows`; those after it are not read."""
     found, rows = list[WindowManifest](), 0

@@ -7,6 +7,7 @@ exported here.
 from pipelines.steps.apply import approve_ddl, look_up_ddl, prepare_batch, record_batch, resume_tables
 from pipelines.steps.as_of import read_as_of
 from pipelines.steps.backfill import prepare_backfill, record_backfill, run_backfill
+from pipelines.steps.backfill_logs import LogsToRead
 from pipelines.steps.capture import AlreadyLanded, land_window, mine_window_slice, plan_next_window
 from pipelines.steps.chunks import pause_snapshots, read_chunked_tables
 from pipelines.steps.close_gap import GapClosing, close_gap
@@ -55,6 +56,7 @@ __all__ = [
     "AlreadyLanded",
     "AwaitedLog",
     "GapClosing",
+    "LogsToRead",
     "approve_ddl",
     "begin_resnapshots",
     "begin_snapshot",

@@ -23,13 +23,14 @@ from pipelines.ledger import TableEntry
 from pipelines.reconcile.batches import loaded_tasks
 from pipelines.reconcile.damage import with_whole_rows
 from pipelines.reconcile.ledger import chain_of_batches, reconcile_ledger
-from pipelines.reconcile.next_batch import build_batch
+from pipelines.reconcile.next_batch import build_batch, unbroken
 from pipelines.reconcile.table_versions import history, next_baseline, table_task, versions_of_time
 from pipelines.records.batches.manifest import BatchResult
 from pipelines.records.batches.spec import BatchSpec, TableTask
 from pipelines.records.codec import decode
 from pipelines.records.pruned import Pruned
 from pipelines.records.windows import WindowManifest
+from pipelines.steps.backfill_logs import LogsToRead, mine_logs, objections_to_logs, plan_logs
 from pipelines.steps.backfill_plan import BackfillPlan, lacks_marks, plan_of, seconds_for
 from pipelines.steps.range_ends import find_range_ends
 from pipelines.steps.spark_jobs import opened_spark, run_spark_job
@@ -84,10 +85,14 @@ def prepare_backfill(
     tables: Sequence[str] | None = None,
     dry_run: bool = True,
     schema: ShadowSchema = "historic",
+    from_logs: LogsToRead | None = None,
+    report: Report = silent,
 ) -> PreparedBackfill:
     """Return the plan, and write the job's spec unless it is a dry run. `start` and `end` are moments (values/moment.py).
 
     Raises ConfigurationError with all findings if the backfill cannot be completed.
+
+    With `from_logs` the range is mined from archived logs, and not read from the landing; a dry run then shows only the logs.
 
     `historic`: a shadow has the columns that its table had at the range's end. `current`: those it has now, or had at the end
     of what is landed; the DDL in between is followed on the shadow.
@@ -98,12 +103,23 @@ def prepare_backfill(
         manifests = context.landing.windows.after()
         first, last = find_range_ends(context, manifests, start, end)
         scns = range_of(first.scn, last.scn)
+        if from_logs is not None:
+            planned = plan_logs(context, scns, chosen, from_logs, report)
+            if isinstance(planned, Finding):
+                raise ConfigurationError([planned])
+            if dry_run:
+                return PreparedBackfill("\n".join((f"{first} to {last}", *planned.lines)), None, tuple(map(str, chosen)))
+            context = mine_logs(planned)
+            manifests = context.landing.windows.after()
         windows = find_covering(manifests, scns, context.landing.pruned)
         histories = {table: table_history(context, table, scns) for table in chosen}
         refuse([f for history in histories.values() for f in objections(history, scns, manifests)])
         spec = backfill_batch(context, list(histories.values()), scns, manifests)
         refuse([objection for task in spec.tables for objection in find_stop(task, histories[task.table], scns)])
-        refuse(list(missing_files(context, [m for m in manifests if m.name in {w.name for w in spec.windows}])))
+        if from_logs is None:
+            refuse(list(missing_files(context, [m for m in manifests if m.name in {w.name for w in spec.windows}])))
+        else:
+            refuse(list(objections_to_logs(context, spec, windows)))
         if schema == "current":
             spec = reshape(context, spec, histories, scns, unbroken(manifests))
         name = f"{scns.start:020d}-{scns.end:020d}-{uuid.uuid4().hex}"
@@ -172,16 +188,6 @@ def pruned_text(pruned: Pruned | None, scns: ScnRange, manifests: Sequence[Windo
         return ""
     step = pruned.step_of(ChainPosition(pruned.position.resetlogs_id, scns.start)) or pruned.steps[0]
     return f"; the windows before that were pruned, those of SCN {scns.start} on {step.at} by {step.by}"
-
-
-def unbroken(windows: Sequence[WindowManifest]) -> list[WindowManifest]:
-    """Return the last windows that adjoin each other, in one incarnation."""
-    run: list[WindowManifest] = []
-    for window in reversed(windows):
-        if run and window.end_position != run[-1].start_position:
-            break
-        run.append(window)
-    return run[::-1]
 
 
 def find_overlapping(manifests: Sequence[WindowManifest], scns: ScnRange) -> list[WindowManifest]:
@@ -418,11 +424,12 @@ def run_backfill(
     *,
     execute: bool = False,
     schema: ShadowSchema = "historic",
+    from_logs: LogsToRead | None = None,
     spark: Any = None,
     report: Report = silent,
 ) -> BackfillOutcome:
     """Run the whole backfill in this process, or only its plan."""
-    prepared = prepare_backfill(pipeline, start, end, tables, dry_run=not execute, schema=schema)
+    prepared = prepare_backfill(pipeline, start, end, tables, not execute, schema, from_logs, report)
     report(prepared.plan)
     if prepared.batch is None:
         return BackfillOutcome(prepared)

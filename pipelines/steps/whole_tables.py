@@ -20,11 +20,11 @@ from pipelines.host import crash
 from pipelines.land.dictionary import Readings
 from pipelines.reconcile.chosen_columns import chosen_columns
 from pipelines.reconcile.ledger import last_batch
+from pipelines.reconcile.next_batch import unbroken
 from pipelines.reconcile.table_versions import derive_over, known_versions
 from pipelines.reconcile.whole_tables import steps_with_rows
 from pipelines.records.windows import WholeTable, WindowManifest, WindowPlan
 from pipelines.source import ConnectParams, Source, read_tables
-from pipelines.steps.backfill import unbroken
 from pipelines.steps.resnapshot import limit_rows
 from pipelines.steps.table_rows import read_rows
 from pipelines.values.ddl_policies import DdlPolicies
