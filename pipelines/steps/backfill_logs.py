@@ -87,7 +87,7 @@ def objections_to_logs(beside: PipelineContext, spec: BatchSpec, windows: Sequen
             what = "its values are read again AS OF the ends of windows, which the database no longer shows"
             yield Finding(str(task.table), what, "backfill it from landed windows, or leave it out")
     known = {(one.con_id, one.xid) for one in spec.open_in}
-    for name, scn in begun_before(beside, windows):
+    for name, scn in transactions_from_before(beside, windows):
         if name not in known:
             what = f"a transaction that commits at SCN {scn} ({name[1]}) began before the range, and its changes are not known"
             cure = f"begin the range at an SCN where a batch has ended, such as {ends_before(beside, int(windows[0].start))}"
@@ -105,7 +105,7 @@ def context_incarnation(context: PipelineContext) -> int:
     return 0 if end is None else end.resetlogs_id
 
 
-def begun_before(beside: PipelineContext, windows: Sequence[WindowManifest]) -> Iterator[tuple[Xid, int]]:
+def transactions_from_before(beside: PipelineContext, windows: Sequence[WindowManifest]) -> Iterator[tuple[Xid, int]]:
     """Yield the transactions that commit in the windows without a START in them, with the SCN of the commit."""
     begun = set[Xid]()
     for window in windows:
