@@ -91,9 +91,8 @@ class GapClosing:
         if self.missing:
             names = (f"redo thread {log.thread} log {log.sequence}: {log.why}" for log in self.missing)
             return (head, *(f"missing: {name}" for name in names), *(f"RMAN> {line}" for line in self.rman))
-        reads = (
-            f"{self.windows} window(s) to mine from {self.logs} archived log(s), {self.log_bytes:,} bytes; {self.mined} mined"
-        )
+        logs = f"{self.logs} archived log(s), {self.log_bytes:,} bytes"
+        reads = f"{self.windows} window(s) to mine from {logs}; {self.mined} are mined"
         return (head, "" if self.executed else reads, *map(str, self.tables))
 
 
