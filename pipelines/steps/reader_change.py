@@ -20,7 +20,7 @@ from pipelines.reconcile.chosen_columns import chosen_columns
 from pipelines.records.codec import from_body
 from pipelines.records.readers import ANCHOR, HANDED_OVER, OPEN, OpenTransactions, is_received, open_at, slice_facts
 from pipelines.records.windows import SliceRecord, WindowManifest
-from pipelines.source import Source, first_window_start, read_open_transactions, read_redo_facts, read_tables
+from pipelines.source import Source, first_window_start, read_current_scn, read_open_transactions, read_redo_facts, read_tables
 from pipelines.source.olr import Anchor, table_findings
 from pipelines.values.redo import Position, RedoFacts
 from pipelines.values.scn import Scn, ScnRange
@@ -49,9 +49,10 @@ def with_open(record: SliceRecord, found: OpenTransactions | None) -> SliceRecor
 
 
 def read_open(oracle: Source, facts: RedoFacts) -> OpenTransactions | None:
-    """Read since when transactions are open; None where V$TRANSACTION does not show it of all."""
+    """Read since when transactions are open; None where V$TRANSACTION does not show it of all. It holds from the SCN on that is
+    current after the reading: a transaction that was open at the facts' SCN may have committed meanwhile."""
     oldest = None if facts.is_standby else read_open_transactions(oracle, facts.current_scn)
-    return None if oldest is None else OpenTransactions(int(facts.current_scn), int(oldest))
+    return None if oldest is None else OpenTransactions(int(read_current_scn(oracle)), int(oldest))
 
 
 def handed_over(record: SliceRecord) -> SliceRecord:

@@ -22,13 +22,14 @@ from pipelines.cockpit import read_overview
 from pipelines.config import Pipeline
 from pipelines.config.pipeline import SourceSettings
 from pipelines.config.tables import Table
-from pipelines.context import ledger_url, open_context
+from pipelines.context import ledger_url, open_context, open_pipeline_source
 from pipelines.errors import ConfigurationError, LeaseHeld, ReplicatorRefused, ReplicatorUnavailable, StreamLost
 from pipelines.ledger.entries import lease_name
 from pipelines.reconcile.ledger import last_batch
 from pipelines.records.readers import is_received
-from pipelines.source import ConnectParams
+from pipelines.source import ConnectParams, read_current_scn, read_redo_facts
 from pipelines.source.olr.settings import needed_configuration
+from pipelines.steps.reader_change import read_open
 from pipelines.steps.run import capture
 from standin.olr.options import Behaviour
 from standin.olr.server import OlrServer
@@ -422,6 +423,18 @@ def test_a_kill_after_any_write_of_a_handover_leaves_no_window_or_a_whole_one(sh
     readers = received(moved.mined)
     assert [is_stream for is_stream, _ in groupby(readers)] == [False, True, False]
     assert differences(shop, moved.mined) == {}
+
+
+def test_a_reading_of_open_transactions_holds_from_after_the_commits_that_it_does_not_show(shop: Shop) -> None:
+    moved = handover(shop)
+    with open_pipeline_source(moved.mined, shop.params) as oracle:
+        with moved.open_transactions():
+            facts = read_redo_facts(oracle, read_current_scn(oracle))
+        committed = read_current_scn(oracle)
+        found = read_open(oracle, facts)
+
+    assert found is not None
+    assert found.at >= committed > facts.current_scn >= found.oldest
 
 
 def kill_everywhere(pipeline: Pipeline, shop: Shop) -> None:
