@@ -39,7 +39,7 @@ TABLE = (
 
 def recorded(rows: int) -> tuple[bytes, int]:
     """Return the stream of `rows` inserted and updated rows, and the SCN at which it begins."""
-    configuration = Configuration.of(needed_configuration("DB", "127.0.0.1:0", [], "FREEPDB1"))
+    configuration = Configuration.of(needed_configuration("DB", "127.0.0.1:0", []))
     with standin(background=False, log_bytes=1 << 30) as oracle, oracle.connect("SHOP") as connection:
         cursor = connection.cursor()
         for statement in TABLE:

@@ -116,7 +116,7 @@ class Services:
         if self.olr_port is not None:
             address = f"127.0.0.1:{self.olr_port}"
             stream = f", kind: openlogreplicator, address: {address}, database: {OLR_ALIAS}"
-            self.olr_file.write_text(json.dumps(needed_configuration(OLR_ALIAS, address, [], container), indent=2))
+            self.olr_file.write_text(json.dumps(needed_configuration(OLR_ALIAS, address, []), indent=2))
         text = PIPELINE_FILE.format(pipeline=PIPELINE, folder=self.folder, container=container, stream=stream)
         self.pipeline_file.write_text(text)
         home = self.folder / "airflow"

@@ -176,7 +176,12 @@ def choose_container(source: Source, wanted: str | None, ask: Ask, of_olr: str |
         cure = "in the root: ALTER USER <user> SET CONTAINER_DATA = ALL CONTAINER = CURRENT; or open the PDB"
         raise ConfigurationError([Finding("container", "this user sees no open PDB", cure)])
     only = found.containers[0] if len(found.containers) == 1 else None
-    chosen = wanted or of_olr or only or ask(f"Container: {', '.join(found.containers)}", None)
+    chosen = (
+        wanted
+        or (of_olr if of_olr in found.containers else None)
+        or only
+        or ask(f"Container: {', '.join(found.containers)}", None)
+    )
     if chosen not in found.containers:
         listed = ", ".join(found.containers) or "none"
         raise ConfigurationError([Finding(f"container {chosen}", "is not there, or not open", f"one of: {listed}")])

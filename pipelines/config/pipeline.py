@@ -38,7 +38,7 @@ class SourceSettings(Settings):
         "committed transactions; Oracle is still read for snapshots, the dictionary and `verify`",
     )
     address: str | None = Field(None, description="`host:port` of OpenLogReplicator's network writer")
-    database: str | None = Field(None, description="`alias` of the source in OpenLogReplicator.json")
+    database: str | None = Field(None, description="`name` and `alias` of the source in OpenLogReplicator.json")
     silent_seconds: float = Field(
         60, gt=0, description="how long OpenLogReplicator may send nothing, not even checkpoints, before it counts as gone"
     )

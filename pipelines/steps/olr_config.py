@@ -18,8 +18,7 @@ def write_olr_config(pipeline: Pipeline) -> str:
     with open_to_read(pipeline) as context:
         tables = [table.in_oracle for table in context.pipeline.tables]
         patterns = [match.pattern for match in context.pipeline.patterns]
-    name = source.container or "DATABASE"
-    body = needed_configuration(str(source.database), str(source.address), tables, name, patterns)
+    body = needed_configuration(str(source.database), str(source.address), tables, patterns)
     return json.dumps(body, indent=2)
 
 

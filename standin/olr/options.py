@@ -63,7 +63,7 @@ class Configuration:
         source = sources[0]
         listed = source.get("filter", {}).get("table", [])
         return cls(
-            source["alias"],
+            source["name"],  # a client asks for it, not for `alias`
             Format.of(source["format"]),
             source.get("flags", 0),
             tuple((entry["owner"], entry["table"]) for entry in listed),

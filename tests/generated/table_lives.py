@@ -207,7 +207,7 @@ def lives(
         source = {"connection": "oracle_shop", "container": "FREEPDB1", "dictionary": dictionary}
         server = None
         if stream is not None:
-            server = oracle.replicate(needed_configuration("DB", "127.0.0.1:0", [], "FREEPDB1"), stream)
+            server = oracle.replicate(needed_configuration("DB", "127.0.0.1:0", []), stream)
             source |= {"kind": "openlogreplicator", "address": server.address, "database": "DB"}
         found = [
             Life(f"LIFE{n}", random.Random(chance.random()), [oracle.connect("SHOP") for _ in range(3)]) for n in range(tables)

@@ -142,7 +142,7 @@ def test_init_takes_tables_and_database_from_an_openlogreplicator_json(shop: Sho
         "CREATE TABLE sorted (id NUMBER(9) PRIMARY KEY) ORGANIZATION INDEX",
     )
     tables = [TableId("SHOP", name) for name in ("CUSTOMERS", "MEASURES", "SORTED")]
-    body = needed_configuration("SHOP_DB", "0.0.0.0:5000", tables, "FREEPDB1", [TablePattern.parse("SHOP.ORDER*")])
+    body = needed_configuration("SHOP_DB", "0.0.0.0:5000", tables, [TablePattern.parse("SHOP.ORDER*")])
     body["source"][0]["format"]["rid"] = 0
     (tmp_path / "OpenLogReplicator.json").write_text(json.dumps(body))
 

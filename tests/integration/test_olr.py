@@ -76,7 +76,7 @@ class Streamed:
 
 
 def start(shop: Shop, behaviour: Behaviour | None = None, **format_: Any) -> Streamed:
-    body = needed_configuration("SHOP_DB", "127.0.0.1:5000", [], "FREEPDB1")
+    body = needed_configuration("SHOP_DB", "127.0.0.1:5000", [])
     body["source"][0]["format"].update(format_)
     return Streamed(shop, shop.oracle.replicate(body, behaviour))
 

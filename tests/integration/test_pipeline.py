@@ -77,7 +77,7 @@ def test_every_table_equals_the_source_after_windows_over_two_redo_threads(shop:
 
 def test_every_table_equals_the_source_that_openlogreplicator_reads(tmp_path: Path, spark: Any) -> None:
     with open_shop(tmp_path, threads=1) as shop:
-        server = shop.oracle.replicate(needed_configuration("DB", "127.0.0.1:0", [], "FREEPDB1"))
+        server = shop.oracle.replicate(needed_configuration("DB", "127.0.0.1:0", []))
         source = {
             "connection": "oracle_shop", "container": "FREEPDB1", "kind": "openlogreplicator", "address": server.address,
             "database": "DB",

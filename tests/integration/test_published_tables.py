@@ -82,7 +82,7 @@ def test_through_openlogreplicator_the_tables_have_the_values_that_a_real_one_wr
         shop = Shop(oracle, tmp_path)
         for scenario in scenarios:
             shop.run_sql(*scenario.ddl)
-        server = oracle.replicate(needed_configuration("DB", "127.0.0.1:0", [], "FREEPDB1"))
+        server = oracle.replicate(needed_configuration("DB", "127.0.0.1:0", []))
         stream = {"kind": "openlogreplicator", "address": server.address, "database": "DB"}
         pipeline = shop.pipeline(
             tables=[

@@ -135,7 +135,7 @@ class Connection:
         if answer.code == AnswerCode.INVALID_DATABASE:
             raise ReplicatorRefused(
                 f"OpenLogReplicator at {self._address} has no source with the alias {self._address.database}",
-                cure="correct `database` under `source`: the `alias` of the source in OpenLogReplicator.json",
+                cure="correct `database` under `source`: the `name` of the source in OpenLogReplicator.json",
             )
         if answer.code == AnswerCode.INVALID_COMMAND:
             raise ReplicatorRefused(

@@ -70,9 +70,9 @@ NEEDED = tuple(name for name in FORMAT if name not in ("unknown", "user-type", "
 
 
 def needed_configuration(
-    alias: str, address: str, tables: Sequence[TableId], name: str, patterns: Sequence[TablePattern] = ()
+    alias: str, address: str, tables: Sequence[TableId], patterns: Sequence[TablePattern] = ()
 ) -> dict[str, Any]:
-    """Return an OpenLogReplicator.json for these tables. `name` is that of the database or PDB."""
+    """Return an OpenLogReplicator.json for these tables. A client asks for the source's `name`, so that is `alias` too."""
     reader = {"type": "online", "user": "USER", "password": "PASSWORD", "server": "//HOST:1521/SERVICE"}
     listed = [{"owner": re.escape(table.owner), "table": re.escape(table.name)} for table in tables]
     listed += [{"owner": one.owner.expression, "table": one.name.expression} for one in patterns]
@@ -81,7 +81,7 @@ def needed_configuration(
         "source": [
             {
                 "alias": alias,
-                "name": name,
+                "name": alias,
                 "reader": reader,
                 "flags": FLAGS,
                 "format": dict(FORMAT),
@@ -128,7 +128,7 @@ def read_described(body: Mapping[str, Any]) -> Described:
     host, _, port = address.rpartition(":")
     connection = f"{reader.get('user')}@{server}" if server and reader.get("user") else ""
     return Described(
-        alias,
+        name,  # what a client asks for
         name,
         f"127.0.0.1:{port}" if host in ("0.0.0.0", "[::]") else address,
         connection,
@@ -151,6 +151,9 @@ def settings_findings(body: Mapping[str, Any], alias: str) -> Iterator[Finding]:
     if source is None:
         yield Finding("source", f"no source has the alias {alias}", "correct `database` under `source` in pipelines.yml")
         return
+    if source.get("name") != alias:
+        what = f"is {source.get('name')}, and a client that asks for {alias} is refused"
+        yield Finding("source.name", what, f'set `"name": "{alias}"`: it is what OpenLogReplicator compares, not `alias`')
     given, flags = source.get("format", {}), int(source.get("flags", 0))
     for name, wanted in FORMAT.items():
         found = given.get(name, 0)

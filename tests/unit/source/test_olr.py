@@ -234,7 +234,7 @@ def test_a_transaction_in_two_parts_is_one_and_others_are_left_out() -> None:
 
 def test_the_printed_configuration_has_no_finding_and_each_other_value_has_one() -> None:
     tables, patterns = [TableId("SHOP", "A$B")], [TablePattern.parse("SHOP.ORDER_*")]
-    good = needed_configuration("DB", "127.0.0.1:5000", tables, "PDB", patterns)
+    good = needed_configuration("DB", "127.0.0.1:5000", tables, patterns)
     assert list(settings_findings(good, "DB")) == []
     assert good["source"][0]["filter"]["table"] == [
         {"owner": "SHOP", "table": r"A\$B"},
