@@ -67,6 +67,7 @@ class Sequencer:
         self._start, self.anchor, self._logs = start, anchor, logs or {}
         self._is_past = anchor is None
         self._last: tuple[int, int] | None = None
+        self._begins_at: int | None = None  # the number of the first message of an SCN
         self._open: _Open | None = None
         self._highest = start - 1  # commit SCN so far
         self._checkpoint: Checkpoint | None = None
@@ -95,12 +96,18 @@ class Sequencer:
         return True
 
     def _check_number(self, message: Message | Checkpoint) -> None:
-        """Raise StreamLost for a hole. Numbers begin at 0 whenever the SCN changes, which it may do without a message."""
+        """Raise StreamLost for a hole. Numbers begin again whenever the SCN changes, which it may do without a message: at 1 in
+        1.9.0, as one was seen to do, or at 0."""
         last, self._last = self._last, (message.c_scn, message.c_idx)
-        if last is None and self.anchor is None and message.c_idx != 0:
-            raise lost(f"the stream begins with message {message.c_idx} of SCN {message.c_scn}", message)
-        if last is None or message.c_idx == 0 or self._last == (last[0], last[1] + 1):
+        if last is not None and self._last == (last[0], last[1] + 1):
             return
+        if last is None and self.anchor is not None:
+            return
+        if message.c_idx in (0, 1) and self._begins_at in (None, message.c_idx):
+            self._begins_at = message.c_idx
+            return
+        if last is None:
+            raise lost(f"the stream begins with message {message.c_idx} of SCN {message.c_scn}", message)
         raise lost(
             f"message {message.c_idx} of SCN {message.c_scn} follows message {last[1]} of SCN {last[0]}: some are missing",
             message,

@@ -169,6 +169,16 @@ def test_a_log_that_was_left_out_is_noticed(sequence: int, said: str) -> None:
     sequencer.take_checkpoint(Checkpoint(11, 0, 8, 5, None), 0)
 
 
+def test_numbers_begin_at_1_or_at_0_and_not_at_both() -> None:
+    """A 1.9.0 that was built and run on published archived logs begins at 1 with each SCN."""
+    sequencer = Sequencer(10, None)
+    for scn in (11, 13, 15):
+        sequencer.take_checkpoint(Checkpoint(scn, 1, 7, 512 * scn, None), 0)
+    assert sequencer.cut is not None
+    with pytest.raises(StreamLost, match="some are missing"):
+        sequencer.take_checkpoint(Checkpoint(17, 0, 7, 512 * 17, None), 0)
+
+
 LOGS = {6: (1, 5), 7: (5, 100), 8: (100, 200), 9: (200, None)}
 
 
