@@ -108,7 +108,8 @@ def test_equal_tables_have_equal_hashes_whatever_their_values_are(loaded: Any, s
     assert found["SHOP.DOCS"].source_rows_read == 30  # large objects and intervals are fetched
     clients = found["SHOP.CLIENTS"]
     assert clients.source_rows == 26  # that pass the filter
-    assert clients.source_rows_read == 2 * 40  # what the filter, and what the computed columns are made of
+    # What the filter, and what the computed columns are made of; Oracle leaves out the other rows.
+    assert clients.source_rows_read == 2 * 26
 
 
 @pytest.mark.parametrize("seed", range(EXAMPLES or 2))
