@@ -147,7 +147,8 @@ def how_of(proof: TableProof) -> str:
     if proof.method != "buckets":
         return "all rows" if proof.method == "rows" else "repaired rows"
     of = f", a sample of {proof.share:.1%}" if proof.share < 1 else ""
-    return f"{proof.differing_buckets} of {proof.buckets} buckets differed{of}"
+    at = f", at SCNs {', '.join(map(str, proof.scns))}" if proof.scns else ""
+    return f"{proof.differing_buckets} of {proof.buckets} buckets differed{of}{at}"
 
 
 def shown_bytes(count: int) -> str:

@@ -27,7 +27,10 @@ class TableProof:
 
     `share` is the share of the table's buckets that were compared. `source_rows_read` and `source_bytes_read` were fetched from
     Oracle, `lake_bytes_read` is the size of the Delta files that Spark had to read. `found` rows are named in the record beside
-    it, `names_all` says whether these are all."""
+    it, `names_all` says whether these are all. Where undo did not last for one SCN, ranges of the key were compared at `scns`,
+    the last of which is `scn`; `delta_version` is that of the first."""
+
+    FORMAT: ClassVar[int] = 3
 
     table: str  # OWNER.NAME
     name: str  # of its file
@@ -52,8 +55,7 @@ class TableProof:
     names_all: bool = True
     error: str | None = None
     quarantined_keys: int = 0  # known to be wrong: their rows were not compared
-
-    FORMAT: ClassVar[int] = 2
+    scns: tuple[int, ...] = ()
 
     @property
     def is_equal(self) -> bool:
@@ -77,12 +79,17 @@ class HashingBegun:
 
 @dataclass(frozen=True, slots=True)
 class HashedChunk:
-    """The sums of one chunk AS OF the SCN: of each bucket its name, the number of rows, and two sums over their hashes."""
+    """The sums of one chunk of the comparison that has begun AS OF `scn`: of each bucket its name, the number of rows, and two
+    sums over their hashes. The chunk was read AS OF `as_of`, which the Delta table was complete to with `delta_version`."""
+
+    FORMAT: ClassVar[int] = 2
 
     table: str
     number: int
     scn: int
     buckets: tuple[tuple[str, int, int, int], ...]
+    as_of: int = 0  # 0: as begun
+    delta_version: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Read facts and rows from Oracle as plain values. Only this package imports the driver."""
 
 from pipelines.source.capture_findings import ConfiguredTable, capture_findings
-from pipelines.source.chunks import CutTable, TableSize, cut_table, part_for, read_sizes
+from pipelines.source.chunks import CutTable, TableSize, cut_by_key_ranges, cut_table, part_for, read_sizes
 from pipelines.source.connection import (
     ConnectParams,
     connect_params,
@@ -59,6 +59,7 @@ __all__ = [
     "connection_from_json",
     "connection_from_uri",
     "counted_rows",
+    "cut_by_key_ranges",
     "cut_table",
     "driver_findings",
     "first_window_start",

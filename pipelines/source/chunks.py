@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, TypeVar
@@ -90,6 +90,24 @@ def cut_table(
     if found is None:
         found = _by_keys(source, table, size, chunk_bytes)
     return found if found is not None and len(found.chunks) > 1 else None
+
+
+def cut_by_key_ranges(
+    source: Source, table: DictionaryTable, size: TableSize, chunk_bytes: int, container: str | None, ordered: Collection[str]
+) -> CutTable | None:
+    """Return chunks by ranges of the key, however the table is stored; None where its first column is none of `ordered`."""
+    column = key_column(table)
+    if column is None or column.name not in ordered or (size.bytes or 0) <= chunk_bytes:
+        return None
+    source.use_container(container)
+    found = _by_keys(source, table, size, chunk_bytes)
+    if found is None or len(found.chunks) < 2 or (found.type == "date" and any(is_before_christ(one) for one in found.chunks)):
+        return None
+    return found
+
+
+def is_before_christ(chunk: Chunk) -> bool:
+    return (chunk.low or "").startswith("-")
 
 
 def _by_extents(source: Source, table: DictionaryTable, chunk_bytes: int) -> CutTable | None:

@@ -12,11 +12,11 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import pyarrow as pa
 
-from pipelines.apply.verify.comparison import CompareTask, Comparison, HistoryComparison, Part
+from pipelines.apply.verify.comparison import CompareTask, Comparison, Digest, HistoryComparison, KeyRanges, Part
 from pipelines.context import PipelineContext, Report
 from pipelines.decode.datatypes import spark_ddl_type
 from pipelines.errors import RedolakeError, SchemaConflict, Transient
@@ -33,7 +33,15 @@ from pipelines.source import NO_ITEMS, ConnectParams, Source, counted_rows, read
 from pipelines.source.buckets import MOST_BUCKETS, BucketSum, HashedColumn, Hashing, hash_of, in_buckets, read_digests
 from pipelines.source.quoting import quote
 from pipelines.source.snapshot import Part as RowsOf
-from pipelines.steps.hash_chunks import hash_by_chunks
+from pipelines.steps.hash_chunks import (
+    Hashed,
+    HashedPart,
+    Position,
+    at_reachable,
+    differing_buckets,
+    hash_by_chunks,
+    position_of,
+)
 from pipelines.steps.run import Spark
 from pipelines.steps.shown_facts import expected_rows
 from pipelines.steps.table_rows import read_rows
@@ -41,9 +49,10 @@ from pipelines.values.canonical import BUCKET, ROW_HASH, Form, HashPlan, columns
 from pipelines.values.dictionary_table import DictionaryTable
 from pipelines.values.ora_codes import NO_SUCH_COLUMN
 from pipelines.values.scn import Scn
-from pipelines.values.table import ROWID_COLUMN, TableVersion
+from pipelines.values.table import ROWID_COLUMN, TableId, TableVersion
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
 
 Method = Literal["auto", "rows", "buckets"]
 BY_BUCKETS_FROM = 100_000  # rows: to read fewer costs less than to hash them on both sides
@@ -58,6 +67,7 @@ KEY_VALUES: Mapping[Form, Callable[[str], object]] = {
     "date": datetime.fromisoformat,
     "timestamp": datetime.fromisoformat,
 }
+ORDERED = frozenset[Form]({"number", "date", "timestamp"})
 BYTES_OF_A_BUCKET = 64  # about: its name and three numbers
 
 
@@ -83,16 +93,28 @@ class TableToCompare:
     token: str
     report: Report
     cost: Cost = field(default_factory=Cost)
+    is_later: bool = False  # undo did not reach the position with which the comparison began
 
     @property
     def scn(self) -> Scn:
         assert self.entry.complete_to_scn is not None
         return self.entry.complete_to_scn
 
+    def newer(self, at: Position) -> Position | None:
+        """Return the table's position now, if it is a later one of the same load, and the columns are the same there."""
+        entry = self.context.ledger.table(self.version.table)
+        if entry is None or entry.complete_to_scn is None or entry.delta_version is None or entry.complete_to_scn <= at.scn:
+            return None
+        if (entry.snapshot_scn, entry.resetlogs_id) != (self.entry.snapshot_scn, self.entry.resetlogs_id):
+            return None
+        version = version_at(self.context, self.version.table, entry.complete_to_scn)
+        return position_of(entry) if version == self.version else None
+
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """The result of a comparison. `share` is that of the buckets that were compared."""
+    """The result of a comparison. `share` is that of the buckets that were compared; `scns` are those of ranges of the key,
+    where undo did not last for one."""
 
     comparison: Comparison
     method: ProofMethod
@@ -100,6 +122,7 @@ class Compared:
     buckets: int = 0
     differing_buckets: int = 0
     share: float = 1.0
+    scns: tuple[int, ...] = ()
 
 
 def describe(
@@ -108,12 +131,16 @@ def describe(
     """Return what is compared. Raise SchemaConflict for a table that is not as it was AS OF its applied SCN."""
     assert entry.complete_to_scn is not None
     table = entry.table
-    versions = known_versions(context, table)
-    version = valid_at([versions[0].since(Scn(0)), *versions[1:]], entry.complete_to_scn)
+    version = version_at(context, table, entry.complete_to_scn)
     found = read_tables(oracle, (table,), context.pipeline.source.container, context.pipeline.renamed).get(table)
     if found is None:
         raise SchemaConflict("the table is not in the dictionary any more", cure="redolake status", table=table)
     return TableToCompare(context, params, oracle, entry, columns_of(found, version), version, token, report)
+
+
+def version_at(context: PipelineContext, table: TableId, scn: Scn) -> TableVersion:
+    versions = known_versions(context, table)
+    return valid_at([versions[0].since(Scn(0)), *versions[1:]], scn)
 
 
 def columns_of(dictionary: DictionaryTable, version: TableVersion) -> DictionaryTable:
@@ -135,24 +162,24 @@ def compare_in_lake(one: TableToCompare, spark: Spark, method: Method, sample: f
     """Compare the table, or a sample of its buckets. A table that cannot be hashed is compared by all its rows."""
     plan = hash_plan_of(one)
     if plan is None or plan.clear_key or method == "rows":
-        return compare_rows(one, spark, plan)
+        return compare_reachable(one, lambda there: compare_rows(there, spark, plan))
     if method == "auto" and not (saves(one, plan) and (sample or is_large(one))):
-        return compare_rows(one, spark, plan)
+        return compare_reachable(one, lambda there: compare_rows(there, spark, plan))
     try:
-        found = compare_buckets(one, spark, plan, sample)
+        found = compare_reachable(one, lambda there: compare_buckets(there, spark, plan, sample))
     except RedolakeError as error:
         if not isinstance(error, Transient):  # what cannot go on at its SCN begins again
             one.context.landing.proofs.end_hashing(one.version.table)
         if error.ora_code != NO_SUCH_COLUMN:  # there is no STANDARD_HASH before 12.1, and UTL_RAW may be revoked
             raise
         log.warning("%s is compared by all its rows: %s", one.version.table, error.what)
-        return compare_rows(one, spark, plan)
+        return compare_reachable(one, lambda there: compare_rows(there, spark, plan))
     if sample is None:
         one.context.landing.proofs.end_hashing(one.version.table)
     return found
 
 
-def compare_its_history(one: TableToCompare, spark: Spark, delta_version: int) -> HistoryComparison | None:
+def compare_its_history(one: TableToCompare, spark: Spark, compared: Compared) -> HistoryComparison | None:
     """Compare the table's history with the version that was compared; None for a table without one."""
     from pipelines.job.comparison import compare_with_history
 
@@ -160,7 +187,20 @@ def compare_its_history(one: TableToCompare, spark: Spark, delta_version: int) -
     if path is None:
         return None
     one.report(f"comparing the history of {one.version.table} with it")
-    return compare_with_history(spark.session(), replace(task_of(one), delta_version=delta_version), path)
+    scn = compared.scns[0] if compared.scns else compared.comparison.complete_to
+    task = replace(task_of(one), complete_to=scn, delta_version=compared.comparison.delta_version)
+    return compare_with_history(spark.session(), task, path)
+
+
+def compare_reachable(one: TableToCompare, compare: Callable[[TableToCompare], T]) -> T:
+    """Compare at the table's position, or where undo does not reach it, at one that the table has reached since."""
+    start = position_of(one.entry)
+    return at_reachable(start, lambda at: compare(one if at == start else at_position(one, at)), one.newer)[0]
+
+
+def at_position(one: TableToCompare, at: Position) -> TableToCompare:
+    one.report(f"undo no longer reaches the SCN: {one.version.table} is read AS OF SCN {at.scn}")
+    return replace(one, entry=replace(one.entry, complete_to_scn=Scn(at.scn), delta_version=at.delta_version), is_later=True)
 
 
 def hash_plan_of(one: TableToCompare) -> HashPlan | None:
@@ -195,38 +235,88 @@ def compare_rows(one: TableToCompare, spark: Spark, plan: HashPlan | None) -> Co
 
 def compare_buckets(one: TableToCompare, spark: Spark, plan: HashPlan, sample: float | None) -> Compared:
     """Compare the hashes of all buckets, or of a sample of them, and then the rows of those that differ."""
-    from pipelines.job.comparison import digest_table
-
     plan, chosen = (plan, ()) if sample is None else choose_buckets(plan, sample)
     hashing, task = hashing_of(one, plan), replace(task_of(one), hashing=plan)
     one.report(f"hashing {one.version.table} AS OF SCN {one.scn}")
     if (passing := of_filter(one.version)) is not None:
-        ours = digests_of_passing(one, spark, task, hashing, passing, chosen)
+        parts = [HashedPart(position_of(one.entry), digests_of_passing(one, spark, task, hashing, passing, chosen))]
     elif chosen:
-        ours = read_digests(one.oracle, one.dictionary, hashing, one.scn, one.context.pipeline.source.container, chosen)
+        container = one.context.pipeline.source.container
+        sums = read_digests(one.oracle, one.dictionary, hashing, one.scn, container, chosen)
+        parts = [HashedPart(position_of(one.entry), sums)]
     else:
-        ours = hash_by_chunks(one.context, one.oracle, one.dictionary, hashing, one.entry, one.report)
-    one.cost.source_bytes += BYTES_OF_A_BUCKET * len(ours)
+        how = Hashed(hashing, ordered_columns(one.version, plan), one.newer, one.is_later)
+        parts = hash_by_chunks(one.context, one.oracle, one.dictionary, how, one.entry, one.report)
+    one.cost.source_bytes += BYTES_OF_A_BUCKET * sum(len(part.sums) for part in parts)
     one.report(f"hashing {one.version.table} in Delta")
-    lake = digest_table(spark.session(), task, lake_place(one.context))
-    one.cost.lake_reads += 1
-    theirs = {name: BucketSum(*sums) for name, sums in lake.buckets.items() if not chosen or name in chosen}
-    wrong = tuple(sorted(name for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name)))
-    total = len(chosen) or plan.buckets
-    share = 1.0 if not chosen else len(chosen) / plan.buckets
-    if len(wrong) > min(MOST_BUCKETS, max(1, int(total * MOST_SHARE))) and not chosen:
-        one.report(f"{len(wrong)} of {total} buckets of {one.version.table} differ: all rows are compared")
-        found = compare_rows(one, spark, plan)
-        return replace(found, buckets=total, differing_buckets=len(wrong))
-    rows = sum(digest.rows for name, digest in ours.items() if name not in wrong)
-    comparison = Comparison(one.version.table, int(one.scn), lake.delta_version, rows, rows, 0, 0, 0, bytes=lake.bytes)
+    lake = [digest_part(one, spark, task, part) for part in parts]
+    wrong = frozenset[str]().union(
+        *(differing_buckets(part.sums, sums_of(theirs, chosen)) for part, theirs in zip(parts, lake, strict=True))
+    )
+    equal = sum(bucket.rows for part in parts for name, bucket in part.sums.items() if name not in wrong)
+    found = BucketsFound(tuple(sorted(wrong)), chosen, plan, equal, lake[0])
+    there = one if parts[-1].at == position_of(one.entry) else at_position(one, parts[-1].at)
+    compared = compare_reachable(there, lambda last: compare_found(last, spark, found))
+    scns = sorted({*(part.at.scn for part in parts), compared.comparison.complete_to})
+    return replace(compared, scns=tuple(scns) if len(scns) > 1 else ())
+
+
+@dataclass(frozen=True, slots=True)
+class BucketsFound:
+    """The buckets whose hashes differ, of all or of those that were `chosen`; `equal` is the number of rows in the others."""
+
+    wrong: tuple[str, ...]
+    chosen: tuple[str, ...]
+    plan: HashPlan
+    equal: int
+    lake: Digest
+
+    @property
+    def total(self) -> int:
+        return len(self.chosen) or self.plan.buckets
+
+    @property
+    def share(self) -> float:
+        return len(self.chosen) / self.plan.buckets if self.chosen else 1.0
+
+
+def compare_found(one: TableToCompare, spark: Spark, found: BucketsFound) -> Compared:
+    """Compare the rows of the buckets that differ, and the values that are not hashed of the others."""
+    plan, wrong, chosen, table = found.plan, found.wrong, found.chosen, one.version.table
+    hashing, task = hashing_of(one, plan), replace(task_of(one), hashing=plan)
+    if len(wrong) > min(MOST_BUCKETS, max(1, int(found.total * MOST_SHARE))) and not chosen:
+        one.report(f"{len(wrong)} of {found.total} buckets of {table} differ: all rows are compared")
+        return replace(compare_rows(one, spark, plan), buckets=found.total, differing_buckets=len(wrong))
+    lake = found.lake
+    comparison = Comparison(table, int(one.scn), lake.delta_version, found.equal, found.equal, 0, 0, 0, bytes=lake.bytes)
     if wrong:
-        one.report(f"{len(wrong)} of {total} buckets of {one.version.table} differ")
+        one.report(f"{len(wrong)} of {found.total} buckets of {table} differ")
         part = replace(task, part=Part(wrong))
         comparison = comparison.with_more(compare_part(one, spark, part, in_buckets(hashing, wrong), 1))
     if plan.fetched:
         comparison = comparison.with_more(compare_fetched(one, spark, task, hashing, wrong, chosen))
-    return Compared(comparison, "buckets", one.cost, total, len(wrong), share)
+    return Compared(comparison, "buckets", one.cost, found.total, len(wrong), found.share)
+
+
+def digest_part(one: TableToCompare, spark: Spark, task: CompareTask, part: HashedPart) -> Digest:
+    """Return the hashes of the Delta version of the part's position."""
+    from pipelines.job.comparison import digest_table
+
+    column = one.version.named(part.column)
+    limits = tuple((chunk.low, chunk.high) for chunk in part.chunks)
+    ranges = None if column is None else KeyRanges(column.id, part.type, limits)
+    task = replace(task, complete_to=part.at.scn, delta_version=part.at.delta_version, ranges=ranges)
+    one.cost.lake_reads += 1
+    return digest_table(spark.session(), task, lake_place(one.context))
+
+
+def sums_of(lake: Digest, chosen: Collection[str]) -> dict[str, BucketSum]:
+    return {name: BucketSum(*sums) for name, sums in lake.buckets.items() if not chosen or name in chosen}
+
+
+def ordered_columns(version: TableVersion, plan: HashPlan) -> frozenset[str]:
+    """Return the columns whose values Oracle and Spark order alike, so that ranges of them are the same rows on both sides."""
+    return frozenset(version.column(i).name for i, form in plan.columns if i != ROWID_COLUMN and form in ORDERED)
 
 
 def digests_of_passing(

@@ -2,27 +2,79 @@
 missing, at the SCN with which it began.
 
 The sums of the chunks of a bucket add up to those of the bucket, so that chunks need not be cut by buckets.
+
+Where undo does not reach one SCN for so long, the table is cut by ranges of its key. Each range is hashed AS OF a position of
+its own, the one that the Delta table has reached by then, and is compared with the Delta version of that position: apply has
+merged the landed redo between two positions. A row is in the range of its key on both sides and at every SCN, so a range is
+equal or not by itself.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from pipelines.context import PipelineContext, Report
+from pipelines.errors import RedolakeError
 from pipelines.host import crash
 from pipelines.host.progress import Progress
 from pipelines.ledger import TableEntry
 from pipelines.records.proofs import HashedChunk, HashingBegun
-from pipelines.source import Source, cut_table, part_for, read_sizes
+from pipelines.source import Source, cut_by_key_ranges, cut_table, part_for, read_sizes
 from pipelines.source.buckets import BucketSum, Hashing, read_digests
+from pipelines.values.chunks import Chunk, KeyType
 from pipelines.values.dictionary_table import DictionaryTable
+from pipelines.values.ora_codes import OUT_OF_REACH
 from pipelines.values.scn import Scn
 
+T = TypeVar("T")
 HASHED_AT_ONCE = 1 << 30  # bytes of a table that are hashed by one statement
-MOST_CHUNKS = 64
+HASHED_IN_A_HURRY = 1 << 26  # where undo did not last
+MOST_CHUNKS, MOST_SHORT_CHUNKS = 64, 256
+MORE_SCNS = 3  # tries at newer SCNs
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """An SCN that the Delta table was complete to, and the version with which it was."""
+
+    scn: int
+    delta_version: int
+
+
+Newer = Callable[[Position], Position | None]  # returns a position after this one, if the table has reached one
+Sums = Mapping[str, BucketSum]
+
+
+@dataclass(frozen=True, slots=True)
+class HashedPart:
+    """The sums of some chunks at one position; `column` is that of the key by whose ranges they are cut. Without one they are
+    the whole table."""
+
+    at: Position
+    sums: Sums
+    chunks: tuple[Chunk, ...] = ()
+    column: str = ""
+    type: KeyType = "number"
+
+
+@dataclass(frozen=True, slots=True)
+class Hashed:
+    """How a table is hashed in Oracle. `ordered` are columns of the key whose values both sides order alike; with `is_later`,
+    undo has not lasted for the table's first position."""
+
+    hashing: Hashing
+    ordered: Collection[str]
+    newer: Newer
+    is_later: bool = False
+
+
+def position_of(entry: TableEntry) -> Position:
+    assert entry.complete_to_scn is not None
+    return Position(int(entry.complete_to_scn), entry.delta_version or 0)
 
 
 def with_unfinished(context: PipelineContext, entry: TableEntry) -> TableEntry:
@@ -38,46 +90,104 @@ def with_unfinished(context: PipelineContext, entry: TableEntry) -> TableEntry:
 
 @crash.writer
 def hash_by_chunks(
-    context: PipelineContext,
-    oracle: Source,
-    table: DictionaryTable,
-    hashing: Hashing,
-    entry: TableEntry,
-    report: Report,
-) -> dict[str, BucketSum]:
-    """Return the sums of all buckets AS OF the entry's SCN; those of a small table are not recorded."""
-    assert entry.complete_to_scn is not None
-    container = context.pipeline.source.container
+    context: PipelineContext, oracle: Source, table: DictionaryTable, how: Hashed, entry: TableEntry, report: Report
+) -> list[HashedPart]:
+    """Return the sums of all buckets AS OF the entry's SCN, or of ranges of the key at positions of their own; those of a small
+    table are not recorded."""
+    container, start = context.pipeline.source.container, position_of(entry)
     begun = context.landing.proofs.hashing(entry.table)
-    if begun is None or (begun.scn, begun.hashing) != (int(entry.complete_to_scn), digest_of(hashing)):
-        begun = begin(context, oracle, table, hashing, entry)
+    if begun is None or (begun.scn, begun.hashing) != (start.scn, digest_of(how.hashing)):
+        begun = begin(context, oracle, table, how, entry)
     if begun is None:
-        return read_digests(oracle, table, hashing, entry.complete_to_scn, container)
-    known = context.landing.proofs.hashed_chunks(entry.table, begun.scn)
-    for chunk in begun.chunks:
-        if chunk.number not in known:
-            part = part_for(chunk, begun.by, begun.column, begun.type)
-            sums = read_digests(oracle, table, hashing, entry.complete_to_scn, container, part=part)
-            shown = tuple((name, one.rows, one.first, one.second) for name, one in sums.items())
-            known[chunk.number] = HashedChunk(begun.table, chunk.number, begun.scn, shown)
-            context.landing.proofs.write_hashed(entry.table, known[chunk.number])
-        report(Progress("", f"chunks of {entry.table} hashed", len(known), len(begun.chunks)))
-    return add_up(known.values())
+        return [HashedPart(start, read_digests(oracle, table, how.hashing, Scn(start.scn), container))]
+    plan = begun
+
+    def read(chunk: Chunk, at: Position) -> Sums:
+        part = part_for(chunk, plan.by, plan.column, plan.type)
+        return read_digests(oracle, table, how.hashing, Scn(at.scn), container, part=part)
+
+    known = context.landing.proofs.hashed_chunks(entry.table, plan.scn)
+    may_move = plan.by == "key" and plan.column in how.ordered
+    at = max((position_in(one, start) for one in known.values()), key=lambda one: one.scn, default=start)
+    missing = [chunk for chunk in plan.chunks if chunk.number not in known]
+
+    def show() -> None:
+        report(Progress("", f"chunks of {entry.table} hashed", len(known), len(plan.chunks)))
+
+    for _ in tuple(known):
+        show()
+    for chunk, sums, found in hash_each(missing, at, read, how.newer if may_move else nowhere):
+        shown = tuple((name, one.rows, one.first, one.second) for name, one in sums.items())
+        known[chunk.number] = HashedChunk(plan.table, chunk.number, plan.scn, shown, found.scn, found.delta_version)
+        context.landing.proofs.write_hashed(entry.table, known[chunk.number])
+        show()
+    return parts_of(plan, known, start)
+
+
+def hash_each(
+    chunks: Sequence[Chunk], at: Position, read: Callable[[Chunk, Position], Sums], newer: Newer
+) -> Iterator[tuple[Chunk, Sums, Position]]:
+    """Yield the chunks with their sums, each at the newest position that was needed up to it."""
+    for chunk in chunks:
+        sums, at = at_reachable(at, lambda there, chunk=chunk: read(chunk, there), newer)  # type: ignore[misc]
+        yield chunk, sums, at
+
+
+def at_reachable(at: Position, read: Callable[[Position], T], newer: Newer) -> tuple[T, Position]:
+    """Read at a position, or where undo does not reach it at a newer one, and return that one too."""
+    for attempt in range(MORE_SCNS + 1):
+        try:
+            return read(at), at
+        except RedolakeError as error:
+            if error.ora_code not in OUT_OF_REACH or attempt == MORE_SCNS:
+                raise
+            later = newer(at)
+            if later is None:
+                raise
+            at = later
+    raise AssertionError("the last attempt returns or raises")
+
+
+def nowhere(at: Position) -> Position | None:
+    """Return no newer position: of chunks that are ranges of ROWIDs, the lake does not know which rows they had."""
+    return None
+
+
+def position_in(chunk: HashedChunk, start: Position) -> Position:
+    return Position(chunk.as_of, chunk.delta_version) if chunk.as_of else start
+
+
+def parts_of(plan: HashingBegun, known: Mapping[int, HashedChunk], start: Position) -> list[HashedPart]:
+    """Return the chunks by their positions, the oldest first; those of one position are the whole table."""
+    found: dict[Position, list[HashedChunk]] = defaultdict(list)
+    for one in known.values():
+        found[position_in(one, start)].append(one)
+    cut = {chunk.number: chunk for chunk in plan.chunks}
+    if len(found) == 1:
+        return [HashedPart(at, add_up(chunks)) for at, chunks in found.items()]
+    return [
+        HashedPart(at, add_up(chunks), tuple(cut[n] for n in sorted(one.number for one in chunks)), plan.column, plan.type)
+        for at, chunks in sorted(found.items(), key=lambda item: item[0].scn)
+    ]
 
 
 def begin(
-    context: PipelineContext, oracle: Source, table: DictionaryTable, hashing: Hashing, entry: TableEntry
+    context: PipelineContext, oracle: Source, table: DictionaryTable, how: Hashed, entry: TableEntry
 ) -> HashingBegun | None:
     """Record how a large table is cut; return None for one that is hashed at once."""
-    container = context.pipeline.source.container
+    container, at = context.pipeline.source.container, position_of(entry)
     context.landing.proofs.end_hashing(entry.table)
     size = read_sizes(oracle, [table.in_oracle], container)[table.in_oracle]
-    cut = cut_table(oracle, table, size, max(HASHED_AT_ONCE, (size.bytes or 0) // MOST_CHUNKS), container)
+    cut = None
+    if how.is_later:
+        short = max(HASHED_IN_A_HURRY, (size.bytes or 0) // MOST_SHORT_CHUNKS)
+        cut = cut_by_key_ranges(oracle, table, size, short, container, how.ordered)
+    if cut is None:
+        cut = cut_table(oracle, table, size, max(HASHED_AT_ONCE, (size.bytes or 0) // MOST_CHUNKS), container)
     if cut is None:
         return None
-    assert entry.complete_to_scn is not None
     begun = HashingBegun(
-        str(entry.table), int(entry.complete_to_scn), entry.delta_version or 0, entry.resetlogs_id, digest_of(hashing), cut.by,
+        str(entry.table), at.scn, at.delta_version, entry.resetlogs_id, digest_of(how.hashing), cut.by,
         cut.chunks, cut.column, cut.type,
     )  # fmt: skip
     context.landing.proofs.begin_hashing(entry.table, begun)
@@ -95,3 +205,7 @@ def add_up(chunks: Iterable[HashedChunk]) -> dict[str, BucketSum]:
         for name, *parts in chunk.buckets:
             sums[name] = [a + b for a, b in zip(sums[name], parts, strict=True)]
     return {name: BucketSum(*parts) for name, parts in sums.items()}
+
+
+def differing_buckets(ours: Sums, theirs: Sums) -> frozenset[str]:
+    return frozenset(name for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name))

@@ -44,6 +44,7 @@ from pipelines.steps.same_container import read_same_container
 from pipelines.steps.scn_times import contents_time
 from pipelines.steps.status import DeclaredGapReport, open_gaps
 from pipelines.values.redo import RedoFacts
+from pipelines.values.scn import Scn
 from pipelines.values.table import TableId
 from pipelines.values.utc import beside
 from pipelines.window import incarnation_at
@@ -58,7 +59,8 @@ class TableComparison:
 
     `missing_rows` are in the source alone, `extra_rows` in Delta alone; `samples` are the first differences. By `buckets`, only
     those whose hashes differ were read; of a sample, a `share` of all buckets was hashed. `source_bytes_read` were fetched from
-    Oracle, `lake_bytes_read` is the size of the files that Spark has read.
+    Oracle, `lake_bytes_read` is the size of the files that Spark has read. Where undo did not last for one SCN, ranges of the
+    key were compared at `scns`, each with the Delta version of its SCN; `delta_version` is that of the first.
     """
 
     table: str
@@ -83,6 +85,7 @@ class TableComparison:
     names_all: bool = True  # the rows that differ are recorded, for `redolake repair`
     history: HistoryComparison | None = None
     quarantined_keys: int = 0  # known to be wrong: their rows were not compared
+    scns: tuple[int, ...] = ()
 
     @property
     def equal(self) -> bool:
@@ -91,6 +94,12 @@ class TableComparison:
 
     def __str__(self) -> str:
         where = f"AS OF SCN {self.applied_scn}{beside(self.applied_at)}, Delta version {self.delta_version}"
+        if self.scns:
+            listed = ", ".join(map(str, self.scns))
+            where = (
+                f"AS OF SCNs {listed}{beside(self.applied_at)}, each range of the key at one of them, from Delta version "
+                f"{self.delta_version} on"
+            )
         if self.method == "buckets":
             of = f" of a sample, {self.share:.1%} of the buckets" if self.share < 1 else ""
             where += f"; {self.differing_buckets} of {self.buckets} buckets{of} differed, {self.source_rows_read} rows fetched"
@@ -271,12 +280,14 @@ def compare_table(
             asked.report(f"reading {table} AS OF SCN {entry.complete_to_scn}{beside(at)}")
             one = describe(context, asked.source, oracle, entry, token, asked.report)
             compared = compare_in_lake(one, spark, asked.method, asked.sample)
-            history = compare_its_history(one, spark, compared.comparison.delta_version)
+            history = compare_its_history(one, spark, compared)
     finally:
         context.landing.files.remove(layout.verify_folder(token))
     present = entry_with_contents(context, table)
     if (present.snapshot_scn, present.resetlogs_id) != (entry.snapshot_scn, entry.resetlogs_id):
         raise Transient("the table was loaded again while it was compared", cure="verify it again", table=table)
+    if compared.comparison.complete_to != entry.complete_to_scn:
+        at = contents_time(context, replace(entry, complete_to_scn=Scn(compared.comparison.complete_to)))
     found = table_comparison(compared, at, time.monotonic() - started)
     rows = FoundRows(str(table), "", one.version.key, compared.comparison.found) if not found.equal else None
     return replace(found, names_all=compared.comparison.names_all, history=history), rows, entry.resetlogs_id
@@ -341,6 +352,7 @@ def table_comparison(compared: Compared, at: str | None, seconds: float) -> Tabl
         source_rows_read=cost.source_rows,
         source_bytes_read=cost.source_bytes,
         lake_bytes_read=None if found.bytes is None else found.bytes * cost.lake_reads,
+        scns=compared.scns,
     )
 
 
@@ -390,6 +402,7 @@ def proof_of(
         found=0 if rows is None else len(rows.rows),
         names_all=found.names_all,
         quarantined_keys=found.quarantined_keys,
+        scns=found.scns,
     )
 
 

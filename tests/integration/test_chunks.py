@@ -399,8 +399,9 @@ def test_a_comparison_that_is_killed_hashes_only_the_chunks_that_are_missing_at_
             plan = hash_plan_of(one)
             assert plan is not None
             hashing = hashing_of(one, plan)
-            found = hash_chunks.hash_by_chunks(context, oracle, one.dictionary, hashing, entry, report)
-            return found, read_digests(oracle, one.dictionary, hashing, one.scn, "FREEPDB1"), int(one.scn)
+            how = hash_chunks.Hashed(hashing, (), hash_chunks.nowhere)
+            (found,) = hash_chunks.hash_by_chunks(context, oracle, one.dictionary, how, entry, report)
+            return found.sums, read_digests(oracle, one.dictionary, hashing, one.scn, "FREEPDB1"), int(one.scn)
 
     with pytest.raises(KeyboardInterrupt):
         sums(killed_after_two)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from decimal import Decimal
 from typing import assert_never
 
 from pyspark.sql import Column as Expression
@@ -22,6 +23,7 @@ from pipelines.apply.landed.keys import lacks_key
 from pipelines.apply.landed.source_rows import check_keys, check_values, read_source
 from pipelines.apply.quarantine.log import read_events
 from pipelines.apply.spark.quoting import quote
+from pipelines.apply.spark.shallow import any_of
 from pipelines.apply.spark.text import to_text
 from pipelines.apply.target import target_columns
 from pipelines.apply.translation import Translation
@@ -31,6 +33,7 @@ from pipelines.errors import OF_TABLE, InvariantBroken, SchemaConflict, TableSet
 from pipelines.records.proofs import FoundRow
 from pipelines.values import frames
 from pipelines.values.canonical import BUCKET, ROW_HASH, HashPlan, columns_behind
+from pipelines.values.chunks import KeyType
 from pipelines.values.delivery import (
     Appended,
     Assembled,
@@ -107,6 +110,26 @@ def in_part(rows: DataFrame, task: CompareTask) -> DataFrame:
     return rows.filter(~bucket.isin(*task.part.buckets)) if task.part.others else rows_with(rows, bucket, task.part.buckets)
 
 
+def in_ranges(rows: DataFrame, task: CompareTask) -> DataFrame:
+    """Return the rows in the ranges of the key that are hashed."""
+    if task.ranges is None:
+        return rows
+    columns = target_columns(with_lake_names(task.version, task.options))
+    value = F.col(quote(next(column.name for column in columns if column.id == task.ranges.column)))
+    kind = task.ranges.type
+
+    def within(low: str | None, high: str | None) -> Expression:
+        from_low = F.lit(True) if low is None else value >= limit_of(low, kind)
+        to_high = F.lit(True) if high is None else value < limit_of(high, kind)
+        return (value.isNull() if low is None else F.lit(False)) | (from_low & to_high)
+
+    return rows.filter(any_of(within(low, high) for low, high in task.ranges.limits))
+
+
+def limit_of(text: str, kind: KeyType) -> Expression:
+    return F.lit(Decimal(text)) if kind == "number" else F.lit(text.strip()).cast("timestamp_ntz")
+
+
 def rows_with(rows: DataFrame, value: Expression, values: Sequence[str]) -> DataFrame:
     """Return the rows with one of the values, however many these are."""
     if len(values) <= MOST_LISTED:
@@ -131,7 +154,7 @@ def digest_lake(spark: SparkSession, task: CompareTask, translation: Translation
     """Return the hashes of the Delta version of `complete_to` by buckets."""
     assert task.hashing is not None
     delta_version = version_to_compare(task)
-    rows = lake_rows(spark, task, delta_version, translation)
+    rows = in_ranges(lake_rows(spark, task, delta_version, translation), task)
     found = digest(rows, lake_hashing(task, task.hashing), OWN_SCN).collect()
     check_not_beyond(max((row["scn"] for row in found if row["scn"] is not None), default=None), task, delta_version)
     return Digest(delta_version, sums_of(found), table_bytes(task))

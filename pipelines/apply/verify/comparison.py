@@ -8,6 +8,7 @@ from typing import Any
 from pipelines.records.file_digest import Digests
 from pipelines.records.proofs import FoundRow
 from pipelines.values.canonical import HashPlan
+from pipelines.values.chunks import KeyType
 from pipelines.values.table import Rules, TableId, TableVersion
 from pipelines.values.target_options import DEFAULT, TargetOptions
 
@@ -19,6 +20,16 @@ class Part:
     buckets: tuple[str, ...]
     others: bool = False
     columns: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRanges:
+    """Ranges of the values of a column of the key, as Oracle's text of them: from the first to before the second one. Without a
+    first value the range has NULL too."""
+
+    column: int
+    type: KeyType
+    limits: tuple[tuple[str | None, str | None], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +53,7 @@ class CompareTask:
     hashing: HashPlan | None = None
     part: Part | None = None
     quarantine: str | None = None  # where the table's quarantine is; None without one
+    ranges: KeyRanges | None = None  # of the rows that are hashed
 
 
 @dataclass(frozen=True, slots=True)

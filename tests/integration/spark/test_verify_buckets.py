@@ -18,11 +18,13 @@ from pipelines.cockpit import read_overview
 from pipelines.context import ledger_url, now
 from pipelines.errors import TableSetBack, Terminal
 from pipelines.host import crash
+from pipelines.steps import hash_chunks
 from pipelines.steps.verify import TableComparison
 from pipelines.values.table import TableId
 from standin.serve import standin
 from tests.fixtures.shop import Shop
 from tests.generated.hunts import EXAMPLES
+from tests.integration.test_chunks import large
 from tests.integration.test_pipeline import caught_up, parts_pipeline
 
 pytestmark = pytest.mark.spark
@@ -153,6 +155,39 @@ def test_text_of_another_character_set_is_converted_to_utf_8_and_hashed(spark: A
 
     assert (equal.equal, equal.method, equal.differing_buckets, equal.source_rows_read) == (True, "buckets", 0, 0)
     assert (found.differing_cells, found.source_rows_read) == (1, 1)
+
+
+def test_where_undo_does_not_last_ranges_of_the_key_are_compared_at_scns_of_their_own(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hash_chunks, "HASHED_IN_A_HURRY", 65536)
+    with standin(archive_lag_target=0) as oracle:
+        shop = Shop(oracle, tmp_path)
+        pipeline = large(shop)
+        shop.run_sql("BEGIN DBMS_STATS.GATHER_TABLE_STATS('SHOP', 'PARTS'); END;")
+        steps.take_snapshot(pipeline, source=shop.params, spark=spark)
+        begun = steps.read_status(pipeline).tables[0].complete_to_scn
+
+        def too_old(line: Any) -> None:
+            """Let apply advance and undo end, before the table is hashed and after two of its ranges are."""
+            is_hashed = "hashed" in getattr(line, "work", "") and line.done == 2
+            if is_hashed or ("hashing SHOP.PARTS AS OF" in str(line) and not lines):
+                shop.run_sql("UPDATE parts SET id = 10000 - id, quantity = -id WHERE MOD(id, 500) = 7")
+                caught_up(shop, pipeline, spark)
+                shop.oracle.faults.fail_statements(1555, "STANDARD_HASH", 1)
+                lines.append(str(line))
+
+        lines: list[str] = []
+        found = steps.verify_tables(pipeline, source=shop.params, spark=spark, method="buckets", report=too_old)
+
+    assert not found.not_compared, found.not_compared
+    (table,) = found.tables
+    assert begun is not None
+    assert (table.equal, table.differing_buckets, table.source_rows_read) == (True, 0, 0)
+    assert table.scns[0] > begun
+    assert len(table.scns) == 2
+    assert table.applied_scn == table.scns[-1]
+    assert f"AS OF SCNs {table.scns[0]}, {table.scns[1]}" in str(table)
 
 
 class Killed(BaseException):
