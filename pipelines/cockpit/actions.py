@@ -102,18 +102,13 @@ def table_actions(pipeline: str, table: TableLine) -> list[Action]:
     chosen = {"tables": [table.name]}
     if not table.listed:
         return []
-    repair = [Action("Repair", f"{pipeline}_repair", chosen, (REASON,), REPAIR)] if differs(table) else []
+    repair = [Action("Repair", f"{pipeline}_repair", chosen, (REASON,), REPAIR)] if table.differs else []
     if table.state == "held":
         found = [] if table.complete_to_scn is None else [Action("Resume", f"{pipeline}_resume", chosen, costs=RESUME)]
         return [*repair, *found, Action("Read again", f"{pipeline}_snapshot", {**chosen, "replace": True}, costs=READ_AGAIN)]
     if table.state == "live":
         return [*repair, Action("Verify", f"{pipeline}_verify", chosen, costs=COMPARES)]
     return []
-
-
-def differs(table: TableLine) -> bool:
-    """Return whether the last comparison found rows that differ."""
-    return table.proof is not None and table.proof.result.error is None and not table.proof.result.is_equal
 
 
 def decision_actions(pipeline: str, decision: DecisionLine) -> list[Action]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from pipelines.cockpit.texts import clock, count, duration, plural
-from pipelines.cockpit.values import TONES, Health, Latency, State, TableLine
+from pipelines.cockpit.values import TONES, Health, Latency, State, TableLine, Tone
 from pipelines.ledger.reading import FactRow, LedgerReading, WindowRow
 from pipelines.records.codec import from_body
 from pipelines.records.shown_facts import FailureFact, PlanFact, RunwayFact
@@ -29,9 +29,12 @@ def health_of(
     lag = None if newest is None or newest.ends_at is None else (now - newest.ends_at).total_seconds()
     known_at = max((fact.at for kind in ("source", "plan") if (fact := one(reading, kind)) is not None), default=None)
     state, sentence, cure = verdict(pipeline, reading, latency, newest, lag, known_at, paused)
+    differing = [table.name for table in tables if table.differs and table.listed]
+    if differing and not cure:
+        cure = f"Repair {', '.join(differing)}: start {pipeline}_repair, or run `redolake repair`."
     return Health(
         state=state,
-        tone="notice" if state == "on time" and any(t.counted_as == "held" for t in tables) else TONES[state],
+        tone=tone_of(state, bool(differing), any(table.counted_as == "held" for table in tables)),
         sentence=sentence,
         more=tuple(more_facts(reading, tables, now)),
         cure=cure,
@@ -40,6 +43,13 @@ def health_of(
         lag_seconds=lag,
         known_at=known_at,
     )
+
+
+def tone_of(state: State, any_differs: bool, any_held: bool) -> Tone:
+    """Return the tone. A table that is known to be wrong is never shown as good, however timely the pipeline is."""
+    if any_differs:
+        return "bad"
+    return "notice" if state == "on time" and any_held else TONES[state]
 
 
 def plain(state: State, sentence: str, cure: str = "") -> Health:
@@ -139,10 +149,11 @@ def more_facts(reading: LedgerReading, tables: Sequence[TableLine], now: datetim
             least = "at least " if fact.is_floor else ""
             low = "" if fact.state == "enough" else f" (below {fact.warn_below_hours:g} h)"
             found.append(f"runway {least}{duration(fact.hours_left * 3600)}{low}")
-    proofs = [table.proof for table in tables if table.proof is not None and table.counted_as not in ("held", "not listed")]
-    if proofs:
-        wrong = sum(not proof.result.is_equal for proof in proofs)
-        oldest = min(proof.at for proof in proofs)
-        of = f"{len(proofs) - wrong} of {plural(len(tables), 'table')}"
-        found.append(f"{of} proved equal since {clock(oldest, now)}" if not wrong else f"{wrong} DIFFER from the source")
+    wrong = sum(table.differs for table in tables if table.listed)
+    equal = [t.proof for t in tables if t.proof and t.proof.result.is_equal and t.counted_as not in ("held", "not listed")]
+    if wrong:
+        found.append(f"{wrong} DIFFER from the source")
+    elif equal:
+        since = clock(min(proof.at for proof in equal), now)
+        found.append(f"{len(equal)} of {plural(len(tables), 'table')} proved equal since {since}")
     return found

@@ -79,8 +79,7 @@ def samples(found: Overview) -> Iterator[Sample]:
     applied = next((window for window in found.windows if window.parts), None)
     for counted in () if applied is None else applied.parts:
         yield "redolake_window_changes", {**own, "kind": counted.name}, counted.rows
-    differing = sum(t.proof is not None and not t.proof.result.is_equal and not t.proof.result.error for t in found.tables)
-    yield "redolake_tables_differing", own, differing
+    yield "redolake_tables_differing", own, sum(table.differs for table in found.tables)
 
 
 def prometheus_text(overviews: Sequence[Overview]) -> str:

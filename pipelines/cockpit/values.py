@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
@@ -169,8 +169,17 @@ class TableLine:
     @property
     def proof(self) -> Proof | None:
         """The comparison that counts: the newest, but for samples that found nothing. A repair has a share of 0."""
-        counting = (p for p in self.proofs if p.result.share in (0, 1) or p.result.error or not p.result.is_equal)
-        return next(counting, None)
+        return next(self._counting, None)
+
+    @property
+    def differs(self) -> bool:
+        """Whether the last comparison that came to an end found rows that differ."""
+        found = next((proof for proof in self._counting if proof.result.error is None), None)
+        return found is not None and not found.result.is_equal
+
+    @property
+    def _counting(self) -> Iterator[Proof]:
+        return (p for p in self.proofs if p.result.share in (0, 1) or p.result.error or not p.result.is_equal)
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,7 +114,8 @@
   function ask(found) {
     chosen = found;
     part("h2").textContent = found.label;
-    part(".dag").textContent = `Starts the DAG ${found.dag}.`;
+    const tables = [found.conf.tables ?? []].flat();
+    part(".dag").textContent = `Starts the DAG ${found.dag}${tables.length ? ` for ${tables.join(", ")}` : ""}.`;
     part(".costs").textContent = found.costs || "";
     part(".answer").textContent = "";
     part(".fields").replaceChildren(...found.fields.map(field));

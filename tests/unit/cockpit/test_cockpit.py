@@ -231,7 +231,24 @@ def test_a_failed_proof_outweighs_the_others(shop: CockpitLedger) -> None:
     found = seen(shop)
 
     assert "1 DIFFER from the source" in found.health.more
+    assert (found.health.state, found.health.tone) == ("on time", "bad")
+    assert "shop_repair" in found.health.cure
     assert "DIFFERS, 2 rows missing" in page(shop, found)
+
+
+def test_a_comparison_that_could_not_be_made_hides_no_difference_and_is_none(shop: CockpitLedger) -> None:
+    shop.run()
+    failed = to_body(ProofFact(FIRST_SCN, 5, None, error="NotCompared"))
+    shop.ledger.record_proof(shop.tables[0], failed)
+    assert "DIFFER" not in " ".join(seen(shop).health.more)
+    shop.ledger.record_proof(shop.tables[1], to_body(ProofFact(FIRST_SCN, 5, 1000, missing_rows=2)))
+    shop.clock += timedelta(seconds=1)
+    shop.ledger.record_proof(shop.tables[1], failed)
+
+    found = seen(shop)
+
+    assert "1 DIFFER from the source" in found.health.more
+    assert [table.name for table in found.tables if table.differs] == [str(shop.tables[1])]
 
 
 def test_a_snapshot_in_progress_says_how_far_it_is(shop: CockpitLedger) -> None:
