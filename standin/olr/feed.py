@@ -130,7 +130,8 @@ class Feed:
     def _complete(self, *, ends_log: bool = False) -> None:
         if not self._rest and not ends_log:
             return
-        first = min((record.scn for record in self._rest), default=self._scn)
+        # What the log writer writes into a log without records of changes has SCNs of that log.
+        first = min((record.scn for record in self._rest), default=self.first_scn(self._sequence) or self._scn)
         at = self._rest[-1].at if self._rest else self.database.clock.second()
         scn = max(first - (self.behaviour.group_scn == "below"), self._scn)
         last = self._rest[-1] if self._rest else None

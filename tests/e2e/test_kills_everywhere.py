@@ -46,6 +46,10 @@ NOT_IN_WORKFLOWS = {
     **dict.fromkeys(("optimize", "retention", "vacuum"), "stopped at in tests/integration/spark/test_maintenance.py"),
     "feature": "killed in tests/integration/spark/test_batch.py: no table is large enough for deletion vectors",
     **dict.fromkeys(("quarantine", "quarantine decision"), "stopped at in tests/integration/test_quarantine.py"),
+    **dict.fromkeys(
+        ("history created", "history", "history's columns"),
+        "stopped at in tests/integration/test_history.py, and in its Spark tests",
+    ),
     "repair": "killed in tests/integration/spark/test_verify_buckets.py",
     **dict.fromkeys(
         ("snapshot's log removed", "snapshot removed"), "killed in tests/integration/spark/test_snapshot.py: no log is damaged"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
+from unittest import mock
 
 import duckdb
 import pytest
@@ -16,6 +18,7 @@ from pipelines.values.table import TableId
 from standin.serve import standin
 from tests.fixtures.shop import Shop
 from tests.references.delta_table import read_delta
+from tests.support.killed import Killed
 
 pytestmark = pytest.mark.spark
 
@@ -51,14 +54,30 @@ def at(pipeline: Pipeline, scn: int, *columns: str) -> list[tuple[Any, ...]]:
     return [tuple(int(v) if isinstance(v, float) else v for v in row) for row in rows]
 
 
+def run_with_ends(pipeline: Pipeline, shop: Shop, spark: Any, ended: set[str]) -> None:
+    """Run the pipeline, where each write of a history ends the process the first time."""
+
+    def end(point: str) -> None:
+        if point.startswith("history") and point not in ended:
+            ended.add(point)
+            raise Killed(point)
+
+    before = None
+    while before != len(ended):
+        before = len(ended)
+        with suppress(Killed), mock.patch("pipelines.host.crash.point", end):
+            steps.run_pipeline(pipeline, until_caught_up=True, source=shop.params, spark=spark)
+
+
 def test_a_history_follows_ddl_truncate_and_repair_and_verify_compares_it(shop: Shop, spark: Any) -> None:
     settings = {"table": str(NOTES), "history": "scd2", "mask": {"SECRET": "redact"}, "on_ddl": {"truncate": "follow"}}
-    pipeline, seen = shop.pipeline(tables=[settings]), list[int]()
+    pipeline, seen, ended = shop.pipeline(tables=[settings]), list[int](), set[str]()
 
     def step(*statements: str) -> None:
         shop.run_sql(*statements)
         seen.append(scn_of(shop))
         shop.switch_logs()
+        run_with_ends(pipeline, shop, spark, ended)
         steps.run_pipeline(pipeline, until_caught_up=True, source=shop.params, spark=spark)
         (compared,) = steps.verify_tables(pipeline, source=shop.params, spark=spark).tables
         assert compared.equal, compared
@@ -73,6 +92,7 @@ def test_a_history_follows_ddl_truncate_and_repair_and_verify_compares_it(shop: 
     )
     step("TRUNCATE TABLE notes", "INSERT INTO notes VALUES (4, 'new', 'clear', 'x', 0)")
 
+    assert ended == {"history created", "history", "history's columns"}
     assert at(pipeline, seen[0], "id", "words") == [(1, "second"), (3, "first")]
     assert at(pipeline, seen[1], "id", "words", "gone", "more") == [(1, "third", 1, "given"), (3, "first", 1, "given")]
     assert at(pipeline, seen[2], "id", "words", "more") == [(1, "third", "given")]
