@@ -135,7 +135,7 @@ def test_the_description_of_a_commit_is_kept_as_it_is(spark: Any, tmp_path: Path
 
 
 class Stubborn:
-    """A session whose server has substitution on, whatever it is told."""
+    """A session whose server has substitution on, whatever a client sets."""
 
     def __init__(self, spark: Any) -> None:
         self.spark, self.conf = spark, self
