@@ -228,6 +228,7 @@ def test_a_replicator_of_another_database_under_the_same_names_is_noticed_by_its
     shop.switch_logs()
     steps.take_snapshot(pipeline, source=shop.params, spark=SPARK)
     shop.work(5)
+    shop.switch_logs()
     with open_shop(tmp_path / "other", threads=1, scns_per_second=50) as other:
         for _ in range(4):
             other.switch_logs()
