@@ -2,7 +2,7 @@
 
 from pipelines.schema.derive import Derived, derive
 from pipelines.schema.dictionary_conflict import conflict_with_dictionary, guard_conflict, key_difference
-from pipelines.schema.versions import baseline, valid_at, versions_before
+from pipelines.schema.versions import baseline, valid_at, version_as_of, versions_before
 
 __all__ = [
     "Derived",
@@ -12,5 +12,6 @@ __all__ = [
     "guard_conflict",
     "key_difference",
     "valid_at",
+    "version_as_of",
     "versions_before",
 ]

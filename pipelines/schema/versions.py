@@ -128,6 +128,11 @@ def valid_at(versions: Sequence[TableVersion], scn: int) -> TableVersion:
     return max(valid, key=lambda version: version.from_scn)
 
 
+def version_as_of(versions: Sequence[TableVersion], scn: int) -> TableVersion:
+    """Return the version that a table has AS OF an SCN. The first counts from the beginning: rows are older than it."""
+    return valid_at([versions[0].since(Scn(0)), *versions[1:]], scn)
+
+
 def versions_before(versions: Sequence[TableVersion], scn: int) -> tuple[TableVersion, ...]:
     """Return the versions below `scn`, or the first one if there is none."""
     before = tuple(version for version in versions if version.from_scn < scn)

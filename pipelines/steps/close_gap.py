@@ -26,7 +26,7 @@ from pipelines.reconcile.table_versions import known_versions, object_ids
 from pipelines.records.closed import ClosedTable
 from pipelines.records.gaps import DeclaredGap
 from pipelines.records.windows import WindowManifest
-from pipelines.schema import valid_at
+from pipelines.schema import version_as_of
 from pipelines.source import ConnectParams
 from pipelines.steps.decisions import check_reason
 from pipelines.steps.mine_range import RangePlan, RangeToMine, files_of, mine_range, plan_range
@@ -35,7 +35,7 @@ from pipelines.steps.run import spark_when_needed
 from pipelines.steps.same_container import read_same_container
 from pipelines.steps.scn_times import time_written
 from pipelines.steps.touched_keys import Key, TouchedRows, TouchedTable, Xid, read_ends, read_window, why_not_by_key
-from pipelines.values.scn import ChainPosition, Scn
+from pipelines.values.scn import ChainPosition
 from pipelines.values.table import TableId
 from pipelines.values.utc import beside
 from pipelines.window.recovery_options import is_rewound
@@ -233,7 +233,7 @@ def why_not(context: PipelineContext, gap: DeclaredGap, entry: TableEntry) -> st
     last = last_batch(context)
     if is_held_at(gap, entry) and (last is None or last.end_position <= gap.end.chain_position):
         return "no window after the gap is applied: let apply run first"
-    reason = why_not_by_key(context, valid_at([versions[0].since(Scn(0)), *versions[1:]], entry.complete_to_scn))
+    reason = why_not_by_key(context, version_as_of(versions, entry.complete_to_scn))
     return f"{reason}: {again}" if reason else ""
 
 
@@ -257,7 +257,7 @@ def read_touched(task: Task, chosen: Sequence[TableEntry]) -> TouchedRows:
     for entry in chosen:
         versions = known_versions(context, entry.table)
         if versions and entry.complete_to_scn is not None:
-            tables[entry.table] = TouchedTable(valid_at([versions[0].since(Scn(0)), *versions[1:]], entry.complete_to_scn))
+            tables[entry.table] = TouchedTable(version_as_of(versions, entry.complete_to_scn))
     touched = TouchedRows(tables, object_ids(context, {}))
     read_dropped(task, touched)
     windows = task.side.windows.after()

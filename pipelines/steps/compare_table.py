@@ -28,7 +28,7 @@ from pipelines.reconcile.pushed_filter import push_filter
 from pipelines.reconcile.table_versions import app_id, known_versions, origin, rules
 from pipelines.records.file_digest import FileDigest
 from pipelines.records.proofs import FoundRow, ProofMethod
-from pipelines.schema import valid_at
+from pipelines.schema import version_as_of
 from pipelines.source import NO_ITEMS, ConnectParams, Source, counted_rows, read_tables
 from pipelines.source.buckets import MOST_BUCKETS, BucketSum, HashedColumn, Hashing, hash_of, in_buckets, read_digests
 from pipelines.source.quoting import quote
@@ -139,8 +139,7 @@ def describe(
 
 
 def version_at(context: PipelineContext, table: TableId, scn: Scn) -> TableVersion:
-    versions = known_versions(context, table)
-    return valid_at([versions[0].since(Scn(0)), *versions[1:]], scn)
+    return version_as_of(known_versions(context, table), scn)
 
 
 def columns_of(dictionary: DictionaryTable, version: TableVersion) -> DictionaryTable:

@@ -95,6 +95,10 @@ class Quarantine:
         assert self.entry.complete_to_scn is not None
         return int(self.entry.complete_to_scn)
 
+    @property
+    def open_keys(self) -> int:
+        return sum(state == "open" for state in self.states.values())
+
 
 def quarantine_of(context: PipelineContext, spark: Spark, table: TableId) -> Quarantine | None:
     """Return a table's quarantine; None for a table without contents, or of which nothing was ever there."""
@@ -130,7 +134,7 @@ def list_quarantine(
             one = quarantine_of(context, session, table)
             if one is None:
                 continue
-            record_open_keys(context, table, sum(state == "open" for state in one.states.values()))
+            record_open_keys(context, table, one.open_keys)
             states += one.states.values()
             rows = read_changes(session.session(), one.path, one.target, one.app, one.states)
             found += [change_of(table, row, one.states) for row in rows]
@@ -270,5 +274,5 @@ def record(
             spark.session(), found.path, found.target, found.app, kind, keys, position, by=by, why=why.strip(), table=table
         )
         found = quarantine_of(context, spark, table) or found
-    record_open_keys(context, table, sum(state == "open" for state in found.states.values()))
+    record_open_keys(context, table, found.open_keys)
     return WorkedOff(str(table), position, tuple(keys), dict(left))

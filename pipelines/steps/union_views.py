@@ -10,9 +10,8 @@ from pipelines.context import PipelineContext
 from pipelines.decode.datatypes import spark_ddl_type
 from pipelines.errors import ConfigurationError, Finding
 from pipelines.reconcile.table_versions import rules, versions_of_time
-from pipelines.schema import valid_at
+from pipelines.schema import version_as_of
 from pipelines.values.lake_columns import with_lake_names
-from pipelines.values.scn import Scn
 from pipelines.values.table import ROWID_NAME, TableId
 from pipelines.values.target_options import DELETED
 
@@ -55,7 +54,7 @@ class Union:
 def columns_at(context: PipelineContext, table: TableId, scn: int) -> tuple[LakeColumn, ...]:
     """Return the columns of the table in the lake as of an SCN, but the one that marks deleted rows."""
     versions = versions_of_time(context.ledger.versions(table), scn + 1)
-    version = valid_at([versions[0].since(Scn(0)), *versions[1:]], scn)
+    version = version_as_of(versions, scn)
     types, options = rules(context, table, (version,)), context.pipeline.target_options(table)
     own = [LakeColumn(name, OWN_TYPES.get(name, "string")) for name in options.own_columns if name != DELETED]
     rowid = [LakeColumn(ROWID_NAME, "string")] if version.key_kind == "rowid" else []

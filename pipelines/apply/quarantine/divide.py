@@ -27,7 +27,7 @@ from pipelines.apply.target import Target, TargetColumn
 from pipelines.errors import QuarantineInTheWay
 from pipelines.records.batches.spec import TableTask
 from pipelines.values import frames
-from pipelines.values.quarantine import Decision, QuarantineRule, Touch, decide, fold, over_limit
+from pipelines.values.quarantine import Decision, Kind, QuarantineRule, Touch, decide, fold, over_limit
 from pipelines.values.redo import CHANGE_ORDER, Operation
 from pipelines.values.table import ROWID_COLUMN, TableVersion
 
@@ -227,15 +227,15 @@ def entries(
     landed = committed.select(*ADDRESS, "xid", "commit_at", *(["sql_redo"] if shows_text else []))
     rows = described.join(landed, list(ADDRESS), "left").collect()
     rows.sort(key=lambda row: tuple(row[name] for name in CHANGE_ORDER))
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    base = {
-        "table_name": str(task.table),
-        "load": table.load,
-        "position": int(commit_range.last_scn),
-        "event": "quarantined",
-        "at": now,
-    }
+    base = event_of(table, task, commit_range, "quarantined")
     return [{**base, **entry(row, shows_text=shows_text)} for row in rows]
+
+
+def event_of(table: Target, task: TableTask, commit_range: CommitRange, kind: Kind) -> dict[str, object]:
+    """Return what all events of a kind have in common that a range leaves in the quarantine."""
+    at = datetime.now(UTC).isoformat(timespec="seconds")
+    position = int(commit_range.last_scn)
+    return {"table_name": str(task.table), "load": table.load, "position": position, "event": kind, "at": at}
 
 
 def entry(row: Row, *, shows_text: bool) -> dict[str, object]:
@@ -272,14 +272,7 @@ def row_text(columns: Mapping[int, TargetColumn], version: TableVersion) -> Expr
 
 
 def healings(table: Target, task: TableTask, commit_range: CommitRange, decision: Decision) -> list[dict[str, object]]:
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    base = {
-        "table_name": str(task.table),
-        "load": table.load,
-        "position": int(commit_range.last_scn),
-        "event": "healed",
-        "at": now,
-    }
+    base = event_of(table, task, commit_range, "healed")
     return [{**base, "key": key, "reason": "a later change has all of the row"} for key in sorted(decision.healed)]
 
 
