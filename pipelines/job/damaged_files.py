@@ -1,4 +1,5 @@
-"""Check the files of a spec before Spark reads them: a changed bit may decode to another value without an error.
+"""Check the files of a spec before Spark reads them: a changed bit may decode to another value without an error. A table that
+alone needs a damaged file, or whose log in the lake is damaged, is held.
 
 Spark compares the checksum of each page that it reads. Headers of pages and the footer have none, so each file is first read
 once and compared with the size and hash in its manifest; that costs a hundredth of what Spark does with it.
@@ -11,9 +12,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from pipelines.apply.spark.lake_damage import damaged_file
-from pipelines.errors import LandingDamaged
-from pipelines.land.cures import mine_again, run_again, snapshot_again
+from pipelines.errors import LakeDamaged, LandingDamaged
+from pipelines.land.cures import mine_again, resume_or_snapshot, run_again, snapshot_again
 from pipelines.land.files import check_file
+from pipelines.records.batches.manifest import RowAccount, TableResult
 from pipelines.records.batches.spec import BatchSpec, HoldAt, TableTask
 from pipelines.records.file_digest import Digests
 from pipelines.records.jobs import Spec
@@ -40,6 +42,22 @@ def check_redo(spec: BatchSpec) -> None:
 def check_carried(spec: BatchSpec, files: Iterable[str]) -> None:
     """Raise LandingDamaged if a file with rows of open transactions is damaged."""
     check_files(dict.fromkeys(files, run_again()), spec.digests)
+
+
+def hold_damaged(spec: BatchSpec, damage: Mapping[int, LakeDamaged]) -> BatchSpec:
+    """Return the spec in which the tables whose log cannot be read are held from its start."""
+    tables = list(spec.tables)
+    for number, error in damage.items():
+        task, where = tables[number], error.where.get("path")
+        shown = LakeDamaged(error.what, cure=resume_or_snapshot(task.table), path=where, table=task.table)
+        tables[number] = replace(task, hold=HoldAt(spec.start, shown.as_dict()))
+    return replace(spec, tables=tuple(tables))
+
+
+def result_of_damage(task: TableTask, balance: RowAccount) -> TableResult:
+    """Return the result of a table whose log cannot be read: none of its changes is applied, and its position is not known."""
+    assert task.hold is not None
+    return TableResult(task.table, "held", None, dict(task.hold.error), balance=balance)
 
 
 def with_damage_held(spec: BatchSpec, positions: Sequence[int | None]) -> BatchSpec:

@@ -10,6 +10,7 @@ import pytest
 
 from pipelines.apply.delta import merge
 from pipelines.apply.spark.session import FOR_FEW_ROWS, ONE_TASK, session_like
+from pipelines.job import assembly, tables
 from pipelines.job import batch as job
 from pipelines.job.batch import MOST_ROWS
 from tests.integration.spark.landing import land
@@ -29,12 +30,12 @@ OWN_FACTORY = {FACTORY: "CODEGEN_ONLY"}
 @pytest.mark.parametrize(
     ("own", "rows", "small_bytes", "in_assembly", "in_merge"),
     [
-        ({}, MOST_ROWS, job.SMALL_BYTES, FOR_FEW, FOR_FEW),
-        (UNSET, MOST_ROWS, job.SMALL_BYTES, FOR_FEW, FOR_FEW),
+        ({}, MOST_ROWS, tables.SMALL_BYTES, FOR_FEW, FOR_FEW),
+        (UNSET, MOST_ROWS, tables.SMALL_BYTES, FOR_FEW, FOR_FEW),
         ({}, MOST_ROWS, 0, FOR_FEW, GIVEN),
-        ({}, MOST_ROWS + 1, job.SMALL_BYTES, GIVEN, GIVEN),
-        ({}, None, job.SMALL_BYTES, GIVEN, GIVEN),
-        (OWN_FACTORY, MOST_ROWS, job.SMALL_BYTES, FOR_FEW | OWN_FACTORY, FOR_FEW | OWN_FACTORY),
+        ({}, MOST_ROWS + 1, tables.SMALL_BYTES, GIVEN, GIVEN),
+        ({}, None, tables.SMALL_BYTES, GIVEN, GIVEN),
+        (OWN_FACTORY, MOST_ROWS, tables.SMALL_BYTES, FOR_FEW | OWN_FACTORY, FOR_FEW | OWN_FACTORY),
     ],
     ids=[
         "few rows",
@@ -73,8 +74,8 @@ def test_a_batch_is_planned_by_the_number_of_its_rows_and_the_size_of_its_tables
 
         for name, value in {**GIVEN, **own}.items():
             session.conf.unset(name) if value is None else session.conf.set(name, value)
-        monkeypatch.setattr(job, "SMALL_BYTES", small_bytes)
-        monkeypatch.setattr(job, "assemble_batch", noting(job.assemble_batch))
+        monkeypatch.setattr(tables, "SMALL_BYTES", small_bytes)
+        monkeypatch.setattr(assembly, "assemble_batch", noting(assembly.assemble_batch))
         monkeypatch.setattr(merge, "merge", noting(merge.merge))
         result = job.run_batch(session, batch_spec(tmp_path, [window], [mine], rows=rows))
 

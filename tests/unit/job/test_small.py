@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from pipelines.job.batch import FEW_ROWS, SMALL_BYTES, is_small
+from pipelines.job.tables import FEW_ROWS, SMALL_BYTES, is_small
 from pipelines.records.batches.manifest import RowAccount
 from pipelines.records.batches.spec import TableTask, WholeFile
 from pipelines.values.table import Column, ColumnChoice, OracleType
