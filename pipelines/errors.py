@@ -420,7 +420,7 @@ class SnapshotPaused(Terminal):
     """Chunks of a large table may not be read now: a person has paused its snapshot, or the hours of `snapshot.hours_utc` are
     over.
 
-    What was read stays. `redolake snapshot TABLE --resume` continues a snapshot that a person has paused; else run the
+    Chunks that were read stay. `redolake snapshot TABLE --resume` continues a snapshot that a person has paused; else run the
     snapshot again within the hours.
     """
 

@@ -57,7 +57,7 @@ def read_each(
     """Read the shares of one task, and return those that were read.
 
     A table that cannot be read does not stop the others. Raise its error where a next try may read it, or where nothing was
-    read: else `check` names the table. What was read is not read again.
+    read: else `check` names the table. Rows that were read are not read again.
     """
     found: list[TableSnapshot] = []
     errors = list[RedolakeError]()

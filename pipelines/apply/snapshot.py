@@ -76,8 +76,9 @@ def load_snapshot(spark: SparkSession, spec: SnapshotSpec, task: SnapshotTask, t
 
 
 def read_contents(spark: SparkSession, task: SnapshotTask, translation: Translation) -> tuple[int, int, DataFrame]:
-    """Return how many rows were read, how many of them pass the filter, and the table's contents. Of a row that chunks of
-    several SCNs have, that of the highest SCN counts: it was changed in between, so that the redo has how it is."""
+    """Return how many rows were read, how many of them pass the filter, and the table's contents. Where chunks of several SCNs
+    have one row, the chunk with the highest SCN counts: the row was changed in between, so that the redo has its newer
+    values."""
     options, rows, passing, contents = task.options, 0, 0, None
     for scn, files in files_by_scn(task):
         source = read_source(

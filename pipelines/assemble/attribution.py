@@ -85,7 +85,8 @@ def add_table_numbers(rows: DataFrame, tables: Sequence[CapturedTable], containe
     in_indexes = [s.number for s in tables if not s.rows_have_rowids]
     if not in_indexes:
         return numbered
-    # Whatever LogMiner shows there, undo rows of such a table undo its changes in reverse order, and its key tells rows apart.
+    # Undo rows of such a table undo its changes in reverse order under either reading of LogMiner, and its key distinguishes
+    # rows.
     has_none = F.coalesce(F.col("table_number").isin(in_indexes), F.lit(False))
     return numbered.withColumn("row_id", F.when(~has_none, F.col("row_id")))
 

@@ -169,8 +169,8 @@ def stop_doubtful_commits(changes: DataFrame, scn: int) -> DataFrame:
 def cancel_undone(changes: DataFrame, objects: Sequence[CapturedTable] = (), *, in_indexes: bool = False) -> DataFrame:
     """Mark undo rows and the changes they undo as `undone`. Only committed transactions with undo rows are sorted for that.
 
-    Of the tables `objects` there may be statements that write large objects, whose rows may lack a ROWID. With tables
-    `in_indexes`, mark each change of a transaction that has undo rows of its table as `partly_undone`.
+    Statements on the tables `objects` may write large objects, so that their rows may lack a ROWID. With tables `in_indexes`,
+    mark each change of a transaction that has undo rows of its table as `partly_undone`.
     """
     committed = F.col("commit_scn").isNotNull() & F.col("problem").isNull()
     undoing = changes.filter(F.col("rollback") & committed).select(*TRANSACTION).distinct()

@@ -4,9 +4,9 @@ Undo rows come newest first, so per row of the table they nest like brackets: a 
 At one level, the event after a change is therefore its undo. RS_ID is not a key, as an undo row has one of its own. But where
 both rows share one address (thread, RS_ID, SSN), they are a pair in either order: 19.13 returns some undo rows first.
 
-Of a statement that writes large objects, LogMiner may show only the last row with a ROWID, and one undo row for all of them. A
+LogMiner may show only the last row of a statement that writes large objects with a ROWID, and one undo row for all of them. A
 transaction undoes its changes in reverse order, so the INSERTs of one table nest like brackets too: the undo row that closes an
-INSERT names its row, and all between them is undone. Of an UPDATE, the last row is another UPDATE, or an INTERNAL row, which
+INSERT names its row, and all between them is undone. The last row of an UPDATE is another UPDATE, or an INTERNAL row, which
 counts as the statement's change. Where an undone UPDATE may have been such a statement, and nothing says where it begins, the
 table stops.
 """
@@ -55,7 +55,7 @@ def match_undo(changes: DataFrame, *, numbers: bool = False) -> DataFrame:
 
 def match_statements(changes: DataFrame, apart: Expression, assembled: Expression) -> DataFrame:
     """Set `undone` and `problem` like match_undo where rows of a statement may lack a ROWID. Rows `apart` are about large
-    objects: no undo row is theirs alone. `sets_plain` tells which UPDATEs are no last row of a statement that writes them. Of
+    objects: no undo row is theirs alone. `sets_plain` tells which UPDATEs are no last row of a statement that writes them. In
     tables that are `assembled`, an emptied large object is a value."""
     closed = undone_inserts(close_statements(changes.withColumn("is_apart", apart), assembled))
     code, is_event = F.col("operation_code"), ~F.col("is_closed") & (~F.col("is_apart") | F.col("closes"))

@@ -17,7 +17,7 @@ app = typer.Typer(no_args_is_help=True)
 def set_up(output: OutputOption = Output.table) -> None:
     """Provide Java and Delta's jars for Spark on this host; with the extra `s3` also Hadoop's S3 file system.
 
-    What is missing is downloaded from Maven once, into the environment's share/redolake.
+    Missing files are downloaded from Maven once, into the environment's share/redolake.
     """
     from pipelines.host.runtime import provide
 

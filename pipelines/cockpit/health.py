@@ -69,7 +69,7 @@ def verdict(
     known_at: datetime | None,
     paused: bool,
 ) -> tuple[State, str, str]:
-    """Return the state, the sentence and the cure. What needs a person comes first."""
+    """Return the state, the sentence and the cure. Tables that need a person come first."""
     now = reading.read_at
     up_to = up_to_text(newest, lag, now)
     if reading.loss is not None:

@@ -91,11 +91,11 @@ def decode_changes(
     n<id>      the value after: VALUES of an INSERT; SET of an UPDATE, else its WHERE
 
     `batch` must contain sql_redo, status, info, operation_code and rollback. Undo rows (rollback = 1) have at most a ROWID:
-    their text must parse, but no values are read from it. Of a row about a large object only the row that it selects is read,
-    as if it were deleted. `names` maps names to column ids where the dictionary at mining
-    time has other names than the version. `encoding` is that of the PDB; only rows that LogMiner could not resolve need it.
-    `single_quotes` says that LogMiner of this database leaves quotes inside values single, at least some of them. `version` is
-    as the redo of `delivery` shows it (as_shown).
+    their text must parse, but no values are read from it. From a change of a large object only the row that it selects is read,
+    as if it were deleted. `names` maps names to column ids where the dictionary at mining time has other names than the
+    version. `encoding` is that of the PDB; only rows that LogMiner could not resolve need it. `single_quotes` says that
+    LogMiner of this database leaves quotes inside values single, at least some of them. `version` is as the redo of `delivery`
+    shows it (as_shown).
     """
     of_messages = is_message(batch.column("sql_redo"))
     if of_messages.any() and not of_messages.all():

@@ -1,7 +1,7 @@
 """Columns that are younger than a row: what an UPDATE says of one that it did not change.
 
-An UPDATE that sets to NULL what is NULL may have every column in SET, the key too (published of 26ai). Of a column that the row
-does not store, it then has NULL, where a SELECT shows the column's default. The guard column tells whether the row stores it:
+An UPDATE that sets to NULL what is NULL may have every column in SET, the key too (published of 26ai). A column that the row
+does not store then has NULL there, where a SELECT shows the column's default. The guard column tells whether the row stores it:
 an UPDATE of the column sets its bit in the guard, in the same SET. Where the guard is as before, NULL stays what it was.
 """
 

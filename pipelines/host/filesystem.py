@@ -14,8 +14,8 @@ from fsspec.implementations.local import LocalFileSystem
 
 from pipelines.errors import ConfigurationError, Finding
 
-# Of these, fsspec's `pipe_file(mode="create")` is one conditional request: of two writers exactly one creates the object. For
-# all others it looks first and writes then.
+# On these stores, fsspec's `pipe_file(mode="create")` is one conditional request: exactly one of two writers creates the
+# object. For all others it looks first and writes then.
 CREATES_ONCE = ("file", "local", "memory", "s3", "s3a", "gs", "gcs", "abfs", "abfss", "az")
 EXTRAS = {"s3": "s3", "s3a": "s3", "gs": "gcs", "gcs": "gcs", "abfs": "abfs", "abfss": "abfs", "az": "abfs"}
 # What the packages raise beside OSError; only a package that is loaded can have raised it.

@@ -1,7 +1,7 @@
 """Users' functions from an Arrow RecordBatch to another one: loaded by name, called for whole rows, and checked each time.
 
-What such a function raises may contain values, so only the class of its exception goes on, behind MARK, by which Spark's
-error is known again.
+Exceptions of such a function may contain values, so only the exception's class goes on, after MARK, by which it is found in
+Spark's error.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ FEW_ROWS, SMALL_BYTES = 5_000, 4 << 20
 
 def is_small(table: DeltaTarget, task: TableTask, balance: RowAccount) -> bool:
     """Return whether few rows are read for the task. A table without changes and DDL counts as small; its size is not read.
-    What was read again of a table may be much, however few its changes."""
+    Rows that were read again may be many, even if the redo has few changes."""
     if task.whole or not is_in_redo(task.deliveries):
         return False
     happens = balance.applied or task.ddl or task.reshape

@@ -1,4 +1,4 @@
-"""What to do about a damaged file of the landing, by its kind. tests/integration/test_damaged_files.py tries each."""
+"""Return the cure for a damaged file of the landing, by its kind. tests/integration/test_damaged_files.py tries each."""
 
 from __future__ import annotations
 

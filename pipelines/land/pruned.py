@@ -1,7 +1,7 @@
 """The record of what was pruned, and its removal. Windows and batches below it do not count, even where files are left.
 
-So the record comes first, and a removal that is killed is finished by the next prune. What only the pruned files had shown is
-in the record: see records/pruned.py.
+So the record comes first, and a removal that is killed is finished by the next prune. Facts that only the pruned files
+contained are in the record: see records/pruned.py.
 """
 
 from __future__ import annotations

@@ -151,7 +151,7 @@ class Tally:
             elif own:
                 self.counts[f"{self._in_texts[named[0]]} ddl"] += 1
                 is_counted[place] = True
-            # What a statement removes from tables that it does not name is recorded whatever table it is of.
+            # Rows that a statement removes from tables that it does not name are recorded for every table.
             own = own or ([ddl] if sources else [])
             of_user = table_of_user(row, self._in_texts)
             if of_user is not None and of_user not in named:

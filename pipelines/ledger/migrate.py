@@ -1,7 +1,7 @@
 """Bring the ledger's tables to the version of this Redolake: all of it is one transaction, during which nobody has a lease.
 
 The migrations are files that Alembic runs, in the order of their numbers. A process that is killed leaves the tables as they
-were. Of two that begin at once, the second waits, and then finds nothing to do.
+were. If two begin at once, the second waits, and then finds nothing to do.
 """
 
 from __future__ import annotations

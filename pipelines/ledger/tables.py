@@ -1,7 +1,7 @@
 """The ledger's tables. The prefix lets them live in a database that holds others, such as Airflow's.
 
-A change of a table is a migration too: a file in migrations/versions, whose number VERSION gets. What a released version has
-created is never changed: tests/contract/test_migrations.py compares these tables with those that the migrations make.
+A change of a table is a migration too: a file in migrations/versions, whose number VERSION gets. Tables that a released version
+has created are never changed: tests/contract/test_migrations.py compares these tables with those that the migrations make.
 """
 
 from __future__ import annotations

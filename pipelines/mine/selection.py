@@ -80,7 +80,7 @@ def predicate(
     """Return the text after WHERE, and its binds. Rows before the log `since` are left out where LogMiner reads it for a
     dictionary only; a row of that log or a later one passes whatever its SCN is.
 
-    Of the object ids `with_objects`, the INTERNAL rows pass that say where a statement ends which writes large objects.
+    For the object ids `with_objects`, INTERNAL rows pass too: they say where a statement that writes large objects ends.
 
     Holes and corrupt blocks concern every table, so their rows pass whatever container or name they have. Starts and ends of
     transactions pass also without a container, and so does DDL: DDL of one table may change another.

@@ -1,7 +1,7 @@
 """What versions of a table's Delta table contain, by the manifests of batches and loads: from which SCN on, and to which.
 
 A version that a batch left is the table at each SCN of the batch from its position, that of the last commit that changed
-something, to the SCN to which the batch completed the table. What a later load has set back does not count.
+something, to the SCN to which the batch completed the table. Positions that a later load has set back do not count.
 """
 
 from __future__ import annotations

@@ -86,6 +86,6 @@ def start_of(batch: str) -> int:
 
 
 def newest_first(batches: Iterable[str]) -> list[str]:
-    """Return the names in the reverse order in which the batches were applied. Of two with one end the longer one is newer: it
+    """Return the names in the reverse order in which the batches were applied. If two have one end, the longer one is newer: it
     has read the windows of the other again."""
     return sorted(batches, key=lambda name: (end_of(name), -start_of(name)), reverse=True)

@@ -93,8 +93,8 @@ def passed_splits(context: PipelineContext) -> Iterator[str]:
 
 
 def loaded_snapshots(context: PipelineContext, age: timedelta) -> Iterator[str]:
-    """Yield the rows of snapshots that are loaded, and all of those that newer ones have replaced. What the table's contents
-    began with stays: its description, and where redo is needed from."""
+    """Yield the rows of snapshots that are loaded, and all of those that newer ones have replaced. The beginning of the table's
+    contents stays: its description, and the SCN from which redo is needed."""
     files, limit = context.landing.files, now() - age
     current = current_folders(context)
     for folder, found in by_folder(files.list_files(layout.SNAPSHOTS), 3).items():

@@ -1,6 +1,6 @@
 """TRUNCATE .. CASCADE of a table removes the rows of those that refer to it ON DELETE CASCADE, and of those that refer to them.
-What changes its partitions changes those of the tables that are partitioned by reference to it.
-DROP USER .. CASCADE drops all tables of a user, and TRUNCATE CLUSTER empties all tables of a cluster.
+A statement that changes its partitions changes those of the tables that are partitioned by reference to it. DROP USER ..
+CASCADE drops all tables of a user, and TRUNCATE CLUSTER empties all tables of a cluster.
 
 The redo has the statement of the first table alone, which need not be captured, or that of the user or cluster. For each of the
 others it counts as a statement of its own at that SCN.

@@ -67,8 +67,8 @@ def dictionary_conflict(
     *,
     is_held: bool = False,
 ) -> SchemaConflict | None:
-    """Compare the versions with the last dictionary read inside the range: all DDL before that reading has landed. Of a table
-    that is held already, nobody asks since when both differ."""
+    """Compare the versions with the last dictionary read inside the range: all DDL before that reading has landed. For a table
+    that is held already, the SCN since which both differ is not needed."""
     for reading in readings.newest_first(resetlogs_id, max(start, int(derived.versions[0].from_scn)), end):
         here = reading.table(table)
         known = valid_at(derived.versions, Scn(reading.scn) if here is None else here.scn_before)

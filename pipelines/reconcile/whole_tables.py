@@ -1,7 +1,7 @@
 """Tables that are read again whole because a DDL changed rows without redo: which DDLs need it, and whether it was done.
 
-What was read is true AS OF its window's end. So all commits from the DDL to that end become visible together, and a table that
-stops in between stops before the DDL.
+The rows that were read are those AS OF the window's end. So all commits from the DDL to that end become visible together, and a
+table that stops in between stops before the DDL.
 """
 
 from __future__ import annotations

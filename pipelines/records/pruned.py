@@ -69,5 +69,5 @@ class Pruned:
 
 
 def add_step(steps: tuple[PruneStep, ...], step: PruneStep) -> tuple[PruneStep, ...]:
-    """Return the steps with one more. Of many, the oldest are joined to the first that stays."""
+    """Return the steps with one more. If there are many, the oldest are joined to the first that stays."""
     return (*steps, step)[-STEPS_KEPT:]

@@ -143,8 +143,8 @@ class QuarantineFact:
 
 @dataclass(frozen=True, slots=True)
 class SnapshotFact:
-    """A table's snapshot. `scn` was the source's current one at `scn_at`; `seconds` are those of reading the table. Of a large
-    table, `chunks_read` of its `chunks` are read, by all processes."""
+    """A table's snapshot. `scn` was the source's current one at `scn_at`; `seconds` are those of reading the table. For a large
+    table, all processes together have read `chunks_read` of its `chunks`."""
 
     FORMAT: ClassVar[int] = 2
 

@@ -1,5 +1,5 @@
-"""What DDL means for a table whose columns are mapped: new columns get their names, and what cannot be computed stops the
-table."""
+"""Apply DDL to a table whose columns are mapped: new columns get their names, and a column that can no longer be computed stops
+the table."""
 
 from __future__ import annotations
 

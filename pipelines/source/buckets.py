@@ -1,6 +1,6 @@
 """Hash a table's rows inside Oracle, so that they need not be fetched to be compared.
 
-Rows are put into buckets by the first hexadecimal digits of the MD5 of their key's text. Of each bucket the database returns
+Rows are put into buckets by the first hexadecimal digits of the MD5 of their key's text. The database returns for each bucket
 the number of rows and two sums over parts of the MD5 of each row's text: the sums do not depend on the order, and equal rows do
 not cancel. values/canonical.py says which text a value has.
 """

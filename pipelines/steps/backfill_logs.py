@@ -1,7 +1,7 @@
 """A backfill from archived logs: of a range that was pruned, that lies in a declared gap, or that is to be read once more.
 
-The range is mined beside the chain (mine_range.py). What began before it is known where a batch of the chain ends at its start,
-whose carry-over is used; else no transaction may have begun before it.
+The range is mined beside the chain (mine_range.py). Where a batch of the chain ends at its start, that batch's carry-over has
+the transactions that began earlier; elsewhere no transaction may have begun earlier.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Read a large table in chunks, by several sessions, processes or hosts. What was read is never read again.
+"""Read a large table in chunks, by several sessions, processes or hosts. Rows that were read are never read again.
 
 All chunks are read AS OF one SCN while undo reaches it. Chunks that it no longer reaches are read AS OF a newer one, where the
 table's redo makes both equal (docs/architecture/snapshots.md); else the snapshot begins again.

@@ -1,4 +1,5 @@
-"""Prune: remove what `keep` says is too old and nothing needs any more. What a promise still needs is named, and stays.
+"""Prune: remove what `keep` says is too old and nothing needs any more. Files that a promise still needs stay, and are listed
+with it.
 
 The record of what was pruned is written first, under the apply lease; from then on nobody reads the windows and batches before
 it. A removal that is killed is finished by the next prune.

@@ -1,7 +1,7 @@
 """Receive: take committed transactions from OpenLogReplicator, end a window where a checkpoint proves it, and land it.
 
-What is received is kept in a temporary file until the window's end is known. Only what has landed is confirmed, by the next
-receiver: whoever dies in between leaves nothing, and the next one receives the same again.
+Messages are kept in a temporary file until the window's end is known. Only what has landed is confirmed, by the next receiver:
+whoever dies in between leaves nothing, and the next one receives the same again.
 """
 
 from __future__ import annotations

@@ -144,8 +144,8 @@ def needed_dictionary(
 
 
 def since_dictionary(of_position: Runway, of_dictionary: Runway) -> Runway:
-    """Return the runway of the logs from the dictionary in the redo on, which each session of LogMiner reads again. What is
-    not read yet counts from the position."""
+    """Return the runway of the logs from the dictionary in the redo on, which each session of LogMiner reads again. Redo that
+    is not read yet counts from the position."""
     if of_position.lost is not None:
         return of_position
     lost, unread = of_dictionary.lost, {thread.thread: thread.unread for thread in of_position.threads}

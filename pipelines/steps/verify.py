@@ -77,7 +77,7 @@ class TableComparison:
     buckets: int = 0
     differing_buckets: int = 0
     share: float = 1.0
-    # What it cost does not make results different.
+    # Results with different costs are equal.
     seconds: float | None = field(default=None, compare=False)
     source_rows_read: int = field(default=0, compare=False)
     source_bytes_read: int = field(default=0, compare=False)

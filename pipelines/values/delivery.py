@@ -77,8 +77,8 @@ Delivery = Keyed | RereadRows | Appended
 
 @dataclass(frozen=True, slots=True)
 class WholeTable:
-    """Of one commit range only, and so in no spec: a DDL changed rows without redo, and the keys of all rows, with the columns
-    that it filled, were read at the range's end. All other values come by `changes`."""
+    """For one commit range only, so no spec has it: a DDL changed rows without redo, and the keys of all rows, with
+    the columns that it filled, were read at the range's end. All other values come by `changes`."""
 
     changes: Keyed
 

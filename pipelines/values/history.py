@@ -2,7 +2,7 @@
 
 A history has epochs. Each begins with a copy of the table's rows at one position (`begin`, `load`), and continues with every
 change that commits after it. A new epoch begins where single changes are not known: with the first batch of a history, with a
-new snapshot, after TRUNCATE, after a repair, after batches without a history. Of an SCN, the newest epoch that has begun at or
+new snapshot, after TRUNCATE, after a repair, after batches without a history. For an SCN, the newest epoch that has begun at or
 below it counts, so that late knowledge replaces nothing and is seen as such.
 """
 

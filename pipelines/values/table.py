@@ -109,10 +109,9 @@ NOT_RENAMED: Renamed = {}
 class OracleType:
     """A column's type from the dictionary (DATA_TYPE, DATA_LENGTH/CHAR_LENGTH, DATA_PRECISION, DATA_SCALE).
 
-    `name` is the bare word: NUMBER, VARCHAR2, CHAR, DATE, TIMESTAMP, RAW, CLOB ..., or one of EXTENDED.
-    For TIMESTAMP(p) `scale` is p. Of a user's
-    type it is one of USER_TYPES, or OWNER.NAME if this user may not see the type.
-    NUMBER without precision has precision and scale None; NUMBER(*, s) has precision 38.
+    `name` is the bare word: NUMBER, VARCHAR2, CHAR, DATE, TIMESTAMP, RAW, CLOB ..., or one of EXTENDED. For TIMESTAMP(p)
+    `scale` is p. For a user's type it is one of USER_TYPES, or OWNER.NAME if this user may not see the type. NUMBER without
+    precision has precision and scale None; NUMBER(*, s) has precision 38.
     """
 
     name: str

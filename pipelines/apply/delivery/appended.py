@@ -20,6 +20,6 @@ def prepare(context: ApplyContext, part: TableRange) -> Plan[PreparedRange]:
     filtered = 0 if part.filter is None else (yield probe_filtered(decoded))["filtered"]
     if part.filter is not None:
         inserts = inserts.filter(PASSES)
-    # Of a statement that writes large objects, some rows set nothing, and are no INSERT.
+    # A statement that writes large objects also has rows that set nothing and are no INSERT.
     count = inserts.count() if part.version.hides_rowids else part.committed.count - filtered
     return ToAppend(inserts, count, filtered, filtered_by_window(decoded) if filtered else {})

@@ -222,8 +222,8 @@ class DeltaLog:
         return found
 
     def _is_ours(self, commit: str, own: str) -> bool:
-        """Return whether we have committed it. Of a commit with a txn, that says for which table; the others do not change rows
-        or are of the table that has them."""
+        """Return whether we have committed it. The txn of a commit says for which table it was made; commits without one change
+        no rows, or belong to the table in whose log they are."""
         actions = self._actions(commit)
         apps = [app for action in actions if (app := _app_of(action))]
         if any("repair" in _our_metadata(action) for action in actions):  # also one that enables a feature for a repair

@@ -1,4 +1,4 @@
-"""Whose a Delta table is: its properties say it, and the transactions in its log for a table that has none yet.
+"""Read the owner of a Delta table from its properties, or from the transactions in its log if it has none yet.
 
 Two captured tables, or two pipelines, that share a folder would each replace the other's rows, and each would find its own
 position in the log. No list of folders shows that for certain, because files are edited and copied. The table itself does.
@@ -27,7 +27,7 @@ APP_ID = re.compile(
 )
 
 
-# What a table is to be used for: changes are merged into it; it gets first contents; it is rebuilt, whatever is in it.
+# The use of a table: changes are merged into it; it gets first contents; it is rebuilt, whatever is in it.
 Use = Literal["merge", "load", "rebuild"]
 
 

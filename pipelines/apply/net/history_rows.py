@@ -1,7 +1,8 @@
 """The rows that a commit range adds to a table's history: each change with the row before and after it.
 
 Events (net_change) have every change of a row, with rolled-back parts gone, and with values that the redo lacks filled in from
-earlier changes. What is still unknown, and the row before the first change, is the target's row: the range is not merged yet.
+earlier changes. Values that are still unknown, and the row before the first change, come from the target's row: the range is
+not merged yet.
 """
 
 from __future__ import annotations
@@ -113,8 +114,8 @@ def target_rows(
 
 
 def stays(keys: Sequence[str]) -> Expression:
-    """Return whether the event's row is at the key when its transaction ends. Of rows that exchange keys in one statement, the
-    one that leaves a key comes before the one that stays there."""
+    """Return whether the event's row is at the key when its transaction ends. Where rows exchange keys in one statement, the
+    row that leaves a key comes before the one that stays there."""
     of_row = Window.partitionBy(*keys, "row_id", *COMMIT_ORDER)
     return F.max_by("event", F.struct("window_start", "slice", "ordinal", "event")).over(of_row)
 

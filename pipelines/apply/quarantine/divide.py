@@ -1,6 +1,6 @@
 """Take the changes that go to quarantine out of a commit range.
 
-Nothing is asked of Spark but whether a change has a finding, unless there is one or a key is known to be wrong.
+Spark is asked only whether a change has a finding, unless there is one or a key is known to be wrong.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The Delta table of a captured table's quarantine: one row for each event of a key.
 
 A row counts once the captured table is complete to its `position`. It is committed before the MERGE that leaves the key out, so
-that no change is lost between the two. What an attempt that did not get further has left is above the position, and the next
-attempt replaces it with the same commit that adds its own rows.
+that no change is lost between the two. Rows of an attempt that ended here are above the position; the next attempt replaces
+them in the commit that adds its own rows.
 """
 
 from __future__ import annotations

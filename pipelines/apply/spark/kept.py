@@ -11,7 +11,7 @@ from pipelines.values.table import TableId
 
 
 class KeptRows:
-    """What the executors keep for the tables of one batch. Tables are applied side by side."""
+    """Hold what the executors keep for the tables of one batch. Tables are applied side by side."""
 
     def __init__(self) -> None:
         self._of_tables: defaultdict[TableId, list[DataFrame]] = defaultdict(list)

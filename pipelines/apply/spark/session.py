@@ -32,7 +32,7 @@ SESSION = {
     "spark.sql.shuffle.partitions": "2",
     # Spark formats every query's plan for the UI, also without a UI; the simple format costs least.
     "spark.sql.ui.explainMode": "simple",
-    # What filters imply is worked out for each pair of columns: 340 of 400 s of planning for 1,000 columns, for nothing.
+    # Spark infers further filters for each pair of columns: 340 of 400 s of planning for 1,000 columns, for nothing.
     "spark.sql.constraintPropagation.enabled": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "4000",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
@@ -170,7 +170,7 @@ def run_sql(session: SparkSession, statement: str) -> list[Row]:
 
 @contextmanager
 def session_like(spark: SparkSession) -> Iterator[SparkSession]:
-    """Yield a copy of the session, with its settings and views as they are now. What is set in the copy is its own."""
+    """Yield a copy of the session, with its settings and views as they are now. Settings of the copy are its own."""
     if is_connect(spark):
         copy = spark.cloneSession()
         try:

@@ -111,8 +111,8 @@ def check_repairable(table: DeltaTable, task: RepairTask) -> None:
 
 
 def net_changes(source: DataFrame, lake: DataFrame, task: RepairTask, version: TableVersion) -> tuple[DataFrame, NetColumns]:
-    """Return what becomes of the rows that were found. Rows of a key are merged under it; those that are known by all their
-    columns, or that the lake has several times, are removed as they are and written as they should be."""
+    """Return what becomes of the rows that were found. Rows of a key are merged under it; rows without a key, or that the lake
+    has several times, are removed by all their columns and written again."""
     one = task.compare
     assert one.hashing is not None
     hashing = lake_hashing(one, one.hashing)

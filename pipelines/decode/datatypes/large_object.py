@@ -1,8 +1,8 @@
 """CLOB, NCLOB and BLOB: read again by key, or assembled from the redo, as XMLTYPE can be.
 
 Where they are read again, decoding says that a change names the column, and gives no value: the redo may contain a part only.
-Where they are assembled, INSERT and UPDATE give the value from which the pieces in other rows continue. Of an XMLTYPE they
-say at most that it is NULL.
+Where they are assembled, INSERT and UPDATE give the value from which the pieces in other rows continue. For an XMLTYPE they say
+at most that it is NULL.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ _WHOLE = r"^-?[0-9]+$"
 _SHORT = rf"^-?(?:[0-9]{{1,{DOUBLE_DIGITS}}}|[0-9]{{0,7}}\.[0-9]{{1,7}})$"
 _CANONICAL = r"^(?:0|-?[1-9][0-9]*|-?(?:[1-9][0-9]*)?\.[0-9]*[1-9])$"
 _MOST_BYTES = 21  # of an internal NUMBER that has no end byte: the exponent and 20 pairs of digits
-# Oracle's 1E+125 and 1E-130 with 40 digits, and doubles; the default of 28 digits would round. What lies beyond is no number.
+# Oracle's 1E+125 and 1E-130 with 40 digits, and doubles; the default of 28 digits would round. Larger values are no numbers.
 _EXACT = Context(prec=400, Emin=-999, Emax=999, traps=[InvalidOperation, Overflow, Underflow])
 
 

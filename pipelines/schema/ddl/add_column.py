@@ -1,7 +1,7 @@
 """ALTER TABLE .. ADD: columns, with defaults, virtual and identity columns, and constraints that are no primary key.
 
 Where Oracle computes the values of older rows (SYSDATE, a sequence, an identity column), they are read again by policy. Keys
-and encryption are not supported. Of a column that pipelines.yml leaves out, only the place in the segment matters.
+and encryption are not supported. Only the place in the segment matters where pipelines.yml leaves a column out.
 """
 
 from __future__ import annotations

@@ -145,7 +145,7 @@ def _take_clustering(statement: DdlStatement) -> bool:
 
 
 def _take_policy(statement: DdlStatement) -> bool:
-    """Take an ILM policy up to the end. What it does later is a DDL of its own in the redo."""
+    """Take an ILM policy up to the end. Its later actions are DDLs of their own in the redo."""
     return bool(statement.take_any(*POLICY)) and _skip_to_end(statement)
 
 

@@ -1,6 +1,6 @@
 """Read rows again when a window lands: AS OF the window's end, for each row whose change commits in it.
 
-What is read follows from the table's delivery (BY_KIND). Rows of open transactions are kept until their end is read.
+The table's delivery decides what is read (BY_KIND). Rows of open transactions are kept until their end is read.
 """
 
 from __future__ import annotations
