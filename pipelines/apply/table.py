@@ -20,7 +20,7 @@ from pipelines.apply.commit_ranges import CommitRange, plan_commit_ranges
 from pipelines.apply.context import ApplyContext
 from pipelines.apply.delivery import prepare_range
 from pipelines.apply.delivery.prepared import ChangesOf, PreparedRange, TableRange, ToAppend, ToMerge
-from pipelines.apply.landed.check_changes import check_finding
+from pipelines.apply.landed.check_changes import check_finding, check_merged
 from pipelines.apply.net.history_rows import changed_rows, inserted_rows
 from pipelines.apply.net.missing_columns import not_in_target
 from pipelines.apply.quarantine.divide import write_taken
@@ -285,8 +285,12 @@ def merge_net_change(
 ) -> Merged:
     """Raise RedoNotUnderstood, with nothing merged, where a change keeps values of a row that the target does not have."""
     try:
-        return table.merge(prepared.changes, prepared.has, last_scn, metadata, task.options)
+        merged = table.merge(prepared.changes, prepared.has, last_scn, metadata, task.options)
     except Exception as failed:
         check_session(context.spark, failed)
         check_in_target(table, task, prepared)
         raise
+    if merged is None:
+        return Merged()
+    check_merged(task, merged, prepared.upserts)
+    return merged

@@ -147,8 +147,8 @@ class Target(Protocol):
 
     def merge(
         self, net: DataFrame, has: NetColumns, last_scn: int, metadata: Mapping[str, object], options: TargetOptions
-    ) -> Merged:
-        """Commit net changes, at the position `last_scn`. Commit nothing, and return no row, at a position that it has."""
+    ) -> Merged | None:
+        """Commit net changes, at the position `last_scn`. Commit nothing, and return None, at a position that it has."""
 
     def append(
         self, inserts: DataFrame, count: int, last_scn: int, metadata: Mapping[str, object], options: TargetOptions

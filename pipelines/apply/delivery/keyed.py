@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Row
 
 from pipelines.apply.context import ApplyContext
 from pipelines.apply.delivery import assembled, nullable_key, plain, reread_values
 from pipelines.apply.delivery.prepared import NetChanges, PreparedRange, TableRange, ToMerge
 from pipelines.apply.landed.check_changes import check_all, probe_net_changes
 from pipelines.apply.spark.probes import Plan
-from pipelines.apply.target import KeyRange, NetColumns, TargetColumn, key_range
+from pipelines.apply.target import NetColumns, TargetColumn, key_range
 from pipelines.values.delivery import Assembled, Keyed, NullableKey, Plain, RereadValues
 
 
@@ -33,23 +33,27 @@ def net_changes(context: ApplyContext, part: TableRange, delivery: Keyed) -> Pla
 def prepare(context: ApplyContext, part: TableRange, delivery: Keyed) -> Plan[PreparedRange]:
     net = yield from net_changes(context, part, delivery)
     ranged = None if net.has_whole else part.table.ranged_column(part.version)
-    frame, keys = yield from check_net_changes(context, part, net, ranged)
-    return to_merge(part, net, frame, keys)
+    frame, seen = yield from check_net_changes(context, part, net, ranged)
+    return to_merge(part, net, frame, seen, ranged)
 
 
 def check_net_changes(
     context: ApplyContext, part: TableRange, net: NetChanges, ranged: TargetColumn | None = None
-) -> Plan[tuple[DataFrame, KeyRange | None]]:
-    """Return the net changes, none of which has a finding or is missing, and the range of their keys by the column `ranged`."""
+) -> Plan[tuple[DataFrame, Row]]:
+    """Return the net changes, none of which has a finding or is missing, and what their probe saw."""
     frame = part.table.with_findings(net.frame, part.key, part.task.options)
     frame = context.kept.keep(part.task.table, frame)
     seen = yield probe_net_changes(frame, ranged)
     check_all(part.task, seen, net.expected)
-    return frame, key_range(ranged, seen)
+    return frame, seen
 
 
-def to_merge(part: TableRange, net: NetChanges, frame: DataFrame, keys: KeyRange | None = None) -> ToMerge:
+def to_merge(
+    part: TableRange, net: NetChanges, frame: DataFrame, seen: Row | None = None, ranged: TargetColumn | None = None
+) -> ToMerge:
+    """`seen` is what the probe of these rows saw; None where others are merged."""
     filled, kept = part.commit_range.filled, part.keeps_removed
+    keys, upserts = (None, None) if seen is None else (key_range(ranged, seen), seen["upserts"])
     has = NetColumns(part.key, net.objects, net.missing.ids, filled, net.has_whole, keys, kept)
     is_empty = bool(net.taken.count) and not net.expected
-    return ToMerge(frame, has, net.missing, net.filtered, net.events, net.taken, net.filtered_in, is_empty)
+    return ToMerge(frame, has, net.missing, net.filtered, net.events, net.taken, net.filtered_in, is_empty, upserts)

@@ -93,7 +93,8 @@ class NetChanges:
 
 @dataclass(frozen=True, slots=True)
 class ToMerge:
-    """Checked net changes, and what MERGE has to know of their columns."""
+    """Checked net changes, and what MERGE has to know of their columns. `upserts` of them are rows to write; None is not
+    counted."""
 
     changes: DataFrame
     has: NetColumns
@@ -103,6 +104,7 @@ class ToMerge:
     taken: Taken = NOTHING_TAKEN
     filtered_in: Mapping[int, int] = field(default_factory=dict)
     is_empty: bool = False  # all changes go to quarantine
+    upserts: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ def marks_deleted(table: DeltaTable, readers: Readers) -> bool:
     return readers == "spark" and (table.bytes is None or table.bytes > REWRITTEN_BYTES)
 
 
-def merge(table: DeltaTable, net: DataFrame, has: NetColumns, tag: Tag, options: TargetOptions = DEFAULT) -> Merged:
+def merge(table: DeltaTable, net: DataFrame, has: NetColumns, tag: Tag, options: TargetOptions = DEFAULT) -> Merged | None:
     columns, spark = tuple(table.columns.values()), table.spark
     names = (
         "op",
@@ -57,7 +57,7 @@ def merge(table: DeltaTable, net: DataFrame, has: NetColumns, tag: Tag, options:
     finally:
         spark.catalog.dropTempView(view)
     if not answer:  # Delta has this txn version already and skipped the commit
-        return Merged()
+        return None
     row = answer[0]
     return Merged(row["num_inserted_rows"], row["num_updated_rows"], row["num_deleted_rows"])
 

@@ -68,7 +68,7 @@ class DeltaTarget(DeltaTable):
 
     def merge(
         self, net: DataFrame, has: NetColumns, last_scn: int, metadata: Mapping[str, object], options: TargetOptions
-    ) -> Merged:
+    ) -> Merged | None:
         return merge.merge(self, net, has, Tag(self.app_id, last_scn, metadata), options)
 
     def append(

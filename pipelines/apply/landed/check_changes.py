@@ -11,9 +11,10 @@ from pipelines.apply.delta.partitions import cure_of as cure_of_partition
 from pipelines.apply.landed.findings import FINDINGS
 from pipelines.apply.mapping import cure_of as cure_of_mapping
 from pipelines.apply.spark.probes import Probe
-from pipelines.apply.target import TargetColumn
+from pipelines.apply.target import UPSERT, Merged, TargetColumn
 from pipelines.errors import (
     OF_BATCH,
+    OF_TABLE,
     InvariantBroken,
     KeyNeeded,
     MappingFailed,
@@ -38,13 +39,14 @@ def probe_changes(changes: DataFrame) -> Probe:
 
 
 def probe_net_changes(net: DataFrame, ranged: TargetColumn | None = None) -> Probe:
-    """Return the probe that counts the changes that the net changes stand for, and finds the first finding and, of the key's
-    column `ranged`, the least and the greatest value."""
-    counted = "coalesce(sum(changes), 0L) AS changes", "min(finding) AS finding"
+    """Return the probe that counts the changes that the net changes stand for, and the rows that MERGE has to write; and finds
+    the first finding and, of the key's column `ranged`, the least and the greatest value."""
+    upserts = f"count_if(op = '{UPSERT}') AS upserts"
+    counted = "coalesce(sum(changes), 0L) AS changes", "min(finding) AS finding", upserts
     if ranged is None:
-        return Probe(net.select("changes", "finding"), counted)
+        return Probe(net.select("changes", "finding", "op"), counted)
     key = F.col(frames.key(ranged.id)).cast("decimal(38,0)").alias("key")
-    return Probe(net.select("changes", "finding", key), (*counted, "min(key) AS low", "max(key) AS high"))
+    return Probe(net.select("changes", "finding", "op", key), (*counted, "min(key) AS low", "max(key) AS high"))
 
 
 def check_all(task: TableTask, seen: Row, expected: int) -> None:
@@ -54,6 +56,17 @@ def check_all(task: TableTask, seen: Row, expected: int) -> None:
         raise InvariantBroken(
             f"{expected} changes were to be applied, {seen['changes']} came out of decoding",
             cure=f"run `redolake snapshot {task.table} --replace` to go on; nothing was merged. {report_with(OF_BATCH)}",
+            table=task.table,
+        )
+
+
+def check_merged(task: TableTask, merged: Merged, upserts: int | None) -> None:
+    """Raise InvariantBroken if MERGE wrote fewer rows than the net changes have. MERGE reads them twice, and Delta only logs a
+    warning where the second reading has other rows than the first."""
+    if upserts is not None and merged.inserted + merged.updated < upserts:
+        raise InvariantBroken(
+            f"{upserts} rows were to be written, and MERGE wrote {merged.inserted + merged.updated}",
+            cure=f"run `redolake snapshot {task.table} --replace` to go on; and {report_with(OF_TABLE)}",
             table=task.table,
         )
 

@@ -78,7 +78,7 @@ def repair(spark: SparkSession, task: RepairTask, translation: Translation, may_
     crash.point("repair")
     table.refresh()
     assert table.version is not None
-    return RepairCommit(table.version, merged)
+    return RepairCommit(table.version, merged or Merged())
 
 
 def check_repairable(table: DeltaTable, task: RepairTask) -> None:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -47,3 +51,42 @@ def test_a_batch_of_young_rows_does_not_read_the_file_of_old_ones(spark, tmp_pat
         assert batch(3, (3, update(1, "v1", "V1")), (1, insert(1004, "d"))).error is None
         old_rows = {n: f"v{n}" for n in range(2, 9)}
         assert contents(mine) == {1: "V1", **old_rows, 1001: "A", 1003: "c", 1004: "d"}
+
+
+def test_keys_beyond_those_of_the_target_are_inserted_though_merge_reads_them_once(spark, tmp_path: Path) -> None:
+    """MERGE first joins both sides to find the files with rows of these keys. A join of sorted rows ends where the target's
+    keys end, so Delta counts fewer net changes there than in the join that writes, and logs a warning. Nothing is lost: what
+    was not read has no row in the target."""
+    mine = task(tmp_path)
+    loaded(spark, tmp_path, mine, rows=[{"ID": n, "V": f"v{n}"} for n in range(1, 9)])
+    rows = committed(10, 20, *[(1, insert(n, "new")) for n in range(101, 140)], (3, update(8, "v8", "V8")))
+    spec = batch_spec(tmp_path, [land(tmp_path / "w", 10, 100, rows)], [mine], rows=len(rows))
+    before = spark.conf.get("spark.sql.autoBroadcastJoinThreshold")
+    spark.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")  # as for rows that may be many
+    try:
+        with warnings_of(spark, "org.apache.spark.sql.delta.commands.MergeIntoCommand") as warned:
+            (result,) = run_batch(spark, spec).tables
+    finally:
+        spark.conf.set("spark.sql.autoBroadcastJoinThreshold", before)
+
+    assert result.error is None
+    assert contents(mine) == {**{n: f"v{n}" for n in range(1, 8)}, 8: "V8", **dict.fromkeys(range(101, 140), "new")}
+    assert (result.inserted, result.updated) == (39, 1)
+    assert re.search(r"Merge source has .* value: 2\) rows in initial scan but .* value: 40\) rows in second scan", warned())
+
+
+@contextmanager
+def warnings_of(spark: Any, name: str) -> Iterator[Callable[[], str]]:
+    """Yield a function that returns what Spark's logger has warned of since."""
+    log4j, lines = spark.sparkContext._jvm.org.apache.logging.log4j, spark.sparkContext._jvm.java.io.StringWriter()
+    appender = log4j.core.appender.WriterAppender.createAppender(None, None, lines, name, False, True)
+    appender.start()
+    logger, configurator = log4j.LogManager.getLogger(name), log4j.core.config.Configurator
+    before = logger.getLevel()
+    configurator.setLevel(name, log4j.Level.WARN)
+    logger.addAppender(appender)
+    try:
+        yield lines.toString
+    finally:
+        logger.removeAppender(appender)
+        configurator.setLevel(name, before)

@@ -26,6 +26,7 @@ def is_shown(spark: Any, line: str) -> bool:
     "line",
     [
         "RDD 33 was locally checkpointed, its lineage has been truncated and cannot be recomputed after unpersisting",
+        "Merge source has SQLMetric(id: 1, value: 2) rows in initial scan but SQLMetric(id: 2, value: 40) rows in second scan",
         "Broadcasting large task binary with size 4.6 MiB",
         "Could not validate number of records due to missing statistics.",
         "The SQL config 'spark.sql.parser.escapedStringLiterals' has been deprecated.",

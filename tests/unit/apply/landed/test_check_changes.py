@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from pipelines.apply.landed.check_changes import check_finding
+from pipelines.apply.landed.check_changes import check_finding, check_merged
+from pipelines.apply.target import Merged
 from pipelines.decode.changes import decode_changes
-from pipelines.errors import RedoNotUnderstood
+from pipelines.errors import InvariantBroken, RedoNotUnderstood
 from pipelines.records.batches.spec import TableTask
 from pipelines.values.scn import Scn
 from pipelines.values.table import Column, OracleType, TableId, TableVersion
@@ -38,3 +39,22 @@ def test_another_error_of_a_row_is_cured_by_a_new_snapshot() -> None:
         check_finding(TableTask(VERSION.table, "/lake/t", "p/S.T/1", (VERSION,)), found)
 
     assert "unsupported_columns" not in (caught.value.cure or "")
+
+
+TASK = TableTask(VERSION.table, "/lake/t", "p/S.T/1", (VERSION,))
+
+
+@pytest.mark.parametrize("merged", [Merged(), Merged(1, 1, 1), Merged(deleted=3)])
+def test_a_merge_that_wrote_fewer_rows_than_it_had_to_write_is_an_error(merged: Merged) -> None:
+    with pytest.raises(InvariantBroken, match="3 rows were to be written") as caught:
+        check_merged(TASK, merged, 3)
+    assert "redolake snapshot S.T --replace" in (caught.value.cure or "")
+
+
+@pytest.mark.parametrize("merged", [Merged(1, 2), Merged(3, 0, 5), Merged(0, 4)])
+def test_rows_that_are_written_or_marked_beside_them_are_none(merged: Merged) -> None:
+    check_merged(TASK, merged, 3)
+
+
+def test_a_merge_whose_rows_were_not_counted_is_not_checked() -> None:
+    check_merged(TASK, Merged(), None)
