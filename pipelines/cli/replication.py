@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import signal
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -11,6 +12,7 @@ from threading import Event
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
+from rich.text import Text
 
 from pipelines.cli.connections import resolve_connections
 from pipelines.cli.options import (
@@ -29,6 +31,8 @@ from pipelines.values.moment import FORMS
 from pipelines.values.utc import utc_text
 
 if TYPE_CHECKING:
+    from pipelines.config import Pipeline
+    from pipelines.steps import LogsToRead
     from pipelines.steps.chunks import ChunkedTable
     from pipelines.steps.follow import FollowOutcome
     from pipelines.steps.run import RunOutcome
@@ -39,6 +43,11 @@ T = TypeVar("T")
 class ShadowSchema(StrEnum):
     historic = "historic"
     current = "current"
+
+
+class BackfillTarget(StrEnum):
+    shadow = "shadow"
+    live = "live"
 
 
 def snapshot(
@@ -184,7 +193,12 @@ def backfill(
     ],
     tables: TablesArgument = None,
     pipeline: PipelineOption = None,
+    target: Annotated[
+        BackfillTarget,
+        typer.Option("--target", help="Shadow tables beside the live ones, or the live ones: their rows are read again."),
+    ] = BackfillTarget.shadow,
     execute: Annotated[bool, typer.Option("--execute/--dry-run", help="Run the backfill, or only show its plan.")] = False,
+    reason: Annotated[str, typer.Option(help="Stored with the commits; --target live --execute needs it.")] = "",
     schema: Annotated[
         ShadowSchema, typer.Option("--schema", help="Columns of the shadows: as at the end of the range, or as today.")
     ] = ShadowSchema.historic,
@@ -200,7 +214,11 @@ def backfill(
     config: ConfigOption = None,
     output: OutputOption = Output.table,
 ) -> None:
-    """Apply an old SCN range, from the landing or from archived logs, to shadow tables."""
+    """Apply an old SCN range, from the landing or from archived logs, to shadow tables, or read the rows of live tables again
+    that it has touched.
+
+    Exits with 3 where some of these rows are not known, or a table stays as it is.
+    """
     from pipelines import steps
 
     with report_errors(output):
@@ -208,8 +226,11 @@ def backfill(
             raise typer.BadParameter("--logs needs --from-logs")
         selected, wanted = select_pipeline(pipeline, config), tables or None
         reads = steps.LogsToRead(tuple(logs or ())) if from_logs else None
-        if reads is not None:
+        if reads is not None or target is BackfillTarget.live:
             selected = resolve_connections(selected)
+        if target is BackfillTarget.live:
+            backfill_live(selected, start, end, wanted, execute, reason, reads, output)
+            return
         with progress() as report:
             result = steps.run_backfill(
                 selected, start, end, wanted, execute=execute, schema=schema.value, from_logs=reads, report=report
@@ -222,6 +243,29 @@ def backfill(
         rows = [(t.table, t.target, t.inserted, t.updated, t.deleted) for t in recorded.tables]
         title = "Shadow tables" if prepared.details is None else f"{prepared.details.start} to {prepared.details.end}"
         show(output, asdict(prepared) | asdict(recorded), lambda: grid(title, columns, rows))
+
+
+def backfill_live(
+    selected: Pipeline,
+    start: str,
+    end: str,
+    tables: list[str] | None,
+    execute: bool,
+    reason: str,
+    reads: LogsToRead | None,
+    output: Output,
+) -> None:
+    """Fill a range into the live tables, or show what that takes."""
+    from pipelines import steps
+
+    with progress() as report:
+        found = steps.backfill_live(
+            selected, start, end, tables, execute=execute, reason=reason, by=getpass.getuser(), from_logs=reads, report=report
+        )
+    ending = () if execute else ("Nothing is done yet; --execute does it.",)
+    show(output, found, lambda: Text("\n".join((*found.lines, *ending))))
+    if not found.is_whole:
+        raise typer.Exit(DIFFERS)
 
 
 COMMANDS = (snapshot, run, backfill)

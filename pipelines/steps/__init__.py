@@ -7,6 +7,7 @@ exported here.
 from pipelines.steps.apply import approve_ddl, look_up_ddl, prepare_batch, record_batch, resume_tables
 from pipelines.steps.as_of import read_as_of
 from pipelines.steps.backfill import prepare_backfill, record_backfill, run_backfill
+from pipelines.steps.backfill_live import LiveBackfill, backfill_live
 from pipelines.steps.backfill_logs import LogsToRead
 from pipelines.steps.capture import AlreadyLanded, land_window, mine_window_slice, plan_next_window
 from pipelines.steps.chunks import pause_snapshots, read_chunked_tables
@@ -56,8 +57,10 @@ __all__ = [
     "AlreadyLanded",
     "AwaitedLog",
     "GapClosing",
+    "LiveBackfill",
     "LogsToRead",
     "approve_ddl",
+    "backfill_live",
     "begin_resnapshots",
     "begin_snapshot",
     "capturable_tables",

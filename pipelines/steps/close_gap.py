@@ -8,7 +8,7 @@ has what it would have had without the gap.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import takewhile
@@ -34,13 +34,19 @@ from pipelines.steps.repair import RepairedTable, repair_table
 from pipelines.steps.run import spark_when_needed
 from pipelines.steps.same_container import read_same_container
 from pipelines.steps.scn_times import time_written
-from pipelines.steps.touched_keys import Key, TouchedRows, TouchedTable, Xid, read_ends, read_window, why_not_by_key
+from pipelines.steps.touched_keys import (
+    KEYS_AT_ONCE,
+    TouchedRows,
+    TouchedTable,
+    Xid,
+    read_ends,
+    read_window,
+    why_not_by_key,
+)  # fmt: skip
 from pipelines.values.scn import ChainPosition
 from pipelines.values.table import TableId
 from pipelines.values.utc import beside
 from pipelines.window.recovery_options import is_rewound
-
-KEYS_AT_ONCE = 50_000  # of one commit
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,7 +326,7 @@ def close_table(
         problem = open_transactions_of(touched, entry, entry.complete_to_scn)
     if problem:
         return replace(planned, why_not=problem, changes=one.changes, keys=len(one.keys))
-    repaired = [repair_part(task, entry.table, one, part, reason, by, spark, up_to) for part in parts_of(sorted(one.keys))]
+    repaired = [repair_part(task, entry.table, part, reason, by, spark, up_to) for part in one.parts()]
     if not all(found.equal for found in repaired):
         return replace(planned, why_not="some of the rows that were read again still differ: run it again")
     closed = closed_table(task, entry, one, repaired, reason, by)
@@ -373,29 +379,22 @@ def why_not_further(touched: TouchedRows, one: TouchedTable, entry: TableEntry, 
     return open_transactions_of(touched, entry, up_to.scn)
 
 
-def parts_of(keys: Sequence[Key]) -> Iterator[Sequence[Key]]:
-    for start in range(0, len(keys), KEYS_AT_ONCE):
-        yield keys[start : start + KEYS_AT_ONCE]
-
-
 def repair_part(
     task: Task,
     table: TableId,
-    one: TouchedTable,
-    keys: Sequence[Key],
+    keys: Sequence[Mapping[str, str]],
     reason: str,
     by: str,
     spark: Callable[[], Any],
     up_to: ChainPosition | None,
 ) -> RepairedTable:
-    named = [dict(zip(one.key_names, key, strict=True)) for key in keys]
-    task.report(f"{table}: reading {len(named)} rows of the gap again")
+    task.report(f"{table}: reading {len(keys)} rows of the gap again")
     return repair_table(
         task.context.pipeline,
         str(table),
         reason=reason,
         by=by,
-        keys=named,
+        keys=keys,
         cause=f"the declared gap {task.gap.name}",
         up_to=up_to,
         source=task.mining.source,

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -23,7 +24,9 @@ from pipelines.land import layout
 from pipelines.land.landing import Landing
 from pipelines.land.parquet import read_columns
 from pipelines.reconcile.table_versions import rules
+from pipelines.records.batches.spec import MinedNames
 from pipelines.records.windows import DdlRow, WindowManifest
+from pipelines.schema import version_as_of
 from pipelines.schema.ddl import effect_of
 from pipelines.steps.compare_table import KEY_VALUES
 from pipelines.values.canonical import hash_plan
@@ -31,13 +34,15 @@ from pipelines.values.delivery import NullableKey, delivery_of
 from pipelines.values.landed_schema import LANDED_SCHEMA
 from pipelines.values.logminer import LARGE_OBJECT_CHANGES, Mined
 from pipelines.values.redo import CHANGES, TRANSACTION_ENDS, Operation
+from pipelines.values.scn import ScnRange
 from pipelines.values.table import TableId, TableVersion
 
 READ = (
-    "con_id", "xid", "pxid", "scn", "row_id", "operation_code", "rollback", "status", "info", "seg_owner", "table_name",
-    "object_id", "sql_redo",
+    "slice", "con_id", "xid", "pxid", "scn", "row_id", "operation_code", "rollback", "status", "info", "seg_owner",
+    "table_name", "object_id", "sql_redo",
 )  # fmt: skip
 ENDS = ("con_id", "xid", "scn", "operation_code")
+KEYS_AT_ONCE = 50_000  # of one commit
 OPAQUE = (Mined.UNSUPPORTED, *LARGE_OBJECT_CHANGES)  # they do not contain the key of the row
 NONE_KNOWN = "0.0.0"
 DAMAGED = (
@@ -88,19 +93,46 @@ class Transactions:
 
 @dataclass(slots=True)
 class TouchedTable:
-    """`why_not` says why the keys are not known; `changes` rows of redo were read."""
+    """`version` is that of the position AS OF which the keys are read; changes were mined under `versions`, with the names
+    `mined`. `changes` rows of redo were read; `unknown` ones of them have no key that can be read, the first `why_unknown`.
+    `why_not` says why the keys are not all that the range touches."""
 
     version: TableVersion
+    versions: tuple[TableVersion, ...] = ()
+    mined: tuple[MinedNames, ...] = ()
     keys: set[Key] = field(default_factory=set)
     changes: int = 0
+    unknown: int = 0
+    why_unknown: str = ""
     why_not: str = ""
 
     @property
     def key_names(self) -> tuple[str, ...]:
         return tuple(self.version.column(number).name for number in self.version.key)
 
+    def parts(self) -> Iterator[list[dict[str, str]]]:
+        """Yield the keys by column name, in parts that are read again at once."""
+        keys = sorted(self.keys)
+        for start in range(0, len(keys), KEYS_AT_ONCE):
+            yield [dict(zip(self.key_names, key, strict=True)) for key in keys[start : start + KEYS_AT_ONCE]]
+
     def refuse(self, why: str) -> None:
         self.why_not = self.why_not or why
+
+    def lack(self, why: str) -> None:
+        """Count a change whose key is not known."""
+        self.unknown += 1
+        self.why_unknown = self.why_unknown or why
+        self.refuse(why)
+
+    def version_at(self, scn: int) -> TableVersion:
+        return version_as_of(self.versions, scn) if self.versions else self.version
+
+    def names_at(self, window: int, slice_: int, version: TableVersion) -> Mapping[str, int] | None:
+        """Return the names of the key's columns in the redo of a slice, where they are not the version's own."""
+        where = (window, slice_, int(version.from_scn))
+        found = next((one.names for one in self.mined if (one.window, one.slice, one.version) == where), None)
+        return None if found is None else {name: number for name, number in found.items() if number in self.version.key}
 
 
 @dataclass
@@ -153,12 +185,15 @@ def read_window(
     window: WindowManifest,
     into: TouchedRows,
     only: Iterable[Xid] | None = None,
+    scns: ScnRange | None = None,
 ) -> None:
-    """Add what a window's rows touch. With `only`, the rows of these transactions count alone."""
+    """Add what a window's rows touch. With `only`, the rows of these transactions count alone; with `scns`, those in it."""
     wanted = None if only is None else frozenset(only)
     found = list[dict[str, object]]()
     for batch in columns_of(landing, window, READ):
         found += into.own_rows(batch).to_pylist()
+    if scns is not None:
+        found = [row for row in found if int(str(row["scn"])) in scns]
     found.sort(key=lambda row: (row["scn"], row["operation_code"] in TRANSACTION_ENDS))
     changed = dict[TableId, list[dict[str, object]]]()
     for row in found:
@@ -166,7 +201,7 @@ def read_window(
         if table is not None:
             changed.setdefault(table, []).append(row)
     for table, rows in changed.items():
-        add_keys(context, landing, into.tables[table], rows)
+        add_keys(context, landing, into.tables[table], rows, window.start)
     if wanted is None:
         for ddl in window.ddl:
             add_ddl(into, ddl)
@@ -195,10 +230,10 @@ def take_row(into: TouchedRows, row: Mapping[str, object], only: frozenset[Xid] 
     if row["xid"] is None or row["xid"] == NONE_KNOWN or str(row["xid"]).endswith(".4294967295"):
         one.refuse(f"a change at SCN {scn} does not say of which transaction it is")
     into.transactions.change(names, table, scn)
-    if code in OPAQUE:
-        one.refuse(f"a change at SCN {scn} (operation {code}) does not contain the row's key")
-        return None
     one.changes += 1
+    if code in OPAQUE:
+        one.lack(f"a change at SCN {scn} (operation {code}) does not contain the row's key")
+        return None
     return None if row["rollback"] else table  # what it undoes has the key
 
 
@@ -208,26 +243,64 @@ def names_of(row: Mapping[str, object]) -> frozenset[Xid]:
     return frozenset((number, str(row[name])) for name in ("xid", "pxid") if row.get(name))
 
 
-def add_keys(context: PipelineContext, landing: Landing, one: TouchedTable, rows: Sequence[Mapping[str, object]]) -> None:
-    """Decode the keys before and after each change."""
-    version = one.version
-    columns = tuple(version.column(number) for number in version.key)
-    narrow, types = replace(version, columns=columns), rules(context, version.table, (version,))
+def add_keys(
+    context: PipelineContext, landing: Landing, one: TouchedTable, rows: Sequence[Mapping[str, object]], window: int
+) -> None:
+    """Decode the keys before and after each change, under the version and the names of its own time."""
+    alike = dict[tuple[int, int], list[Mapping[str, object]]]()
+    for row in rows:
+        from_scn = int(one.version_at(int(str(row["scn"]))).from_scn)
+        alike.setdefault((int(str(row["slice"] or 0)) if one.mined else 0, from_scn), []).append(row)
+    for (number, from_scn), same in alike.items():
+        version = one.version_at(from_scn)
+        if why := other_key(version, one.version):
+            for _ in same:
+                one.lack(f"a change at SCN {same[0]['scn']}: {why}")
+            continue
+        keyed, names = with_key(version, one.version), one.names_at(window, number, version)
+        decoded = decode_keys(context, landing, keyed, same, names)
+        for row in decoded.to_pylist():
+            take_keys(one, row)
+
+
+def other_key(then: TableVersion, now: TableVersion) -> str:
+    """Return why the key of now cannot be read in changes of an older version; empty where it can."""
+    known = {column.id: column.type for column in then.columns}
+    if all(known.get(number) == now.column(number).type for number in now.key):
+        return ""
+    return "its key's columns were others then, or of another type"
+
+
+def with_key(then: TableVersion, now: TableVersion) -> TableVersion:
+    """Return an older version with the columns of the key of now alone."""
+    return replace(then, columns=tuple(then.column(number) for number in now.key), key=now.key)
+
+
+def decode_keys(
+    context: PipelineContext,
+    landing: Landing,
+    version: TableVersion,
+    rows: Sequence[Mapping[str, object]],
+    names: Mapping[str, int] | None,
+) -> pa.RecordBatch:
     single = any(found.quotes.evidence() is not None for found in (landing, context.landing))
     check_arrow()
     batch = pa.RecordBatch.from_pylist([dict(row) for row in rows], pa.schema([LANDED_SCHEMA.field(name) for name in READ]))
-    decoded = decode_changes(batch, narrow, types, encoding=context.landing.encoding(), single_quotes=single)
-    for row in decoded.to_pylist():
-        if row["error"] is not None:
-            one.refuse(f"the key of a change at SCN {row['scn']} cannot be read: {row['error']}")
+    types, encoding = rules(context, version.table, (version,)), context.landing.encoding()
+    return decode_changes(batch, version, types, names=names, encoding=encoding, single_quotes=single)
+
+
+def take_keys(one: TouchedTable, row: Mapping[str, Any]) -> None:
+    """Add the keys before and after a decoded change, or count it as unknown."""
+    if row["error"] is not None:
+        one.lack(f"the key of a change at SCN {row['scn']} cannot be read: {row['error']}")
+        return
+    for side in {Operation.INSERT: "n", Operation.UPDATE: "on"}.get(row["operation_code"], "o"):
+        values = [row[f"{side}{number}"] for number in one.version.key]
+        if any(value is None for value in values):
+            one.lack(f"a change at SCN {row['scn']} does not contain the row's key")
             return
-        sides = {Operation.INSERT: "n", Operation.UPDATE: "on"}.get(row["operation_code"], "o")
-        for side in sides:
-            values = [row[f"{side}{column.id}"] for column in columns]
-            if any(value is None for value in values):
-                one.refuse(f"a change at SCN {row['scn']} does not contain the row's key")
-                return
-            one.keys.add(tuple(map(text_of, values)))
+        one.keys.add(tuple(map(text_of, values)))
 
 
 def text_of(value: object) -> str:

@@ -6,12 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.sql import functions as F
 
 from pipelines import steps
-from pipelines.errors import ConfigurationError
+from pipelines.apply.delta.table import DeltaTable
+from pipelines.errors import ConfigurationError, Terminal
 from standin.serve import standin
 from tests.fixtures.shop import Shop
 from tests.references.delta_table import delta_rows
+from tests.support.killed import killed_at
 
 pytestmark = pytest.mark.spark
 
@@ -78,3 +81,81 @@ def test_a_range_from_before_the_last_snapshot_is_replayed_with_the_columns_of_i
         assert held_at < int(stop.value.findings[0].cure.split()[5].strip(",")) < again.scn
         plan = steps.prepare_backfill(pipeline, taken.scn + 1, middle).details
         assert {kind: plan.tables[0].changes[kind] for kind in ("update", "delete")} == {"update": 2, "delete": 1}
+
+
+def damage(pipeline: Any, spark: Any) -> None:
+    """Damage rows as a fault of ours would: under our own application id, so that no other writer is seen."""
+    target = pipeline.target(pipeline.tables[0].id)
+    app = DeltaTable(spark, target, f"{pipeline.name}/SHOP.PARTS/1").app_id
+    rows = spark.read.format("delta").load(target)
+    kept = rows.filter("CODE <> 2").withColumn("QUANTITY", F.expr("IF(CODE IN (1, 4), -1, QUANTITY)"))
+    more = rows.filter("CODE = 5").withColumns({"CODE": F.explode(F.array(F.lit(3), F.lit(7))), "QUANTITY": F.lit(-1)})
+    typed = (F.col(field.name).cast(field.dataType).alias(field.name) for field in rows.schema.fields)
+    writer = kept.unionByName(more).select(*typed).write.format("delta").mode("overwrite")
+    writer.option("txnAppId", f"{app}/ddl").option("txnVersion", 1).save(target)
+
+
+def test_rows_that_ranges_have_touched_are_read_again_into_the_live_table(tmp_path: Path, spark: Any) -> None:
+    with standin(threads=2, log_bytes=64 * 1024, archive_lag_target=0) as oracle:
+        shop = Shop(oracle, tmp_path)
+        shop.run_sql(
+            "CREATE TABLE parts (id NUMBER(9), kind VARCHAR2(9), quantity NUMBER(9), PRIMARY KEY (id, kind))",
+            "ALTER TABLE parts ADD SUPPLEMENTAL LOG DATA (PRIMARY KEY) COLUMNS",
+            *(f"INSERT INTO parts VALUES ({n}, 'it''s', {n})" for n in range(1, 7)),
+        )
+        pipeline = shop.pipeline(tables=["SHOP.PARTS"])
+        start = steps.take_snapshot(pipeline, source=shop.params, spark=spark).scn + 1
+        with shop.oracle.connect("SHOP") as long_one, long_one.cursor() as cursor:
+            cursor.execute("UPDATE parts SET quantity = 40 WHERE id = 4")
+            shop.run_sql(
+                "UPDATE parts SET quantity = 10 WHERE id = 1",
+                "DELETE FROM parts WHERE id = 2",
+                "UPDATE parts SET id = 30 WHERE id = 3",
+                "INSERT INTO parts VALUES (7, 'it''s', 7)",
+            )
+            middle = caught_up(shop, pipeline, spark)
+            long_one.commit()
+        shop.run_sql(
+            "ALTER TABLE parts RENAME COLUMN id TO code",
+            "ALTER TABLE parts ADD (note VARCHAR2(9))",
+            "INSERT INTO parts (code, kind, note) VALUES (2, 'it''s', 'again')",
+            "DELETE FROM parts WHERE code = 7",
+        )
+        end = caught_up(shop, pipeline, spark)
+        steps.take_snapshot(pipeline, ["SHOP.PARTS"], replace=True, source=shop.params, spark=spark)
+        shop.run_sql("UPDATE parts SET quantity = 55 WHERE code IN (1, 5)", "DELETE FROM parts WHERE code = 30")
+        caught_up(shop, pipeline, spark)
+        damage(pipeline, spark)
+
+        def fill(start: int, end: int, **choice: Any) -> steps.LiveBackfill:
+            choice = {"execute": True, "reason": "a fault", **choice}
+            return steps.backfill_live(pipeline, start, end, source=shop.params, spark=spark, **choice)
+
+        def differing() -> tuple[int, ...]:
+            (found,) = steps.verify_tables(pipeline, source=shop.params, spark=spark).tables
+            return found.missing_rows, found.extra_rows, found.differing_cells
+
+        assert differing() == (1, 2, 2)
+        position = steps.read_status(pipeline).tables[0].complete_to_scn
+        planned = fill(start, middle, execute=False)
+        assert (planned.tables[0].keys, planned.tables[0].unknown, planned.is_whole) == (
+            6,
+            0,
+            True,
+        )  # and 4, which commits later
+        with pytest.raises(Terminal, match="needs a reason"):
+            fill(start, middle, reason=" ")
+
+        # The later range first. Row 4 changed before it, in a transaction that commits in it.
+        later = fill(middle, end)
+        assert (later.tables[0].keys, later.tables[0].inserted, later.tables[0].deleted) == (3, 1, 1)
+        assert differing() == (0, 1, 1), "rows 3 and 1 are of the earlier range"
+        with killed_at("repair"):
+            fill(start, middle)
+        assert differing() == (0, 0, 0)
+        again = fill(start, middle)
+        assert (again.tables[0].inserted, again.tables[0].deleted, again.is_whole) == (0, 0, True)
+        assert steps.read_status(pipeline).tables[0].complete_to_scn == position
+        shop.run_sql("UPDATE parts SET quantity = 56 WHERE code = 1")
+        caught_up(shop, pipeline, spark)
+        assert differing() == (0, 0, 0)

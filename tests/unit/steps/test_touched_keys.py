@@ -9,8 +9,9 @@ from random import Random
 
 import pytest
 
+from pipelines.records.batches.spec import MinedNames
 from pipelines.records.windows import DdlRow
-from pipelines.steps.touched_keys import TouchedRows, TouchedTable, Transactions, add_ddl, take_row
+from pipelines.steps.touched_keys import TouchedRows, TouchedTable, Transactions, add_ddl, other_key, take_row
 from pipelines.values.redo import Operation
 from pipelines.values.scn import Scn
 from pipelines.values.table import Column, OracleType, TableId, TableVersion
@@ -146,6 +147,91 @@ def test_a_table_whose_gaps_are_closed_in_any_order_and_repeatedly_equals_the_so
     assert (closed > LIVES // 3, left > 0) == (True, True), "the lives must show both"
 
 
+@dataclass(slots=True)
+class LiveTable:
+    """A table whose stream, by a fault, leaves out some changes of transactions that commit in a range."""
+
+    life: Life
+    range: Gap
+    wrong: frozenset[int]
+    position: int = 0
+    rows: dict[int, int] = field(default_factory=dict)
+
+    def stream(self, upto: int) -> None:
+        news = [one for one in self.life.committed(upto) if self.life.commits[one.xid] > self.position]
+        fold(self.rows, [one for one in news if one.scn not in self.wrong])
+        self.position = max(self.position, upto)
+
+    def reread(self, keys: set[int]) -> None:
+        """Read rows again AS OF the position, as a repair does."""
+        source = self.life.state(self.position)
+        for key in keys:
+            self.rows.pop(key, None)
+            if key in source:
+                self.rows[key] = source[key]
+
+    def backfill(self, of: Gap, upto: int | None = None, beginnings: bool = True) -> None:
+        """Fill a range into the table, as steps/backfill_live.py does; `upto` kills it after so many keys."""
+        within = {xid for xid, scn in self.life.commits.items() if of.start <= scn < of.end}
+        touched = [
+            one
+            for one in self.life.changes
+            if of.start <= one.scn < of.end or (beginnings and one.xid in within and one.scn < of.start)
+        ]
+        keys = sorted({key for one in touched for key in (one.before, one.after) if key is not None})
+        self.reread(set(keys[:upto]))
+
+    def snapshot(self) -> None:
+        self.rows = self.life.state(self.position)
+
+
+def faulty_table(random: Random) -> LiveTable:
+    life = random_life(random)
+    start, end = sorted(random.sample(range(1, life.end + 1), 2))
+    ends = [one.scn for one in life.changes if start <= life.commits.get(one.xid, -1) < end]
+    return LiveTable(life, Gap(start, end), frozenset(scn for scn in ends if random.random() < 0.5))
+
+
+def test_backfills_into_a_live_table_in_any_order_never_make_it_older_and_cure_what_a_range_has_wrong() -> None:
+    cured = 0
+    for seed in range(LIVES):
+        random = Random(seed)
+        table = faulty_table(random)
+        table.stream(random.randint(table.range.end, table.life.end))
+        faults = sum(table.rows.get(key) != table.life.state(table.position).get(key) for key in range(KEYS))
+        cut = random.randint(table.range.start + 1, table.range.end)
+        parts = [Gap(table.range.start, cut), Gap(min(cut, table.range.end - 1), table.range.end)]
+        for _ in range(random.randint(0, 6)):
+            before = {key for key in range(KEYS) if table.rows.get(key) == table.life.state(table.position).get(key)}
+            act = random.choice(("killed", "another range", "repair", "part", "snapshot"))
+            if act == "snapshot" and random.random() < 0.2:
+                table.snapshot()
+            elif act == "repair":
+                table.reread({random.randrange(KEYS)})
+            elif act == "another range":
+                table.backfill(Gap(*sorted(random.choices(range(table.life.end + 2), k=2))))
+            else:
+                table.backfill(random.choice(parts), random.randint(0, KEYS) if act == "killed" else None)
+            right = {key for key in range(KEYS) if table.rows.get(key) == table.life.state(table.position).get(key)}
+            assert before <= right, f"seed {seed}: a row got older"
+            if random.random() < 0.5:
+                table.stream(random.randint(table.position, table.life.end))
+        for part in random.sample(parts, 2):
+            table.backfill(part)
+        assert table.rows == table.life.state(table.position), f"seed {seed}, at SCN {table.position}"
+        cured += faults > 0
+    assert cured > LIVES // 3, "the lives must have faults"
+
+
+def test_the_changes_from_before_a_range_of_a_transaction_that_commits_in_it_count() -> None:
+    life = Life([Change(3, "1", None, 5, 3)], {"1": 8}, 9)
+    for beginnings, rows in ((True, {5: 3}), (False, {})):
+        table = LiveTable(life, Gap(6, 9), frozenset({3}))
+        table.stream(9)
+        table.backfill(table.range, beginnings=beginnings)
+        assert table.rows == rows
+
+
 # --- Rows of redo -----------------------------------------------------------------------------------------------------
 
 
@@ -226,3 +312,29 @@ def test_a_ddl_of_another_table_refuses_only_what_it_cascades_to() -> None:
     add_ddl(cascading, replace(other, cascades_from="SHOP.BINS"))
 
     assert (into.tables[PARTS].why_not, bool(cascading.tables[PARTS].why_not)) == ("", True)
+
+
+def test_a_key_is_read_under_the_version_and_the_names_of_its_own_time() -> None:
+    renamed = replace(VERSION, from_scn=Scn(50), columns=(replace(ID, name="CODE"), PLACE))
+    named = MinedNames(10, 2, 0, {"PART": 1, "PLACE": 2})
+    one = TouchedTable(renamed, (replace(VERSION, from_scn=Scn(0)), renamed), (named,))
+
+    assert (one.version_at(49).named("ID"), one.version_at(50).named("CODE")) == (ID, renamed.columns[0])
+    assert one.names_at(10, 2, one.version_at(49)) == {"PART": 1}
+    assert (one.names_at(10, 1, one.version_at(49)), one.names_at(10, 2, renamed)) == (None, None)
+
+
+def test_a_change_of_a_time_when_the_key_was_another_one_is_not_known() -> None:
+    text = replace(VERSION, columns=(replace(ID, type=OracleType("VARCHAR2", 9)), PLACE))
+    other = replace(VERSION, columns=(replace(ID, id=9), PLACE), key=(9,))
+
+    assert [bool(other_key(then, VERSION)) for then in (VERSION, text, other)] == [False, True, True]
+
+
+def test_changes_without_a_key_are_counted() -> None:
+    into = touched()
+    for scn in (10, 11):
+        take_row(into, row(scn, 255), None)
+
+    one = into.tables[PARTS]
+    assert (one.changes, one.unknown, "at SCN 10 (operation 255)" in one.why_unknown) == (2, 2, True)

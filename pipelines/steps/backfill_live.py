@@ -1,0 +1,339 @@
+"""A backfill into the live tables: read the rows again that an old SCN range has touched.
+
+Nothing is folded again from old values. The redo of the range names the keys, and each row with one of them is read AS OF the
+table's own position and merged in a commit that leaves the position as it is (repair.py). So a row that changed later has its
+later state, a deleted row stays deleted, and a DDL since then needs nothing special: no row gets older.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+from pipelines.config import Pipeline
+from pipelines.context import PipelineContext, Report, open_context, owner, silent
+from pipelines.errors import ConfigurationError, Finding, RedolakeError, Transient
+from pipelines.host.progress import Progress
+from pipelines.land.dictionary import Readings
+from pipelines.reconcile.ledger import reconcile_ledger
+from pipelines.reconcile.mined_names import mined_names
+from pipelines.reconcile.settling import settles_at
+from pipelines.reconcile.table_versions import history, known_versions, object_ids, table_task
+from pipelines.records.windows import WindowManifest
+from pipelines.schema import version_as_of
+from pipelines.source import ConnectParams
+from pipelines.steps.backfill import (
+    TableHistory,
+    choose,
+    find_covering,
+    missing_files,
+    objections,
+    range_of,
+    refuse,
+    table_history,
+)
+from pipelines.steps.backfill_logs import LogsToRead, PlannedLogs, bounds_of, mine_logs, plan_logs
+from pipelines.steps.decisions import check_reason
+from pipelines.steps.range_ends import RangeEnd, find_range_ends
+from pipelines.steps.repair import RepairedTable, repair_table
+from pipelines.steps.run import spark_when_needed
+from pipelines.steps.touched_keys import TouchedRows, TouchedTable, Xid, read_window, why_not_by_key
+from pipelines.values.redo import Operation
+from pipelines.values.scn import Scn, ScnRange
+from pipelines.values.table import TableId
+
+Again = Callable[[str, Sequence[Mapping[str, str]]], RepairedTable]
+
+STILL_DIFFER = "some of the rows that were read again still differ: run it again"
+
+
+@dataclass(frozen=True, slots=True)
+class LiveTable:
+    """A table into which a range is filled again. `changes` rows of redo name `keys`; `unknown` changes have no key that can be
+    read, the first `why_unknown`. `why_not` says why the table stays as it is. The counts are those of the rows read again."""
+
+    table: str
+    applied_scn: int | None = None
+    changes: int = 0
+    keys: int = 0
+    unknown: int = 0
+    why_unknown: str = ""
+    why_not: str = ""
+    is_done: bool = False
+    inserted: int = 0
+    updated: int = 0
+    deleted: int = 0
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        if self.why_not:
+            return (f"{self.table}: stays as it is: {self.why_not}",)
+        named = f"{self.table}: {self.changes} change(s) of {self.keys} key(s)"
+        if self.is_done:
+            line = f"{named}: {self.inserted} row(s) inserted, {self.updated} updated, {self.deleted} deleted"
+        else:
+            line = f"{named}, whose rows are read again AS OF its position, SCN {self.applied_scn}"
+        left = f"  not known: the rows of {self.unknown} change(s), which are left out: {self.why_unknown}"
+        return (line, left) if self.unknown else (line,)
+
+
+@dataclass(frozen=True, slots=True)
+class LiveBackfill:
+    """What a backfill into live tables reads and does. `logs_plan` has the logs that are not mined yet; then the tables are not
+    known. `cut` transactions commit in the range and began before everything that is landed."""
+
+    pipeline: str
+    start: RangeEnd
+    end: RangeEnd
+    windows: int = 0
+    cut: int = 0
+    tables: tuple[LiveTable, ...] = ()
+    logs_plan: tuple[str, ...] = ()
+    executed: bool = False
+
+    @property
+    def is_whole(self) -> bool:
+        """Return whether every row that the range has touched is known, and read again if it was executed."""
+        return not self.cut and not any(table.why_not or table.unknown for table in self.tables)
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        head = f"{self.start} to {self.end}, into the live tables"
+        if self.logs_plan:
+            return (head, *self.logs_plan, "which keys they name is known once they are mined")
+        cut = f"not known: what {self.cut} transaction(s) changed before SCN {self.start.scn}, of which nothing older is landed"
+        verify = "prove it: redolake verify " + " ".join(table.table for table in self.tables if table.is_done)
+        return (
+            head,
+            f"reads the keys in {self.windows} window(s)" if not self.executed else f"{self.windows} window(s) read",
+            *(line for table in self.tables for line in table.lines),
+            *((cut,) if self.cut else ()),
+            *((verify,) if any(table.is_done for table in self.tables) else ()),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class LiveRange:
+    """The range, its windows, and what each table was in it."""
+
+    context: PipelineContext
+    scns: ScnRange
+    windows: Sequence[WindowManifest]
+    histories: Sequence[TableHistory]
+    report: Report
+
+
+@dataclass(slots=True)
+class FoundRows:
+    """The rows that the range touches; `why_not` of the tables that stay as they are, and the transactions that are `cut`."""
+
+    touched: TouchedRows
+    why_not: dict[TableId, str] = field(default_factory=dict)
+    cut: Collection[Xid] = ()
+
+
+def backfill_live(
+    pipeline: Pipeline,
+    start: str | int,
+    end: str | int,
+    tables: Sequence[str] | None = None,
+    *,
+    execute: bool = False,
+    reason: str = "",
+    by: str = "",
+    from_logs: LogsToRead | None = None,
+    source: ConnectParams | None = None,
+    spark: Any = None,
+    report: Report = silent,
+    opens: Callable[[], Any] | None = None,
+) -> LiveBackfill:
+    """Show which rows of the live tables a range has touched, or read them again. `start` and `end` are moments
+    (values/moment.py). A repeat, and one after a kill, reads them once more, which changes nothing further.
+
+    Raises ConfigurationError where the range is not there, RedoLost where logs of it are missing.
+    """
+    if execute:
+        check_reason("a backfill into live tables", reason)
+    with open_context(pipeline) as context:
+        reconcile_ledger(context)
+        chosen = choose(context.pipeline, tables)
+        manifests = context.landing.windows.after()
+        first, last = find_range_ends(context, manifests, start, end)
+        scns = range_of(first.scn, last.scn)
+        found = LiveBackfill(context.name, first, last)
+        beside_it = context
+        if from_logs is not None:
+            planned = logs_of(context, scns, chosen, from_logs, report)
+            if not execute:
+                return replace(found, logs_plan=planned.lines)
+            beside_it = mine_logs(planned)
+        one = live_range(beside_it, scns, chosen, report)
+        rows = read_rows(context, one)
+        found = replace(found, windows=len(one.windows), cut=len(rows.cut), tables=planned_tables(one, rows))
+        if not execute:
+            return found
+        with spark_when_needed(pipeline, spark, opens) as opened:
+            again = partial(
+                repair_table,
+                pipeline,
+                reason=reason.strip(),
+                by=by or owner(),
+                cause=f"a backfill of SCN {scns}",
+                source=source,
+                report=report,
+            )
+            fill = partial(fill_table, rows.touched, lambda table, keys: again(table, keys=keys, spark=opened.session()))
+            done = tuple(map(fill, found.tables))
+        reconcile_ledger(context)
+        return replace(found, tables=done, executed=True)
+
+
+def logs_of(
+    context: PipelineContext, scns: ScnRange, tables: Sequence[TableId], given: LogsToRead, report: Report
+) -> PlannedLogs:
+    planned = plan_logs(context, scns, tables, given, report)
+    if isinstance(planned, Finding):
+        raise ConfigurationError([planned])
+    return planned
+
+
+def live_range(context: PipelineContext, scns: ScnRange, chosen: Sequence[TableId], report: Report) -> LiveRange:
+    """Return the range with its windows. Raises ConfigurationError unless all of them are there, with the tables' redo."""
+    manifests = context.landing.windows.after()
+    windows = find_covering(manifests, scns, context.landing.pruned)
+    histories = [table_history(context, table, scns) for table in chosen]
+    refuse([objection for one in histories for objection in objections(one, scns, manifests)])
+    refuse(list(missing_files(context, windows)))
+    return LiveRange(context, scns, windows, histories, report)
+
+
+def planned_tables(one: LiveRange, rows: FoundRows) -> tuple[LiveTable, ...]:
+    found = list[LiveTable]()
+    for past in one.histories:
+        entry, touched = past.entry, rows.touched.tables.get(past.table)
+        applied = None if entry is None or entry.complete_to_scn is None else int(entry.complete_to_scn)
+        table = LiveTable(str(past.table), applied, why_not=rows.why_not.get(past.table, ""))
+        if touched is not None:
+            table = replace(
+                table,
+                changes=touched.changes,
+                keys=len(touched.keys),
+                unknown=touched.unknown,
+                why_unknown=touched.why_unknown,
+            )
+        found.append(table)
+    return tuple(found)
+
+
+# --- The rows of the range --------------------------------------------------------------------------------------------
+
+
+def read_rows(context: PipelineContext, one: LiveRange) -> FoundRows:
+    """Read which keys the range's changes name, and those of transactions that commit in it and began before it. `context`
+    has the chain of the pipeline, also where the range was mined beside it."""
+    why_not, tables = dict[TableId, str](), dict[TableId, TouchedTable]()
+    for past in one.histories:
+        found = touched_table(one, past)
+        if isinstance(found, str):
+            why_not[past.table] = found
+        else:
+            tables[past.table] = found
+    touched = TouchedRows(tables, object_ids(context, {}))
+    for number, window in enumerate(one.windows):
+        one.report(Progress("", "reading the keys of windows", number, len(one.windows)))
+        read_window(one.context, one.context.landing, window, touched, scns=one.scns)
+    return FoundRows(touched, why_not, read_beginnings(context, one, touched))
+
+
+def touched_table(one: LiveRange, past: TableHistory) -> TouchedTable | str:
+    """Return the table with the versions that its changes have in the range; or why its rows cannot be read again."""
+    context, entry = one.context, past.entry
+    known = known_versions(context, past.table)
+    if entry is None or entry.state == "snapshotting" or entry.complete_to_scn is None or not known:
+        return "its snapshot is being read: let it end"
+    if settles_at(context, entry) is not None:
+        return "its chunks were read AS OF several SCNs: let apply run first"
+    now = version_as_of(known, entry.complete_to_scn)
+    if why := why_not_by_key(context, now):
+        return f"{why}: run `redolake snapshot {past.table} --replace`"
+    readings = Readings(context.landing.dictionary)
+    then = history(
+        context, past.versions, one.windows[0].start, one.windows, one.windows[-1].end, readings, as_configured=False
+    )
+    stop = then.hold.at_scn if then.hold is not None else None
+    if stop is not None and stop < one.scns.end:
+        return f"its columns after the DDL at SCN {stop} are not known, which is not followed: end the range there"
+    if then.conflict is not None:
+        return f"its columns in the range are not known: {then.conflict.what}"
+    named = partial(mined_names, context, windows=one.windows, carried=(), readings=readings)
+    task = table_task(context, then, "", "", names=named)
+    return TouchedTable(now, task.versions, task.mined_names)
+
+
+def read_beginnings(context: PipelineContext, one: LiveRange, touched: TouchedRows) -> frozenset[Xid]:
+    """Read the changes from before the range of transactions that commit in it, in older windows of the chain. Return the
+    transactions whose beginning is not there."""
+    sought = cut_transactions(one)
+    older = reversed([w for w in context.landing.windows.after() if w.start < one.scns.start])
+    reached = int(one.scns.start)
+    for window in older:
+        is_next = window.end >= reached and window.resetlogs_id == one.windows[0].resetlogs_id
+        if not sought or not is_next or any(missing_files(context, [window])):
+            break
+        before = ScnRange(Scn(0), one.scns.start)
+        read_window(context, context.landing, window, touched, sought, before)
+        sought -= starts_in(context, window, before)
+        reached = int(window.start)
+    return frozenset(sought)
+
+
+def cut_transactions(one: LiveRange) -> set[Xid]:
+    """Return the transactions that commit in the range, and have no START in it."""
+    begun, found = set[Xid](), set[Xid]()
+    for window in one.windows:
+        for scn, code, name in bounds_by_scn(one.context, window):
+            if code == Operation.START and scn >= one.scns.start:
+                begun.add(name)
+            elif code == Operation.COMMIT and scn in one.scns and name not in begun:
+                found.add(name)
+            elif code != Operation.START:
+                begun.discard(name)
+    return found
+
+
+def starts_in(context: PipelineContext, window: WindowManifest, scns: ScnRange) -> set[Xid]:
+    return {name for scn, code, name in bounds_by_scn(context, window) if code == Operation.START and scn in scns}
+
+
+def bounds_by_scn(context: PipelineContext, window: WindowManifest) -> Iterator[tuple[int, int, Xid]]:
+    rows = sorted(bounds_of(context.landing.windows.files, window), key=lambda row: int(str(row["scn"])))
+    for row in rows:
+        container = None if row["con_id"] is None else int(str(row["con_id"]))
+        yield int(str(row["scn"])), int(str(row["operation_code"])), (container, str(row["xid"]))
+
+
+# --- The tables -------------------------------------------------------------------------------------------------------
+
+
+def fill_table(touched: TouchedRows, again: Again, one: LiveTable) -> LiveTable:
+    """Read the table's rows again. An error of this table alone leaves it as it is, and the others are filled."""
+    found = touched.tables.get(TableId.parse(one.table))
+    if one.why_not or found is None:
+        return one
+    try:
+        done = [again(one.table, part) for part in found.parts()]
+    except RedolakeError as error:
+        if isinstance(error, Transient) or "table" not in error.where:
+            raise
+        return replace(one, why_not=f"{error.code}: {error.what}: {error.cure}")
+    return replace(
+        one,
+        is_done=True,
+        why_not="" if all(part.equal for part in done) else STILL_DIFFER,
+        inserted=sum(part.inserted for part in done),
+        updated=sum(part.updated for part in done),
+        deleted=sum(part.deleted for part in done),
+        applied_scn=max((part.applied_scn for part in done), default=one.applied_scn),
+    )
