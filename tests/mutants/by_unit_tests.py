@@ -44,20 +44,20 @@ class Trials:
                 pytest.exit(f"{item.nodeid} is red without any mutant", returncode=3)
             for function in calls():
                 callers[function][number] = time.process_time() - begun
-        if self._red_test(None, session.items, 600) is not None:
+        if self._red_test(None, session.items, [60.0] * len(session.items)) is not None:
             pytest.exit("a test is red the second time without any mutant", returncode=3)
         killed: Counter[int] = Counter()
         for mutant in self._mutants:
             seconds = callers[mutant.of_function]
             order = sorted(seconds, key=lambda number: (-killed[number], seconds[number]))
-            red = self._red_test(mutant, [session.items[number] for number in order], int(10 * sum(seconds.values())) + 10)
+            red = self._red_test(mutant, [session.items[number] for number in order], [seconds[number] for number in order])
             if red is not None and red < len(order):
                 killed[order[red]] += 1
             self._report(mutant, red is not None)
         return True
 
-    def _red_test(self, mutant: Mutant | None, tests: Sequence[pytest.Item], seconds: int) -> int | None:
-        """Return the place of the test that is red with this mutant, or None."""
+    def _red_test(self, mutant: Mutant | None, tests: Sequence[pytest.Item], seconds: Sequence[float]) -> int | None:
+        """Return the place of the test that is red with this mutant, or None. Each took so many seconds without a mutant."""
         if not self._in_spark:
             return red_in_copy(mutant, tests, seconds)
         choose(mutant)
@@ -75,8 +75,8 @@ def is_red(item: pytest.Item, nextitem: pytest.Item | None = None) -> bool:
     return any(report.failed for report in runtestprotocol(item, log=False, nextitem=nextitem))
 
 
-def red_in_copy(mutant: Mutant | None, tests: Sequence[pytest.Item], seconds: int) -> int | None:
-    """Return the place of the test that is red with this mutant, or None. A process that dies or exceeds its seconds is red."""
+def red_in_copy(mutant: Mutant | None, tests: Sequence[pytest.Item], seconds: Sequence[float]) -> int | None:
+    """Return the place of the test that is red with this mutant, or None. A process that dies or loops is red."""
     child = os.fork()
     if child == 0:
         red: int | None = len(tests)
@@ -87,13 +87,22 @@ def red_in_copy(mutant: Mutant | None, tests: Sequence[pytest.Item], seconds: in
     return None if status == 0 else os.WEXITSTATUS(status) - 1 if os.WIFEXITED(status) else len(tests)
 
 
-def run_until_red(mutant: Mutant | None, tests: Sequence[pytest.Item], seconds: int) -> int | None:
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+def run_until_red(mutant: Mutant | None, tests: Sequence[pytest.Item], seconds: Sequence[float]) -> int | None:
     silence = os.open(os.devnull, os.O_WRONLY)
     os.dup2(silence, 1)
     os.dup2(silence, 2)
     choose(mutant)
-    return next((number for number, test in enumerate(tests) if is_red(test)), None)
+    for number, (test, usual) in enumerate(zip(tests, seconds, strict=True)):
+        end_a_loop_after(10 * usual + 3)
+        if is_red(test):
+            return number
+    return None
+
+
+def end_a_loop_after(seconds: float) -> None:
+    """Let the system kill this process once it has used so many more seconds of CPU: a mutant may loop without end."""
+    _, most = resource.getrlimit(resource.RLIMIT_CPU)
+    resource.setrlimit(resource.RLIMIT_CPU, (int(time.process_time() + seconds), most))
 
 
 def try_mutants(
