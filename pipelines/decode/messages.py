@@ -59,6 +59,20 @@ def octets(value: Any, _: bool) -> Value:
     return Value(Form.HEX, _hex(value, "is not in hexadecimal digits: OpenLogReplicator needs `char: 2`"), is_internal=True)
 
 
+def truth(value: Any, _: bool) -> Value:
+    """Read 1 or 0."""
+    if not isinstance(value, _Number) or value not in ("0", "1"):
+        raise Unread("is neither 1 nor 0")
+    return Value(Form.TEXT, "TRUE" if value == "1" else "FALSE")
+
+
+def rowid(value: Any, _: bool) -> Value:
+    """Read the address of a row of a table; a logical one is a question mark."""
+    if not isinstance(value, str):
+        raise Unread("is no ROWID")
+    return Value(Form.TEXT, value)
+
+
 def raw(value: Any, _: bool) -> Value:
     return Value(Form.HEX, _hex(value, "is not in hexadecimal digits"))
 
@@ -120,6 +134,8 @@ READERS: Mapping[str, Reader] = {
     **dict.fromkeys(("NUMBER", "FLOAT"), number),
     **dict.fromkeys(("VARCHAR2", "CHAR", "NVARCHAR2", "NCHAR"), octets),
     "RAW": raw,
+    "BOOLEAN": truth,
+    "UROWID": rowid,
     "DATE": date,
     **dict.fromkeys(("TIMESTAMP", "TIMESTAMP WITH LOCAL TIME ZONE"), moment),
     "TIMESTAMP WITH TIME ZONE": time_with_zone,

@@ -1,4 +1,4 @@
-"""Check whether a table can be captured with its settings: its kind, key, columns and what LogMiner shows of it. Pure."""
+"""Check whether a table can be captured with its settings: its kind, key, columns and what the source shows of it. Pure."""
 
 from __future__ import annotations
 
@@ -21,12 +21,16 @@ MAYBE_IGNORED = frozenset({"BFILE", "NESTED TABLE", "VARRAY", "REF"})  # manuals
 
 @dataclass(frozen=True, slots=True)
 class ConfiguredTable:
-    """A table of the configuration, with its column rules, its key, and the columns that it leaves out."""
+    """A table of the configuration, with its column rules, its key, and the columns that it leaves out.
+
+    With `is_stream`, another reader than LogMiner shows its changes, whose own findings are elsewhere (source/olr).
+    """
 
     table: TableId
     rules: Mapping[str, str | int] = field(default_factory=dict)
     key: KeyPolicy = PRIMARY
     choice: ColumnChoice = ALL_COLUMNS
+    is_stream: bool = False
 
 
 def capture_findings(table: DictionaryTable, wanted: ConfiguredTable, supported: Supported) -> Iterator[Finding]:
@@ -40,10 +44,11 @@ def capture_findings(table: DictionaryTable, wanted: ConfiguredTable, supported:
     )
     yield from kind_findings(table)
     yield from choice_findings(table, wanted)
-    yield from logminer_findings(table)
+    yield from () if wanted.is_stream else logminer_findings(table)
+    yield from storage_findings(table)
     yield from key_findings(table, wanted.key)
     key = {*table.key} if wanted.key.kind == "primary" else {*wanted.key.columns}
-    yield from column_findings(table, wanted.rules, key, refused)
+    yield from column_findings(table, wanted.rules, key, refused, is_mined=not wanted.is_stream)
 
 
 def kind_findings(table: DictionaryTable) -> Iterator[Finding]:
@@ -65,10 +70,9 @@ def kind_findings(table: DictionaryTable) -> Iterator[Finding]:
 
 
 def logminer_findings(table: DictionaryTable) -> Iterator[Finding]:
-    """Report what makes LogMiner show all rows of the table as UNSUPPORTED, and hidden columns of an unknown kind."""
+    """Report what makes LogMiner show all rows of the table as UNSUPPORTED."""
     name = str(table.table)
     remove = f"remove {name} from `tables`"
-    leave_out = "leave the column out (`exclude_columns` of the table)"
     names = (table.in_oracle.owner, table.in_oracle.name, *(c.name for c in table.columns if not c.system))
     too_long = [n for n in names if len(n.encode()) > LONGEST_MINED_NAME_BYTES]
     if too_long:
@@ -85,12 +89,18 @@ def logminer_findings(table: DictionaryTable) -> Iterator[Finding]:
         if column.virtual and column.system and not column.name.startswith("SYS_"):
             what = "is a valid-time period (PERIOD FOR), whose tables LogMiner does not support"
             yield Finding(f"{name}.{column.name}", what, remove)
+
+
+def storage_findings(table: DictionaryTable) -> Iterator[Finding]:
+    """Report hidden columns of an unknown kind."""
+    name = str(table.table)
     refused = {column.column_id for column in table.unshown if column.stored and column.column_id is not None}
     for column in table.unknown_storage:
         if column.column_id in refused:
             continue  # it stores a part of a column that has a finding of its own
         what = f"{column.type}: a hidden column of Oracle's own, which may store an object or XMLTYPE column"
-        yield Finding(f"{name}.{column.name}", what, f"{leave_out}, or {remove}")
+        cure = f"leave the column out (`exclude_columns` of the table), or remove {name} from `tables`"
+        yield Finding(f"{name}.{column.name}", what, cure)
 
 
 def choice_findings(table: DictionaryTable, wanted: ConfiguredTable) -> Iterator[Finding]:
@@ -111,7 +121,7 @@ def choice_findings(table: DictionaryTable, wanted: ConfiguredTable) -> Iterator
     if table.rereads_rows:
         yield from reread_findings(table, wanted.key)
     for column in table.columns:
-        if not column.system and column.type.name in MAYBE_IGNORED:
+        if not column.system and column.type.name in MAYBE_IGNORED and not wanted.is_stream:
             yield ignored_finding(column, name)
         if column.left_out is None or column.system:
             continue
@@ -122,7 +132,7 @@ def choice_findings(table: DictionaryTable, wanted: ConfiguredTable) -> Iterator
             else "left out, because its type is not supported"
         )
         yield Finding(f"{name}.{column.name}", kind + why, severity="note")
-        if column.type.name in WHOLE_ROWS_UNSUPPORTED and not table.rereads_rows:
+        if column.type.name in WHOLE_ROWS_UNSUPPORTED and not table.rereads_rows and not wanted.is_stream:
             what = f"{kind}LogMiner may show each change of a row of such a table as UNSUPPORTED, also of its other columns"
             cure = f"if the table is held for that reason, `unsupported_columns: reread`, or remove {name} from `tables`"
             yield Finding(f"{name}.{column.name}", what, cure, "warning")
@@ -206,6 +216,8 @@ def column_findings(
     rules: Mapping[str, str | int],
     key: Set[str],
     refused: Callable[[OracleType, str | int | None], str | None],
+    *,
+    is_mined: bool,
 ) -> Iterator[Finding]:
     names = {c.name for c in table.columns}
     for rule in sorted(set(rules) - names):
@@ -222,7 +234,7 @@ def column_findings(
             )
             yield Finding(f"{table.table}.{column.name}", f"{column.type}: {reason}", cure)
         else:
-            yield from unshown_values(column, table, rules.get(column.name))
+            yield from unshown_values(column, table, rules.get(column.name), is_mined=is_mined)
     for name in sorted(key & {name for name, rule in rules.items() if rule == REPLACE}):
         what = "is part of the key, and has the rule `replace`, after which two keys may be one"
         yield Finding(f"{table.table}.{name}", what, "declare `binary` for it, or correct its values in Oracle")
@@ -244,10 +256,12 @@ def leave_out(column: DictionaryColumn, table: DictionaryTable) -> str:
     )
 
 
-def unshown_values(column: DictionaryColumn, table: DictionaryTable, rule: str | int | None) -> Iterator[Finding]:
+def unshown_values(
+    column: DictionaryColumn, table: DictionaryTable, rule: str | int | None, *, is_mined: bool
+) -> Iterator[Finding]:
     """Warn of values that the redo or the lake's type cannot show, whether or not there are any yet."""
     name, type_ = f"{table.table}.{column.name}", column.type
-    if type_.name == "UROWID" and not table.rereads_rows:
+    if type_.name == "UROWID" and is_mined and not table.rereads_rows:
         what = "UROWID: LogMiner was seen to show `Unsupported Type` in place of a value, which would hold the table"
         again = "read its rows again (`unsupported_columns: reread`), " if is_reread(column, table) else ""
         yield Finding(name, what, f"{again}{leave_out(column, table)}or wait for such a row", "warning")

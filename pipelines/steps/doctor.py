@@ -194,12 +194,14 @@ def source_findings(pipeline: Pipeline, oracle: Source, tables: Sequence[TableId
 
 
 def findings_of(pipeline: Pipeline, probed: ProbeResult, tables: Sequence[TableId]) -> tuple[Finding, ...]:
+    own, is_stream = pipeline.table, pipeline.source.is_stream
     wanted = tuple(
-        ConfiguredTable(table, pipeline.table(table).rules, pipeline.table(table).key_policy, pipeline.choice(table))
-        for table in tables
+        ConfiguredTable(table, own(table).rules, own(table).key_policy, pipeline.choice(table), is_stream) for table in tables
     )
+    of_stream = [finding for table in chosen_of(pipeline, probed, tables) for finding in table_findings(table)]
+    of_columns = {finding.subject for finding in of_stream}.difference(map(str, tables))
     found = (
-        *preflight_findings(probed, wanted, why_refused),
+        *(finding for finding in preflight_findings(probed, wanted, why_refused) if finding.subject not in of_columns),
         *(
             finding
             for one in wanted
@@ -209,7 +211,7 @@ def findings_of(pipeline: Pipeline, probed: ProbeResult, tables: Sequence[TableI
                 *mapping_findings(pipeline, probed.tables[one.table], probed.database_logging),
             )
         ),
-        *(finding for table in chosen_of(pipeline, probed, tables) for finding in table_findings(table)),
+        *of_stream,
     )
     sets = probed.encoding
     if probed.database is not None and sets is not None and sets.text == "US7ASCII":

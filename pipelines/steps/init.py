@@ -171,7 +171,7 @@ def propose_pipeline(
     report(f"measuring the numbers of {len(probed.tables)} table(s)")
     numbers = number_rules(source, container, probed.tables.values())
     tables = tuple(
-        propose_table(probed.tables[table], numbers.get(table, {}), large_objects, maps=maps)
+        propose_table(probed.tables[table], numbers.get(table, {}), large_objects, maps=maps, is_stream=olr is not None)
         for table in found.tables
         if table in probed.tables
     )

@@ -57,10 +57,16 @@ class ProposedTable:
 
 
 def propose_table(
-    table: DictionaryTable, numbers: Mapping[str, TypeRule], large_objects: LargeObjects, *, maps: bool = False
+    table: DictionaryTable,
+    numbers: Mapping[str, TypeRule],
+    large_objects: LargeObjects,
+    *,
+    maps: bool = False,
+    is_stream: bool = False,
 ) -> ProposedTable:
     """Return the settings with which the table can be captured, or why it cannot. `numbers` are rules of measured columns. With
-    `maps`, columns get other names where the lake cannot have theirs, and masks where they look personal."""
+    `maps`, columns get other names where the lake cannot have theirs, and masks where they look personal. With `is_stream`,
+    another reader than LogMiner shows its changes."""
     key, of_key = propose_key(table)
     rules = {name: rule for name, rule in numbers.items() if rule is not None}
     why = [*of_key]
@@ -74,12 +80,12 @@ def propose_table(
     if maps:
         plain = with_shapes(plain, table)
     proposed = with_columns(plain, table, own or large_objects)
-    if any(not is_assembled(column, own or large_objects) for column in table.unshown):
+    if not is_stream and any(not is_assembled(column, own or large_objects) for column in table.unshown):
         whole = with_columns(replace(plain, rereads_rows=True), table, own or large_objects)
         reads = any(column.name not in whole.exclude_columns for column in table.unshown)
         if reads and not any(errors_of(whole, table, own or large_objects)):
             return replace(whole, why=(*whole.why, "its changed rows are read again whole: LogMiner does not show all columns"))
-    return replace(proposed, refused=tuple(errors_of(proposed, table, own or large_objects)))
+    return replace(proposed, refused=tuple(errors_of(proposed, table, own or large_objects, is_stream=is_stream)))
 
 
 def with_shapes(proposed: ProposedTable, table: DictionaryTable) -> ProposedTable:
@@ -166,11 +172,13 @@ def choice_of(proposed: ProposedTable, large_objects: LargeObjects) -> ColumnCho
     )
 
 
-def errors_of(proposed: ProposedTable, table: DictionaryTable, large_objects: LargeObjects) -> Iterable[str]:
+def errors_of(
+    proposed: ProposedTable, table: DictionaryTable, large_objects: LargeObjects, *, is_stream: bool = False
+) -> Iterable[str]:
     """Yield why the table cannot be captured with the proposed settings."""
     choice = choice_of(proposed, large_objects)
     rules = {name: rule for name, rule in proposed.columns.items() if rule is not None}
-    wanted = ConfiguredTable(table.table, rules, proposed.key, choice)
+    wanted = ConfiguredTable(table.table, rules, proposed.key, choice, is_stream)
     version = with_names(table, wanted, proposed.rename) if proposed.rename else None
     found = (*capture_findings(table, wanted, why_refused), *lake_findings(table, wanted, rules, DEFAULT, version))
     for finding in found:

@@ -24,7 +24,7 @@ _SUPPORTED = frozenset(
     {
         "NUMBER", "FLOAT", "INTEGER", "VARCHAR2", "NVARCHAR2", "CHAR", "NCHAR", "DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE",
         "TIMESTAMP WITH LOCAL TIME ZONE", "INTERVAL DAY TO SECOND", "INTERVAL YEAR TO MONTH", "RAW", "BINARY_FLOAT",
-        "BINARY_DOUBLE", "UROWID", "CLOB", "NCLOB", "BLOB",
+        "BINARY_DOUBLE", "UROWID", "CLOB", "NCLOB", "BLOB", "BOOLEAN",
     }
 )  # fmt: skip
 
@@ -50,6 +50,7 @@ def writer_of(kind: SqlType, form: Format) -> Writer | None:
         "RAW": lambda value: f'"{value.hex()}"',
         "BLOB": lambda value: f'"{value.hex()}"',
         "UROWID": lambda value: f'"{stored_text(value)}"',
+        "BOOLEAN": lambda value: str(value[0]) if value in (b"\x00", b"\x01") else UNKNOWN,
         "BINARY_FLOAT": binary,
         "BINARY_DOUBLE": binary,
     }

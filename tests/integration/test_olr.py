@@ -28,7 +28,7 @@ from pipelines.ledger.entries import lease_name
 from pipelines.reconcile.ledger import last_batch
 from pipelines.records.readers import is_received
 from pipelines.source import ConnectParams, read_current_scn, read_redo_facts
-from pipelines.source.olr.settings import needed_configuration
+from pipelines.source.olr.settings import OF_PARTS, needed_configuration
 from pipelines.steps.reader_change import read_open
 from pipelines.steps.run import capture
 from standin.olr.options import Behaviour
@@ -87,6 +87,7 @@ def shop(tmp_path: Path) -> Iterator[Shop]:
         yield opened
 
 
+OF_OBJECTS = {"PAPER": "CLOB", "XML": "XMLTYPE", "DOC": "JSON"}
 OTHER = Behaviour(c_scn="begin", group_scn="first", commits_in_group=4, splits=700)  # all that releases do differently
 
 
@@ -490,7 +491,8 @@ def test_columns_that_come_and_go_and_a_truncate_are_followed(shop: Shop) -> Non
 
 def test_what_it_does_not_give_exactly_is_refused_before_anything_is_read(shop: Shop) -> None:
     shop.run_sql(
-        "CREATE TABLE measures (id NUMBER(9) PRIMARY KEY, exact NUMBER, rough BINARY_DOUBLE)",
+        "CREATE TABLE measures (id NUMBER(9) PRIMARY KEY, exact NUMBER, rough BINARY_DOUBLE, "
+        "paper CLOB, xml XMLTYPE, doc JSON)",
         "ALTER TABLE measures ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
         "CREATE TABLE sorted (id NUMBER(9) PRIMARY KEY, name VARCHAR2(20)) ORGANIZATION INDEX",
         "ALTER TABLE sorted ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
@@ -500,16 +502,41 @@ def test_what_it_does_not_give_exactly_is_refused_before_anything_is_read(shop: 
     errors = {f.subject: f.what for f in steps.run_doctor(refused, shop.params) if f.severity == "error"}
     assert errors == {
         "SHOP.MEASURES.ROUGH": "BINARY_DOUBLE: OpenLogReplicator writes six digits of it",
+        **{f"SHOP.MEASURES.{name}": f"{type_}: {OF_PARTS}" for name, type_ in OF_OBJECTS.items()},
         "SHOP.SORTED": "is an index-organized table, whose changes OpenLogReplicator does not give",
     }
     with pytest.raises(ConfigurationError, match="six digits"):
         steps.take_snapshot(refused, source=shop.params, spark=SPARK)
-    pipeline = streamed.pipeline(tables=[{"table": "SHOP.MEASURES", "exclude_columns": ["ROUGH"]}])
+    pipeline = streamed.pipeline(tables=[{"table": "SHOP.MEASURES", "exclude_columns": ["ROUGH", *OF_OBJECTS]}])
     steps.take_snapshot(pipeline, source=shop.params, spark=SPARK)
-    shop.run_sql("INSERT INTO measures VALUES (1, 12345678901234567890.5, 1.25)")
+    shop.run_sql("INSERT INTO measures VALUES (1, 12345678901234567890.5, 1.25, 'long', XMLTYPE('<a/>'), '{}')")
     streamed.run(pipeline)
     assert [f for f in steps.run_doctor(pipeline, shop.params) if f.severity == "error"] == []
     assert differences(shop, pipeline) == {}
+
+
+def test_what_it_gives_and_logminer_does_not_is_captured(shop: Shop) -> None:
+    long = "a_name_of_more_than_thirty_bytes_which_logminer_does_not_show"
+    shop.run_sql(
+        f"CREATE TABLE flags (id NUMBER(9) PRIMARY KEY, {long} BOOLEAN, place UROWID)",
+        "ALTER TABLE flags ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
+        "INSERT INTO flags VALUES (1, TRUE, NULL)",
+    )
+    streamed = start(shop)
+    pipeline = streamed.pipeline(tables=["SHOP.FLAGS"])
+    assert [f for f in steps.run_doctor(pipeline, shop.params) if f.severity == "error"] == []
+    steps.take_snapshot(pipeline, source=shop.params, spark=SPARK)
+    shop.run_sql(
+        "INSERT INTO flags SELECT 2, FALSE, ROWID FROM flags",
+        "INSERT INTO flags VALUES (3, NULL, NULL)",
+        f"UPDATE flags SET {long} = FALSE WHERE id = 1",
+        f"UPDATE flags SET {long} = TRUE WHERE id = 3",
+        "DELETE FROM flags WHERE id = 2",
+    )
+    streamed.run(pipeline)
+    assert differences(shop, pipeline) == {}
+    mined = shop.pipeline(tables=["SHOP.FLAGS"])
+    assert "LogMiner shows each change" in " ".join(f.what for f in steps.run_doctor(mined, shop.params))
 
 
 def test_a_database_with_two_redo_threads_is_refused(tmp_path: Path) -> None:

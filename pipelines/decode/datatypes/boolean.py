@@ -1,4 +1,6 @@
-"""BOOLEAN of release 23ai. LogMiner shows no row of a table that has one, so only snapshots and re-read rows contain it."""
+"""BOOLEAN of release 23ai. LogMiner shows no row of a table that has one, so only snapshots, rows that are read again
+and OpenLogReplicator's messages contain it.
+"""
 
 from __future__ import annotations
 

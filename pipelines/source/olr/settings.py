@@ -9,7 +9,7 @@ from typing import Any
 
 from pipelines.errors import ConfigurationError, Finding
 from pipelines.values.dictionary_table import DictionaryTable
-from pipelines.values.table import TableId
+from pipelines.values.table import ASSEMBLED, EXTENDED, OracleType, TableId, is_unshown
 from pipelines.values.table_pattern import TablePattern
 
 VERSION = "1.9.0"
@@ -61,11 +61,19 @@ WHY: Mapping[str, str] = {
     "user-type": "DDL does not say who ran it",
     "xid": "transaction ids come in another form than LogMiner's",
 }
-# Types that it does not give exactly.
+OF_PARTS = (
+    "OpenLogReplicator puts together only those parts of a large object that the transaction wrote, and sends nothing of a "
+    "change that leaves the row as it is"
+)
+NOT_GIVEN = "OpenLogReplicator does not give the type"
+# Types that it does not give exactly (its Builder::processValue and parseLob, 1.9.0). JSON is one of large objects too, which
+# it writes with an experimental flag.
 BLURRED: Mapping[str, str] = {
     **dict.fromkeys(("BINARY_FLOAT", "BINARY_DOUBLE"), "OpenLogReplicator writes six digits of it"),
-    "ROWID": "OpenLogReplicator does not give the type",
+    **dict.fromkeys((*ASSEMBLED, "JSON", *EXTENDED.values()), OF_PARTS),
+    "ROWID": NOT_GIVEN,
 }
+GIVEN = frozenset({"BOOLEAN", "UROWID"})  # it gives these, although LogMiner does not
 NEEDED = tuple(name for name in FORMAT if name not in ("unknown", "user-type", "redo-thread"))  # others: a warning
 
 
@@ -183,9 +191,17 @@ def table_findings(table: DictionaryTable) -> Iterator[Finding]:
         what = f"is {'an index-organized' if table.iot else 'a clustered'} table, whose changes OpenLogReplicator does not give"
         yield Finding(name, what, "capture it with LogMiner, in a pipeline of its own, or remove it from `tables`")
     for column in table.columns:
-        if column.left_out is None and column.stored and column.type.name in BLURRED:
+        why = None if column.system or column.left_out is not None else why_blurred(column.type)
+        if why is not None and (column.stored or is_unshown(column.type.name)):
             cure = "leave the column out (`exclude_columns`), or capture the table with LogMiner, in a pipeline of its own"
-            yield Finding(f"{name}.{column.name}", f"{column.type}: {BLURRED[column.type.name]}", cure)
+            yield Finding(f"{name}.{column.name}", f"{column.type}: {why}", cure)
+
+
+def why_blurred(type_: OracleType) -> str | None:
+    """Return why OpenLogReplicator does not give values of the type exactly; None where it does."""
+    if type_.name in BLURRED:
+        return BLURRED[type_.name]
+    return NOT_GIVEN if is_unshown(type_.name) and type_.name not in GIVEN else None
 
 
 def _flags(flags: int) -> Iterator[Finding]:

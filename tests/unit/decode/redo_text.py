@@ -20,6 +20,8 @@ TYPES = {
     "NCLOB": OracleType("NCLOB"),
     "BLOB": OracleType("BLOB"),
     "XMLTYPE": OracleType("XMLTYPE"),
+    "BOOLEAN": OracleType("BOOLEAN", 1),
+    "UROWID": OracleType("UROWID", 4000),
 }
 
 

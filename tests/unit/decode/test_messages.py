@@ -74,6 +74,24 @@ def test_a_value_in_another_form_is_an_error_of_its_row_alone(row: str, said: st
     assert (other["error"], str(other["n11"])) == (None, "1.00")
 
 
+def test_a_boolean_is_one_or_zero_and_an_address_its_text() -> None:
+    version = table(ID="NUMBER(10,2)", ON="BOOLEAN", PLACE="UROWID")
+    place = "AAAR3sAAEAAAACXAAA"
+    on, off, none, wrong = decoded(
+        (1, message("c", after={"ID": 1, "ON": 1, "PLACE": place})),
+        (1, message("c", after={"ID": 1, "ON": 0, "PLACE": None})),
+        (1, message("c", after={"ID": 1, "ON": None, "PLACE": None})),
+        (1, message("c", after={"ID": 1, "ON": 2, "PLACE": None})),
+        version=version,
+    )
+    assert [(row["n12"], row["n13"]) for row in (on, off, none)] == [(True, place), (False, None), (None, None)]
+    assert "column ON: the value is neither 1 nor 0" in wrong["error"]
+    assert (
+        "wrote a question mark"
+        in decoded((1, message("c", after={"ID": 1, "ON": 1, "PLACE": "?"})), version=version)[0]["error"]
+    )
+
+
 def test_a_column_that_nobody_knows_is_named() -> None:
     (found,) = decoded((1, message("c", after={"ID": 1, "NAME": None, "BORN": None, "LATER": 5})))
     assert found["unknown"] == ["LATER"]
