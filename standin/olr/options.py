@@ -80,11 +80,13 @@ class Behaviour:
     `c_scn`: what numbers the messages of a transaction: `commit`, the group of redo in which its commit is (up to 1.9), or
     `begin`, its first SCN (2.0: a CONTINUE then drops transactions that began before the client's position).
     `group_scn`: the SCN of a group of redo: that of its `first` record, or the one `below` it.
+    `first_index`: the number of an SCN's first message: 1, as a 1.9.0 that was run has it, or 0.
     `commits_in_group`: commits that the log writer writes at once, if they come soon enough.
     """
 
     c_scn: str = "commit"
     group_scn: str = "below"
+    first_index: int = 1
     commits_in_group: int = 1
     idle_seconds: float = 0.05  # after which a group ends, and between groups of background processes
     long_lengths: bool = False  # every message has a length of 8 bytes

@@ -120,7 +120,7 @@ class Parser:
 
     def _number(self, scn: int) -> None:
         if self._c_scn != scn:
-            self._c_scn, self._c_idx = scn, 0
+            self._c_scn, self._c_idx = scn, self.behaviour.first_index
 
     def _message(self, header: list[str], record: RedoRecord | None, payload: str, *, is_checkpoint: bool = False) -> Message:
         form = self.configuration.format
