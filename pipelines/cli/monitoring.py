@@ -37,6 +37,7 @@ from pipelines.cli.output import (
 from pipelines.values.utc import beside, utc_text
 
 if TYPE_CHECKING:
+    from pipelines.records.shown_facts import StreamFact
     from pipelines.steps.runway import LogReport, ThreadRunwayReport
     from pipelines.steps.stats import PipelineStats, RowStats
     from pipelines.steps.status import Status
@@ -82,6 +83,8 @@ def show_details(status: Status) -> None:
     rows = [(w.name, w.state, w.logs, w.rows, utc_text(w.ends_at)) for w in status.windows]
     windows = grid("Latest windows", ("window", "state", "logs", "rows", "ends, UTC"), rows, ("window",))
     console.print(windows if rows else "No window has landed yet.")
+    for stream in status.streams:
+        show_stream(stream)
     if status.pruned_to_scn is not None:
         console.print(f"Windows before SCN {status.pruned_to_scn} were pruned, the last of them on {status.pruned_at}")
     if quotes := sum(w.single_quote_rows for w in status.windows):
@@ -111,6 +114,19 @@ def show_details(status: Status) -> None:
     if status.lost is not None:
         lost = status.lost
         print_alert(f"LOST since {lost.since}: {lost.what}\n  do this: redolake recover -p {status.pipeline}")
+
+
+def show_stream(stream: StreamFact) -> None:
+    """Print how far OpenLogReplicator has read a redo thread."""
+    who = f"OpenLogReplicator at {stream.address}, redo thread {stream.thread}"
+    if stream.scn is None:
+        text = f"{who}: not asked by the last run" if not stream.holds_back else f"{who}: has sent no checkpoint"
+    else:
+        text = f"{who}: read to SCN {stream.scn}, log {stream.sequence}, written {utc_text(stream.written_at)}"
+    if stream.holds_back:
+        print_notice(f"{text}; it holds windows back\n  do this: see that it runs, and has its logs")
+    else:
+        console.print(text, soft_wrap=True)
 
 
 def windows(

@@ -216,6 +216,7 @@ def olr_config(
             "--check", help="Compare this OpenLogReplicator.json, and name what would lose or blur values.", exists=True
         ),
     ] = None,
+    thread: Annotated[int | None, typer.Option("--thread", help="With `streams`: the redo thread whose file is meant.")] = None,
     pipeline: PipelineOption = None,
     config: ConfigOption = None,
     output: OutputOption = Output.table,
@@ -226,7 +227,7 @@ def olr_config(
     with report_errors(output):
         selected = select_pipeline(pipeline, config)
         if check is None:
-            sys.stdout.write(steps.write_olr_config(selected) + "\n")
+            sys.stdout.write(steps.write_olr_config(selected, thread) + "\n")
             return
         following = f"redolake doctor -p {selected.name}"
         report_findings(output, steps.check_olr_file(selected, check), "The settings lose nothing.", following)

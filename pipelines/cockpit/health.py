@@ -10,14 +10,21 @@ from pipelines.cockpit.texts import clock, count, duration, plural
 from pipelines.cockpit.values import TONES, Health, Latency, State, TableLine, Tone
 from pipelines.ledger.reading import FactRow, LedgerReading, WindowRow
 from pipelines.records.codec import from_body
-from pipelines.records.shown_facts import FailureFact, PlanFact, RunwayFact
+from pipelines.records.shown_facts import FailureFact, PlanFact, RunwayFact, StreamsFact
 
 LATE_TIMES, LATE_FLOOR_SECONDS = 3.0, 300.0
 SILENT_SECONDS = 900.0
+HELD_SECONDS = 60.0  # that a stream may be behind another one
 
 
 def health_of(
-    pipeline: str, reading: LedgerReading, tables: Sequence[TableLine], latency: Latency, *, paused: bool = False
+    pipeline: str,
+    reading: LedgerReading,
+    tables: Sequence[TableLine],
+    latency: Latency,
+    *,
+    paused: bool = False,
+    is_stream: bool = False,
 ) -> Health:
     """`paused`: Airflow's capture DAG is paused; the ledger does not know that."""
     if reading.position is None:
@@ -28,7 +35,7 @@ def health_of(
     newest = next((row for row in reading.windows if row.state == "applied" and row.ends_at is not None), None)
     lag = None if newest is None or newest.ends_at is None else (now - newest.ends_at).total_seconds()
     known_at = max((fact.at for kind in ("source", "plan") if (fact := one(reading, kind)) is not None), default=None)
-    state, sentence, cure = verdict(pipeline, reading, latency, newest, lag, known_at, paused)
+    state, sentence, cure = verdict(pipeline, reading, latency, newest, lag, known_at, paused, is_stream)
     differing = [table.name for table in tables if table.differs and table.listed]
     if differing and not cure:
         cure = f"Repair {', '.join(differing)}: start {pipeline}_repair, or run `redolake repair`."
@@ -68,6 +75,7 @@ def verdict(
     lag: float | None,
     known_at: datetime | None,
     paused: bool,
+    is_stream: bool,
 ) -> tuple[State, str, str]:
     """Return the state, the sentence and the cure. Tables that need a person come first."""
     now = reading.read_at
@@ -91,9 +99,25 @@ def verdict(
         since = duration((now - datetime.fromisoformat(found.since)).total_seconds())
         what = f"Waiting for log {found.sequence} of redo thread {found.thread} for {since}"
         return "waiting for a log", f"{what}: it is switched and not archived yet. {up_to}", ""
-    if (late := why_late(reading, latency, lag, known_at)) is not None:
+    if (held := held_back(reading, now) if is_stream else None) is not None:
+        return "late", f"{held} {up_to}", "See that it runs, and has its logs: `redolake doctor` asks it."
+    if (late := why_late(reading, latency, lag, known_at, is_stream)) is not None:
         return "late", f"{up_to} Late: {late}.", ""
     return "on time", up_to, ""
+
+
+def held_back(reading: LedgerReading, now: datetime) -> str | None:
+    """Return which redo thread holds windows back, by its stream, since more than a moment."""
+    plan, fact = one(reading, "plan"), one(reading, "streams")
+    if plan is None or fact is None or plan.body.get("outcome") == "window":
+        return None
+    streams = from_body(StreamsFact, fact.body, "the streams in the ledger").streams
+    held = [stream for stream in streams if stream.holds_back]
+    since = now - datetime.fromisoformat(str(plan.body["since"]))
+    if not held or since.total_seconds() < HELD_SECONDS:
+        return None
+    text = ", ".join(f"redo thread {stream.thread} ({stream.address})" for stream in held)
+    return f"Windows are held back for {duration(since.total_seconds())} by the stream of {text}."
 
 
 def sentence(what: str) -> str:
@@ -116,7 +140,9 @@ def late_after(reading: LedgerReading, latency: Latency) -> float:
     return max(LATE_TIMES * (latency.usual_total_seconds or 0), 2.0 * target, LATE_FLOOR_SECONDS)
 
 
-def why_late(reading: LedgerReading, latency: Latency, lag: float | None, known_at: datetime | None) -> str | None:
+def why_late(
+    reading: LedgerReading, latency: Latency, lag: float | None, known_at: datetime | None, is_stream: bool
+) -> str | None:
     now, limit = reading.read_at, late_after(reading, latency)
     if known_at is not None and now - known_at > timedelta(seconds=max(SILENT_SECONDS, limit)):
         return f"no run has asked Oracle for {duration((now - known_at).total_seconds())}"
@@ -131,8 +157,9 @@ def why_late(reading: LedgerReading, latency: Latency, lag: float | None, known_
     if waiting:
         return f"{plural(waiting, 'landed window waits', 'landed windows wait')} to be applied"
     if reading.window_counts.get("planned"):
-        return "a window is being mined"
-    return "no redo thread has switched its log since" if is_nothing_new(reading) else "see the latency by term"
+        return "a window is being received" if is_stream else "a window is being mined"
+    nothing = "OpenLogReplicator has sent no change since" if is_stream else "no redo thread has switched its log since"
+    return nothing if is_nothing_new(reading) else "see the latency by term"
 
 
 def is_nothing_new(reading: LedgerReading) -> bool:

@@ -17,11 +17,22 @@ TERMS = {
     "wait": "from the landed window to its batch: another batch, or Airflow",
     "apply": "from the batch's start to its end: decode, join, merge",
 }
+# The same terms, where OpenLogReplicator's transactions are received.
+TERMS_OF_STREAM = {
+    "log open": ("window", "from the window's first change to the checkpoint that ends it"),
+    "archive": (
+        "receive",
+        "from that checkpoint to the end of receiving: OpenLogReplicator, network, schedule of capture",
+    ),
+    "mine": ("land", "from there to the landed window: writing"),
+    "wait": ("wait", TERMS["wait"]),
+    "apply": ("apply", TERMS["apply"]),
+}
 GROWN, GROWN_SECONDS = 1.5, 5.0
 LATEST = 20
 
 
-def latency_of(windows: Sequence[WindowRow], batch_starts: Mapping[str, datetime]) -> Latency:
+def latency_of(windows: Sequence[WindowRow], batch_starts: Mapping[str, datetime], *, is_stream: bool = False) -> Latency:
     """Return the terms of the newest applied window and the median of those before it. `windows` begin with the newest."""
     found = [(row, terms_of(row, older, batch_starts)) for row, older in pairwise(windows) if row.applied_at is not None]
     found = found[:LATEST]
@@ -31,7 +42,8 @@ def latency_of(windows: Sequence[WindowRow], batch_starts: Mapping[str, datetime
     others = [terms for _, terms in found[1:]]
     usual = {name: median_of([terms[name] for terms in others]) for name in TERMS}
     grown = most_grown(newest, usual)
-    terms = tuple(Term(name, what, newest[name], usual[name], name == grown) for name, what in TERMS.items())
+    named = TERMS_OF_STREAM if is_stream else {name: (name, what) for name, what in TERMS.items()}
+    terms = tuple(Term(*named[name], newest[name], usual[name], name == grown) for name in TERMS)
     mined = [row for row, _ in found if row.mine_seconds and row.redo_bytes]
     seconds = sum(row.mine_seconds or 0 for row in mined)
     return Latency(

@@ -20,6 +20,7 @@ from pipelines.cockpit.values import (
     Proof,
     Recovery,
     RedoChart,
+    StreamLine,
     TableLine,
     TransactionLine,
     WindowLine,
@@ -32,7 +33,16 @@ from pipelines.ledger.entries import Decision, Json, TableEntry
 from pipelines.ledger.reading import LedgerReading, WindowRow
 from pipelines.records.codec import from_body
 from pipelines.records.gaps import DeclaredGap
-from pipelines.records.shown_facts import ChoicesFact, LogFact, ProofFact, QuarantineFact, RedoFact, RunwayFact, SourceFact
+from pipelines.records.shown_facts import (
+    ChoicesFact,
+    LogFact,
+    ProofFact,
+    QuarantineFact,
+    RedoFact,
+    RunwayFact,
+    SourceFact,
+    StreamsFact,
+)
 from pipelines.values.redo import Position
 from pipelines.values.scn import ChainPosition
 from pipelines.values.table import TableId
@@ -84,14 +94,17 @@ def overview_of(
 ) -> Overview:
     """`is_latest`: the windows of the reading are the newest ones, so that they show the latency."""
     lines = table_lines(pipeline, reading)
-    latency = latency_of(reading.windows if is_latest else (), reading.batch_starts)
+    is_stream = pipeline.source.is_stream
+    latency = latency_of(reading.windows if is_latest else (), reading.batch_starts, is_stream=is_stream)
     chosen = [line for line in lines if search.upper() in line.name.upper()]
     windows = tuple(window_line(pipeline, row, older) for row, older in with_older(reading.windows))
     last = reading.windows[-1] if reading.older_windows else None
     return Overview(
         pipeline=pipeline.name,
         at=now,
-        health=health_of(pipeline.name, reading, lines, latency, paused=paused),
+        health=health_of(pipeline.name, reading, lines, latency, paused=paused, is_stream=is_stream),
+        is_stream=is_stream,
+        streams=stream_lines(reading) if is_stream else (),
         schedule=pipeline.schedule,
         redo=chart_of(reading),
         latency=latency,
@@ -281,6 +294,27 @@ def mark_landed_logs(fact: RedoFact, position: Position | None) -> RedoFact:
         return replace(log, kind="read") if is_read else log
 
     return replace(fact, threads=tuple(replace(thread, logs=tuple(map(now, thread.logs))) for thread in fact.threads))
+
+
+def stream_lines(reading: LedgerReading) -> tuple[StreamLine, ...]:
+    fact = one(reading, "streams")
+    if fact is None:
+        return ()
+    found = from_body(StreamsFact, fact.body, "the streams in the ledger")
+    ahead = ahead_of(reading)
+    return tuple(
+        StreamLine(
+            thread=stream.thread,
+            address=stream.address,
+            scn=stream.scn,
+            sequence=stream.sequence,
+            offset=stream.offset,
+            behind_seconds=age_of(stream.written_at, fact.at, ahead),
+            closed_at=stream.closed_at,
+            holds_back=stream.holds_back,
+        )
+        for stream in found.streams
+    )
 
 
 def transaction_lines(reading: LedgerReading) -> list[TransactionLine]:

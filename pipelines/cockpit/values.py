@@ -231,14 +231,31 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True)
+class StreamLine:
+    """How far OpenLogReplicator has read a redo thread. `behind_seconds`: since its last checkpoint was written."""
+
+    thread: int
+    address: str
+    scn: int | None
+    sequence: int | None
+    offset: int | None
+    behind_seconds: float | None
+    closed_at: int | None
+    holds_back: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Overview:
-    """A pipeline at one moment. `table_counts` counts all tables by state, `tables` may be a part of them. `ddl` are the
-    changes by followed DDL of the last 24 hours, by kind."""
+    """A pipeline at one moment. `is_stream`: OpenLogReplicator's transactions are received, from `streams`.
+    `table_counts` counts all tables by state, `tables` may be a part of them. `ddl` are the changes by followed DDL of the last
+    24 hours, by kind."""
 
     pipeline: str
     at: datetime
     health: Health
     schedule: str | None
+    is_stream: bool = False
+    streams: tuple[StreamLine, ...] = ()
     redo: RedoChart | None = None
     latency: Latency = Latency()
     windows: tuple[WindowLine, ...] = ()

@@ -31,6 +31,18 @@ from pipelines.values.table import NOT_RENAMED, ColumnChoice, LargeObjects, Rena
 from pipelines.values.target_options import Deletes, MetadataName, Names, Readers, TargetOptions, why_refused
 
 
+def host_and_port(value: str) -> str:
+    host, _, port = value.rpartition(":")
+    if not host or not port.isdigit() or not 0 < int(port) < 65536:
+        raise ValueError(f"{value!r} is not host:port")
+    return value
+
+
+class RedoStream(Settings):
+    thread: int = Field(ge=1, description="the redo thread whose logs this OpenLogReplicator reads")
+    address: Annotated[str, AfterValidator(host_and_port)] = Field(description="`host:port` of its network writer")
+
+
 class SourceSettings(Settings):
     kind: Literal["logminer", "openlogreplicator"] = Field(
         "logminer",
@@ -38,6 +50,10 @@ class SourceSettings(Settings):
         "committed transactions; Oracle is still read for snapshots, the dictionary and `verify`",
     )
     address: str | None = Field(None, description="`host:port` of OpenLogReplicator's network writer")
+    streams: list[RedoStream] = Field(
+        default_factory=list,
+        description="RAC: an OpenLogReplicator per redo thread, each with `thread` and `address`, instead of one `address`",
+    )
     database: str | None = Field(None, description="`name` and `alias` of the source in OpenLogReplicator.json")
     silent_seconds: float = Field(
         60, gt=0, description="how long OpenLogReplicator may send nothing, not even checkpoints, before it counts as gone"
@@ -55,18 +71,27 @@ class SourceSettings(Settings):
     @field_validator("address")
     @classmethod
     def address_has_a_port(cls, value: str | None) -> str | None:
-        host, _, port = (value or "host:1").rpartition(":")
-        if not host or not port.isdigit() or not 0 < int(port) < 65536:
-            raise ValueError(f"{value!r} is not host:port")
+        return None if value is None else host_and_port(value)
+
+    @field_validator("streams")
+    @classmethod
+    def streams_differ(cls, value: list[RedoStream]) -> list[RedoStream]:
+        for name in ("thread", "address"):
+            given = [getattr(one, name) for one in value]
+            twice = next((one for one in given if given.count(one) > 1), None)
+            if twice is not None:
+                raise ValueError(f"{name} {twice} is listed twice: each redo thread has an OpenLogReplicator of its own")
         return value
 
     @model_validator(mode="after")
     def stream_is_complete(self) -> SourceSettings:
-        given = [name for name in ("address", "database") if getattr(self, name) is not None]
+        given = [name for name in ("address", "streams", "database") if getattr(self, name)]
         if self.kind == "logminer" and given:
             raise ValueError(f"{', '.join(given)}: only with `kind: openlogreplicator`")
+        if self.address and self.streams:
+            raise ValueError("give `address` or `streams`, not both")
         if self.kind == "openlogreplicator" and len(given) < 2:
-            raise ValueError("`kind: openlogreplicator` needs `address` and `database`")
+            raise ValueError("`kind: openlogreplicator` needs `address` and `database`, or `streams` and `database`")
         if self.kind == "openlogreplicator" and self.dictionary != "online":
             raise ValueError("`dictionary` is LogMiner's: OpenLogReplicator has a dictionary of its own")
         return self

@@ -16,7 +16,7 @@ from pipelines.ledger.table_entries import key_of
 from pipelines.values.table import TableId
 
 FactKind = Literal[
-    "source", "source failure", "plan", "settings", "redo", "runway", "choices", "proofs", "snapshot", "maintenance",
+    "source", "source failure", "plan", "settings", "redo", "streams", "runway", "choices", "proofs", "snapshot", "maintenance",
     "quarantine",
 ]  # fmt: skip
 

@@ -12,6 +12,7 @@ from typing import Any
 from pipelines.records.windows import WindowManifest
 
 ANCHOR, SECONDS = "anchor", "seconds"  # of a slice: where the stream stood at the window's end, and when
+STREAMS = "streams"  # of a slice: where each redo thread's stream stands at the window's end
 OPEN = "open"  # of a slice: OpenTransactions, as they were read beside the window
 HANDED_OVER = "handed_over"  # of a slice: the windows before are of LogMiner, and the stream gives what was open there
 READS_FROM = "reads_from"  # of a window: see redo.Window
@@ -37,7 +38,7 @@ def slice_facts(manifest: WindowManifest) -> Iterable[Mapping[str, Any]]:
 
 def is_received(manifest: WindowManifest) -> bool:
     """Return whether OpenLogReplicator has sent the window."""
-    return any(ANCHOR in facts for facts in slice_facts(manifest))
+    return any(ANCHOR in facts or STREAMS in facts for facts in slice_facts(manifest))
 
 
 def is_handed_over(manifest: WindowManifest) -> bool:

@@ -82,6 +82,29 @@ class RedoFact:
 
 
 @dataclass(frozen=True, slots=True)
+class StreamFact:
+    """How far OpenLogReplicator has read a redo thread, by its last checkpoint. `holds_back`: no window ends before it goes on.
+    `closed_at` is the end of a thread that is closed."""
+
+    thread: int
+    address: str
+    scn: int | None
+    sequence: int | None
+    offset: int | None
+    written_at: str | None
+    closed_at: int | None = None
+    holds_back: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StreamsFact:
+    """The streams as they were received last."""
+
+    streams: tuple[StreamFact, ...]
+    at: str
+
+
+@dataclass(frozen=True, slots=True)
 class RunwayFact:
     """The last measure. `is_floor`: no log was ever deleted, so that there may be more hours."""
 

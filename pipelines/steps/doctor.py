@@ -37,6 +37,7 @@ from pipelines.steps.mapping_findings import mapped_version, mapping_findings
 from pipelines.steps.matched_tables import pattern_findings
 from pipelines.steps.olr_config import replicator_findings
 from pipelines.steps.redo_dictionary import dictionary_for
+from pipelines.steps.redo_streams import stream_findings
 from pipelines.steps.same_container import pdb_change, recorded_container
 from pipelines.steps.snapshot_estimates import estimate_findings, estimates, undo_retention
 from pipelines.steps.validation import place_findings
@@ -255,8 +256,8 @@ def position_findings(pipeline: Pipeline, probed: ProbeResult) -> list[Finding]:
         return []  # validate reports it
     if changed is not None:
         return [Finding(f"container {pipeline.source.container}", changed.what, changed.cure)]
-    if pipeline.source.is_stream:
-        return []  # it has read the logs that Oracle may have deleted since
+    if pipeline.source.is_stream:  # it has read the logs that Oracle may have deleted since
+        return stream_findings(pipeline, position, probed.redo)
     found = None if position is None else plan_window(position, probed.redo, pipeline.window)
     if not isinstance(found, Lost) or position is None:
         return []

@@ -12,14 +12,29 @@ from pipelines.errors import ConfigurationError, Finding, RedolakeError
 from pipelines.source.olr import Address, Described, connect, needed_configuration, read_described, settings_findings
 
 
-def write_olr_config(pipeline: Pipeline) -> str:
-    """Return the text of OpenLogReplicator.json. Raises ConfigurationError for a pipeline of another source."""
+def write_olr_config(pipeline: Pipeline, thread: int | None = None) -> str:
+    """Return the text of OpenLogReplicator.json, of a redo thread's where there are several. Raises ConfigurationError for a
+    pipeline of another source, and for a thread without a stream."""
     source = require_stream(pipeline)
+    address = address_of(pipeline, thread)
     with open_to_read(pipeline) as context:
         tables = [table.in_oracle for table in context.pipeline.tables]
         patterns = [match.pattern for match in context.pipeline.patterns]
-    body = needed_configuration(str(source.database), str(source.address), tables, patterns)
+    body = needed_configuration(str(source.database), address, tables, patterns)
     return json.dumps(body, indent=2)
+
+
+def address_of(pipeline: Pipeline, thread: int | None) -> str:
+    """Return the address of a redo thread's OpenLogReplicator. Raises ConfigurationError where it is not clear which it is."""
+    streams = {one.thread: one.address for one in pipeline.source.streams}
+    if not streams and thread is None:
+        return str(pipeline.source.address)
+    if thread not in streams:
+        listed = ", ".join(map(str, sorted(streams))) or "none"
+        what = "has a stream per redo thread" if thread is None else f"has no stream for redo thread {thread}"
+        cure = f"choose one with --thread; `streams` lists {listed}" if streams else "leave --thread out: it has one `address`"
+        raise ConfigurationError([Finding(f"{pipeline.name}.source.streams", what, cure)])
+    return streams[thread]
 
 
 def check_olr_file(pipeline: Pipeline, file: Path) -> list[Finding]:
@@ -49,11 +64,17 @@ def require_stream(pipeline: Pipeline) -> Any:
 
 
 def replicator_findings(pipeline: Pipeline) -> list[Finding]:
-    """Ask a running OpenLogReplicator; while a receiver is connected, it does not answer."""
+    """Ask each running OpenLogReplicator; while a receiver is connected, it does not answer."""
     source = pipeline.source
     if not source.is_stream:
         return []
-    address = Address.parse(str(source.address), str(source.database))
+    addresses = [Address.parse(one.address, str(source.database), one.thread) for one in source.streams]
+    addresses = addresses or [Address.parse(str(source.address), str(source.database))]
+    return [finding for address in addresses for finding in findings_of_one(pipeline, address)]
+
+
+def findings_of_one(pipeline: Pipeline, address: Address) -> list[Finding]:
+    source = pipeline.source
     try:
         with connect(address, source.container, timeout_seconds=min(10.0, source.silent_seconds)) as connection:
             connection.info()

@@ -17,11 +17,10 @@ from pipelines.config import Pipeline
 from pipelines.context import PipelineContext
 from pipelines.errors import ConfigurationError, Terminal
 from pipelines.reconcile.chosen_columns import chosen_columns
-from pipelines.records.codec import from_body
-from pipelines.records.readers import ANCHOR, HANDED_OVER, OPEN, OpenTransactions, is_received, open_at, slice_facts
+from pipelines.records.readers import HANDED_OVER, OPEN, OpenTransactions, is_received, open_at
 from pipelines.records.windows import SliceRecord, WindowManifest
 from pipelines.source import Source, first_window_start, read_current_scn, read_open_transactions, read_redo_facts, read_tables
-from pipelines.source.olr import Anchor, table_findings
+from pipelines.source.olr import table_findings
 from pipelines.values.redo import Position, RedoFacts
 from pipelines.values.scn import Scn, ScnRange
 from pipelines.window import Lost, NothingNew, Sealed, WindowDecision, plan_window
@@ -57,12 +56,6 @@ def read_open(oracle: Source, facts: RedoFacts) -> OpenTransactions | None:
 
 def handed_over(record: SliceRecord) -> SliceRecord:
     return replace(record, circumstance={**record.circumstance, HANDED_OVER: True})
-
-
-def anchor_of(manifest: WindowManifest) -> Anchor:
-    """Return the checkpoint at which a received window ends."""
-    body = next(facts[ANCHOR] for facts in slice_facts(manifest) if ANCHOR in facts)
-    return from_body(Anchor, body, f"the end of window {manifest.name}")
 
 
 def check_given(context: PipelineContext, oracle: Source) -> None:

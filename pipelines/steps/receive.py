@@ -2,6 +2,9 @@
 
 Messages are kept in a temporary file until the window's end is known. Only what has landed is confirmed, by the next receiver:
 whoever dies in between leaves nothing, and the next one receives the same again.
+
+Each redo thread has a stream, which is a slice of the window. They are received one after another, the one that is least far
+first, each up to where the one before has come: the window ends at the lowest end.
 """
 
 from __future__ import annotations
@@ -9,27 +12,30 @@ from __future__ import annotations
 import tempfile
 import time
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import IO
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from pipelines.config import Pipeline
 from pipelines.context import PipelineContext, open_context, open_pipeline_source
-from pipelines.errors import PdbChanged, ReplicatorRefused, StreamLost
+from pipelines.context import now as utc_now
+from pipelines.errors import PdbChanged, ReplicatorRefused, ReplicatorUnavailable, StreamLost
 from pipelines.reconcile.ledger import reconcile_ledger
 from pipelines.reconcile.redo_loss import record_redo_loss
 from pipelines.reconcile.table_versions import object_ids
 from pipelines.records.codec import to_body
-from pipelines.records.readers import ANCHOR, SECONDS, OpenTransactions, is_received, slice_facts
+from pipelines.records.readers import SECONDS, STREAMS, OpenTransactions, is_received, slice_facts
+from pipelines.records.shown_facts import StreamFact, StreamsFact
 from pipelines.records.windows import SliceRecord, WindowManifest
 from pipelines.source import ConnectParams, Source, read_redo_facts, read_tables
-from pipelines.source.olr import Address, Anchor, Connection, Cut, First, Selection, Sequencer, connect, open_stream, to_batch
-from pipelines.source.olr.messages import Checkpoint, Message
-from pipelines.source.olr.rows import SLICE
+from pipelines.source.olr import Connection, Cut, First, Selection, Sequencer, connect, open_stream, to_batch
+from pipelines.source.olr.messages import Checkpoint, Message, refuse
 from pipelines.steps.capture import (
     LandedWindowReport,
     PlanOutcome,
@@ -43,7 +49,6 @@ from pipelines.steps.comparison_rows import remove_left_rows
 from pipelines.steps.leases import receiver_lease
 from pipelines.steps.matched_tables import with_matched_tables
 from pipelines.steps.reader_change import (
-    anchor_of,
     begin_of,
     check_given,
     handed_over,
@@ -52,10 +57,22 @@ from pipelines.steps.reader_change import (
     read_open,
     with_open,
 )
+from pipelines.steps.redo_streams import (
+    Stream,
+    StreamState,
+    check_anchor,
+    check_started_after_ddl,
+    check_tables,
+    logs_of,
+    needed_streams,
+    read_table_hashes,
+    states_body,
+    states_of,
+)
 from pipelines.steps.same_container import read_same_container, record_pdb_change
 from pipelines.steps.shown_facts import host_clock_ahead, record_plan, record_redo, recorded_failure
 from pipelines.values.landed_schema import LANDED_SCHEMA
-from pipelines.values.redo import LogFile, LogTrace, Position, RedoFacts, RedoThread, Slice, Window
+from pipelines.values.redo import LogFile, Position, RedoFacts, Slice, Window
 from pipelines.values.scn import Scn, ScnRange
 
 BATCH_MESSAGES = 5000
@@ -76,8 +93,8 @@ class ReceivedWindow:
 class Spool:
     """Rows in a temporary file, in the order in which they came."""
 
-    def __init__(self, file: IO[bytes], container: str | None) -> None:
-        self._file, self._container = file, container
+    def __init__(self, file: IO[bytes], container: str | None, thread: int, number: int) -> None:
+        self._file, self._container, self._thread, self.number = file, container, thread, number
         self._waiting: list[Message] = []
         self._writer = pa.ipc.new_stream(file, LANDED_SCHEMA)
         self.rows = 0
@@ -91,11 +108,11 @@ class Spool:
     def _flush(self) -> None:
         if self._waiting:
             first = self.rows - len(self._waiting)
-            self._writer.write_batch(to_batch(self._waiting, first, self._container))
+            self._writer.write_batch(to_batch(self._waiting, first, self._container, self._thread, self.number))
             self._waiting = []
 
-    def first(self, rows: int, sequence: int) -> Iterator[pa.RecordBatch]:
-        """Yield the first rows, as those of one log."""
+    def first(self, rows: int, sequence: int, end: int) -> Iterator[pa.RecordBatch]:
+        """Yield the first rows that committed before an SCN, as those of one log."""
         self._flush()
         self._writer.close()
         self._file.seek(0)
@@ -103,6 +120,7 @@ class Spool:
         for batch in pa.ipc.open_stream(self._file):
             part = batch.slice(0, left)
             left -= part.num_rows
+            part = part.filter(pc.less(part.column("scn"), end))
             log = pa.array([sequence] * part.num_rows, LANDED_SCHEMA.field(at).type)
             yield part.set_column(at, LANDED_SCHEMA.field(at), log)
             if not left:
@@ -110,9 +128,72 @@ class Spool:
 
 
 @contextmanager
-def open_spool(container: str | None) -> Iterator[Spool]:
+def open_spool(container: str | None, thread: int, number: int) -> Iterator[Spool]:
     with tempfile.TemporaryFile(prefix="redolake-stream-") as file:
-        yield Spool(file, container)
+        yield Spool(file, container, thread, number)
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What one stream has given. `whole` is its cut where the thread is closed and has no more redo."""
+
+    stream: Stream
+    state: StreamState
+    sequencer: Sequencer
+    spool: Spool
+    whole: Cut | None = None
+
+    def reach(self, facts: RedoFacts) -> int | None:
+        """Return the SCN up to which the thread's redo has come; a closed one may open again after CURRENT_SCN was read."""
+        if self.whole is not None:
+            return int(facts.current_scn)
+        return None if self.sequencer.cut is None else self.sequencer.cut.end
+
+    def cut_at(self, end: int) -> Cut:
+        found = self.sequencer.cut_at(end) if self.whole is None else self.sequencer.at_end_of_thread(self.whole, end)
+        assert found is not None, "a stream that holds back ends no window"
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """A window's end, and what each stream has given of it."""
+
+    end: int
+    taken: tuple[Taken, ...]  # by redo thread
+
+    @property
+    def cuts(self) -> list[Cut]:
+        return [one.cut_at(self.end) for one in self.taken]
+
+    @property
+    def rows(self) -> int:
+        return sum(cut.rows for cut in self.cuts)
+
+    @property
+    def seconds(self) -> int | None:
+        """When the streams of open threads stood at the window's end; the earliest time."""
+        found = [one.cut_at(self.end).seconds for one in self.taken if one.whole is None]
+        return min((seconds for seconds in found if seconds is not None), default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class HeldBack:
+    """A redo thread's stream that has nothing behind the position yet, so that no window can end."""
+
+    taken: Taken
+
+    @property
+    def reason(self) -> str:
+        at = self.taken.sequencer.checkpoint
+        where = "has sent no checkpoint" if at is None else f"has read to SCN {at.c_scn}, log {at.sequence}"
+        closed = "" if self.taken.stream.end is None else f"; the thread was closed at SCN {self.taken.stream.end}"
+        return f"redo thread {self.taken.stream.thread} holds windows back: OpenLogReplicator at {self.address} {where}{closed}"
+
+    @property
+    def address(self) -> str:
+        address = self.taken.stream.address
+        return f"{address.host}:{address.port}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +206,8 @@ class Start:
     is_first: bool = False
 
     @property
-    def anchor(self) -> Anchor | None:
-        return None if self.last is None or self.is_first else anchor_of(self.last)
+    def states(self) -> dict[int, StreamState]:
+        return {} if self.is_first else states_of(self.last)
 
 
 def receive_next_window(pipeline: Pipeline, source: ConnectParams | None = None) -> ReceivedWindow:
@@ -150,8 +231,8 @@ def receive_next_window(pipeline: Pipeline, source: ConnectParams | None = None)
                 check_lease()
     if received is None:
         return mine_toward_handover(pipeline, source, now)
-    outcome, record = received
-    return ReceivedWindow(outcome, None if record is None else land_window(pipeline, record.window, [record], source))
+    outcome, written = received
+    return ReceivedWindow(outcome, land_window(pipeline, written[0].window, written, source) if written else None)
 
 
 def start_at(context: PipelineContext, oracle: Source, position: Position) -> Start | None:
@@ -166,14 +247,14 @@ def start_at(context: PipelineContext, oracle: Source, position: Position) -> St
     return None if known is None else Start(last, known, is_first=True)
 
 
-def first_of(oracle: Source, position: Position, start: Start) -> First | None:
+def first_of(oracle: Source, position: Position, start: Start, thread: int) -> First | None:
     """Return where a stream must begin that does not run yet: before every transaction that is open at the position."""
     known = start.known
     if known is None:
         return None
     facts = read_redo_facts(oracle, Scn(known.begins))
     begin = position.scn if start.last is None else begin_of(facts, known, position)
-    return First(int(begin), log_with(position, begin, facts))
+    return First(int(begin), log_with(position, begin, facts, thread))
 
 
 def receive_window(
@@ -183,8 +264,8 @@ def receive_window(
     facts: RedoFacts,
     start: Start,
     now: OpenTransactions | None,
-) -> tuple[PlanOutcome, SliceRecord | None]:
-    """Receive a window and write its rows; return the plan and the slice, None where nothing has changed."""
+) -> tuple[PlanOutcome, list[SliceRecord]]:
+    """Receive a window and write its rows; return the plan and the slices, none where nothing has changed."""
     try:
         container = read_same_container(context, oracle)
     except PdbChanged as error:
@@ -192,21 +273,23 @@ def receive_window(
         raise
     record_redo(context, position, facts, host_clock_ahead(oracle), is_all=False)
     context = with_matched_tables(context, oracle, context.pipeline)
-    with open_spool(context.pipeline.source.container) as spool:
-        cut = receive(context, oracle, position, facts, spool, start)
-        if cut is None:
-            outcome = PlanOutcome("nothing", "OpenLogReplicator has sent no change since the last window")
+    with ExitStack() as spools:
+        found = receive(context, oracle, position, facts, spools, start)
+        if not isinstance(found, Received):
+            reason = found.reason if found else "OpenLogReplicator has sent no change since the last window"
+            outcome = PlanOutcome("nothing", reason)
             record_plan(context, outcome.outcome, outcome.reason, None)
-            return outcome, None
-        window = window_of(position, facts, cut)
-        ends_at = None if cut.seconds is None else datetime.fromtimestamp(cut.seconds, UTC)
+            return outcome, []
+        window = window_of(position, found)
+        ends_at = None if found.seconds is None else datetime.fromtimestamp(found.seconds, UTC)
         outcome = plan_slices(context, oracle, window, position.resetlogs_id, container, ends_at)
         began = ": OpenLogReplicator goes on after LogMiner" if start.is_first else ""
-        outcome = replace(outcome, reason=f"SCN {window.scns}, {cut.rows} row(s) received{began}")
+        outcome = replace(outcome, reason=f"SCN {window.scns}, {found.rows} row(s) received{began}")
         record_plan(context, outcome.outcome, outcome.reason, None)
-        record = write_rows(context, window, spool, cut)
-    record = with_open(record, now if now is not None and now.at <= cut.end else start.known)
-    return outcome, handed_over(record) if start.is_first else record
+        records = write_rows(context, window, found, start)
+    known = now if now is not None and now.at <= found.end else start.known
+    records = [with_open(record, known) for record in records]
+    return outcome, [handed_over(record) for record in records] if start.is_first else records
 
 
 def mine_toward_handover(pipeline: Pipeline, source: ConnectParams | None, now: OpenTransactions | None) -> ReceivedWindow:
@@ -226,26 +309,96 @@ def mine_toward_handover(pipeline: Pipeline, source: ConnectParams | None, now: 
 
 
 def receive(
-    context: PipelineContext, oracle: Source, position: Position, facts: RedoFacts, spool: Spool, start: Start
-) -> Cut | None:
-    """Receive until the stream has passed the source's SCN of now, or enough for a window. Return where the window ends, None
-    where nothing has changed."""
-    check_redo(context.pipeline, position, facts)
-    selection = selection_of(context, oracle)
-    settings = context.pipeline.source
-    address = Address.parse(str(settings.address), str(settings.database))
+    context: PipelineContext, oracle: Source, position: Position, facts: RedoFacts, spools: ExitStack, start: Start
+) -> Received | HeldBack | None:
+    """Receive each stream until it has passed the source's SCN of now, or enough for a window. Return where the window ends;
+    None where nothing has changed."""
+    streams, taken = needed_streams(context.pipeline, position, facts, start.states), list[Taken]()
+    numbers = {thread: number for number, thread in enumerate(sorted(stream.thread for stream in streams))}
+    target = int(facts.current_scn)
     try:
-        with connect(address, settings.container, timeout_seconds=settings.silent_seconds) as connection:
-            is_started = open_stream(connection, start.anchor, lambda: first_of(oracle, position, start))
-            sequencer = Sequencer(int(position.scn), None if is_started else start.anchor, logs_of(position, facts))
-            cut = take_messages(context.pipeline, connection, sequencer, selection, spool, facts)
+        for stream in streams:
+            container = context.pipeline.source.container
+            spool = spools.enter_context(open_spool(container, stream.thread, numbers[stream.thread]))
+            found = take_stream(context, oracle, position, facts, stream, spool, start, target)
+            taken.append(found)
+            reach = found.reach(facts)
+            if reach is None or reach <= position.scn:
+                record_streams(context, taken, streams, held_by=stream.thread)
+                return held_back(context.pipeline, oracle, found) if len(streams) > 1 else None
+            target = min(target, reach - 1)
+        received = Received(min(one.reach(facts) or 0 for one in taken), tuple(sorted(taken, key=lambda one: one.spool.number)))
+        check_close(context, oracle, position, received, start)
     except StreamLost as error:
         record_redo_loss(context, error, "mine", position, ())
         raise
-    if cut is None or (start.last is not None and cut.rows == 0 and not is_due(start.last, cut, facts)):
+    record_streams(context, taken, streams)
+    if start.last is not None and received.rows == 0 and not is_due(start.last, received, facts):
         return None
-    check_clock(cut, facts, host_clock_ahead(oracle))
-    return cut
+    for cut in received.cuts:
+        check_clock(cut, facts, host_clock_ahead(oracle))
+    return received
+
+
+def take_stream(
+    context: PipelineContext,
+    oracle: Source,
+    position: Position,
+    facts: RedoFacts,
+    stream: Stream,
+    spool: Spool,
+    start: Start,
+    target: int,
+) -> Taken:
+    """Receive one stream until it has passed the target, or the end of a closed thread."""
+    settings, selection = context.pipeline.source, selection_of(context, oracle)
+    with connect(stream.address, settings.container, timeout_seconds=settings.silent_seconds) as connection:
+        first = partial(first_of, oracle, position, start, stream.thread)
+        opened, state = open_stream(connection, stream.state.anchor, first), stream.state
+        if opened.begins is not None:
+            state = start_state(context.pipeline, oracle, stream, opened.begins)
+        sequencer = Sequencer(int(position.scn), state.anchor, stream.logs)
+        whole = take_messages(context.pipeline, connection, sequencer, selection, spool, stream, target)
+    return Taken(stream, state, sequencer, spool, whole)
+
+
+def start_state(pipeline: Pipeline, oracle: Source, stream: Stream, scn: int) -> StreamState:
+    """Return the state of a stream that was started at an SCN. Raises ReplicatorRefused where it may not know the tables."""
+    if stream.address.thread is None:
+        return StreamState()
+    hashes, ddl_at = read_table_hashes(pipeline, oracle)
+    check_started_after_ddl(pipeline, oracle, stream.address, scn, ddl_at)
+    return StreamState(None, hashes)
+
+
+def check_close(context: PipelineContext, oracle: Source, position: Position, received: Received, start: Start) -> None:
+    """Read the control file again, after the streams: a redo thread may have opened, and its logs must be those of the streams.
+    Where there are several streams, the tables must be as they were when these were started."""
+    facts = read_redo_facts(oracle, position.scn)
+    needed_streams(context.pipeline, position, facts, start.states)
+    for one in received.taken:
+        logs = logs_of(position, facts, one.stream.thread)
+        cut = one.whole or one.sequencer.cut
+        check_anchor(one.stream, None if cut is None else cut.anchor, logs, is_standby=facts.is_standby)
+    if context.pipeline.source.streams:
+        check_tables({one.stream.thread: one.state for one in received.taken}, read_table_hashes(context.pipeline, oracle)[0])
+
+
+def held_back(pipeline: Pipeline, oracle: Source, found: Taken) -> HeldBack:
+    """Return which thread holds windows back. Raises ReplicatorUnavailable once its last checkpoint is older than a run may
+    wait."""
+    held, at = HeldBack(found), found.sequencer.checkpoint
+    if at is None or at.seconds is None:
+        return held
+    minutes = (time.time() + host_clock_ahead(oracle).total_seconds() - at.seconds) / 60
+    if minutes > pipeline.wait_max_minutes:
+        raise ReplicatorUnavailable(
+            f"{held.reason}, written {minutes:.0f} minutes ago",
+            cure="see that it runs, reads that thread's logs, and does not wait for one: ALTER SYSTEM ARCHIVE LOG CURRENT ends "
+            "the logs of all threads. The step is retried",
+            thread=found.stream.thread,
+        )
+    return held
 
 
 def check_clock(cut: Cut, facts: RedoFacts, ahead: timedelta) -> None:
@@ -272,12 +425,15 @@ def take_messages(
     sequencer: Sequencer,
     selection: Selection,
     spool: Spool,
-    facts: RedoFacts,
+    stream: Stream,
+    target: int,
 ) -> Cut | None:
+    """Take messages until a cut is behind the target, or none come. Return the cut at a closed thread's end."""
     connection.set_pause(min(PAUSE_SECONDS, pipeline.source.silent_seconds))
     confirmed, began = sequencer.anchor is None, time.monotonic()
     for message in connection.messages():
         if isinstance(message, Message):
+            check_thread(message, stream)
             if sequencer.take(message):
                 for kept in selection.take(message):
                     spool.add(kept)
@@ -289,12 +445,63 @@ def take_messages(
             if not confirmed and sequencer.anchor is not None and sequencer.is_past_anchor:
                 connection.confirm(sequencer.anchor)
                 confirmed = True
+        if (whole := end_of_closed(stream, sequencer)) is not None:
+            return whole
         cut = sequencer.cut
-        if cut is not None and (cut.end > facts.current_scn or connection.received >= pipeline.window.max_bytes):
-            return cut
+        if cut is not None and (cut.end > target or connection.received >= pipeline.window.max_bytes):
+            return None
         if message is None and ((cut is not None and cut.rows) or time.monotonic() - began >= pipeline.source.silent_seconds):
-            return cut  # it reads archived logs only, or waits for one
+            return None  # it reads archived logs only, or waits for one
     return None
+
+
+def check_thread(message: Message, stream: Stream) -> None:
+    """Raise ReplicatorRefused for a message of another redo thread than the stream's."""
+    named = stream.address.thread
+    if named is None or message.thread == named:
+        return
+    if message.thread is None:
+        raise refuse("a message does not say of which redo thread it is", "redo-thread", 1)
+    raise ReplicatorRefused(
+        f"OpenLogReplicator at {stream.address} sends redo thread {message.thread}",
+        cure="correct `thread` or `address` below `streams` under `source`, or the logs that it reads",
+        thread=named,
+    )
+
+
+def end_of_closed(stream: Stream, sequencer: Sequencer) -> Cut | None:
+    last = sequencer.checkpoint
+    if stream.end is None or last is None or not sequencer.is_past_anchor:
+        return None
+    return sequencer.end_of_thread(int(stream.end), stream.following(last.sequence))
+
+
+def iso_utc(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+
+
+def record_streams(
+    context: PipelineContext, taken: Iterable[Taken], streams: Iterable[Stream], held_by: int | None = None
+) -> None:
+    """Record for people where each stream stands."""
+    read = {one.stream.thread: one.sequencer.checkpoint for one in taken}
+    facts = []
+    for stream in streams:
+        at = read.get(stream.thread)
+        facts.append(
+            StreamFact(
+                thread=stream.thread,
+                address=f"{stream.address.host}:{stream.address.port}",
+                scn=None if at is None else at.c_scn,
+                sequence=None if at is None else at.sequence,
+                offset=None if at is None else at.offset,
+                written_at=None if at is None or at.seconds is None else iso_utc(at.seconds),
+                closed_at=None if stream.end is None else int(stream.end),
+                holds_back=stream.thread == held_by,
+            )
+        )
+    ordered = tuple(sorted(facts, key=lambda one: one.thread))
+    context.ledger.record_fact("streams", to_body(StreamsFact(ordered, utc_now().isoformat(timespec="seconds"))))
 
 
 def selection_of(context: PipelineContext, oracle: Source) -> Selection:
@@ -305,24 +512,7 @@ def selection_of(context: PipelineContext, oracle: Source) -> Selection:
     return Selection(frozenset(object_ids(context, dictionary)), frozenset((table.owner, table.name) for table in names))
 
 
-def check_redo(pipeline: Pipeline, position: Position, facts: RedoFacts) -> None:
-    """Raise ReplicatorRefused where one stream is not all of the redo."""
-    threads = [thread.number for thread in facts.threads if is_enabled(thread)]
-    if len(threads) > 1:
-        raise ReplicatorRefused(
-            f"the database has {len(threads)} redo threads, and an OpenLogReplicator reads one of them",
-            cure="capture it with LogMiner: `kind: logminer` under `source`",
-            threads=", ".join(map(str, threads)),
-        )
-    if position.resetlogs_id != facts.current_incarnation.resetlogs_id:
-        raise ReplicatorRefused(
-            f"the database was opened with RESETLOGS at SCN {facts.current_incarnation.resetlogs_scn}: this stream ends there",
-            cure=f"run `redolake recover -p {pipeline.name} --snapshot`",
-            position=int(position.scn),
-        )
-
-
-def is_due(last: WindowManifest, cut: Cut, facts: RedoFacts) -> bool:
+def is_due(last: WindowManifest, cut: Received, facts: RedoFacts) -> bool:
     """Return whether a window without rows lands: it says that nothing has changed up to its end. One that ends before the
     source's SCN of now always does, for more follows it."""
     if cut.end <= facts.current_scn:
@@ -331,52 +521,48 @@ def is_due(last: WindowManifest, cut: Cut, facts: RedoFacts) -> bool:
     return before is None or cut.seconds is None or cut.seconds - int(before) >= EMPTY_AFTER_SECONDS
 
 
-def log_with(position: Position, scn: Scn, facts: RedoFacts) -> int | None:
-    """Return the sequence of the log that contains the SCN."""
-    logs = (*facts.archived, *facts.online)
-    own = [log for log in logs if (log.thread, log.resetlogs_id) == (thread_of(facts), position.resetlogs_id)]
-    held = (log for log in own if log.first_scn <= scn and (log.next_scn is None or scn < log.next_scn))
-    return next((log.sequence for log in held), None)
+def log_with(position: Position, scn: Scn, facts: RedoFacts, thread: int) -> int | None:
+    """Return the sequence of the thread's log that contains the SCN, or of the first one after it (a closed thread)."""
+    logs = logs_of(position, facts, thread)
+    held = [number for number, (first, end) in logs.items() if first <= scn and (end is None or scn < end)]
+    return min(held or [number for number, (first, _) in logs.items() if first > scn], default=None)
 
 
-def logs_of(position: Position, facts: RedoFacts) -> dict[int, tuple[int, int | None]]:
-    """Return the SCNs of each log that the control file shows: V$LOG_HISTORY, V$ARCHIVED_LOG and V$LOG."""
-    logs: tuple[LogFile | LogTrace, ...] = (*facts.history, *facts.archived, *facts.online)
-    thread = thread_of(facts)
-    return {
-        log.sequence: (int(log.first_scn), None if log.next_scn is None else int(log.next_scn))
-        for log in logs
-        if (log.thread, log.resetlogs_id) == (thread, position.resetlogs_id)
-    }
+def window_of(position: Position, received: Received) -> Window:
+    """Return the window with a slice and a log per stream, by whose end the stream's position is known."""
+    end = Scn(received.end)
+    slices = []
+    for one in received.taken:
+        log = LogFile(one.stream.thread, sequence_of(one, received.end), position.resetlogs_id, position.scn, end)
+        slices.append(Slice(one.spool.number, one.stream.thread, (log,)))
+    return Window(position.dbid, position.resetlogs_id, ScnRange(position.scn, end), tuple(slices))
 
 
-def thread_of(facts: RedoFacts) -> int:
-    """Return the redo thread that is enabled; `check_redo` refuses a second one."""
-    return next((one.number for one in facts.threads if is_enabled(one)), facts.threads[0].number)
+def sequence_of(one: Taken, end: int) -> int:
+    """Return the log of the stream's anchor; of one that has none yet, that of its last checkpoint."""
+    anchor, last = one.cut_at(end).anchor, one.sequencer.checkpoint
+    assert last is not None, "a window ends behind a checkpoint"
+    return last.sequence if anchor is None else anchor.sequence
 
 
-def is_enabled(thread: RedoThread) -> bool:
-    return thread.is_open or thread.enabled != "DISABLED"
-
-
-def window_of(position: Position, facts: RedoFacts, cut: Cut) -> Window:
-    """Return the window with one log, by whose end the stream's position is known."""
-    thread = thread_of(facts)
-    end = Scn(cut.end)
-    log = LogFile(thread, cut.anchor.sequence, position.resetlogs_id, position.scn, end)
-    return Window(position.dbid, position.resetlogs_id, ScnRange(position.scn, end), (Slice(SLICE, thread, (log,)),))
-
-
-def write_rows(context: PipelineContext, window: Window, spool: Spool, cut: Cut) -> SliceRecord:
+def write_rows(context: PipelineContext, window: Window, received: Received, start: Start) -> list[SliceRecord]:
     made = plan_of(context, window.name)
-    record = context.landing.windows.write_slice(
-        window,
-        SLICE,
-        spool.first(cut.rows, cut.anchor.sequence),
-        uuid.uuid4().hex,
-        tables=made.object_ids,
-        names=made.tables,
-        renamed=context.pipeline.renamed,
-    )
-    facts = {ANCHOR: to_body(cut.anchor), SECONDS: cut.seconds}
-    return replace(record, circumstance={**record.circumstance, **facts})
+    states = {
+        **start.states,
+        **{one.stream.thread: replace(one.state, anchor=one.cut_at(received.end).anchor) for one in received.taken},
+    }
+    facts = {STREAMS: states_body(states), SECONDS: received.seconds}
+    records = []
+    for one in received.taken:
+        cut = one.cut_at(received.end)
+        record = context.landing.windows.write_slice(
+            window,
+            one.spool.number,
+            one.spool.first(cut.rows, sequence_of(one, received.end), received.end),
+            uuid.uuid4().hex,
+            tables=made.object_ids,
+            names=made.tables,
+            renamed=context.pipeline.renamed,
+        )
+        records.append(replace(record, circumstance={**record.circumstance, **facts}))
+    return records

@@ -14,7 +14,9 @@ from pipelines.ledger.states import TableState, WindowState
 from pipelines.reconcile.dropped_transactions import DropReport, read_open_drops
 from pipelines.reconcile.ledger import landed_position, proven_position, reconcile_ledger
 from pipelines.reconcile.table_versions import dropped_tables
+from pipelines.records.codec import from_body
 from pipelines.records.gaps import DeclaredGap, GapKind
+from pipelines.records.shown_facts import StreamFact, StreamsFact
 from pipelines.records.split import SplitTransaction
 from pipelines.records.windows import RereadRows, single_quote_rows
 from pipelines.steps.matched_tables import JOIN
@@ -135,6 +137,7 @@ class Status:
     pruned_to_scn: int | None = None  # windows before it were removed, the last of them at `pruned_at` by `pruned_by`
     pruned_at: str | None = None
     pruned_by: str | None = None
+    streams: tuple[StreamFact, ...] = ()  # of OpenLogReplicator, as they were received last
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +184,13 @@ def read_status(pipeline: Pipeline) -> Status:
             announced=announced_tables(context),
             gone=gone_tables(context),
             lacks_ledger=position is None and proven_position(context) is not None,
+            streams=read_streams(context),
         )
+
+
+def read_streams(context: PipelineContext) -> tuple[StreamFact, ...]:
+    body = context.ledger.fact("streams") if context.pipeline.source.is_stream else None
+    return () if body is None else from_body(StreamsFact, body, "the streams in the ledger").streams
 
 
 def announced_tables(context: PipelineContext) -> tuple[AnnouncedTable, ...]:

@@ -37,7 +37,8 @@ class Group:
 
 @dataclass(slots=True)
 class Feed:
-    """`groups` has all groups that were read so far. The definitions of tables are taken when their redo is written."""
+    """`groups` has all groups that were read so far. The definitions of tables are taken when their redo is written; with a
+    dictionary of its own, only those that DDL of this thread has changed."""
 
     database: Database
     thread: int
@@ -45,9 +46,10 @@ class Feed:
     groups: list[Group] = field(default_factory=list)
     _definitions: dict[Version, KnownTable] = field(default_factory=dict)
     _keys: dict[Version, frozenset[int]] = field(default_factory=dict)  # segment numbers of the primary key's columns
-    _now: dict[tuple[int, int], KnownTable] = field(default_factory=dict)
+    _now: dict[tuple[int, int], KnownTable] = field(default_factory=dict)  # of the database
+    _own: dict[tuple[int, int], KnownTable] = field(default_factory=dict)  # as this thread's redo has them
     _others: dict[tuple[int, int], KnownTable] = field(default_factory=dict)  # by SCN and object, where a version has several
-    _is_stale: bool = False
+    _changed_by: set[int] = field(default_factory=set)  # threads whose DDL is still to be read
     _sequence: int = 0
     _read: int = 0  # records of that log
     _rest: list[RedoRecord] = field(default_factory=list)  # of a group that is not complete
@@ -61,8 +63,14 @@ class Feed:
             kept = [c.sequence for c in self.database.state.archived if c.thread == self.thread and self._is_readable(c.name)]
             own = sorted({*kept, *(log.sequence for log in logs)})
             self._sequence = next(n for n in own if set(range(n, own[-1] + 1)) <= set(own))
-            self._learn()
+            self._learn(is_own=True)
             self.database.redo.watch(self._written)
+
+    def read_dictionary(self) -> None:
+        """Read the dictionary of the database again, as a start without checkpoint files does."""
+        with self.database.lock:
+            self._now, self._others = {}, {}
+            self._learn(is_own=True)
 
     def close(self) -> None:
         self.database.redo.forget(self._written)
@@ -91,6 +99,8 @@ class Feed:
         """End the group, as the log writer does after a while; without records it is one of a background process."""
         if self._rest:
             self._complete()
+            return
+        if not self.database.state.threads[self.thread].is_open:
             return
         self._scn = max(self.database.clock.next_scn(), self._scn)
         self.groups.append(Group(self._scn, self._sequence, self._next_offset(), self.database.clock.second()))
@@ -145,21 +155,27 @@ class Feed:
 
     def _written(self, record: RedoRecord) -> None:
         """Take the definition under which a change is written. A DDL may leave a table its version."""
+        if record.op not in (Op.DDL, Op.INSERT, Op.UPDATE, Op.DELETE):
+            return
+        key = (record.con_id, record.object_id, record.object_version)
+        if record.op != Op.DDL and key[:2] not in self._now:
+            self._changed_by.add(record.thread)  # a partition that Oracle has made for this row
+        if self._changed_by:
+            self._learn(is_own=self.thread in self._changed_by or self.behaviour.dictionary == "database")
         if record.op == Op.DDL:
-            self._is_stale = True
-        elif record.op in (Op.INSERT, Op.UPDATE, Op.DELETE):
-            key = (record.con_id, record.object_id, record.object_version)
-            if self._is_stale or key not in self._definitions:
-                self._learn()
-            now = self._now.get(key[:2])
-            if now is not None and now != self._definitions.get(key):
-                self._others[record.scn, record.object_id] = now
+            self._changed_by.add(record.thread)
+            return
+        own = self._own.get(key[:2])
+        if own is not None and own != self._definitions.get(key):
+            self._others[record.scn, record.object_id] = own
 
-    def _learn(self) -> None:
-        self._is_stale = False
-        self._now = known_tables(self.database.state, self.database.options.catalog_forms)
-        for (con_id, object_id), table in self._now.items():
-            self._definitions.setdefault((con_id, object_id, table.object_version), table)
+    def _learn(self, *, is_own: bool) -> None:
+        self._changed_by.clear()
+        before, self._now = self._now, known_tables(self.database.state, self.database.options.catalog_forms)
+        for (con_id, object_id), table in self._now.items() if is_own else ():
+            if before.get((con_id, object_id)) != table:
+                self._own[con_id, object_id] = table
+                self._definitions.setdefault((con_id, object_id, table.object_version), table)
         for found in self.database.state.tables.values():
             names = {name for key in found.constraints if key.kind == "P" for name in key.columns}
             key = frozenset(column.segment_id for column in found.columns if column.name in names)

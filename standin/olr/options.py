@@ -81,18 +81,21 @@ class Behaviour:
     `begin`, its first SCN (2.0: a CONTINUE then drops transactions that began before the client's position).
     `group_scn`: the SCN of a group of redo: that of its `first` record, or the one `below` it.
     `first_index`: the number of an SCN's first message: 1, as a 1.9.0 that was run has it, or 0.
+    `dictionary`: which DDL it follows: what its `own` redo thread has, as it reads nothing else, or all of the `database`.
     `commits_in_group`: commits that the log writer writes at once, if they come soon enough.
     """
 
     c_scn: str = "commit"
     group_scn: str = "below"
     first_index: int = 1
+    dictionary: str = "own"
     commits_in_group: int = 1
     idle_seconds: float = 0.05  # after which a group ends, and between groups of background processes
     long_lengths: bool = False  # every message has a length of 8 bytes
     splits: int = 0  # write to the socket in pieces of so many bytes; 0: whole
     skipped_by_continue: int = 0  # messages that a CONTINUE skips, as in its issue 324
     undecodable: frozenset[str] = frozenset()  # columns whose values it writes as ?
+    skipped_log: int = 0  # the sequence of a log that it leaves out
     lost_change: int = 0  # every n-th change is not sent, nor numbered
     hours: int = 0  # by which its times are off (host-timezone)
     uncommitted_dictionary: bool = False  # tables show as OBJ_n

@@ -55,6 +55,7 @@ class Parser:
     behaviour: Behaviour
     first_scn: int
     at: int = 0  # the next group of the feed
+    reads_to: int | None = None  # the SCN at which it lags; None for one that keeps up
     _open: dict[tuple[int, int, int], _Transaction] = field(default_factory=dict)
     _c_scn: int = 0
     _c_idx: int = 0
@@ -62,10 +63,14 @@ class Parser:
     _known: set[str] = field(default_factory=set)  # tables whose columns were sent
 
     def messages(self) -> Iterator[Message]:
-        """Yield the messages of the groups that have come since."""
+        """Yield the messages of the groups that have come since, up to `reads_to`."""
         while self.at < len(self.feed.groups):
             group = self.feed.groups[self.at]
+            if self.reads_to is not None and group.scn > self.reads_to:
+                return
             self.at += 1
+            if group.sequence == self.behaviour.skipped_log:
+                continue
             for record in sorted(group.records, key=lambda record: record.scn):
                 yield from self._read(record, group)
             if group.scn > self.first_scn:

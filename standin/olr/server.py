@@ -45,6 +45,7 @@ class OlrServer:
         self.configuration, self.behaviour, self.thread = configuration, behaviour or Behaviour(), thread
         self._feed = Feed(database, thread, self.behaviour)
         self._state = _State()
+        self.reads_to: int | None = None  # the SCN at which it lags behind its thread
         self.confirmed: int | None = None
         self._confirmed_idx = 0
         self._lock = threading.RLock()
@@ -92,6 +93,7 @@ class OlrServer:
         """Remove the checkpoint files, and start again."""
         with self._lock:
             self.confirmed = None
+            self._feed.read_dictionary()
             self.restart()
 
     def _run(self) -> None:
@@ -203,6 +205,7 @@ class OlrServer:
             if state.parser is None:
                 return sent
             self._feed.poll()
+            state.parser.reads_to = self.reads_to
             state.queue += list(state.parser.messages())
             waiting = state.queue[sent:]
         new = [m for m in waiting if state.client is None or (m.c_scn, m.c_idx) > state.client]

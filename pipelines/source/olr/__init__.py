@@ -10,7 +10,7 @@ settings   the configuration that OpenLogReplicator needs
 Everything but the client is pure. docs/architecture/second-source.md has the reasons.
 """
 
-from pipelines.source.olr.client import Address, Connection, First, connect, open_stream
+from pipelines.source.olr.client import Address, Connection, First, Opened, connect, open_stream
 from pipelines.source.olr.rows import Selection, to_batch
 from pipelines.source.olr.sequence import Anchor, Cut, Sequencer
 from pipelines.source.olr.settings import Described, needed_configuration, read_described, settings_findings, table_findings
@@ -22,6 +22,7 @@ __all__ = [
     "Cut",
     "Described",
     "First",
+    "Opened",
     "Selection",
     "Sequencer",
     "connect",

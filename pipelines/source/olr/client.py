@@ -19,19 +19,22 @@ FROM_ALL = (1, 0)  # a position below all others: nothing that is kept is left o
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """`database` is the alias of the source in OpenLogReplicator.json."""
+    """`database` is the name of the source in OpenLogReplicator.json; `thread` the redo thread of which it is the stream, None
+    where there is only one."""
 
     host: str
     port: int
     database: str
+    thread: int | None = None
 
     @classmethod
-    def parse(cls, text: str, database: str) -> Address:
+    def parse(cls, text: str, database: str, thread: int | None = None) -> Address:
         host, _, port = text.rpartition(":")
-        return cls(host.strip("[]"), int(port), database)
+        return cls(host.strip("[]"), int(port), database, thread)
 
     def __str__(self) -> str:
-        return f"{self.host}:{self.port}"
+        place = f"{self.host}:{self.port}"
+        return place if self.thread is None else f"{place} (redo thread {self.thread})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,13 @@ class First:
     sequence: int | None
 
 
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """`begins` is the SCN from which a stream was started that has nothing landed yet; None where it goes on."""
+
+    begins: int | None = None
+
+
 class Connection:
     """One connection; no other client is served meanwhile."""
 
@@ -50,6 +60,10 @@ class Connection:
         self._frames, self._silent, self._began = Frames(), silent, time.monotonic()
         self._has_messages = False
         self.received = 0  # bytes
+
+    @property
+    def address(self) -> Address:
+        return self._address
 
     def info(self) -> Answer:
         """Ask how it is. Raises ReplicatorRefused where it has no such source."""
@@ -63,7 +77,7 @@ class Connection:
             raise ReplicatorUnavailable(f"OpenLogReplicator at {self._address} is starting", cure="wait: the step is retried")
         if answer.code != AnswerCode.REPLICATE:
             raise ReplicatorRefused(
-                f"OpenLogReplicator cannot start at SCN {start - 1}: {answer.code.name}",
+                f"OpenLogReplicator at {self._address} cannot start at SCN {start - 1}: {answer.code.name}",
                 cure="see its log: it needs the archived log with that SCN, and its user the rights to read the dictionary. If "
                 "the log is gone, run `redolake recover`",
                 scn=start - 1,
@@ -75,7 +89,9 @@ class Connection:
         """Let it send all that it keeps. Its own cut by a position would lose transactions that were open there (2.0)."""
         answer = self._require_known(self._ask(RequestCode.CONTINUE, c_scn=FROM_ALL[0], c_idx=FROM_ALL[1]))
         if answer.code != AnswerCode.REPLICATE:
-            raise ReplicatorRefused(f"OpenLogReplicator does not go on: {answer.code.name}", cure="restart it, and see its log")
+            raise ReplicatorRefused(
+                f"OpenLogReplicator at {self._address} does not go on: {answer.code.name}", cure="restart it, and see its log"
+            )
 
     def confirm(self, anchor: Anchor) -> None:
         """Let it forget what lies before a landed window's end. Nothing is answered."""
@@ -162,32 +178,32 @@ def connect(address: Address, container: str | None, *, timeout_seconds: float) 
         yield Connection(connected, address, container, timeout_seconds)
 
 
-def open_stream(connection: Connection, anchor: Anchor | None, first: Callable[[], First | None]) -> bool:
-    """Let it go on with what was not confirmed, or start it where `first` says; return whether it was started.
+def open_stream(connection: Connection, anchor: Anchor | None, first: Callable[[], First | None]) -> Opened:
+    """Let it go on with what was not confirmed, or start it where `first` says.
 
     Raises StreamLost, ReplicatorRefused.
     """
     found = connection.info()
     if found.code == AnswerCode.STARTING:
-        raise ReplicatorUnavailable("OpenLogReplicator is starting", cure="wait: the step is retried")
+        raise ReplicatorUnavailable(f"OpenLogReplicator at {connection.address} is starting", cure="wait: the step is retried")
     if found.code == AnswerCode.READY:
         start = first()
         if start is None:
             raise StreamLost(
-                "OpenLogReplicator has lost its checkpoint files: it does not know where it was",
+                f"OpenLogReplicator at {connection.address} has lost its checkpoint files: it does not know where it was",
                 cure="restore the folder of its `state`, and restart it; or run `redolake recover`",
             )
         connection.begin(start)
-        return True
+        return Opened(start.scn)
     if anchor is None:
         start = first()
         if start is None or found.c_scn is not None or found.scn is None or found.scn >= start.scn:
             raise ReplicatorRefused(
-                f"OpenLogReplicator runs already, from SCN {found.scn} on, and this pipeline begins at "
+                f"OpenLogReplicator at {connection.address} runs already, from SCN {found.scn} on, and this pipeline begins at "
                 f"SCN {None if start is None else start.scn}",
                 cure="stop it, remove its checkpoint files, and start it: it then waits for this pipeline. Give each receiver "
                 "an OpenLogReplicator of its own",
                 scn=None if start is None else start.scn,
             )
     connection.go_on()
-    return False
+    return Opened(None if anchor is not None or found.scn is None else found.scn + 1)

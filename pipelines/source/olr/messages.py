@@ -17,13 +17,15 @@ _EPOCH = datetime(1970, 1, 1)
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """How far the redo of the thread is read: the end of a group of redo blocks, by log and offset."""
+    """How far the redo of the thread is read: the end of a group of redo blocks, by log and offset. `ends_log`: the log has no
+    more redo."""
 
     c_scn: int
     c_idx: int
     sequence: int
     offset: int
     seconds: int | None  # since 1970, by the clock of the database's host
+    ends_log: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +39,7 @@ class Message:
     begin_scn: int
     commit_scn: int
     commit_at: datetime
-    thread: int
+    thread: int | None  # None where the setting leaves it out
     number: int | None
     owner: str | None
     table: str | None
@@ -64,7 +66,7 @@ def read_message(body: bytes, container: str | None) -> Message | Checkpoint:
     if len(payloads) != 1:
         raise refuse("several changes are in one message", "message", 2)
     if kind == CHECKPOINT:
-        return Checkpoint(c_scn, c_idx, int(payload["seq"]), int(payload["offset"]), _seconds(found))
+        return Checkpoint(c_scn, c_idx, int(payload["seq"]), int(payload["offset"]), _seconds(found), bool(payload.get("redo")))
     return _of_transaction(found, payload, kind, container, text, c_scn, c_idx)
 
 
@@ -91,7 +93,7 @@ def _of_transaction(
         _check_change(payload, schema)
     return Message(
         c_scn, c_idx, kind, _xid(found), int(found["b_scn"]), int(found["e_scn"]), _moment(found["e_tm"]),
-        int(found.get("rth", 1)), payload.get("num"), schema.get("owner"), schema.get("table"), schema.get("obj"),
+        found.get("rth"), payload.get("num"), schema.get("owner"), schema.get("table"), schema.get("obj"),
         payload.get("rid"), found.get("usr"), payload.get("sql"), text,
     )  # fmt: skip
 

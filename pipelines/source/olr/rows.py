@@ -14,7 +14,6 @@ from pipelines.values.landed_schema import LANDED_SCHEMA
 from pipelines.values.redo import Operation
 
 _INTO_BIN = re.compile(r"\s*ALTER\s+TABLE\s.*\sRENAME\s+TO\s+\"BIN\$", re.IGNORECASE | re.DOTALL)
-SLICE = 0  # a stream is one slice
 _OPERATIONS = {**CHANGES, BEGIN: Operation.START, COMMIT: Operation.COMMIT, DDL: Operation.DDL}
 
 
@@ -63,13 +62,16 @@ class Selection:
         )
 
 
-def to_batch(messages: Iterable[Message], first_ordinal: int, container: str | None) -> pa.RecordBatch:
-    """Return landed rows. Their SCN is that of the commit: a transaction is decoded by the dictionary of then."""
+def to_batch(
+    messages: Iterable[Message], first_ordinal: int, container: str | None, thread: int, number: int
+) -> pa.RecordBatch:
+    """Return landed rows of a redo thread's stream, which is a slice of its own. Their SCN is that of the commit: a transaction
+    is decoded by the dictionary of then."""
     columns: dict[str, list[Any]] = {name: [] for name in LANDED_SCHEMA.names}
     for ordinal, message in enumerate(messages, first_ordinal):
         operation = _OPERATIONS[message.kind]
         row = (
-            SLICE, ordinal, message.thread, 0, f"{ordinal:012d}", 0, message.commit_scn, message.begin_scn, message.commit_at,
+            number, ordinal, thread, 0, f"{ordinal:012d}", 0, message.commit_scn, message.begin_scn, message.commit_at,
             message.xid, message.xid, 0, container, operation.name, int(operation), message.owner, message.table,
             message.object_id, None, None, message.row_id, False, 0, _info(message), message.user, _text(message),
         )  # fmt: skip

@@ -7,7 +7,8 @@ ends at a checkpoint only after the next one has come, and no transaction betwee
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from pipelines.errors import StreamLost
 from pipelines.source.olr.messages import BEGIN, CHANGES, COMMIT, DDL, Checkpoint, Message
@@ -21,16 +22,26 @@ READ_AGAIN = (
 Logs = Mapping[int, tuple[int, int | None]]  # by sequence: the first SCN, and that of the next log where it has ended
 
 
+MOST_CUTS = 20_000  # that are kept in memory; beyond, every second one is
+
+
 @dataclass(frozen=True, slots=True)
 class Anchor:
     """The checkpoint at which a window ends, and an earlier one, which may be confirmed: OpenLogReplicator then still sends the
-    anchor, also after its restart."""
+    anchor, also after its restart.
+
+    A window of several redo threads ends where the slowest stream has been read. Of another one, what commits below that end
+    has landed up to a later checkpoint too: `until_sequence` and `until_offset`."""
 
     c_scn: int
     sequence: int
     offset: int
     confirm_scn: int | None = None
     confirm_idx: int | None = None
+    until_sequence: int | None = None
+    until_offset: int | None = None
+
+    FORMAT: ClassVar[int] = 2
 
     def is_at(self, checkpoint: Checkpoint) -> bool:
         return (self.c_scn, self.sequence, self.offset) == (checkpoint.c_scn, checkpoint.sequence, checkpoint.offset)
@@ -38,14 +49,21 @@ class Anchor:
     def is_before(self, checkpoint: Checkpoint) -> bool:
         return (self.sequence, self.offset) < (checkpoint.sequence, checkpoint.offset)
 
+    def has_until(self, checkpoint: Checkpoint | None) -> bool:
+        """Return whether redo before the checkpoint, or none yet, may contain what has landed after the anchor."""
+        if self.until_sequence is None or self.until_offset is None:
+            return False
+        return checkpoint is None or (checkpoint.sequence, checkpoint.offset) < (self.until_sequence, self.until_offset)
+
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """Where a window may end: `end` is its end SCN, `rows` the number of rows up to there."""
+    """Where a window may end: `end` is its end SCN, `rows` the number of rows up to there. Without an anchor, the stream begins
+    again where it was started."""
 
     end: int
     rows: int
-    anchor: Anchor
+    anchor: Anchor | None
     seconds: int | None
 
 
@@ -73,12 +91,55 @@ class Sequencer:
         self._checkpoint: Checkpoint | None = None
         self._confirm: Checkpoint | None = None  # an earlier one, of a lower SCN
         self._proposed: Cut | None = None
+        self._latest: Cut | None = None  # at the last checkpoint, proved or not
+        self._first: Cut | None = None  # where nothing of the window has come yet
+        self._earlier: list[Cut] = []  # proved ones
         self.cut: Cut | None = None  # the last one that is proved
         self.read_to = 0  # the SCN of the last checkpoint
 
     @property
     def is_past_anchor(self) -> bool:
         return self._is_past
+
+    @property
+    def checkpoint(self) -> Checkpoint | None:
+        """The last one."""
+        return self._checkpoint
+
+    @property
+    def _is_landed_too(self) -> bool:
+        """Return whether what commits below the window's start has landed, although it comes after the anchor."""
+        return self.anchor is not None and self.anchor.has_until(self._checkpoint)
+
+    def cut_at(self, end: int) -> Cut | None:
+        """Return the proved cut, moved back to a lower end: rows of commits from there on are not the window's, and the next
+        receiver begins where none of them had come."""
+        proved = self.cut
+        if proved is None or proved.end == end:
+            return proved
+        return self._cut_before(proved, end)
+
+    def end_of_thread(self, end: int, following: int | None) -> Cut | None:
+        """Return the cut at the last checkpoint, if the thread has no redo after it: it was closed at SCN `end`, and the next
+        log begins at SCN `following`, None where there is none. No later checkpoint comes that would prove it."""
+        last, latest = self._checkpoint, self._latest
+        if last is None or latest is None or self._is_landed_too:
+            return None
+        is_whole = last.c_scn >= end - 1 or (last.ends_log and (following is None or following >= end))
+        return latest if is_whole else None
+
+    def at_end_of_thread(self, found: Cut, end: int) -> Cut:
+        """Return the cut at a closed thread's end for a window that ends at `end`."""
+        return replace(found, end=end) if found.end <= end else self._cut_before(found, end)
+
+    def _cut_before(self, proved: Cut, end: int) -> Cut:
+        earlier = [cut for cut in self._earlier if cut.end <= end]
+        base = (earlier[-1] if earlier else self._first) if self.anchor is None or earlier else None
+        anchor = self.anchor if base is None else base.anchor
+        until = proved.anchor
+        if anchor is not None and until is not None:
+            anchor = replace(anchor, until_sequence=until.sequence, until_offset=until.offset)
+        return replace(proved, end=end, anchor=anchor)
 
     def take(self, message: Message) -> bool:
         """Return whether the message is one of the window's. Raises StreamLost where something is missing.
@@ -89,7 +150,7 @@ class Sequencer:
             return False
         self._check_number(message)
         self._check_transaction(message)
-        if self.anchor is None and message.commit_scn < self._start:
+        if message.commit_scn < self._start and (self.anchor is None or self._is_landed_too):
             return False
         if message.kind == BEGIN:
             self._check_commit(message)
@@ -200,12 +261,21 @@ class Sequencer:
     def _propose(self, found: Checkpoint, rows: int) -> None:
         """Take the checkpoint before for proved, and propose this one."""
         if self._proposed is not None:
-            self.cut = self._proposed
+            self._keep(self._proposed)
         earlier = self._checkpoint if self._checkpoint is not None and self._checkpoint.c_scn < found.c_scn else self._confirm
         confirm = (None, None) if earlier is None else (earlier.c_scn, earlier.c_idx)
         anchor = Anchor(found.c_scn, found.sequence, found.offset, *confirm)
-        end = max(self._highest + 1, found.c_scn)
-        self._proposed = Cut(end, rows, anchor, found.seconds) if end > self._start else None
+        self._latest = Cut(max(self._highest + 1, found.c_scn), rows, anchor, found.seconds)
+        is_landed = self.anchor is not None and self.anchor.has_until(found)
+        self._proposed = self._latest if self._latest.end > self._start and not is_landed else None
+        if self._latest.end <= self._start:
+            self._first = self._latest
+
+    def _keep(self, proved: Cut) -> None:
+        self.cut = proved
+        self._earlier.append(proved)
+        if len(self._earlier) > MOST_CUTS:
+            del self._earlier[::2]
 
 
 def lost(what: str, message: Message | Checkpoint) -> StreamLost:

@@ -11,6 +11,8 @@ from pipelines.errors import ConfigurationError
 
 STREAM = "kind: openlogreplicator, address: 'localhost:5000', database: DB"
 
+RAC = "kind: openlogreplicator, database: DB, streams: [{thread: 1, address: 'a:1'}"
+
 
 def parse(source: str, more: str = "") -> Any:
     text = f"""
@@ -27,6 +29,7 @@ pipelines:
 
 def test_a_stream_needs_its_address_and_the_alias_of_its_source() -> None:
     assert parse(STREAM).source.is_stream
+    assert [one.thread for one in parse(f"{RAC}, {{thread: 2, address: 'b:1'}}]").source.streams] == [1, 2]
     assert not parse("container: PDB").source.is_stream
 
 
@@ -37,6 +40,10 @@ def test_a_stream_needs_its_address_and_the_alias_of_its_source() -> None:
         ("kind: openlogreplicator, address: 'localhost:5000'", "", "needs `address` and `database`"),
         ("address: 'localhost:5000'", "", "address: only with `kind: openlogreplicator`"),
         ("kind: openlogreplicator, address: localhost, database: DB", "", "is not host:port"),
+        (f"{STREAM}, streams: [{{thread: 1, address: 'a:1'}}]", "", "give `address` or `streams`, not both"),
+        (f"{RAC}, {{thread: 1, address: 'b:2'}}]", "", "thread 1 is listed twice"),
+        (f"{RAC}, {{thread: 2, address: 'a:1'}}]", "", "address a:1 is listed twice"),
+        (f"{RAC}, {{thread: 2, address: b}}]", "", "is not host:port"),
         (f"{STREAM}, dictionary: redo", "", "`dictionary` is LogMiner's"),
         (STREAM, "large_objects: reread", "reads values again"),
         (STREAM, "unsupported_columns: reread", "reads values again"),

@@ -37,6 +37,8 @@ from pipelines.records.shown_facts import (
     SettingsFact,
     SnapshotFact,
     SourceFact,
+    StreamFact,
+    StreamsFact,
     ThreadFact,
 )
 from pipelines.records.single_quotes import DoubtfulWindows, SingleQuotes
@@ -206,6 +208,7 @@ IN_LEDGER: tuple[Any, ...] = (
     PlanFact("waits", "why", "2026-01-02T03:04:05+00:00", 1, 7),
     SettingsFact("5f2d", "host", "2026-01-02T03:04:05+00:00"),
     RedoFact(2, 300, 400, (ThreadFact(1, "FREE1", (LogFact(7, 100, None, None, 4096, "online"),)),)),
+    StreamsFact((StreamFact(1, "h:5000", 300, 7, 512, "2026-01-02T03:04:05+00:00"),), "2026-01-02T03:04:05+00:00"),
     RunwayFact("enough", "why", 10.4, True, 0, None, 300, 12.0, ("a warning",)),
     ChoicesFact(300, (ChoiceFact("restore", "what", "nothing", "redolake recover"),), ("RESTORE ..",)),
     ProofFact(300, 7, 100, share=0.5),

@@ -213,6 +213,70 @@ def test_what_was_landed_is_dropped_up_to_the_anchor_wherever_it_begins() -> Non
         feed(Sequencer(12, Anchor(12, anchor.sequence, anchor.offset)), whole[whole.index(anchor) + 1 :])
 
 
+@settings(max_examples=80)
+@given(st.lists(st.integers(0, 3), min_size=4, max_size=14), st.integers(0, 30), st.booleans())
+def test_a_window_that_ends_before_the_stream_leaves_each_later_commit_to_the_next_one(
+    shape: list[int], lower: int, has_anchor: bool
+) -> None:
+    """Another redo thread's stream is less far. Whatever end it allows, each commit is in one window."""
+    stream, scn = Stream().checkpoint(9), 10
+    for transactions in shape:
+        for _ in range(transactions):
+            scn += 2
+            stream.transaction(scn)
+        scn += 1
+        stream.checkpoint(scn)
+    stream.checkpoint(scn + 5).checkpoint(scn + 6)
+    first = stream.messages[0]
+    assert isinstance(first, Checkpoint)
+    start, anchor, found = 10, Anchor(first.c_scn, first.sequence, first.offset) if has_anchor else None, list[int]()
+    while start < scn + 5:
+        sequencer, kept = Sequencer(start, anchor), list[Message]()
+        cut = None
+        for message in stream.messages:
+            if isinstance(message, Checkpoint):
+                sequencer.take_checkpoint(message, len(kept))
+            elif sequencer.take(message):
+                kept.append(message)
+        assert sequencer.cut is not None
+        end = min(sequencer.cut.end, start + 1 + lower)
+        cut = sequencer.cut_at(end)
+        assert cut is not None
+        found += [one.commit_scn for one in kept[: cut.rows] if one.kind == "commit" and one.commit_scn < end]
+        start, anchor = end, cut.anchor
+    commits = [one.commit_scn for one in stream.messages if isinstance(one, Message) and one.kind == "commit"]
+    assert found == commits
+
+
+def test_a_commit_behind_what_has_landed_too_is_a_loss() -> None:
+    stream = Stream().checkpoint(9).transaction(20).checkpoint(21).transaction(15, group=22).checkpoint(23)
+    messages = stream.messages
+    anchor, until = messages[0], messages[4]
+    assert isinstance(anchor, Checkpoint)
+    assert isinstance(until, Checkpoint)
+    landed = Anchor(anchor.c_scn, anchor.sequence, anchor.offset, None, None, until.sequence, until.offset)
+    with pytest.raises(StreamLost, match="committed at SCN 15, and everything below SCN 18 had come"):
+        feed(Sequencer(18, landed), messages)
+
+
+@pytest.mark.parametrize(
+    ("last", "following", "is_whole"),
+    [
+        (Checkpoint(99, 1, 7, 512, None), None, True),
+        (Checkpoint(98, 1, 7, 512, None), None, False),
+        (Checkpoint(50, 1, 7, 512, None, ends_log=True), 100, True),
+        (Checkpoint(50, 1, 7, 512, None, ends_log=True), None, True),
+        (Checkpoint(50, 1, 7, 512, None, ends_log=True), 60, False),
+    ],
+)
+def test_a_closed_thread_has_come_whole_at_its_end_or_with_its_last_log(
+    last: Checkpoint, following: int | None, is_whole: bool
+) -> None:
+    sequencer = Sequencer(10, None)
+    sequencer.take_checkpoint(last, 0)
+    assert (sequencer.end_of_thread(100, following) is not None) is is_whole
+
+
 @settings(max_examples=60)
 @given(st.lists(st.tuples(st.integers(1, 4), st.booleans()), min_size=1, max_size=6), st.data())
 def test_one_message_that_is_missing_is_noticed(shape: list[tuple[int, bool]], data: st.DataObject) -> None:
