@@ -41,6 +41,7 @@ from pipelines.records.shown_facts import (
     RedoFact,
     RunwayFact,
     SourceFact,
+    StreamFact,
     StreamsFact,
 )
 from pipelines.values.redo import Position
@@ -301,7 +302,6 @@ def stream_lines(reading: LedgerReading) -> tuple[StreamLine, ...]:
     if fact is None:
         return ()
     found = from_body(StreamsFact, fact.body, "the streams in the ledger")
-    ahead = ahead_of(reading)
     return tuple(
         StreamLine(
             thread=stream.thread,
@@ -309,12 +309,18 @@ def stream_lines(reading: LedgerReading) -> tuple[StreamLine, ...]:
             scn=stream.scn,
             sequence=stream.sequence,
             offset=stream.offset,
-            behind_seconds=age_of(stream.written_at, fact.at, ahead),
+            behind_seconds=seconds_behind(stream, fact.at),
             closed_at=stream.closed_at,
             holds_back=stream.holds_back,
         )
         for stream in found.streams
     )
+
+
+def seconds_behind(stream: StreamFact, at: datetime) -> float | None:
+    if stream.written_at is None:
+        return None
+    return max(0.0, (at - datetime.fromisoformat(stream.written_at)).total_seconds())
 
 
 def transaction_lines(reading: LedgerReading) -> list[TransactionLine]:

@@ -325,7 +325,7 @@ def receive(
             reach = found.reach(facts)
             if reach is None or reach <= position.scn:
                 record_streams(context, taken, streams, held_by=stream.thread)
-                return held_back(context.pipeline, oracle, found) if len(streams) > 1 else None
+                return held_back(context.pipeline, found) if len(streams) > 1 else None
             target = min(target, reach - 1)
         received = Received(min(one.reach(facts) or 0 for one in taken), tuple(sorted(taken, key=lambda one: one.spool.number)))
         check_close(context, oracle, position, received, start)
@@ -384,13 +384,13 @@ def check_close(context: PipelineContext, oracle: Source, position: Position, re
         check_tables({one.stream.thread: one.state for one in received.taken}, read_table_hashes(context.pipeline, oracle)[0])
 
 
-def held_back(pipeline: Pipeline, oracle: Source, found: Taken) -> HeldBack:
+def held_back(pipeline: Pipeline, found: Taken) -> HeldBack:
     """Return which thread holds windows back. Raises ReplicatorUnavailable once its last checkpoint is older than a run may
     wait."""
     held, at = HeldBack(found), found.sequencer.checkpoint
     if at is None or at.seconds is None:
         return held
-    minutes = (time.time() + host_clock_ahead(oracle).total_seconds() - at.seconds) / 60
+    minutes = (time.time() - at.seconds) / 60
     if minutes > pipeline.wait_max_minutes:
         raise ReplicatorUnavailable(
             f"{held.reason}, written {minutes:.0f} minutes ago",

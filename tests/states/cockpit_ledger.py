@@ -11,6 +11,7 @@ from typing import Any
 from sqlalchemy.engine import make_url
 
 from pipelines.config import Pipeline
+from pipelines.config.pipeline import SourceSettings
 from pipelines.ledger import Ledger, open_ledger
 from pipelines.ledger.shown_facts import Changes
 from pipelines.records.batches.carry import OpenTransaction
@@ -26,6 +27,8 @@ from pipelines.records.shown_facts import (
     RedoFact,
     RunwayFact,
     SourceFact,
+    StreamFact,
+    StreamsFact,
     ThreadFact,
 )
 from pipelines.records.windows import LogIdentity, WindowManifest
@@ -163,6 +166,25 @@ class CockpitLedger:
             end, kind = (None, "online") if is_last else (first_scn + SCNS, "read")
             logs.append(LogFact(100 + n, first_scn, end, begins.isoformat(), 31_000_000, kind))
         return ThreadFact(number, f"FREE{number}", tuple(logs), 12, (edge - timedelta(hours=9)).isoformat())
+
+    def receive(self, *, held_by: int | None = None) -> None:
+        """Let two OpenLogReplicators be the source; the stream of a redo thread may hold windows back."""
+        streams = [{"thread": thread, "address": f"10.0.0.{thread}:5000"} for thread in (1, 2)]
+        source = {"connection": "shop_oracle", "kind": "openlogreplicator", "database": "SHOP_DB", "streams": streams}
+        self.pipeline = self.pipeline.model_copy(update={"source": SourceSettings.model_validate(source)})
+        written = (self.now - timedelta(seconds=8)).isoformat()
+        found = tuple(
+            StreamFact(
+                one["thread"], one["address"], FIRST_SCN + 14_000, 107, 1_048_576, written, None, one["thread"] == held_by
+            )
+            for one in streams
+        )
+        reason = "OpenLogReplicator has sent no change since the last window"
+        facts = {
+            ("streams", ""): to_body(StreamsFact(found, self.now.isoformat())),
+            ("plan", ""): to_body(PlanFact("nothing", reason, (self.now - timedelta(minutes=4)).isoformat())),
+        }
+        self.ledger.record_facts(facts)
 
     # --- what goes wrong
 

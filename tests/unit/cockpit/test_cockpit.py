@@ -90,6 +90,36 @@ def test_the_sentence_names_what_keeps_the_pipeline(
     assert (health.state, says in health.sentence) == (state, True), health.sentence
 
 
+def test_the_page_of_openlogreplicator_has_its_streams_and_no_word_of_logminer(shop: CockpitLedger) -> None:
+    shop.run()
+    shop.receive()
+
+    found = seen(shop)
+    shown = page(shop, found)
+
+    assert [(s.thread, s.address, s.sequence, s.behind_seconds) for s in found.streams] == [
+        (1, "10.0.0.1:5000", 107, 8.0),
+        (2, "10.0.0.2:5000", 107, 8.0),
+    ]
+    assert [term.name for term in found.latency.terms] == ["window", "receive", "land", "wait", "apply"]
+    assert found.health.state == "on time"
+    assert "10.0.0.2:5000" in shown
+    assert [word for word in ("LogMiner", "mined", "mining", ">mine<", "holds windows back") if word in shown] == []
+
+
+def test_the_thread_whose_stream_holds_windows_back_is_named(shop: CockpitLedger) -> None:
+    shop.run()
+    shop.receive(held_by=2)
+
+    found = seen(shop)
+
+    assert found.health.state == "late"
+    assert found.health.sentence.startswith(
+        "Windows are held back for 4 min by the stream of redo thread 2 (10.0.0.2:5000). Right up to"
+    )
+    assert "holds windows back" in page(shop, found)
+
+
 def test_a_paused_pipeline_and_one_that_never_began_are_not_called_late(shop: CockpitLedger) -> None:
     before = seen(shop).health
     shop.run()
