@@ -37,8 +37,8 @@ class KeepSettings(Settings):
 
     landing: Duration | None = Field(
         None,
-        description="landed windows, with the batches, carried rows and dictionary readings that only they need; what a table, "
-        "an open transaction or `replay` needs stays longer",
+        description="landed windows, with the batches, carried rows, loads and dictionary readings that only they need; what a "
+        "table, an open transaction or `replay` needs stays longer",
     )
     replay: Duration | None = Field(
         None, description="windows that stay whatever else is said, so that their SCNs can be backfilled"

@@ -240,12 +240,16 @@ def since_of(name: str) -> ChainPosition | None:
     return ChainPosition.parse(name.removeprefix(SINCE).removesuffix(".json")) if name.startswith(SINCE) else None
 
 
+def load_folder(load: str) -> str:
+    return f"{LOADS}/{_named(load)}"
+
+
 def load_spec(load: str) -> str:
-    return f"{LOADS}/{_named(load)}/spec.json"
+    return f"{load_folder(load)}/spec.json"
 
 
 def load_manifest(load: str) -> str:
-    return f"{LOADS}/{_named(load)}/manifest.json"
+    return f"{load_folder(load)}/manifest.json"
 
 
 # --- Batches ---------------------------------------------------------------------------------------------------------

@@ -11,9 +11,18 @@ from pipelines.context import PipelineContext, now
 from pipelines.land import layout
 from pipelines.land.files import Files, ListedFile
 from pipelines.ledger import TableEntry
-from pipelines.reconcile.batches import attempt_of, batch_result, tables_of_load
+from pipelines.reconcile.batches import (
+    Void,
+    attempt_of,
+    batch_result,
+    find_superseded,
+    loaded_tasks,
+    position_loaded,
+    tables_of_load,
+)
 from pipelines.reconcile.ledger import last_batch
 from pipelines.reconcile.newest_batches import end_of
+from pipelines.records.loads import SnapshotTask
 from pipelines.records.proofs import TableProof
 from pipelines.records.snapshots import SnapshotManifest
 from pipelines.values.scn import ChainPosition
@@ -80,6 +89,32 @@ def pruned_contents(context: PipelineContext, gone: Collection[ChainPosition]) -
     dictionary = context.landing.dictionary
     used = {dictionary.content_at(position) for position in dictionary.positions() if position not in gone}
     return {dictionary.content_at(position) for position in gone} - used
+
+
+def pruned_loads(context: PipelineContext, cut: ChainPosition) -> list[str]:
+    """Return the folders of loads that nothing needs: every table was loaded again before the cut, or the load is void for it.
+
+    The newest load of a table before the cut is what its contents, its versions and reads AS OF an SCN begin with, also in a
+    rebuilt ledger. A load that makes others void stays longer than these: else they would count again."""
+    files, void = context.landing.files, find_superseded(context)
+    loads = {name: [task for task, _ in loaded_tasks(context, name) or ()] for name in files.names(layout.LOADS)}
+    counting = [
+        (task.table, position_loaded(task)) for name, tasks in loads.items() for task in tasks if counts(void, name, task)
+    ]
+    newest = {table: position for table, position in sorted(counting, key=lambda one: one[1]) if position <= cut}
+    there = {*loads, *(name for name in files.names(layout.BATCHES) if end_of(name) >= cut)}
+
+    def is_needed(name: str, task: SnapshotTask) -> bool:
+        since = newest.get(task.table)
+        is_begin = counts(void, name, task) and (since is None or position_loaded(task) >= since)
+        return is_begin or not there.isdisjoint(task.supersedes)
+
+    gone = (name for name, tasks in loads.items() if tasks and not any(is_needed(name, task) for task in tasks))
+    return [layout.load_folder(name) for name in gone]
+
+
+def counts(void: Void, load: str, task: SnapshotTask) -> bool:
+    return load not in void.get(task.table, ())
 
 
 def passed_splits(context: PipelineContext) -> Iterator[str]:
@@ -169,8 +204,8 @@ def left_files(context: PipelineContext, age: timedelta) -> Iterator[str]:
     yield from left_by_snapshots(context, limit)
     loading = {entry.table for entry in context.ledger.tables("snapshotting")}
     for folder, found in by_folder(context.landing.files.list_files(layout.LOADS), 2).items():
-        has_ended = f"{folder}/manifest.json" in {file.path for file in found}
-        if is_old(found, limit) and not has_ended and not loading & set(tables_of_load(context, folder.rpartition("/")[2])):
+        name = folder.rpartition("/")[2]
+        if is_old(found, limit) and not loading & set(tables_of_load(context, name)) and not loaded_tasks(context, name):
             yield folder
     for folder, found in by_folder(context.landing.files.list_files(layout.MAINTENANCE), 2).items():
         if is_old(found, limit):

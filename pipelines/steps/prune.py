@@ -137,6 +137,7 @@ def remove_before(work: Work, cut: ChainPosition) -> None:
     work.take_away("windows", prunable.pruned_windows(context, cut), because)
     work.take_away("links between windows and batches", prunable.pruned_links(context, cut), because)
     work.take_away("batches, or files of batches whose rows are still carried", prunable.pruned_batches(context, cut), because)
+    work.take_away("loads of tables that were loaded again", prunable.pruned_loads(context, cut), because)
     work.take_away("states of split transactions", prunable.passed_splits(context), because)
     with held_lease(context, "capture", LEASE_SECONDS) if work.execute else nullcontext():
         gone = prunable.pruned_readings(context, cut)

@@ -25,6 +25,7 @@ from pipelines.reconcile.table_versions import known_versions
 from pipelines.reconcile.tables import capture_scn
 from pipelines.records.batches.carry import OpenTransaction, ParkedRows
 from pipelines.records.batches.manifest import BatchResult
+from pipelines.records.loads import SnapshotLoaded, SnapshotResult
 from pipelines.records.pruned import Pruned
 from pipelines.records.snapshots import ChunkPlan
 from pipelines.records.windows import DOUBTFUL_QUOTE_ROWS, DdlRow
@@ -438,6 +439,76 @@ def test_files_of_killed_attempts_go_once_they_are_old(old: OldPipeline) -> None
     old.prune()
 
     assert [file for file in (*left, *kept, young) if old.files.exists(file)] == [*kept, young]
+
+
+def test_a_load_goes_once_its_table_was_loaded_again_and_the_cut_has_passed_that(old: OldPipeline) -> None:
+    old.load(650)
+    old.prune()
+    assert scns_loaded(old) == [650]
+    old.load(950)
+    old.prune()
+    assert scns_loaded(old) == [650, 950]
+
+
+def test_the_only_load_of_a_table_stays_and_so_does_one_without_a_cut(old: OldPipeline) -> None:
+    assert not prune_pipeline(old.pipeline, execute=True).kinds
+    old.prune()
+    assert scns_loaded(old) == [120]
+
+
+def test_a_load_that_set_its_table_back_stays_until_what_it_names_is_gone(tmp_path: Path) -> None:
+    """Without its spec, the load that it replaced would count again in a rebuilt ledger: its SCN is higher."""
+    old = OldPipeline(tmp_path)
+    old.load(250)
+    replaced = old.files.names("loads")
+    old.load(200, supersedes=tuple(replaced))
+    old.months(10)
+    old.load(650)
+    old.age(700)
+    old.prune()
+    assert scns_loaded(old) == [200, 650]
+    old.prune()
+    assert scns_loaded(old) == [650]
+
+
+def test_a_load_that_set_its_table_back_behind_a_batch_stays_while_that_is_there(tmp_path: Path) -> None:
+    old = OldPipeline(tmp_path)
+    old.load(120)
+    old.months(10)
+    old.age(700)
+    old.load(640, supersedes=(f"{FIRST:010d}-{800:020d}-{900:020d}",))
+    old.load(660)
+    old.prune()
+    assert scns_loaded(old) == [640, 660]
+
+
+def test_a_lost_ledger_comes_back_without_the_loads_that_were_pruned(old: OldPipeline) -> None:
+    old.load(650)
+    with old.opened() as context:
+        entries, versions = context.ledger.tables(), known_versions(context, ORDERS)
+    old.prune()
+    lose_ledger(old.folder)
+    with old.opened() as context:
+        assert context.ledger.tables() == entries
+        assert known_versions(context, ORDERS)[-1:] == versions[-1:]
+        assert next_batch(context, last_batch(context)) is None
+
+
+def test_a_load_that_filled_no_table_goes_once_it_is_old(old: OldPipeline) -> None:
+    (name,) = old.files.names("loads")
+    held = SnapshotResult("shop", 120, (SnapshotLoaded(ORDERS, "held", False),))
+    old.write("loads/00000000000000000130-dead/manifest.json", held)
+    old.write("loads/00000000000000000130-dead/spec.json", (old.folder / f"shop/loads/{name}/spec.json").read_text())
+    old.prune()
+    assert scns_loaded(old) == [120, 130]
+    for file in (old.folder / "shop/loads/00000000000000000130-dead").iterdir():
+        os.utime(file, (time.time() - 3 * 86_400,) * 2)
+    old.prune()
+    assert scns_loaded(old) == [120]
+
+
+def scns_loaded(old: OldPipeline) -> list[int]:
+    return [int(name.partition("-")[0]) for name in old.files.names("loads")]
 
 
 def test_rows_of_a_loaded_snapshot_go_and_its_description_stays(old: OldPipeline) -> None:
