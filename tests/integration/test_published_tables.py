@@ -18,6 +18,15 @@ from pipelines import steps
 from pipelines.source.olr import needed_configuration
 from standin.serve import standin
 from tests.fixtures.shop import Shop
+from tests.published.recorded_stream import (
+    FIRST_SCN,
+    LAST_SCN,
+    NAME,
+    OBJECT_ID,
+    SECOND_LOG_SCN,
+    SEQUENCE,
+    recorded_server,
+)
 from tests.published.scenarios import SCENARIOS, SECOND
 from tests.references.plain_lake import PlainLake
 
@@ -146,3 +155,44 @@ def _same_number(text: str, value: str) -> bool:
         return f"{float(text):.15g}" == f"{float(value):.15g}"
     except ValueError:
         return False
+
+
+OF_RECORDED = (
+    "CREATE USER olr_test IDENTIFIED BY x",
+    "GRANT UNLIMITED TABLESPACE TO olr_test",
+    "CREATE TABLE olr_test.test_cdc (id NUMBER PRIMARY KEY, name VARCHAR2(100))",
+    "ALTER TABLE olr_test.test_cdc ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
+)
+
+
+def test_the_bytes_that_a_real_one_sent_of_a_real_oracles_redo_land_and_are_applied(tmp_path: Path) -> None:
+    """The stand-in has the table and the logs with the SCNs of that Oracle; the rows come from the recorded bytes alone."""
+    lake = PlainLake()
+    with (
+        lake.in_place_of_spark(),
+        standin(threads=1, start_scn=FIRST_SCN - 2_000, scns_per_second=0, background=False, archive_lag_target=0) as oracle,
+        recorded_server() as address,
+    ):
+        shop, clock = Shop(oracle, tmp_path), oracle.database.clock
+        oracle.database.counters["object"] = OBJECT_ID - 1
+        with oracle.connect("SYS", dsn=oracle.pdb_dsn) as connection, connection.cursor() as cursor:
+            for statement in OF_RECORDED:
+                cursor.execute(statement)
+        while oracle.database.state.threads[1].current.sequence < SEQUENCE:
+            shop.switch_logs()
+        clock.advance(FIRST_SCN - clock.scn)
+        pipeline = shop.pipeline(
+            tables=["OLR_TEST.TEST_CDC"],
+            source={
+                "connection": "oracle_shop", "container": "FREEPDB1", "kind": "openlogreplicator", "address": address,
+                "database": NAME, "silent_seconds": 3,
+            },
+        )  # fmt: skip
+        steps.take_snapshot(pipeline, source=shop.params, spark="no Spark")
+        clock.advance(SECOND_LOG_SCN - 1 - clock.scn)
+        shop.switch_logs()
+        clock.advance(LAST_SCN + 100 - clock.scn)
+        done = steps.run_pipeline(pipeline, until_caught_up=True, source=shop.params, spark="no Spark")
+        assert {t.table: t.error for t in steps.read_status(pipeline).tables if t.error} == {}
+        assert done.windows == 1
+        assert rows_of(lake, f"{pipeline.lake}/olr_test/test_cdc") == {"1": {"ID": "1", "NAME": "hello world"}}
