@@ -5,31 +5,49 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import DAG, Param, get_current_context, task
 
-from pipelines.airflow.connections import resolved_pipeline
+from pipelines.airflow.connections import resolved_pipeline, source_of
 from pipelines.airflow.fields import chosen_tables, tables_param
 from pipelines.airflow.settings import dag_settings
 from pipelines.airflow.spark import spark_task
 from pipelines.airflow.texts import BACKFILL, TASKS, dag_text
+from pipelines.airflow.verify import log_line
 from pipelines.config import Pipeline
+from pipelines.errors import ConfigurationError, Finding
 from pipelines.values.moment import FORMS, PATTERN
 
+if TYPE_CHECKING:
+    from pipelines.steps import LogsToRead
+
 log = logging.getLogger(__name__)
+
+EXAMPLES = ["first", "now", "2026-11-20 08:00 Europe/Berlin"]
+SOURCES = {"landed": "landed: the windows that have landed", "logs": "logs: archived logs, mined again"}
 
 
 def backfill_params(pipeline: Pipeline) -> dict[str, Param]:
     def moment(title: str, description: str) -> Param:
-        return Param(type=["string", "integer"], pattern=PATTERN, minimum=0, title=title, description=description)
+        about: dict[str, Any] = {"title": title, "description": description, "examples": EXAMPLES}  # with some, one line
+        return Param(type=["string", "integer"], pattern=PATTERN, minimum=0, **about)
 
     captured = [str(t.id) for t in pipeline.tables]
     return {
         "from_scn": moment("From", f"Changes that committed from here on: {FORMS}."),
         "to_scn": moment("To", "Changes that committed before this moment, in the same forms."),
         "tables": tables_param(pipeline, captured, "Which tables to backfill.", fewest=1),
+        "source": Param("landed", type="string", enum=list(SOURCES), values_display=SOURCES, title="Source"),
+        "logs": Param(
+            [],
+            type=["null", "array"],
+            items={"type": "string"},
+            title="Logs",
+            description="With logs: files or folders that the database can read, one on each line. None: V$ARCHIVED_LOG.",
+        ),
         "schema": Param(
             "historic",
             enum=["historic", "current"],
@@ -38,6 +56,19 @@ def backfill_params(pipeline: Pipeline) -> dict[str, Param]:
         ),
         "dry_run": Param(True, type="boolean", title="Dry run", description="Only show the plan."),
     }
+
+
+def chosen_logs(pipeline: Pipeline, chosen: Mapping[str, Any]) -> LogsToRead | None:
+    """Return the logs that are mined again; None where the range has landed. Raises ConfigurationError for logs that would not
+    be read."""
+    from pipelines import steps
+
+    logs = tuple(name.strip() for name in chosen["logs"] or () if name.strip())
+    if chosen["source"] == "logs":
+        return steps.LogsToRead(logs, source_of(pipeline))
+    if logs:
+        raise ConfigurationError([Finding("Logs", "are given, and the source is landed", "choose the source logs")])
+    return None
 
 
 def backfill_dag(pipeline: Pipeline) -> DAG:
@@ -54,6 +85,9 @@ def backfill_dag(pipeline: Pipeline) -> DAG:
                 chosen_tables(chosen),
                 bool(chosen["dry_run"]),
                 chosen["schema"],
+                chosen_logs(pipeline, chosen),
+                log_line,
+                source_of(pipeline),
             )
         log.info("%s", prepared.plan)
         if prepared.batch is None:

@@ -15,6 +15,7 @@ from airflow.sdk.exceptions import AirflowSkipException
 
 from pipelines.airflow.assets import landing_asset
 from pipelines.airflow.connections import resolved_pipeline, source_of
+from pipelines.airflow.fields import old_range
 from pipelines.airflow.groups import group_label
 from pipelines.airflow.lineage import is_installed, landing_folder, oracle_table, report_lineage
 from pipelines.airflow.links import MINE_LINKS, WINDOW_LINKS, give_links
@@ -109,7 +110,8 @@ def capture_dag(pipeline: Pipeline) -> DAG:
     if pipeline.source.is_stream:
         return receive_dag(pipeline)
     settings = dag_settings(pipeline, "capture")
-    with DAG(**settings, schedule=capture_schedule(pipeline), doc_md=dag_text(CAPTURE, pipeline)) as dag:
+    params = {"old_range": old_range(pipeline)}
+    with DAG(**settings, schedule=capture_schedule(pipeline), params=params, doc_md=dag_text(CAPTURE, pipeline)) as dag:
         runway_task(pipeline)
         planned = PlanWindow(task_id="plan", pipeline=pipeline, doc_md=TASKS["plan"]).output
         landed = give_links(land(planned, give_links(mine.expand_kwargs(planned), MINE_LINKS)), WINDOW_LINKS)
@@ -156,7 +158,8 @@ def receive_dag(pipeline: Pipeline) -> DAG:
         return asdict(landed)
 
     settings = dag_settings(pipeline, "capture")
-    with DAG(**settings, schedule=capture_schedule(pipeline), doc_md=dag_text(RECEIVE, pipeline)) as dag:
+    params = {"old_range": old_range(pipeline)}
+    with DAG(**settings, schedule=capture_schedule(pipeline), params=params, doc_md=dag_text(RECEIVE, pipeline)) as dag:
         runway_task(pipeline)
         landed = give_links(receive(), WINDOW_LINKS)
         if pipeline.patterns and pipeline.new_tables == "capture":

@@ -7,6 +7,7 @@ from typing import Any
 
 from airflow.sdk import Param
 
+from pipelines.airflow.links import base_path
 from pipelines.config import Pipeline
 
 
@@ -31,6 +32,20 @@ def chosen_tables(chosen: Mapping[str, Any]) -> list[str]:
 def optional_text(title: str, description: str) -> Param:
     """Return a text field that may stay empty. Airflow's form requires a field whose only type is `string`."""
     return Param(None, type=["null", "string"], title=title, description=description)
+
+
+def old_range(pipeline: Pipeline) -> Param:
+    """Return a field that only says which DAG takes an old range. Airflow's dialog has its own *Backfill* beside it, disabled,
+    and nothing else says there what to use."""
+    dag = f"{pipeline.name}_backfill"
+    return Param(
+        dag,
+        enum=[dag],
+        type="string",
+        title="An old range",
+        description_md=f"*Backfill* takes dates, and redo has SCNs: trigger "
+        f"[{dag}]({base_path()}/dags/{dag}) for an old range, by SCN or by time.",
+    )
 
 
 def confirmation(pipeline: Pipeline, choices: str) -> Param:

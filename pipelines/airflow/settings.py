@@ -10,7 +10,7 @@ from pipelines.airflow.schedule import START
 from pipelines.config import Pipeline
 
 DESCRIPTIONS = {
-    "capture": "Reads the redo of {name} and lands it",
+    "capture": "Reads the redo of {name} and lands it; {name}_backfill applies an old range again",
     "apply": "Applies what {name} has landed to its Delta tables",
     "snapshot": "Loads the first contents of tables of {name}",
     "backfill": "Applies an old SCN range of {name} to shadow tables",

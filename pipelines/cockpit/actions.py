@@ -81,11 +81,12 @@ def pipeline_actions(overview: Overview, tables: Sequence[str]) -> list[Action]:
     ]
 
 
-def backfill_fields(start: str, end: str, options: Sequence[str]) -> tuple[Field, ...]:
+def backfill_fields(start: str, end: str, options: Sequence[str], source: str = "landed") -> tuple[Field, ...]:
     return (
         Field("from_scn", "From", start, f"Changes that committed from here on: {FORMS}.", required=True),
         Field("to_scn", "To", end, "Changes that committed before this moment.", required=True),
         Field("tables", "Tables", list(options), options=options),
+        Field("source", "Source", source, SOURCE, options=("landed", "logs")),
         Field("dry_run", "Only show the plan", True),
     )
 
@@ -111,13 +112,16 @@ def table_actions(pipeline: str, table: TableLine) -> list[Action]:
     return []
 
 
-def decision_actions(pipeline: str, decision: DecisionLine) -> list[Action]:
-    """Offer to close a declared gap that a table still lacks."""
+def decision_actions(pipeline: str, decision: DecisionLine, tables: Sequence[str] = ()) -> list[Action]:
+    """Offer to close a declared gap that a table still lacks, and to read what committed in it beside the tables."""
     if not decision.is_open or decision.from_scn is None:
         return []
+    options = list(tables)[:MOST_OPTIONS]
+    fields = backfill_fields(str(decision.from_scn), str(decision.to_scn or ""), options, "logs")
+    beside = Action("Backfill this gap", f"{pipeline}_backfill", fields=fields, costs=FROM_LOGS)
     closing = {"scn": decision.from_scn, "choice": "closing"}
     close = Action("Close", f"{pipeline}_recover", {**closing, "choice": "close"}, (CLOSE_REASON,), CLOSE)
-    return [Action("What closing takes", f"{pipeline}_recover", closing, costs=CLOSING), close]
+    return [Action("What closing takes", f"{pipeline}_recover", closing, costs=CLOSING), close, beside]
 
 
 def transaction_actions(pipeline: str, transaction: TransactionLine) -> list[Action]:
@@ -133,6 +137,8 @@ REPAIR = (
 CLOSE_REASON = Field("reason", "Reason", "", "Stored with the decision and in the Delta commits.", required=True)
 CLOSING = "Lists in the task's log the logs that are still missing, or the windows and tables to read. Changes nothing."
 CLOSE = "Mines the gap from logs that were restored, and reads the rows again that it changes, AS OF each table's position."
+SOURCE = "The windows that have landed, or archived logs, mined again."
+FROM_LOGS = "Mines the gap from restored logs, and fills shadow tables with what committed in it. Tables stay as they are."
 COMPARES = "Reads each table from Oracle once and compares it, cell by cell."
 SHOW = "Says in the task's log what dropping the transaction would cost. Changes nothing."
 RESUME = "The table continues from its own position. If the cause is still there, it is held again and nothing is lost."

@@ -393,7 +393,7 @@ def gap_line(gap: DeclaredGap, reading: LedgerReading) -> DecisionLine:
     if lacking:
         more = f" and {len(lacking) - 5} more" if len(lacking) > 5 else ""
         what += f"; missing from {', '.join(lacking[:5])}{more} until the gap is closed or they are snapshotted again"
-    return DecisionLine("declared gap", what, gap.reason, gap.by, gap.at, bool(lacking), int(gap.start.scn))
+    return DecisionLine("declared gap", what, gap.reason, gap.by, gap.at, bool(lacking), int(gap.start.scn), int(gap.end.scn))
 
 
 # The fields of a decision that are shown, and their words.

@@ -197,7 +197,7 @@ class TransactionLine:
 @dataclass(frozen=True, slots=True)
 class DecisionLine:
     """A person's decision: a declared gap, a dropped transaction, a resumed table. `is_open`: some table still lacks rows.
-    `from_scn` is that of a declared gap."""
+    `from_scn` and `to_scn` are those of a declared gap."""
 
     kind: str
     what: str
@@ -206,6 +206,7 @@ class DecisionLine:
     at: str
     is_open: bool = False
     from_scn: int | None = None
+    to_scn: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,7 +141,7 @@ FORMS = {
     "repair": Opens(("Tables", "Reason"), ("Tables",)),
     "snapshot": Opens(("Tables", "Replace", "By policy")),
     "resume": Opens(("Tables", "DDL", "Reason", "Confirm"), ("Tables",)),
-    "backfill": Opens(("From", "To", "Tables", "Columns", "Dry run"), ("From", "To")),
+    "backfill": Opens(("From", "To", "Tables", "Source", "Logs", "Columns", "Dry run"), ("From", "To")),
     "recover": Opens(("Choice", "SCN", "Reason", "Tables", "Confirm")),
     "maintain": Opens(("Dry run",)),
     "drop_transaction": Opens(("Choice", "Transaction", "Container", "Reason", "Confirm")),
@@ -161,13 +161,29 @@ RUNS: dict[str, tuple[str, str, Fields, dict[str, Any], str, str]] = {
     "a check of the source": (NAMED, "doctor", {}, {}, "success", ""),
     "from above to": (
         NAMED, "backfill", {"from_scn": "9", "to_scn": "5"},
-        {"from_scn": 9, "to_scn": 5, "tables": ["SHOP.PAYMENTS", "SHOP.STOCK"], "schema": "historic", "dry_run": True},
+        {
+            "from_scn": "9", "to_scn": "5", "tables": ["SHOP.PAYMENTS", "SHOP.STOCK"], "source": "landed", "logs": [],
+            "schema": "historic", "dry_run": True,
+        },
         "failed", "[9, 5) holds no SCN\n    do this: give a from-SCN below the to-SCN",
     ),
     "a range that is not landed": (
         NAMED, "backfill", {"from_scn": "5", "to_scn": "9", "schema": "=current"},
-        {"from_scn": 5, "to_scn": 9, "schema": "current"},
+        {"from_scn": "5", "to_scn": "9", "schema": "current"},
         "failed", "[5, 9) is not completely landed: nothing is landed\n    do this: choose a range inside it",
+    ),
+    "archived logs that the database cannot open": (
+        NAMED, "backfill", {"from_scn": "5", "to_scn": "9", "source": "=logs: ", "logs": "/restored"},
+        {"source": "logs", "logs": ["/restored"]},
+        "failed", "/restored: ORA-01284: file /restored cannot be opened",
+    ),
+    "logs that would not be read": (
+        NAMED, "backfill", {"from_scn": "5", "to_scn": "9", "logs": "/restored"}, {"source": "landed", "logs": ["/restored"]},
+        "failed", "Logs: are given, and the source is landed\n    do this: choose the source logs",
+    ),
+    "a time in the future": (
+        NAMED, "backfill", {"from_scn": "first", "to_scn": "2199-11-20 08:00 UTC"}, {"to_scn": "2199-11-20 08:00 UTC"},
+        "failed", "to: 2199-11-20 08:00:00 UTC is in the future: it is ",
     ),
     "a time without its zone": (
         NAMED, "backfill", {"from_scn": "2026-11-20 08:00", "to_scn": "now"},

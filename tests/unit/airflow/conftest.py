@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from pipelines.steps import AlreadyLanded, AwaitedLog
+from pipelines.steps import AlreadyLanded, AwaitedLog, LogsToRead
 from pipelines.steps.runway import RunwayReport
 from tests.fixtures.airflow import airflow_db
 
@@ -72,7 +72,8 @@ def steps(monkeypatch):
     import pipelines
 
     calls = []
-    stub = SimpleNamespace(calls=calls, AlreadyLanded=AlreadyLanded, AwaitedLog=AwaitedLog)
+    known = {one.__name__: one for one in (AlreadyLanded, AwaitedLog, LogsToRead)}
+    stub = SimpleNamespace(calls=calls, **known)
     monkeypatch.setattr(pipelines, "steps", stub, raising=False)
     monkeypatch.setitem(sys.modules, "pipelines.steps", stub)
     monkeypatch.setenv("AIRFLOW_CONN_SHOP_ORACLE", "oracle://c%23%23reader:hidden-word@db.example:1521/FREE")

@@ -433,7 +433,18 @@ def test_a_backfill_runs_spark_only_without_dry_run(run, steps, dry_run, expecte
     )
 
     assert ("success", expected) == (ran.state, names(steps))
-    assert (100, 200, ["SHOP.ORDERS"], dry_run, "historic") == steps.calls[0][1]
+    assert (100, 200, ["SHOP.ORDERS"], dry_run, "historic", None) == steps.calls[0][1][:6]
+
+
+def test_a_backfill_from_logs_reads_the_files_that_are_named(run, steps):
+    from pipelines.airflow.backfill import backfill_dag
+
+    steps.answers("prepare_backfill", PreparedBackfill("3 windows", None, ("SHOP.ORDERS",)))
+
+    _, ran = run(backfill_dag, {"from_scn": "100", "to_scn": "200", "source": "logs", "logs": ["/restored", " ", "/a.arc "]})
+
+    given = steps.calls[0][1][5]
+    assert (ran.state, given.logs, given.source.dsn) == ("success", ("/restored", "/a.arc"), steps.calls[0][1][7].dsn)
 
 
 def test_no_secret_travels_between_tasks(run, steps):
