@@ -1,14 +1,16 @@
 """Mine a range of SCNs from archived logs into a chain of its own, beside the first one: a declared gap, or an old range.
 
-The gate decides as for capture: a window lands only where every log of every redo thread is there. A killed run is repeated,
-and goes on where its chain ends.
+The gate decides as for capture: a window lands only where every log of every redo thread is there. Windows are mined side by
+side, and land in their order. A killed run is repeated, and goes on where its chain ends.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 
 from pipelines.context import PipelineContext, Report, held_lease, open_pipeline_source
@@ -26,7 +28,7 @@ from pipelines.values.redo import Position, RedoFacts, Window
 from pipelines.values.table import TableId
 from pipelines.window import Lost, MissingLog, Sealed
 from pipelines.window.recovery_options import rman_commands
-from pipelines.window.until import end_of, has_reached, missing_until, plan_all, plan_until, with_offered
+from pipelines.window.until import end_of, has_reached, missing_until, plan_all, with_offered
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,38 +99,51 @@ def plan_range(task: RangeToMine, facts: RedoFacts) -> RangePlan:
 
 
 def mine_range(task: RangeToMine) -> None:
-    """Mine the windows that are not there yet, in their order, each with several sessions."""
+    """Mine the windows that are not there yet, with `parallel_sessions` sessions, and land them in their order."""
     retried = make_retry(task.context.pipeline)
-    while retried(lambda: mine_next(task)):
+    while retried(lambda: mine_some(task)):
         pass
 
 
-def mine_next(task: RangeToMine) -> bool:
-    """Mine and land one window. Return False where none is left."""
-    context, side = task.context, task.side
-    with open_pipeline_source(context.pipeline, task.source) as oracle:
-        facts = task.facts(oracle)
-        if has_reached(task.position, task.end, facts):
-            return False
-        found = plan_until(task.position, task.end, facts, context.pipeline.window)
-        if isinstance(found, Lost):
-            raise found.error
-        if not isinstance(found, Sealed):
-            raise Transient(found.reason, cure="run it again")
-        made = describe(task, oracle, facts, with_its_dictionary(context.pipeline, oracle, found.window))
-    land(task, made)
-    landed = side.chain_end()
-    if landed is None or landed.chain_position < end_of(made.window).chain_position:
-        raise InvariantBroken(
-            f"the window {made.window.name} has landed, and the chain of its range ends before it",
-            cure=report_with("the names in the folder restored/ of the landing"),
-        )
-    task.report(f"mined SCN {made.window.scns}")
+def mine_some(task: RangeToMine) -> bool:
+    """Mine and land windows until none is left, or a failure that may pass came after the first. Return False where none was
+    left."""
+    made = plan_windows(task)
+    if not made:
+        return False
+    landed = 0
+    try:
+        for window, records in mined_side_by_side(task, made):
+            publish(task, window, records)
+            landed += 1
+            task.report(f"mined SCN {window.window.scns}: window {landed} of {len(made)}")
+    except Transient as error:
+        if not landed:
+            raise
+        task.report(f"{error.what}: going on after {landed} window(s)")
     return True
 
 
-def describe(task: RangeToMine, oracle: Source, facts: RedoFacts, window: Window) -> WindowPlan:
-    """Return the window's plan. The dictionary of now is recorded, because LogMiner writes its names."""
+def plan_windows(task: RangeToMine) -> list[WindowPlan]:
+    """Return the windows that are left. Which transactions are open at their edges does not matter: LogMiner returns the rows
+    of every transaction as they are, and the batch joins them. So no window needs what the one before it has found."""
+    pipeline = task.context.pipeline
+    with open_pipeline_source(pipeline, task.source) as oracle:
+        facts = task.facts(oracle)
+        if has_reached(task.position, task.end, facts):
+            return []
+        windows = list[Window]()
+        for found in plan_all(task.position, task.end, facts, pipeline.window):
+            if isinstance(found, Lost):
+                raise found.error
+            if not isinstance(found, Sealed):
+                raise Transient(found.reason, cure="run it again")
+            windows.append(with_its_dictionary(pipeline, oracle, found.window))
+        return describe(task, oracle, facts, windows)
+
+
+def describe(task: RangeToMine, oracle: Source, facts: RedoFacts, windows: Sequence[Window]) -> list[WindowPlan]:
+    """Return the windows' plans. The dictionary of now is recorded, because LogMiner writes its names."""
     context = task.context
     dictionary = read_tables(oracle, task.tables, context.pipeline.source.container, context.pipeline.renamed)
     read_at = min((table.scn_before for table in dictionary.values()), default=facts.current_scn)
@@ -136,16 +151,44 @@ def describe(task: RangeToMine, oracle: Source, facts: RedoFacts, window: Window
     with held_lease(context, "capture", LEASE_SECONDS):  # as plan_slices
         incarnation = facts.current_incarnation.resetlogs_id
         context.landing.dictionary.write_dictionary(incarnation, read_at, dictionary.values(), context.pipeline.renamed)
-    return WindowPlan(window, task.tables, object_ids(context, dictionary), int(read_at), container)
+    ids = object_ids(context, dictionary)
+    return [WindowPlan(window, task.tables, ids, int(read_at), container) for window in windows]
 
 
-def land(task: RangeToMine, made: WindowPlan) -> None:
-    """Mine a window's slices side by side, and publish it in the range's chain."""
-    beside_it, slices = replace(task.context, landing=task.side), made.window.slices
-    records = list[SliceRecord]()
-    with ThreadPoolExecutor(task.context.pipeline.parallel_sessions, "range") as threads:
-        for record in threads.map(lambda s: mine(beside_it, task.source, made, s.number), slices):
-            records.append(record)
-            task.report(Progress("", "mining slices", len(records), len(slices)))
+def mined_side_by_side(task: RangeToMine, made: Sequence[WindowPlan]) -> Iterator[tuple[WindowPlan, list[SliceRecord]]]:
+    """Yield the windows with their slices, in their order. While one is awaited, sessions that are free mine the next ones: at
+    most as many windows ahead as there are sessions, because a killed run mines again what has not landed."""
+    sessions = task.context.pipeline.parallel_sessions
+    beside_it, left = replace(task.context, landing=task.side), iter(made)
+    waiting = deque[tuple[WindowPlan, list[Future[SliceRecord]]]]()
+    with ThreadPoolExecutor(sessions, "range") as threads:
+        try:
+            while True:
+                for window in islice(left, sessions + 1 - len(waiting)):
+                    slices = window.window.slices
+                    futures = [threads.submit(mine, beside_it, task.source, window, one.number) for one in slices]
+                    waiting.append((window, futures))
+                if not waiting:
+                    return
+                window, futures = waiting.popleft()
+                yield window, list(counted(task, futures))
+        finally:
+            threads.shutdown(cancel_futures=True)
+
+
+def counted(task: RangeToMine, futures: Sequence[Future[SliceRecord]]) -> Iterator[SliceRecord]:
+    for done, future in enumerate(futures, 1):
+        yield future.result()
+        task.report(Progress("", "mining slices", done, len(futures)))
+
+
+def publish(task: RangeToMine, made: WindowPlan, records: Sequence[SliceRecord]) -> None:
+    """Land a window in the range's chain."""
     end = task.side.chain_end()
     task.side.windows.publish(made.window, made.tables, records, None if end is None else int(end.scn))
+    landed = task.side.chain_end()
+    if landed is None or landed.chain_position < end_of(made.window).chain_position:
+        raise InvariantBroken(
+            f"the window {made.window.name} has landed, and the chain of its range ends before it",
+            cure=report_with("the names in the folder restored/ of the landing"),
+        )
