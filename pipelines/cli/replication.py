@@ -27,7 +27,7 @@ from pipelines.cli.options import (
     select_pipeline,
 )
 from pipelines.cli.output import Output, grid, print_progress, progress, show
-from pipelines.values.moment import FORMS
+from pipelines.values.moment import FORMS, is_time
 from pipelines.values.utc import utc_text
 
 if TYPE_CHECKING:
@@ -226,7 +226,7 @@ def backfill(
             raise typer.BadParameter("--logs needs --from-logs")
         selected, wanted = select_pipeline(pipeline, config), tables or None
         reads = steps.LogsToRead(tuple(logs or ())) if from_logs else None
-        if reads is not None or target is BackfillTarget.live:
+        if reads is not None or target is BackfillTarget.live or is_time(start) or is_time(end):
             selected = resolve_connections(selected)
         if target is BackfillTarget.live:
             backfill_live(selected, start, end, wanted, execute, reason, reads, output)

@@ -35,6 +35,7 @@ from pipelines.source.preflight import ProbeResult, preflight_findings, prefligh
 from pipelines.source.probe import probe
 from pipelines.source.rds import rds_findings
 from pipelines.source.reread import Wanted, read_again
+from pipelines.source.scn_clock import ScnAtTime, read_scn_at
 from pipelines.source.snapshot import NO_ITEMS, WHOLE, Part, counted_rows, read_snapshot
 from pipelines.source.supplemental import DatabaseLogging, has_needed_logging, logging_cure
 from pipelines.source.table_list import ListedTable, list_tables
@@ -51,6 +52,7 @@ __all__ = [
     "Part",
     "ProbeResult",
     "RetryRule",
+    "ScnAtTime",
     "Source",
     "TableSize",
     "Wanted",
@@ -87,6 +89,7 @@ __all__ = [
     "read_open_transactions",
     "read_redo_dictionaries",
     "read_redo_facts",
+    "read_scn_at",
     "read_sizes",
     "read_snapshot",
     "read_tables",

@@ -30,9 +30,10 @@ from pipelines.records.batches.spec import BatchSpec, TableTask
 from pipelines.records.codec import decode
 from pipelines.records.pruned import Pruned
 from pipelines.records.windows import WindowManifest
+from pipelines.source import ConnectParams
 from pipelines.steps.backfill_logs import LogsToRead, mine_logs, objections_to_logs, plan_logs
 from pipelines.steps.backfill_plan import BackfillPlan, lacks_marks, plan_of, seconds_for
-from pipelines.steps.range_ends import find_range_ends
+from pipelines.steps.range_ends import database_clock, find_range_ends
 from pipelines.steps.spark_jobs import opened_spark, run_spark_job
 from pipelines.values.scn import ChainPosition, Scn, ScnRange
 from pipelines.values.table import TableId, TableVersion
@@ -87,8 +88,10 @@ def prepare_backfill(
     schema: ShadowSchema = "historic",
     from_logs: LogsToRead | None = None,
     report: Report = silent,
+    source: ConnectParams | None = None,
 ) -> PreparedBackfill:
-    """Return the plan, and write the job's spec unless it is a dry run. `start` and `end` are moments (values/moment.py).
+    """Return the plan, and write the job's spec unless it is a dry run. `start` and `end` are moments (values/moment.py); the
+    database is asked for a time.
 
     Raises ConfigurationError with all findings if the backfill cannot be completed.
 
@@ -101,7 +104,7 @@ def prepare_backfill(
         chosen = choose(context.pipeline, tables)
         reconcile_ledger(context)
         manifests = context.landing.windows.after()
-        first, last = find_range_ends(context, manifests, start, end)
+        first, last = find_range_ends(context, manifests, start, end, database_clock(context, source))
         scns = range_of(first.scn, last.scn)
         if from_logs is not None:
             planned = plan_logs(context, scns, chosen, from_logs, report)
@@ -427,9 +430,10 @@ def run_backfill(
     from_logs: LogsToRead | None = None,
     spark: Any = None,
     report: Report = silent,
+    source: ConnectParams | None = None,
 ) -> BackfillOutcome:
     """Run the whole backfill in this process, or only its plan."""
-    prepared = prepare_backfill(pipeline, start, end, tables, not execute, schema, from_logs, report)
+    prepared = prepare_backfill(pipeline, start, end, tables, not execute, schema, from_logs, report, source)
     report(prepared.plan)
     if prepared.batch is None:
         return BackfillOutcome(prepared)

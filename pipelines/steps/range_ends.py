@@ -1,63 +1,135 @@
-"""Turn the ends of a range, as people write them, into SCNs: by the windows that have landed. Oracle is not asked.
+"""Turn the ends of a range, as people write them, into SCNs: by the windows that have landed, and a time by the database.
 
-A time lies between the ends of two windows, and nothing says at which SCN. So a range by time has whole windows: it begins with
-the window in which the first time lies, and ends with the one in which the second lies.
+The database knows a time to some 3 seconds, so a range by time is made wider by as much: it has every commit of its time. Where
+the database no longer knows, a range by time has whole windows: it begins with the window in which the first time lies, and
+ends with the one in which the second lies.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import assert_never
+from datetime import UTC, datetime, timedelta
+from typing import Literal, assert_never
 
-from pipelines.context import PipelineContext
-from pipelines.errors import ConfigurationError, Finding
+from pipelines.context import PipelineContext, now, open_pipeline_source
+from pipelines.errors import ConfigurationError, Finding, SourceBusy, SourceRefused, SourceUnavailable
 from pipelines.records.windows import WindowManifest
+from pipelines.source import ConnectParams, ScnAtTime, read_scn_at
 from pipelines.steps.scn_times import time_written
-from pipelines.values.moment import AtEdge, AtScn, AtTime, AtWindow, Moment, parse_moment
+from pipelines.steps.shown_facts import host_clock_ahead
+from pipelines.values.moment import FORMS, AtEdge, AtScn, AtTime, AtWindow, Moment, parse_moment
 from pipelines.values.scn import ChainPosition
 from pipelines.values.utc import beside, utc_text
 
 EndTimes = Mapping[ChainPosition, datetime]
+Clock = Callable[[datetime], "ScnAtTime | str"]
+SECOND = timedelta(seconds=1)
+PRECISION = timedelta(seconds=3)  # of TIMESTAMP_TO_SCN
+# Between the time of a switch in the redo and the one that the database has for its SCN, also where clocks drift apart.
+TOLERANCE = timedelta(seconds=30)
+LISTED = "`redolake windows` lists what has landed"
 
 
 @dataclass(frozen=True, slots=True)
 class RangeEnd:
-    """`asked` is what was asked for; the source had written `scn` by `at`, in UTC."""
+    """`asked` is what was asked for. By the windows, the source had written `scn` by `at`, in UTC; by the database, `at` is the
+    time of `scn`. `why` says why the database did not answer for a time."""
 
     asked: str
     scn: int
     at: str | None = None
+    by: Literal["windows", "database"] = "windows"
+    why: str = ""
 
     def __str__(self) -> str:
         meant = "" if self.asked == str(self.scn) else f", for {self.asked}"
-        return f"SCN {self.scn}{beside(self.at, 'by ')}{meant}"
+        why = f" (by the landed windows: {self.why})" if self.why else ""
+        if self.by == "database":
+            return f"SCN {self.scn} ({utc_text(self.at)} UTC by the database){meant}"
+        return f"SCN {self.scn}{beside(self.at, 'by ')}{meant}{why}"
 
 
 def find_range_ends(
-    context: PipelineContext, manifests: Sequence[WindowManifest], start: str | int, end: str | int
+    context: PipelineContext,
+    manifests: Sequence[WindowManifest],
+    start: str | int,
+    end: str | int,
+    clock: Clock | None = None,
 ) -> tuple[RangeEnd, RangeEnd]:
     """Return both ends of a range; the second SCN is not part of it. Raises ConfigurationError with what is wrong."""
     findings = list[Finding]()
-    found = [end_of(context, manifests, str(asked), is_last, findings) for asked, is_last in ((start, False), (end, True))]
+    found = [
+        end_of(context, manifests, str(asked), is_last, findings, clock) for asked, is_last in ((start, False), (end, True))
+    ]
     if findings or found[0] is None or found[1] is None:
         raise ConfigurationError(findings)
     return found[0], found[1]
 
 
 def end_of(
-    context: PipelineContext, manifests: Sequence[WindowManifest], asked: str, is_last: bool, findings: list[Finding]
+    context: PipelineContext,
+    manifests: Sequence[WindowManifest],
+    asked: str,
+    is_last: bool,
+    findings: list[Finding],
+    clock: Clock | None,
 ) -> RangeEnd | None:
+    name, why = "to" if is_last else "from", ""
     try:
         moment = parse_moment(asked)
-        times = context.ledger.end_times(m.end_position for m in manifests) if isinstance(moment, AtTime) else {}
+        require_past(moment, now())
+    except ValueError as wrong:
+        findings.append(Finding(name, str(wrong), f"write {FORMS}"))
+        return None
+    times = context.ledger.end_times(m.end_position for m in manifests) if isinstance(moment, AtTime) else {}
+    if isinstance(moment, AtTime) and clock is not None:
+        known = clock(widened(moment.at, is_last=is_last))
+        if isinstance(known, ScnAtTime):
+            if not disagrees(known.scn, moment.at, manifests, times):
+                return RangeEnd(asked, known.scn, known.at.isoformat(timespec="seconds"), "database")
+            known = f"the database has SCN {known.scn} for it, which has landed with other times"
+        why = known
+    try:
         scn = scn_of(moment, manifests, times, is_last=is_last)
     except ValueError as wrong:
-        what = f"{wrong}{pruned_text(context)}"
-        findings.append(Finding("to" if is_last else "from", what, "`redolake windows` lists what has landed"))
+        findings.append(Finding(name, f"{wrong}{pruned_text(context)}{f'; {why}' if why else ''}", LISTED))
         return None
-    return RangeEnd(asked, scn, time_written(context, scn - 1 if is_last else scn))
+    return RangeEnd(asked, scn, time_written(context, scn - 1 if is_last else scn), why=why)
+
+
+def require_past(moment: Moment, at: datetime) -> None:
+    """Raise ValueError for a time in the future."""
+    if isinstance(moment, AtTime) and moment.at > at:
+        raise ValueError(f"{utc_text(moment.at)} UTC is in the future: it is {utc_text(at)} UTC now")
+
+
+def widened(at: datetime, *, is_last: bool) -> datetime:
+    """Return the time to ask the database for, so that its answer is not inside the range."""
+    return at + PRECISION if is_last else at - PRECISION
+
+
+def disagrees(scn: int, at: datetime, manifests: Sequence[WindowManifest], times: EndTimes) -> bool:
+    """Return whether landed windows show that a time lies elsewhere: the clock of the database's host changed since, as where
+    summer time ended, and the database counts by today's."""
+    ended = [(int(manifest.end), times[manifest.end_position]) for manifest in manifests if manifest.end_position in times]
+    before = max((end for end, when in ended if when <= at - TOLERANCE), default=0)
+    after = min((end for end, when in ended if when >= at + TOLERANCE), default=scn)
+    return not before <= scn <= after
+
+
+def database_clock(context: PipelineContext, source: ConnectParams | None) -> Clock:
+    """Return a function that asks the database for the SCN of a time; it returns a text that says why it was not answered."""
+
+    def ask(at: datetime) -> ScnAtTime | str:
+        try:
+            with open_pipeline_source(context.pipeline, source) as oracle:
+                found = read_scn_at(oracle, min(at.astimezone(UTC), now() - SECOND), host_clock_ahead(oracle))
+        except (SourceUnavailable, SourceBusy, SourceRefused, ConfigurationError) as error:
+            return f"the database could not be asked: {error.what}"
+        return "the database does not know its SCN any more" if found is None else found
+
+    return ask
 
 
 def pruned_text(context: PipelineContext) -> str:

@@ -77,9 +77,31 @@ def in_utc(local: datetime, zone: str, text: str) -> datetime:
     first, second = (local.replace(tzinfo=known, fold=fold).astimezone(UTC) for fold in (0, 1))
     if first == second:
         return first
-    what = "is there twice" if first < second else "does not exist"  # the clock was set back, or forward
-    offset = first - local.replace(tzinfo=UTC)
-    raise ValueError(f"{text!r} {what} in {zone}: the clock changes then; write an offset such as {offset_text(-offset)}")
+    raise ValueError(f"{text!r} {two_readings(local, known, first, second)}")
+
+
+def two_readings(local: datetime, zone: ZoneInfo, first: datetime, second: datetime) -> str:
+    """Say what a local time around a change of the clock may mean: it is there twice, or not at all."""
+    shown = tuple(f"{at:%Y-%m-%d %H:%M:%S}".removesuffix(":00") for at in (first, second))
+    if first < second:
+        offsets = [offset_text(local.replace(tzinfo=UTC) - at) for at in (first, second)]
+        both = " and ".join(f"as {at} UTC ({offset})" for at, offset in zip(shown, offsets, strict=True))
+        day = f"{local:%Y-%m-%d %H:%M}"
+        return (
+            f"is there twice in {zone.key}, {both}, because the clock is set back then: write `{day}{offsets[0]}` or "
+            f"`{day}{offsets[1]}`"
+        )
+    meant = [f"{at.astimezone(zone):%Y-%m-%d %H:%M%z}" for at in (second, first)]
+    both = " or ".join(f"`{one[:-2]}:{one[-2:]}`" for one in meant)
+    return f"does not exist in {zone.key}, because the clock is set forward then: write {both}"
+
+
+def is_time(text: str | int) -> bool:
+    """Return whether a text means a time, so that a database may know its SCN."""
+    try:
+        return isinstance(parse_moment(str(text)), AtTime)
+    except ValueError:
+        return False
 
 
 def offset_text(offset: timedelta) -> str:

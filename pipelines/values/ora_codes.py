@@ -46,6 +46,7 @@ HOLE, CORRUPT = 1291, 1343  # also values of STATUS in V$LOGMNR_CONTENTS
 NO_LOGMINER_SESSION = 1307
 ALTERED_SINCE = 1466
 NO_TIME_KNOWN = 8181
+NOT_REMEMBERED = frozenset({8180, NO_TIME_KNOWN})  # no SCN is known for a time, or no time for an SCN
 
 _AGAIN = "wait: the step is retried. If it keeps failing, "
 _PROFILE = _AGAIN + "give {user} a profile and a resource plan without this limit (ALTER USER {user} PROFILE ..)"

@@ -11,6 +11,10 @@ SELECT object_name AS table_name, object_id, data_object_id, last_ddl_time
 -- In the time of the database's host, as LAST_DDL_TIME is.
 SELECT CAST(SCN_TO_TIMESTAMP(:scn) AS DATE) AS scn_at FROM dual
 
+-- name: scn_of_time
+-- In the time of the database's host. ORA-08180 for a time that is too old or lies in the future.
+SELECT TIMESTAMP_TO_SCN(CAST(:host_time AS TIMESTAMP)) AS scn FROM dual
+
 -- name: table_kind
 SELECT table_name, partitioned, iot_type, temporary, cluster_name, external, logging
   FROM all_tables

@@ -52,6 +52,10 @@ class Clock:
         self.scn += 1
         self.second()
 
+    def forget(self) -> None:
+        """Forget which SCNs belong to the times before now, as the database does after 120 hours."""
+        self._mark_scns, self._mark_times = [self.scn], [self.second()]
+
     def time_of(self, scn: int) -> datetime | None:
         """Return the time that the database remembers for an SCN; None if it is older than that."""
         self.second()

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import shutil
+import threading
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +26,22 @@ def losing(shop: Shop) -> Iterator[LosingPipeline]:
         yield LosingPipeline(shop, "no Spark")
 
 
-def from_logs(losing: LosingPipeline, start: int, end: int, *logs: str, execute: bool = True) -> Any:
+def from_logs(losing: LosingPipeline, start: int | str, end: int | str, *logs: str, execute: bool = True) -> Any:
     reads = steps.LogsToRead(logs, losing.shop.params)
-    return steps.run_backfill(losing.pipeline, start, end, ["SHOP.PARTS"], execute=execute, from_logs=reads, spark="no Spark")
+    return steps.run_backfill(
+        losing.pipeline,
+        start,
+        end,
+        ["SHOP.PARTS"],
+        execute=execute,
+        from_logs=reads,
+        spark="no Spark",
+        source=losing.shop.params,
+    )
+
+
+def from_landed(losing: LosingPipeline, start: int | str, end: int | str) -> Any:
+    return steps.run_backfill(losing.pipeline, start, end, ["SHOP.PARTS"], source=losing.shop.params)
 
 
 def rows(found: Any) -> list[tuple[Any, ...]]:
@@ -95,3 +111,64 @@ def test_logs_in_a_folder_are_read_through_the_database(losing: LosingPipeline) 
     strange.unlink()
     assert [row[:3] for row in rows(from_logs(losing, start, end, str(folder)))] == [(1, "A", 5)]
     shutil.rmtree(folder)
+
+
+def let_pass(losing: LosingPipeline, seconds: int) -> None:
+    """Let time pass as the database sees it: every three seconds it notes the SCN of that time."""
+    for _ in range(seconds // 3):
+        losing.shop.oracle.database.clock.skip(3)
+
+
+def test_a_range_by_time_has_the_commits_of_its_time_by_the_clock_of_the_database(losing: LosingPipeline) -> None:
+    before = int(losing.status().landed_to_scn or 0)
+    for number, quantity in ((1, 11), (2, 22), (3, 33)):
+        let_pass(losing, 60)
+        losing.change(f"UPDATE parts SET quantity = {quantity} WHERE id = {number}")
+    let_pass(losing, 60)
+    losing.catch_up()
+    # The second of the three changes is 120 s old by the database, whose clock is 240 s further ahead than it was.
+    start, end = ((datetime.now(UTC) - timedelta(seconds=old)).isoformat() for old in (140, 100))
+    with pytest.raises(ConfigurationError, match=r"has SCN .* for it, which has landed with other times"):
+        from_logs(losing, start, end)
+    Path(losing.pipeline.ledger_url.removeprefix("sqlite:///")).unlink()  # one that is built again knows no times
+
+    found = from_logs(losing, start, end)
+
+    assert [row[0] for row in rows(found)] == [2]
+    plan = found.prepared.details
+    assert (plan.start.by, plan.end.by) == ("database", "database")
+    assert before < plan.start.scn < plan.end.scn
+    assert f"for {end}" in found.prepared.plan
+    losing.shop.oracle.database.clock.forget()
+    with pytest.raises(ConfigurationError, match=r"no time of a landed window is known.*does not know its SCN any more"):
+        from_landed(losing, start, end)
+
+
+def test_windows_of_a_range_are_mined_side_by_side_and_land_in_their_order(losing: LosingPipeline) -> None:
+    start = int(losing.status().landed_to_scn or 0)
+    with losing.shop.oracle.connect("SHOP") as across, across.cursor() as cursor:
+        cursor.execute("INSERT INTO parts (id, place, quantity) VALUES (7, 'across', 7)")
+        for quantity in (51, 52, 53, 54):
+            losing.change(f"UPDATE parts SET quantity = {quantity} WHERE id = 1")
+            losing.shop.switch_logs()
+        cursor.execute("UPDATE parts SET quantity = 8 WHERE id = 7")
+        across.commit()
+    losing.catch_up()
+    end = int(losing.status().landed_to_scn or 0)
+    window = losing.pipeline.window.model_copy(update={"max_bytes": 1})
+    losing.pipeline = losing.pipeline.model_copy(update={"window": window, "parallel_sessions": 3})
+    planned = from_logs(losing, start, end, execute=False).prepared.plan
+    # A window has a slice of each of two redo threads: a third session can only mine another window.
+    met, faults, begins = threading.Barrier(3), losing.shop.oracle.faults, "DBMS_LOGMNR.START_LOGMNR"
+
+    def meet(others: int) -> None:
+        if others:
+            faults.act_before(begins, lambda: meet(others - 1))
+        met.wait(60)
+
+    faults.act_before(begins, lambda: meet(2))
+    found = from_logs(losing, start, end)
+
+    assert not met.broken
+    assert int(re.findall(r"mines (\d+) window", planned)[0]) >= 4
+    assert [row[:3] for row in rows(found)] == [(1, "A", 54), (7, "across", 8)]

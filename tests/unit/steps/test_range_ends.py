@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from types import SimpleNamespace
 
 import pytest
 
 from pipelines.records.windows import WindowManifest
-from pipelines.steps.range_ends import RangeEnd, scn_of
+from pipelines.source import ScnAtTime
+from pipelines.steps.range_ends import RangeEnd, end_of, scn_of
 from pipelines.values.moment import parse_moment
 
 WINDOWS = [WindowManifest(7, 1, start, start + 100, (), (), {}, "", (), ()) for start in (100, 200, 300)]
@@ -54,3 +56,54 @@ def test_an_end_is_shown_as_scn_and_time_and_as_it_was_asked_for():
         "SCN 200 (by 2026-11-20 08:00:00 UTC), for 2026-11-20 09:00 Europe/Berlin"
     )
     assert str(RangeEnd("200", 200)) == "SCN 200"
+
+
+def asked(scn, *, at="2026-11-20 09:30 UTC", why=None):
+    """Return both ends of a range from and to a time, for which the database answers `scn`."""
+    heard, findings = [], []
+
+    def clock(time):
+        heard.append(time)
+        return why if why is not None else ScnAtTime(scn, time)
+
+    context = SimpleNamespace(
+        ledger=SimpleNamespace(end_times=lambda _: TIMES, time_written=lambda _: None), landing=SimpleNamespace(pruned=None)
+    )
+    ends = [end_of(context, WINDOWS, at, is_last, findings, clock) for is_last in (False, True)]
+    return ends, heard, findings
+
+
+def test_the_database_is_asked_for_times_around_the_range_so_that_it_has_every_commit_of_its_time():
+    (first, last), heard, _ = asked(350)
+
+    assert (first.scn, first.by, last.scn, last.by) == (350, "database", 350, "database")
+    assert [time.strftime("%H:%M:%S") for time in heard] == ["09:29:57", "09:30:03"]
+    assert str(first) == "SCN 350 (2026-11-20 09:29:57 UTC by the database), for 2026-11-20 09:30 UTC"
+
+
+@pytest.mark.parametrize("scn", [299, 401])
+def test_an_scn_that_has_landed_with_another_time_is_not_believed_and_whole_windows_are_taken(scn):
+    (first, last), _, _ = asked(scn)
+
+    assert (first.scn, first.by, last.scn, last.by) == (300, "windows", 400, "windows")
+
+
+def test_a_time_that_the_database_no_longer_knows_takes_whole_windows_and_says_why():
+    (first, last), _, _ = asked(0, why="the database does not know its SCN any more")
+
+    assert (first.scn, last.scn) == (300, 400)
+    assert str(first).endswith("for 2026-11-20 09:30 UTC (by the landed windows: the database does not know its SCN any more)")
+
+
+def test_a_time_that_neither_the_database_nor_a_window_knows_is_refused_with_both_reasons():
+    _, _, findings = asked(0, at="2026-11-20 07:00 UTC", why="the database could not be asked: no listener")
+
+    assert "before the end of the first window" in findings[0].what
+    assert findings[0].what.endswith("; the database could not be asked: no listener")
+
+
+def test_a_time_in_the_future_is_refused_before_the_database_is_asked():
+    ends, heard, findings = asked(250, at="2199-11-20 07:00 UTC")
+
+    assert (ends, heard) == ([None, None], [])
+    assert "2199-11-20 07:00:00 UTC is in the future: it is " in findings[0].what

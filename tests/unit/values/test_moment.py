@@ -41,8 +41,16 @@ def test_an_end_of_a_range_is_an_scn_a_time_an_edge_or_a_window(text, moment):
         ("2026-11-20 08:00", "has no zone: write `2026-11-20 08:00 UTC`"),
         ("2026-11-20 25:00 UTC", "is no time"),
         ("2026-11-20 08:00 Europe/Nowhere", "no time zone 'Europe/Nowhere' is known here"),
-        ("2026-10-25 02:30 Europe/Berlin", r"is there twice in Europe/Berlin.*such as \+02:00"),
-        ("2026-03-29 02:30 Europe/Berlin", "does not exist in Europe/Berlin"),
+        (
+            "2026-10-25 02:30 Europe/Berlin",
+            r"is there twice in Europe/Berlin, as 2026-10-25 00:30 UTC \(\+02:00\) and as 2026-10-25 01:30 UTC \(\+01:00\), "
+            r".*: write `2026-10-25 02:30\+02:00` or `2026-10-25 02:30\+01:00`",
+        ),
+        (
+            "2026-03-29 02:30 Europe/Berlin",
+            r"does not exist in Europe/Berlin, .* write `2026-03-29 01:30\+01:00` or `2026-03-29 03:30\+02:00`",
+        ),
+        ("2026-11-01 01:30 America/New_York", r"as 2026-11-01 05:30 UTC \(-04:00\) and as 2026-11-01 06:30 UTC \(-05:00\)"),
     ],
 )
 def test_a_text_that_means_no_moment_or_two_is_refused(text, said):
