@@ -7,16 +7,19 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import DAG, Param, get_current_context, task
+from airflow.sdk.exceptions import AirflowFailException
 
+from pipelines.airflow.approval import trigger_user
 from pipelines.airflow.connections import resolved_pipeline, source_of
-from pipelines.airflow.fields import chosen_tables, tables_param
+from pipelines.airflow.fields import chosen_tables, optional_text, tables_param
 from pipelines.airflow.settings import dag_settings
 from pipelines.airflow.spark import spark_task
 from pipelines.airflow.texts import BACKFILL, TASKS, dag_text
-from pipelines.airflow.verify import log_line
+from pipelines.airflow.verify import connect_session, log_line
 from pipelines.config import Pipeline
 from pipelines.errors import ConfigurationError, Finding
 from pipelines.values.moment import FORMS, PATTERN
@@ -27,6 +30,10 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 EXAMPLES = ["first", "now", "2026-11-20 08:00 Europe/Berlin"]
+TARGETS = {
+    "shadow": "shadow: tables beside the live ones, with what committed in the range",
+    "live": "live: rows that the range has touched are read again in the live tables",
+}
 SOURCES = {"landed": "landed: the windows that have landed", "logs": "logs: archived logs, mined again"}
 
 
@@ -40,6 +47,8 @@ def backfill_params(pipeline: Pipeline) -> dict[str, Param]:
         "from_scn": moment("From", f"Changes that committed from here on: {FORMS}."),
         "to_scn": moment("To", "Changes that committed before this moment, in the same forms."),
         "tables": tables_param(pipeline, captured, "Which tables to backfill.", fewest=1),
+        "target": Param("shadow", type="string", enum=list(TARGETS), values_display=TARGETS, title="Target"),
+        "reason": optional_text("Reason", "Stored with the commits; with live, a run without *Dry run* needs it."),
         "source": Param("landed", type="string", enum=list(SOURCES), values_display=SOURCES, title="Source"),
         "logs": Param(
             [],
@@ -71,12 +80,41 @@ def chosen_logs(pipeline: Pipeline, chosen: Mapping[str, Any]) -> LogsToRead | N
     return None
 
 
+def fill_live(pipeline: Pipeline, context: Any) -> None:
+    """Read the rows of live tables again, or log what that takes. Fails where some of them are not known."""
+    from pipelines import steps
+
+    chosen = context["params"]
+    with resolved_pipeline(pipeline) as resolved:
+        found = steps.backfill_live(
+            resolved,
+            chosen["from_scn"],
+            chosen["to_scn"],
+            chosen_tables(chosen),
+            execute=not chosen["dry_run"],
+            reason=chosen["reason"] or "",
+            by=trigger_user(context),
+            from_logs=chosen_logs(pipeline, chosen),
+            source=source_of(pipeline),
+            report=log_line,
+            opens=partial(connect_session, pipeline) if pipeline.spark.mode == "connect" else None,
+        )
+    text = "\n".join(found.lines)
+    if not found.is_whole:
+        raise AirflowFailException(text)
+    log.info("%s", text)
+
+
 def backfill_dag(pipeline: Pipeline) -> DAG:
     @task.short_circuit(multiple_outputs=True, doc_md=TASKS["prepare"])
     def prepare() -> dict[str, Any]:
         from pipelines import steps
 
-        chosen = get_current_context()["params"]
+        context = get_current_context()
+        chosen = context["params"]
+        if chosen["target"] == "live":
+            fill_live(pipeline, context)
+            return {}
         with resolved_pipeline(pipeline) as resolved:
             prepared = steps.prepare_backfill(
                 resolved,
@@ -91,7 +129,7 @@ def backfill_dag(pipeline: Pipeline) -> DAG:
             )
         log.info("%s", prepared.plan)
         if prepared.batch is None:
-            get_current_context()["ti"].xcom_push("plan", prepared.plan)
+            context["ti"].xcom_push("plan", prepared.plan)
             return {}
         return {"batch": prepared.batch, "plan": prepared.plan}
 

@@ -44,12 +44,13 @@ Trigger it with the tables, or with none for all tables that have no contents ye
 `{name}_apply` triggers it for a held table where `on_ddl` says `resnapshot`.
 """
 
-BACKFILL = """Applies the changes that committed in an old range of **{name}** to *shadow* tables beside the live ones.
+BACKFILL = """Applies the changes that committed in an old range of **{name}** to *shadow* tables beside the live ones, or reads
+the rows of *live* tables again that the range has touched.
 
-It reads the landing, not the source, and does not touch the live tables. `dry_run` ends after `prepare`, whose log shows the
-plan: what is read, what the range crosses, and what will not be known. The range begins with *From* and ends before *To*; each
-is an SCN, a time with its zone, `first`, `now` or the name of a window. Airflow's own backfill starts its runs by dates, each
-of which would do the same: it is not offered.
+It reads what has landed, or archived logs again. *Dry run* ends after `prepare`, whose log shows the plan: what is read, what
+the range crosses, and what will not be known. The range begins with *From* and ends before *To*; each is an SCN, a time with
+its zone, `first`, `now` or the name of a window. One run works at a time, behind the stream; mark it as failed to cancel it,
+and a repeat goes on. Airflow's own backfill starts its runs by dates, each of which would do the same: it is not offered.
 """
 
 RECOVER = """For lost redo of **{name}**: shows what is lost and what each option costs, and carries out the one you choose.

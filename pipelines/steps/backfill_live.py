@@ -36,7 +36,7 @@ from pipelines.steps.backfill import (
 )
 from pipelines.steps.backfill_logs import LogsToRead, PlannedLogs, bounds_of, mine_logs, plan_logs
 from pipelines.steps.decisions import check_reason
-from pipelines.steps.range_ends import RangeEnd, find_range_ends
+from pipelines.steps.range_ends import RangeEnd, database_clock, find_range_ends
 from pipelines.steps.repair import RepairedTable, repair_table
 from pipelines.steps.run import spark_when_needed
 from pipelines.steps.touched_keys import TouchedRows, TouchedTable, Xid, read_window, why_not_by_key
@@ -160,7 +160,7 @@ def backfill_live(
         reconcile_ledger(context)
         chosen = choose(context.pipeline, tables)
         manifests = context.landing.windows.after()
-        first, last = find_range_ends(context, manifests, start, end)
+        first, last = find_range_ends(context, manifests, start, end, database_clock(context, source))
         scns = range_of(first.scn, last.scn)
         found = LiveBackfill(context.name, first, last)
         beside_it = context

@@ -141,7 +141,7 @@ FORMS = {
     "repair": Opens(("Tables", "Reason"), ("Tables",)),
     "snapshot": Opens(("Tables", "Replace", "By policy")),
     "resume": Opens(("Tables", "DDL", "Reason", "Confirm"), ("Tables",)),
-    "backfill": Opens(("From", "To", "Tables", "Source", "Logs", "Columns", "Dry run"), ("From", "To")),
+    "backfill": Opens(("From", "To", "Tables", "Target", "Reason", "Source", "Logs", "Columns", "Dry run"), ("From", "To")),
     "recover": Opens(("Choice", "SCN", "Reason", "Tables", "Confirm")),
     "maintain": Opens(("Dry run",)),
     "drop_transaction": Opens(("Choice", "Transaction", "Container", "Reason", "Confirm")),
@@ -176,6 +176,10 @@ RUNS: dict[str, tuple[str, str, Fields, dict[str, Any], str, str]] = {
         NAMED, "backfill", {"from_scn": "5", "to_scn": "9", "source": "=logs: ", "logs": "/restored"},
         {"source": "logs", "logs": ["/restored"]},
         "failed", "/restored: ORA-01284: file /restored cannot be opened",
+    ),
+    "a range for live tables that is not landed": (
+        NAMED, "backfill", {"from_scn": "5", "to_scn": "9", "target": "=live: "}, {"target": "live", "reason": None},
+        "failed", "[5, 9) is not completely landed: nothing is landed",
     ),
     "logs that would not be read": (
         NAMED, "backfill", {"from_scn": "5", "to_scn": "9", "logs": "/restored"}, {"source": "landed", "logs": ["/restored"]},

@@ -9,7 +9,9 @@ from pipelines.errors import Finding, RedoLost, SourceRefused, SourceUnavailable
 from pipelines.records.windows import LogIdentity, LogTally, SliceRecord
 from pipelines.steps.apply import AppliedTable, PreparedBatch, RecordedBatch
 from pipelines.steps.backfill import PreparedBackfill, RecordedBackfill
+from pipelines.steps.backfill_live import LiveBackfill, LiveTable
 from pipelines.steps.capture import AlreadyLanded, LandedWindowReport, PlanOutcome
+from pipelines.steps.range_ends import RangeEnd
 from pipelines.steps.receive import ReceivedWindow
 from pipelines.steps.snapshot import LoadedSnapshot
 from pipelines.steps.snapshot_begin import BegunSnapshot
@@ -445,6 +447,24 @@ def test_a_backfill_from_logs_reads_the_files_that_are_named(run, steps):
 
     given = steps.calls[0][1][5]
     assert (ran.state, given.logs, given.source.dsn) == ("success", ("/restored", "/a.arc"), steps.calls[0][1][7].dsn)
+
+
+@pytest.mark.parametrize(
+    ("dry_run", "why_not", "state"), [(True, "", "success"), (False, "", "success"), (False, "a DDL", "failed")]
+)
+def test_a_backfill_into_live_tables_fails_while_one_stays_as_it_is(run, steps, dry_run, why_not, state):
+    from pipelines.airflow.backfill import backfill_dag
+
+    ends = RangeEnd("100", 100), RangeEnd("200", 200)
+    table = LiveTable("SHOP.ORDERS", is_done=not why_not, why_not=why_not)
+    steps.answers("backfill_live", LiveBackfill("shop", *ends, tables=(table,)))
+
+    chosen = {"from_scn": 100, "to_scn": 200, "tables": ["SHOP.ORDERS"], "target": "live", "reason": "a bug"}
+    _, ran = run(backfill_dag, {**chosen, "dry_run": dry_run})
+
+    ((name, positional, asked),) = steps.calls
+    assert (name, positional, ran.state) == ("backfill_live", (100, 200, ["SHOP.ORDERS"]), state)
+    assert (asked["execute"], asked["reason"], asked["from_logs"]) == (not dry_run, "a bug", None)
 
 
 def test_no_secret_travels_between_tasks(run, steps):
