@@ -171,12 +171,12 @@ def mined_side_by_side(task: RangeToMine, made: Sequence[WindowPlan]) -> Iterato
                 if not waiting:
                     return
                 window, futures = waiting.popleft()
-                yield window, list(counted(task, futures))
+                yield window, list(each_result(task, futures))
         finally:
             threads.shutdown(cancel_futures=True)
 
 
-def counted(task: RangeToMine, futures: Sequence[Future[SliceRecord]]) -> Iterator[SliceRecord]:
+def each_result(task: RangeToMine, futures: Sequence[Future[SliceRecord]]) -> Iterator[SliceRecord]:
     for done, future in enumerate(futures, 1):
         yield future.result()
         task.report(Progress("", "mining slices", done, len(futures)))

@@ -84,7 +84,7 @@ def end_of(
         return None
     times = context.ledger.end_times(m.end_position for m in manifests) if isinstance(moment, AtTime) else {}
     if isinstance(moment, AtTime) and clock is not None:
-        known = clock(widened(moment.at, is_last=is_last))
+        known = clock(time_to_ask(moment.at, is_last=is_last))
         if isinstance(known, ScnAtTime):
             if not disagrees(known.scn, moment.at, manifests, times):
                 return RangeEnd(asked, known.scn, known.at.isoformat(timespec="seconds"), "database")
@@ -104,7 +104,7 @@ def require_past(moment: Moment, at: datetime) -> None:
         raise ValueError(f"{utc_text(moment.at)} UTC is in the future: it is {utc_text(at)} UTC now")
 
 
-def widened(at: datetime, *, is_last: bool) -> datetime:
+def time_to_ask(at: datetime, *, is_last: bool) -> datetime:
     """Return the time to ask the database for, so that its answer is not inside the range."""
     return at + PRECISION if is_last else at - PRECISION
 
