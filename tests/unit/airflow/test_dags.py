@@ -197,7 +197,7 @@ def test_owner_tags_pool_and_queue_are_those_of_the_pipeline(settings):
 
     assert {"redolake", "shop", "gold"} == set(dag.tags)
     assert {("finance", "oracle", "near")} == {(task.owner, task.pool, task.queue) for task in dag.tasks}
-    assert dag.description == "Reads the redo of shop and lands it"
+    assert dag.description == "Reads the redo of shop and lands it; shop_backfill applies an old range again"
 
 
 def test_apply_is_started_by_the_landing_and_by_time(dags):
