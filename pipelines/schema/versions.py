@@ -130,7 +130,7 @@ def valid_at(versions: Sequence[TableVersion], scn: int) -> TableVersion:
 
 def version_as_of(versions: Sequence[TableVersion], scn: int) -> TableVersion:
     """Return the version that a table has AS OF an SCN. The first counts from the beginning: rows are older than it."""
-    return valid_at([versions[0].since(Scn(0)), *versions[1:]], scn)
+    return valid_at(versions, max(scn, versions[0].from_scn))
 
 
 def versions_before(versions: Sequence[TableVersion], scn: int) -> tuple[TableVersion, ...]:

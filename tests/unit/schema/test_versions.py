@@ -9,7 +9,7 @@ import pytest
 from pipelines.errors import FormatTooNew, SchemaConflict
 from pipelines.records.codec import decode, encode, from_body, to_body
 from pipelines.schema.dictionary_conflict import conflict_with_dictionary, guard_conflict
-from pipelines.schema.versions import baseline, same_type, valid_at, versions_before
+from pipelines.schema.versions import baseline, same_type, valid_at, version_as_of, versions_before
 from pipelines.values.dictionary_table import DictionaryColumn, DictionaryTable
 from pipelines.values.scn import Scn
 from pipelines.values.table import (
@@ -168,6 +168,12 @@ def test_a_version_is_valid_from_its_scn_to_the_next():
     with pytest.raises(SchemaConflict, match="no version") as refused:
         valid_at([], 99)
     assert "capture the table first" in refused.value.cure
+
+
+def test_rows_from_before_the_first_version_have_its_columns():
+    versions = [ORDERS, ORDERS.since(Scn(200)), ORDERS.since(Scn(300))]
+
+    assert [version_as_of(versions, scn).from_scn for scn in (1, 99, 100, 199, 200, 5000)] == [100, 100, 100, 100, 200, 300]
 
 
 def test_a_batch_starts_from_the_versions_before_it():
