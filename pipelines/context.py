@@ -126,7 +126,7 @@ def open_to_read(pipeline: Pipeline) -> AbstractContextManager[PipelineContext]:
 @contextmanager
 def open_with(pipeline: Pipeline, ledger: Ledger) -> Iterator[PipelineContext]:
     try:
-        landing = Landing(pipeline.landing, pipeline.name, ledger.recent_windows)
+        landing = Landing(pipeline.landing, pipeline.name, ledger.recent_windows, pipeline.landing_secret)
         yield PipelineContext(with_recorded_tables(pipeline, landing), ledger, landing)
     finally:
         ledger.close()

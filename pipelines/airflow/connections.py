@@ -76,11 +76,12 @@ def check_executor(pipeline: Pipeline) -> None:
 def resolved_pipeline(pipeline: Pipeline) -> Iterator[Pipeline]:
     """Yield the pipeline that steps take, and turn their errors into Airflow's."""
     with airflow_failures():
-        set_mask_keys(pipeline)
+        set_keys(pipeline)
         yield with_ledger_url(pipeline)
 
 
-def set_mask_keys(pipeline: Pipeline) -> None:
-    """Let this process, and the Spark that it starts, find the keys of masks that are in Airflow's connections."""
-    for conn_id in pipeline.mask_connections:
+def set_keys(pipeline: Pipeline) -> None:
+    """Let this process, and the Spark that it starts, find the keys of masks and of the landing that are in
+    Airflow's connections."""
+    for conn_id in pipeline.key_connections:
         os.environ[connection_variable(conn_id)] = connection_json(conn_id)

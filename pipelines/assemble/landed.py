@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
+from pipelines.host.parquet_frames import read_parquet
 from pipelines.records.batches.spec import LandedWindow
 from pipelines.values.landed_schema import CARRIED_SCHEMA, LANDED_SCHEMA
 
@@ -37,7 +38,7 @@ def _parquet(spark: SparkSession, arrow_schema: pa.Schema, files: Sequence[str])
     that changes after the files were checked shows in the checksum of its page."""
     schema = from_arrow_schema(arrow_schema, prefer_timestamp_ntz=True)
     read_all = {"ignoreCorruptFiles": "false", "ignoreMissingFiles": "false", "parquet.page.verify-checksum.enabled": "true"}
-    return spark.read.schema(schema).options(**read_all).parquet(*files) if files else spark.createDataFrame([], schema)
+    return read_parquet(spark, files, schema, read_all) if files else spark.createDataFrame([], schema)
 
 
 def _window_start(windows: Sequence[LandedWindow]) -> Expression:

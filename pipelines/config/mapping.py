@@ -80,8 +80,8 @@ class AddedColumn(Settings):
     comment: str | None = None
 
 
-class MaskKey(Settings):
-    """Where the key of `hash` masks is."""
+class KeySource(Settings):
+    """Where a key is, of `hash` masks or of the landing."""
 
     connection: str | None = Field(None, description="Airflow connection id, whose password is the key")
     variable: str | None = Field(None, description="environment variable with the key")

@@ -13,7 +13,7 @@ from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from pipelines.config.airflow_settings import AirflowSettings
 from pipelines.config.keep import KeepSettings, OptimizeSettings
-from pipelines.config.mapping import MaskKey, ShapeSettings
+from pipelines.config.mapping import KeySource, ShapeSettings
 from pipelines.config.on_error import OnError, QuarantineLimit
 from pipelines.config.proof_settings import VerifySettings
 from pipelines.config.resnapshot import ResnapshotLimits
@@ -26,6 +26,7 @@ from pipelines.host.paths import find_crowded, segment, unfit_place
 from pipelines.host.spark_settings import AS_WRITTEN, EXACT, default_property
 from pipelines.values.ddl_policies import DdlPolicies
 from pipelines.values.history import FOLDER, HistoryKind
+from pipelines.values.mapping import SecretName
 from pipelines.values.quarantine import FOLDER as QUARANTINE
 from pipelines.values.table import NOT_RENAMED, ColumnChoice, LargeObjects, Renamed, TableId
 from pipelines.values.target_options import Deletes, MetadataName, Names, Readers, TargetOptions, why_refused
@@ -270,13 +271,21 @@ class Pipeline(ShapeSettings):
     )
     change_data_feed: bool = Field(False, description="Delta's change data feed")
     properties: Properties = Field(default_factory=dict, description="more table properties of Delta")
-    mask_key: MaskKey | None = Field(
+    mask_key: KeySource | None = Field(
         None, description="where the key of `hash` masks is: `connection` (an Airflow connection's password) or `variable`"
     )
     masked_in_landing: Literal["clear", "refuse"] = Field(
         "clear",
         description="the clear text of masked columns is in the landing, as the redo has it: `clear` allows that; `refuse` "
-        "refuses masks, so that nobody takes the landing for masked",
+        "refuses masks unless `landing_key` encrypts the landing",
+    )
+    landing_key: KeySource | None = Field(
+        None,
+        description="encrypt the landing's files of rows (Parquet modular encryption) with a key: `connection` (an Airflow "
+        "connection's password) or `variable`",
+    )
+    old_landing_keys: list[KeySource] = Field(
+        default_factory=list, description="where the keys are of files that were encrypted before `landing_key` was changed"
     )
     new_tables: Literal["announce", "capture"] = Field(
         "announce",
@@ -400,10 +409,17 @@ class Pipeline(ShapeSettings):
         return match is not None and match.table(table.id, self.renamed.get(table.id)) == table
 
     @property
-    def mask_connections(self) -> tuple[str, ...]:
-        """The connections with keys of masks."""
-        named = (one.connection for one in (self.mask_key, *(entry.mask_key for entry in self.entries)) if one is not None)
+    def key_connections(self) -> tuple[str, ...]:
+        """The connections with keys of masks and of the landing."""
+        of_masks = (self.mask_key, *(entry.mask_key for entry in self.entries))
+        named = (one.connection for one in (*of_masks, self.landing_key, *self.old_landing_keys) if one is not None)
         return tuple(dict.fromkeys(name for name in named if name is not None))
+
+    @property
+    def landing_secret(self) -> SecretName | None:
+        """Where the key of the landing's files is; None where they are in clear text."""
+        key = self.landing_key
+        return None if key is None else SecretName(key.connection, key.variable)
 
     @property
     def entries(self) -> list[TableSettings]:

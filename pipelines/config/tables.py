@@ -8,7 +8,7 @@ from typing import Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from pipelines.config.mapping import ColumnSetting, MaskKey, TableShape
+from pipelines.config.mapping import ColumnSetting, KeySource, TableShape
 from pipelines.config.on_error import OnError, refuse_unsound
 from pipelines.config.resnapshot import ResnapshotLimits
 from pipelines.config.snapshot import SnapshotSettings
@@ -97,7 +97,7 @@ class TableSettings(TableShape):
     unsupported_columns: UnsupportedColumns | None = Field(None, description="the pipeline's setting, for this table")
     large_objects: LargeObjects | None = Field(None, description="the pipeline's setting, for this table")
     invalid_text: InvalidText | None = Field(None, description="the pipeline's setting, for this table")
-    mask_key: MaskKey | None = Field(None, description="the pipeline's setting, for this table")
+    mask_key: KeySource | None = Field(None, description="the pipeline's setting, for this table")
 
     @field_validator("columns")
     @classmethod

@@ -1,4 +1,4 @@
-"""The keys of masks: read from the environment where they are used, and written nowhere."""
+"""The keys of masks and of the landing: read from the environment where they are used, and written nowhere."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import hmac
 import json
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from urllib.parse import unquote, urlsplit
 
 from pipelines.errors import ConfigurationError, Finding
@@ -15,6 +16,31 @@ from pipelines.values.mapping import SecretName
 SHORTEST = 16  # bytes: a shorter key can be found by trying
 CHECKED = b"redolake: is it the same key?"
 CHECK_DIGITS = 16
+OF_ROWS = b"redolake: files of the landing"
+
+
+@dataclass(frozen=True, slots=True)
+class KeyUse:
+    """What a key is for: its setting in pipelines.yml, and what is wrong with another one."""
+
+    setting: str
+    noun: str
+    differs: str
+    cure: str
+
+
+OF_MASKS = KeyUse(
+    "mask_key",
+    "the key of the masks",
+    "is another one than the tables were read with",
+    "restore the key; or run `redolake snapshot TABLE --replace` for each table with a `hash` mask",
+)
+OF_LANDING = KeyUse(
+    "landing_key",
+    "the key of the landing",
+    "is another one than files of the landing were written with",
+    "restore the key under this name; a new key needs another name in `landing_key`, and this one goes into `old_landing_keys`",
+)
 
 
 def connection_variable(connection: str) -> str:
@@ -42,26 +68,40 @@ def password_of(connection: str) -> str:
     return unquote(urlsplit(f"scheme://{rest}").password or "") if rest else ""
 
 
-def read_key(secret: SecretName) -> bytes:
-    """Return the key. Raises ConfigurationError where it is not set, is short, or is not the one that the table was read
-    with."""
+def read_key(secret: SecretName, use: KeyUse = OF_MASKS) -> bytes:
+    """Return the key. Raises ConfigurationError where it is not set, is short, or is not the one that `secret.check` is of."""
     key = find_key(secret)
     if key is None:
         where = secret.variable or connection_variable(secret.connection or "")
-        raise refused(secret, "the key of the masks is not set here", f"export {where} where tasks run, and run again")
+        raise refused(use, secret, f"{use.noun} is not set here", f"export {where} where tasks run, and run again")
     if len(key) < SHORTEST:
-        raise refused(secret, f"the key of the masks has less than {SHORTEST} bytes", "make a longer one, for example with "
+        raise refused(use, secret, f"{use.noun} has less than {SHORTEST} bytes", "make a longer one, for example with "
                       "`openssl rand -hex 32`")  # fmt: skip
     if secret.check and secret.check != check_of(key):
-        cure = "restore the key; or run `redolake snapshot TABLE --replace` for each table with a `hash` mask"
-        raise refused(secret, "the key of the masks is another one than the tables were read with", cure)
+        raise refused(use, secret, f"{use.noun} {use.differs}", use.cure)
     return key
 
 
-def refused(secret: SecretName, what: str, cure: str) -> ConfigurationError:
-    return ConfigurationError([Finding(f"`mask_key`: {secret}", what, cure)])
+def refused(use: KeyUse, secret: SecretName, what: str, cure: str) -> ConfigurationError:
+    return ConfigurationError([Finding(f"`{use.setting}`: {secret}", what, cure)])
 
 
 def check_of(key: bytes) -> str:
     """Return a text that another key does not have, and that says nothing else about the key."""
     return hmac.new(key, CHECKED, hashlib.sha256).hexdigest()[:CHECK_DIGITS]
+
+
+@dataclass(frozen=True, slots=True)
+class RowsKey:
+    """The key with which files of rows are encrypted. `id` stands in them, and says where the key is found and which one it
+    is."""
+
+    id: str
+    key: bytes = field(repr=False)
+
+
+def key_from(secret: SecretName) -> RowsKey:
+    """Return the landing's key that is found there. Raises as `read_key` does."""
+    key = read_key(secret, OF_LANDING)
+    kind, name = ("connection", secret.connection) if secret.connection else ("variable", secret.variable)
+    return RowsKey(f"{kind}:{name}:{check_of(key)}", hmac.new(key, OF_ROWS, hashlib.sha256).digest())

@@ -68,7 +68,7 @@ def apply_batch(spark: SparkSession, spec: BatchSpec, report: Report, may_commit
         assemble_seconds = round(time.monotonic() - started, 3)
         log.info("assembled %s change rows of %s window(s) in %.1f s", assembly.rows, len(spec.windows), assemble_seconds)
         report(f"{assembly.rows} change rows assembled")
-        carried = carry_over(spark, spec.carry_out, assembly.read, captured)
+        carried = carry_over(spark, spec, assembly.read, captured)
         applying = time.monotonic()
         tables = BatchTables(context, spec, targets, assembly)
         results = {number: result_of_damage(spec.tables[number], assembly.balances[number]) for number in damage}

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
+from operator import attrgetter
+from typing import Any
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from pipelines.assemble.assembled import AssembledBatch
@@ -14,9 +18,15 @@ from pipelines.assemble.carry import list_open, rows_to_carry
 from pipelines.assemble.parked import is_one_of, to_park
 from pipelines.assemble.transactions import CARRIED_OUT
 from pipelines.host import crash
+from pipelines.host.encrypted_parquet import is_encrypted
+from pipelines.host.parquet_frames import key_of, read_parquet, write_in_tasks
+from pipelines.host.secrets import RowsKey
 from pipelines.land.files import Files
+from pipelines.land.parquet import write_parquet
 from pipelines.records.batches.carry import OpenTransaction, ParkedRows, join_transactions
+from pipelines.records.batches.spec import BatchSpec
 from pipelines.records.file_digest import Digests, FileDigest
+from pipelines.values.landed_schema import CARRIED_SCHEMA
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +40,7 @@ class CarriedOver:
     digests: Digests = field(default_factory=dict)
 
 
-def carry_over(spark: SparkSession, carry_out: str, batch: AssembledBatch, captured: Sequence[CapturedTable]) -> CarriedOver:
+def carry_over(spark: SparkSession, spec: BatchSpec, batch: AssembledBatch, captured: Sequence[CapturedTable]) -> CarriedOver:
     """Write the rows of open transactions that the batch has read to a new folder, those of each large one by themselves.
 
     Each attempt has a folder of its own, so that a late attempt cannot change files that a manifest lists. With parallel DML
@@ -39,25 +49,57 @@ def carry_over(spark: SparkSession, carry_out: str, batch: AssembledBatch, captu
     rows = sum(batch.accounting.count(table.number, CARRIED_OUT) for table in captured)
     if not rows:
         return CarriedOver()
-    parallel, folder = batch.input_counts.parallel_rows > 0, f"{carry_out.rstrip('/')}/{uuid.uuid4().hex}"
+    parallel, folder = batch.input_counts.parallel_rows > 0, f"{spec.carry_out.rstrip('/')}/{uuid.uuid4().hex}"
     large = {} if parallel else to_park(batch.changes, captured, rows)
     carried = rows_to_carry(batch.changes, batch.rows, parallel)
+    key = newest_key(spec)
     files, listed, parked = dict[str, FileDigest](), tuple[OpenTransaction, ...](), list[ParkedRows]()
     if rows > sum(sum(tables.values()) for tables in large.values()):
-        files = write_carried(carried.filter(~is_one_of(large)) if large else carried, folder)
-        listed = list_open(spark.read.parquet(*files))
+        files = write_carried(carried.filter(~is_one_of(large)) if large else carried, folder, key)
+        listed = list_open(read_parquet(spark, list(files)))
     digests = dict(files)
     for number, (transaction, tables) in enumerate(large.items()):
-        own = write_carried(carried.filter(is_one_of([transaction])), f"{folder}-{number}")
-        (part,) = list_open(spark.read.parquet(*own))
+        own = write_carried(carried.filter(is_one_of([transaction])), f"{folder}-{number}", key)
+        (part,) = list_open(read_parquet(spark, list(own)))
         parked.append(ParkedRows(part, tables, tuple(own)))
         digests |= own
     return CarriedOver(tuple(files), tuple(parked), join_transactions((*listed, *(one.part for one in parked))), digests)
 
 
-def write_carried(rows: DataFrame, folder: str) -> dict[str, FileDigest]:
-    """Write rows as Parquet and return the files with size and hash."""
+def write_carried(rows: DataFrame, folder: str, key: RowsKey | None = None) -> dict[str, FileDigest]:
+    """Write rows as Parquet, encrypted with a key; return the files with size and hash."""
+    if key is not None:
+        return write_encrypted(rows, folder, key)
     rows.write.mode("error").option("parquet.page.write-checksum.enabled", "true").parquet(folder)
     crash.point("carry-over")
     written = Files(folder)
     return {f"{folder}/{name}": written.digest(name) for name in written.names("") if name.endswith(".parquet")}
+
+
+def write_encrypted(rows: DataFrame, folder: str, key: RowsKey) -> dict[str, FileDigest]:
+    def write(batches: Iterable[pa.RecordBatch]) -> dict[str, Any] | None:
+        return write_part(batches, folder, key)
+
+    written = write_in_tasks(rows.select(*CARRIED_SCHEMA.names), write, "name string, bytes bigint, sha256 string")
+    crash.point("carry-over")
+    return {f"{folder}/{one['name']}": FileDigest(one["bytes"], one["sha256"]) for one in written}
+
+
+@crash.writer
+def write_part(batches: Iterable[pa.RecordBatch], folder: str, key: RowsKey) -> dict[str, Any] | None:
+    """Write the rows of one task; return the name, size and hash of their file, None for no rows."""
+    filled = (batch.cast(CARRIED_SCHEMA) for batch in batches if batch.num_rows)
+    if (first := next(filled, None)) is None:
+        return None
+    files = Files(folder)
+    files.rows_key = lambda: key
+    written = write_parquet(files, f"part-{uuid.uuid4().hex}.parquet", CARRIED_SCHEMA, chain([first], filled))
+    return {"name": written.name, "bytes": written.digest.bytes, "sha256": written.digest.sha256}
+
+
+def newest_key(spec: BatchSpec) -> RowsKey | None:
+    """Return the key of the newest file of a batch that is encrypted: what was encrypted once stays so."""
+    carried = (*spec.carry_in, *(file for one in spec.parked for file in one.files))
+    files = (*carried, *(file for window in sorted(spec.windows, key=attrgetter("end")) for file in window.files))
+    newest = next(filter(is_encrypted, reversed(files)), None)
+    return None if newest is None else RowsKey(*key_of(newest))

@@ -10,7 +10,7 @@ import errno
 import hashlib
 import os
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -43,6 +43,7 @@ from pipelines.host.filesystem import (
     public_modes,
     storage_errors,
 )
+from pipelines.host.secrets import RowsKey
 from pipelines.records.codec import DAMAGED, decode, encode
 from pipelines.records.file_digest import FileDigest
 
@@ -88,6 +89,11 @@ def facts_of(info: Mapping[str, Any]) -> tuple[int, datetime]:
     return int(info["size"]), at if at.tzinfo is not None else at.replace(tzinfo=UTC)
 
 
+def no_key() -> RowsKey | None:
+    """Return no key: Parquet files are written in clear text."""
+    return None
+
+
 class Files:
     """Paths are relative to `url` and use `/`. Local files and folders are the owner's alone, for they contain row data, unless
     they are `public`."""
@@ -96,6 +102,7 @@ class Files:
         self.url, self._is_public = url.rstrip("/"), public
         self._fs, self._root = open_filesystem(self.url)
         self._is_local = is_local_filesystem(self._fs)
+        self.rows_key: Callable[[], RowsKey | None] = no_key  # with which Parquet files are written (keys.py)
 
     @cached_property
     def _modes(self) -> Modes:

@@ -15,21 +15,26 @@ from pipelines.land.dictionary import Dictionary
 from pipelines.land.files import Files
 from pipelines.land.gaps import Gaps
 from pipelines.land.handover import HandoverFiles
+from pipelines.land.keys import LandingKeys
 from pipelines.land.proofs import Proofs
 from pipelines.land.pruned import PrunedFiles
 from pipelines.land.quotes import Quotes
 from pipelines.land.snapshots import Snapshots
 from pipelines.land.windows import Windows
 from pipelines.records.pruned import Pruned
+from pipelines.values.mapping import SecretName
 from pipelines.values.redo import Encoding, Position
 
 
 class Landing:
     """`url` may be a local path or any URL that fsspec knows. `layout` maps the paths that `files` takes. `recent` returns the
-    names of the newest windows, as far as the ledger knows: see Chain."""
+    names of the newest windows, as far as the ledger knows: see Chain. `key` says where that of its files of rows is."""
 
-    def __init__(self, url: str, pipeline: str, recent: Callable[[], Sequence[str]] = tuple) -> None:
+    def __init__(
+        self, url: str, pipeline: str, recent: Callable[[], Sequence[str]] = tuple, key: SecretName | None = None
+    ) -> None:
         self.files = Files(f"{url.rstrip('/')}/{pipeline}")
+        self.files.rows_key = LandingKeys(self.files, key).current
         self._chain = Chain(self.files, recent)
         self.handover = HandoverFiles(self.files)
         self.quotes = Quotes(self._chain)
@@ -57,7 +62,9 @@ class Landing:
     def side_landing(self, name: str) -> Landing:
         """Return the landing of windows that were mined beside the chain, such as those that fill a declared gap."""
         folder, _, last = layout.restored_landing(name).rpartition("/")
-        return Landing(f"{self._place}/{folder}", last)
+        side = Landing(f"{self._place}/{folder}", last)
+        side.files.rows_key = self.files.rows_key
+        return side
 
     def with_chain_of(self, side: Landing) -> Landing:
         """Return this landing with the windows of another chain; everything else is its own."""

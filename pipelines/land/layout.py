@@ -38,6 +38,7 @@ approvals/<time>-<token>.json                  what people approved: a resumed t
 verify/<token>/<object id>-<n>.parquet         rows for one comparison; removed after it
 proofs/<OWNER.NAME>/<time>-<id>.json           results of comparisons; <time>-<id>-rows.json: the rows that differ;
                                                hashed-..: chunks of a comparison that has not ended
+keys/<variable or connection>.json             where a key of encrypted files is found, and its fingerprint
 lakes/<hash of its place>.json                 the mark that was written into the lake, as <lake>/_redolake/<pipeline>.json
 """
 
@@ -58,6 +59,7 @@ SNAPSHOTS, LOADS, BATCHES, BACKFILLS, DROPS, VERIFY = "snapshots", "loads", "bat
 APPROVALS, LAKES, PROOFS, PAUSES, AS_OF = "approvals", "lakes", "proofs", "pauses", "as-of"
 SINCE, LATER, FOUND_ROWS = "since-", "later-", "-rows.json"
 CONTINUED, MAINTENANCE = "continued", "maintenance"
+KEYS = "keys"
 RESTORED, CLOSED = "restored", "closed"
 CONTINUED_COMPLETE = f"{CONTINUED}/complete.json"
 
@@ -65,6 +67,10 @@ HASHED = "hashed-"
 _proved = "%Y%m%dT%H%M%S%f"
 
 _named = partial(segment, keep=".")  # an XID has dots
+
+
+def landing_key(source: str) -> str:
+    return f"{KEYS}/{segment(source.replace(' ', '-'))}.json"
 
 
 # --- The chain -------------------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipelines.errors import LandingDamaged, ValueDoesNotFit
+from pipelines.host.encrypted_parquet import encrypted_name, encryption_properties, properties_for
 from pipelines.land.files import Files
 from pipelines.records.codec import DAMAGED
 from pipelines.records.file_digest import Digests, FileDigest
@@ -82,8 +83,9 @@ class HashedFile:
 
 
 def write_parquet(files: Files, path: str, schema: pa.Schema | None, batches: Iterable[pa.RecordBatch]) -> WrittenFile:
-    """Write a Parquet file. Without a schema, the first batch gives it."""
-    row_count = 0
+    """Write a Parquet file; where the landing has a key, encrypted and under a name that says so. Without a schema, the first
+    batch gives it."""
+    row_count, key = 0, files.rows_key()
     rest = iter(batches)
     waiting: list[pa.RecordBatch] = []
     if schema is None:
@@ -92,6 +94,8 @@ def write_parquet(files: Files, path: str, schema: pa.Schema | None, batches: It
             raise ValueError("no schema, and no batch that has one")
         schema, waiting = first.schema, [first]
     options = LANDED_OPTIONS if schema == LANDED_SCHEMA else OTHER_OPTIONS
+    if key is not None:
+        path, options = encrypted_name(path), {**options, "encryption_properties": encryption_properties(key)}
     with files.open_new(path) as out:
         hashed = HashedFile(out)
         try:
@@ -144,7 +148,7 @@ def open_checked(files: Files, path: str, written: FileDigest | None, cure: str 
     files.check(path, written, cure)
     with files.reading(path, cure) as file:
         try:
-            yield pq.ParquetFile(file, page_checksum_verification=True)
+            yield pq.ParquetFile(file, page_checksum_verification=True, decryption_properties=properties_for(path))
         except (pa.ArrowException, OSError) as error:
             if getattr(error, "errno", None) is not None:
                 raise  # of the file system, not of the file

@@ -71,7 +71,7 @@ class Snapshots:
         """Write the driver's frames to a Parquet file for one comparison; return its location, size and hash."""
         file = layout.verify_file(token, object_id, number)
         written = write_parquet(self._files, file, None, frames(answers))
-        return self._files.location(file), written.digest
+        return self._files.location(f"{file.rpartition('/')[0]}/{written.name}"), written.digest
 
     @crash.writer
     def publish_manifest(

@@ -112,12 +112,12 @@ class Windows:
             number=slice_number,
             token=token,
             tables=tuple(sorted(str(table) for table in {*names, *tables.values()})),
-            files=(name,),
+            files=(written.name,),
             logs=tally.logs,
             counts=dict(sorted(tally.counts.items())),
             ddl=tuple(tally.ddl),
             circumstance=facts,
-            digests={name: written.digest},
+            digests={written.name: written.digest},
         )
 
     @crash.writer

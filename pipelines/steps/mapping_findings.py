@@ -78,10 +78,10 @@ def masking_findings(pipeline: Pipeline, table: str) -> Iterator[Finding]:
     if pipeline.show_row_data:
         what = "`show_row_data` lets errors contain the redo text of rows, and this table has masked columns"
         yield Finding(table, what, "do without `show_row_data`")
-    if pipeline.masked_in_landing == "refuse":
+    if pipeline.masked_in_landing == "refuse" and pipeline.landing_key is None:
         what = "the landing has the text of the redo, with the clear text of masked columns"
-        yield Finding(table, what, "leave the columns out (`exclude_columns`); or set `masked_in_landing: clear`, and let only "
-                      "those read the landing who may read the database")  # fmt: skip
+        yield Finding(table, what, "encrypt it (`landing_key`); or set `masked_in_landing: clear`, and let only those read the "
+                      "landing who may read the database")  # fmt: skip
 
 
 def quarantine_findings(pipeline: Pipeline, version: TableVersion) -> Iterator[Finding]:

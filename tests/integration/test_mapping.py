@@ -12,6 +12,7 @@ from random import Random
 from typing import Any
 
 import pytest
+import yaml
 from pyspark.sql import functions as F
 
 from pipelines import steps
@@ -31,6 +32,7 @@ from tests.references.delta_table import delta_rows
 pytestmark = pytest.mark.spark
 
 KEY = "a key of masks that nobody guesses"
+LANDING_KEY, SECOND_KEY = "the landing's first key", "the landing's second key"
 ALL = "ALTER TABLE {} ADD SUPPLEMENTAL LOG DATA ({}) COLUMNS"
 
 
@@ -349,11 +351,16 @@ def test_a_value_that_cannot_be_cast_holds_its_table_and_another_expression_cure
         tables=[{"table": "SHOP.TEXTS", "add": {"number": {"expression": "try_cast(v AS int)", "type": "int"}}}]
     )
     edits = steps.plan_edit(cured).edits
+    misfit = source.pipeline(
+        tables=[{"table": "SHOP.TEXTS", "add": {"days": {"expression": "date_add(v, array(1))", "type": "date"}}}]
+    )
+    by_landing = [f.what for f in steps.validate(misfit, start_spark=True, spark=spark) if f.severity == "error"]
     steps.take_snapshot(cured, tables=["SHOP.TEXTS"], replace=True, source=source.params, spark=spark)
     source.run_sql("UPDATE texts SET v = '14' WHERE id = 1")
     again = caught_up(source, cured, spark)
 
     assert (good.error, again.error) == (None, None)
+    assert ["DATATYPE_MISMATCH" in what for what in by_landing] == [True], "types are those of the landed dictionary"
     assert "a value of number (`v`) cannot be cast to int" in str(held.error)
     assert [(edit.effect, "number (`try_cast(v AS int)`)" in edit.what) for edit in edits] == [("held", True)]
     assert [row["number"] for row in delta_rows(cured.target(TableId("SHOP", "TEXTS")))] == [14]
@@ -433,7 +440,63 @@ def test_no_file_plan_or_error_has_the_key_of_masks_or_the_clear_text_of_a_maske
     assert KEY not in plan._jdf.queryExecution().toString()
 
 
-def test_an_expression_that_spark_cannot_compute_is_named_with_the_condition_of_spark(spark: Any, source: Shop) -> None:
+def test_no_file_of_an_encrypted_landing_has_clear_text_and_its_tables_equal_the_source(
+    spark: Any, source: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LANDING_KEY", LANDING_KEY)
+    source.run_sql(
+        "CREATE TABLE secrets (ssn VARCHAR2(20) PRIMARY KEY, v VARCHAR2(9), doc CLOB)",
+        ALL.format("secrets", "ALL"),
+        "INSERT INTO secrets VALUES ('clear-1', 'x', 'a document')",
+    )
+    masked = {
+        "table": "SHOP.SECRETS",
+        "exclude_columns": ["DOC"],
+        "mask": {"SSN": "hash"},
+        "mask_key": {"variable": "REDOLAKE_MASK_KEY"},
+    }
+    encrypted = {"landing_key": {"variable": "LANDING_KEY"}, "masked_in_landing": "refuse"}
+    pipeline = source.pipeline(tables=[masked], **encrypted)
+    steps.take_snapshot(pipeline, source=source.params, spark=spark)
+    with source.oracle.connect("SHOP") as connection, connection.cursor() as cursor:
+        cursor.execute("INSERT INTO secrets VALUES ('clear-2', 'open', NULL)")  # its rows are carried over
+        source.run_sql("UPDATE secrets SET v = 'y' WHERE ssn = 'clear-1'", "INSERT INTO secrets VALUES ('clear-3', 'z', NULL)")
+        first = caught_up(source, pipeline, spark)
+        monkeypatch.setenv("AIRFLOW_CONN_SECOND", json.dumps({"conn_type": "generic", "password": SECOND_KEY}))
+        rotated = source.pipeline(
+            tables=[masked],
+            landing_key={"connection": "second"},
+            old_landing_keys=[{"variable": "LANDING_KEY"}],
+            masked_in_landing="refuse",
+        )
+        source.run_sql("DELETE FROM secrets WHERE ssn = 'clear-3'")
+        second = caught_up(source, rotated, spark)
+        connection.commit()
+    third = caught_up(source, rotated, spark)
+    rows = delta_rows(rotated.target(TableId("SHOP", "SECRETS")))
+    verified = steps.verify_tables(rotated, source=source.params, spark=spark)
+    files = [file for folder in ("landing", "lake") for file in (source.folder / folder).rglob("*") if file.is_file()]
+    carried = [file for file in files if "/carry-" in str(file)]
+    monkeypatch.setenv("LANDING_KEY", "not the key of the landing")
+    source.run_sql("INSERT INTO secrets VALUES ('clear-4', 'w', NULL)")
+    source.switch_logs()
+    before = sorted((source.folder / "landing").rglob("*.parquet"))
+    with pytest.raises(ConfigurationError, match="another one than files of the landing were written with"):
+        steps.run_pipeline(pipeline, until_caught_up=True, source=source.params, spark=spark)
+
+    assert (first.error, second.error, third.error) == (None, None, None)
+    assert {row["SSN"]: row["V"] for row in rows} == {hashed("clear-1"): "y", hashed("clear-2"): "open"}
+    assert verified.equal
+    assert [file for file in files if b"clear-" in file.read_bytes()] == []
+    assert [file for file in files if any(key.encode() in file.read_bytes() for key in (KEY, LANDING_KEY, SECOND_KEY))] == []
+    assert len(carried) >= 2
+    assert all(file.name.endswith(".encrypted.parquet") for file in carried)
+    assert sorted((source.folder / "landing").rglob("*.parquet")) == before
+
+
+def test_an_expression_that_spark_cannot_compute_is_named_with_the_condition_of_spark(
+    spark: Any, source: Shop, tmp_path: Path
+) -> None:
     expressions = {"RATES": "100 / n", "CALLS": "no_such_function(n)", "HIDDEN": "cast(concat('secret', n) AS int)"}
     for name in expressions:
         source.run_sql(
@@ -444,12 +507,18 @@ def test_an_expression_that_spark_cannot_compute_is_named_with_the_condition_of_
     tables = [{"table": f"SHOP.{name}", "add": {"x": {"expression": sql, "type": "int"}}} for name, sql in expressions.items()]
     pipeline = source.pipeline(tables=tables)
     refused = [f for f in steps.run_doctor(pipeline, source.params, ask_spark=True, spark=spark) if f.severity == "error"]
+    file = tmp_path / "pipelines.yml"
+    file.write_text(yaml.safe_dump({"pipelines": {"shop": {"tables": tables}}}))
+    unread = [f for f in steps.validate(pipeline, start_spark=True, spark=spark, file=file) if f.severity == "error"]
     with pytest.raises(TableHeld):
         steps.take_snapshot(pipeline, source=source.params, spark=spark)
     said = {table.table.removeprefix("SHOP."): str(table.error) for table in steps.read_status(pipeline).tables}
 
     assert [f.subject for f in refused] == ["SHOP.CALLS"], "what no row can have is known before one is read"
     assert "Spark refuses x (`no_such_function(n)`)" in refused[0].what
+    assert [f.what for f in unread] == [refused[0].what], "also before the dictionary was read"
+    line = 1 + next(n for n, text in enumerate(file.read_text().splitlines()) if "no_such_function" in text)
+    assert unread[0].cure.endswith(f"in {file}, line {line}")
     assert {name: text.partition(":")[0] for name, text in said.items()} == {
         "RATES": "DIVIDE_BY_ZERO",
         "CALLS": "UNRESOLVED_ROUTINE",

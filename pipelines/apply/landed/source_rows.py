@@ -21,6 +21,7 @@ from pipelines.apply.spark.types import parse_type
 from pipelines.apply.target import target_columns
 from pipelines.apply.translation import Translation
 from pipelines.errors import MappingFailed, SchemaConflict, ValueDoesNotFit
+from pipelines.host.parquet_frames import read_parquet
 from pipelines.values import frames
 from pipelines.values.lake_columns import comments_of, with_lake_names
 from pipelines.values.mapping import source_value
@@ -87,7 +88,7 @@ def read_source(
     (key_texts.py) are left out, and nothing is computed of them."""
     if not files:
         raise SchemaConflict("the snapshot has no files", cure="take the snapshot again", table=version.table)
-    raw = spark.read.parquet(*files)
+    raw = read_parquet(spark, files)
     columns = target_columns(version)
     there = frozenset(raw.columns)
     in_file = {c.name: name for c in columns for name in (replaced_name(c.name), c.name) if name in there}

@@ -145,13 +145,13 @@ def test_a_sqlite_ledger_works_where_all_tasks_run_on_one_host(pipeline, monkeyp
 def test_the_key_of_masks_is_found_by_tasks_and_by_a_terminal_where_airflows_database_has_it(settings, monkeypatch):
     from pipelines.airflow.connections import resolved_pipeline
     from pipelines.cli.connections import resolve_connections
-    from pipelines.config.mapping import MaskKey
+    from pipelines.config.mapping import KeySource
     from pipelines.host.secrets import find_key
     from pipelines.values.mapping import SecretName
 
     in_the_database(conn_type="generic", password=PASSWORD)
     variable, name = "AIRFLOW_CONN_THE_LEDGER", SecretName(connection="the_ledger")
-    masked = settings().model_copy(update={"mask_key": MaskKey(connection="the_ledger")})
+    masked = settings().model_copy(update={"mask_key": KeySource(connection="the_ledger")})
     monkeypatch.setenv(variable, "")
     monkeypatch.setenv("AIRFLOW__DATABASE__SQL_ALCHEMY_CONN", os.environ.get("AIRFLOW__DATABASE__SQL_ALCHEMY_CONN", "set"))
     before = find_key(name)

@@ -131,6 +131,8 @@ NOT_KILLED_AT = {
     "end_hashing": "as begin_hashing: what it leaves belongs to no comparison, and the next one removes it",
     "repair_table": "as replace_redo: test_verify_buckets.py stops it after each write",
     "write_failure": "the job's last write, and the one who waits for the job does not depend on it",
+    "record_key": "a key that was recorded is found by the next writer of rows; without the record, it is recorded again",
+    "write_part": "runs in a worker of Spark; its files count once the batch's manifest names them",
     "write_captured": "a lost list is made again by the next plan, before anything depends on it",
     "write_reread": "its files count once the window's manifest names them; test_large_objects.py kills before that",
     "write_reread_later": "as write_reread",

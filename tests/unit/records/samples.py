@@ -18,6 +18,7 @@ from pipelines.records.file_digest import FileDigest
 from pipelines.records.gaps import DeclaredGap
 from pipelines.records.handover import FirstPosition
 from pipelines.records.jobs import JobFailure
+from pipelines.records.keys import LandingKey
 from pipelines.records.lakes import LakeMark, LakePlace
 from pipelines.records.loads import SnapshotLoaded, SnapshotResult, SnapshotSpec, SnapshotTask
 from pipelines.records.maintenance import MaintainedTable, MaintenanceResult, MaintenanceSpec, MaintenanceTask
@@ -106,6 +107,7 @@ RESULT = BatchResult(
     parked=(ParkedRows(OPEN, {"SHOP.T": 9}, ("c-0/a",)),),
     digests=DIGESTS,
 )
+LANDING_KEY = LandingKey("variable REDOLAKE_LANDING_KEY", "0123456789abcdef")
 MARK = LakeMark("p", "landing/p", "token")
 PLACE = LakePlace("p", "lake", "_redolake/p.json", "landing/p", "lakes/1.json", ("lake/t",))
 LOAD = SnapshotSpec(
@@ -195,6 +197,7 @@ RECORDS: tuple[Any, ...] = (
     MaintenanceResult("p", (MaintainedTable(T, 40, 2, True),), ("SHOP.U",)),
     JobFailure(True, "RedoLost: gone"),
     MARK,
+    LANDING_KEY,
     TableProof("SHOP.T", "n", "2026-01-02T03:04:05+00:00", 300, 2, 7, "buckets", 0.5, 16, 1, 100, 99, 1, found=1),
     HashingBegun("SHOP.T", 300, 7, 2, "5f2d", "rowid", (Chunk(1, "AAA"),)),
     HashedChunk("SHOP.T", 1, 300, (("0A", 1, 2, 3),)),

@@ -65,6 +65,7 @@ FORMATS = {
     "redo needed from": (1, "ef056cb94d49"),
     "single quotes": (1, "fcbe4ee48618"),
     "lake mark": (1, "bc80837601ab"),
+    "landing key": (1, "15eddd67d1ef"),
     "pruned": (1, "af3d82c1829e"),
     "table proof": (3, "26bde4caba4a"),
     "hashing begun": (1, "0cfbdc23078c"),
