@@ -47,7 +47,10 @@ def report_findings(output: Output, findings: Sequence[Finding], good: str, foll
 def validate(
     spark: Annotated[
         bool,
-        typer.Option("--spark", help="Also start Spark, or ask the Connect server, and let it read and write there."),
+        typer.Option(
+            "--spark",
+            help="Also start Spark, or ask the Connect server; let it write there, and resolve expressions of mappings.",
+        ),
     ] = False,
     config: ConfigOption = None,
     output: OutputOption = Output.table,
@@ -60,9 +63,10 @@ def validate(
         for pipeline in pipelines:
             read_from_airflow(resolve_connections(pipeline).ledger.connection)
         executors = airflow_executors()
-        findings = steps.package_findings((config or config_file()).absolute().parent)
+        file = config or config_file()
+        findings = steps.package_findings(file.absolute().parent)
         for pipeline in pipelines:
-            findings += steps.validate(pipeline, executors=executors, start_spark=spark)
+            findings += steps.validate(pipeline, executors=executors, start_spark=spark, file=file)
         if not any(finding.severity == "error" for finding in findings):
             findings += steps.find_shared(pipelines)
         report_findings(output, findings, "The configuration is good.", "redolake doctor")
@@ -117,7 +121,7 @@ def doctor(
     with report_errors(output):
         selected = resolve_connections(select_pipeline(pipeline, config))
         with progress() as report:
-            found = steps.examine(selected, report=report, ask_spark=spark)
+            found = steps.examine(selected, report=report, ask_spark=spark, file=config or config_file())
         show(output, found, lambda: doctor_text(found, f"No problems found. Next: redolake run -p {selected.name}"))
         if not found.ok:
             raise typer.Exit(CONFIGURATION)

@@ -9,7 +9,10 @@ from __future__ import annotations
 import hashlib
 import importlib
 import importlib.util
-from collections.abc import Callable, Mapping, Sequence
+import signal
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -17,6 +20,7 @@ import pyarrow as pa
 
 MARK = "redolake: users' code"
 DIGITS = 16
+SECONDS = 300.0  # of one call, which gets some thousand rows at most
 
 Function = Callable[[pa.RecordBatch], pa.RecordBatch]
 
@@ -26,6 +30,14 @@ class UserCodeFailed(ValueError):
 
     def __init__(self, function: str, what: str) -> None:
         super().__init__(f"{MARK} {function} {what}.")
+
+
+class UserCodeHangs(UserCodeFailed):
+    """A function has not ended in time."""
+
+
+class TimeIsUp(BaseException):
+    """Raised inside a function that has not ended; `except Exception` in it does not catch it."""
 
 
 def digest_of(function: str) -> str:
@@ -56,12 +68,36 @@ def load(function: str, digest: str) -> Function:
     return loaded
 
 
-def call(function: str, digest: str, batch: pa.RecordBatch, columns: Mapping[str, pa.DataType]) -> list[pa.Array]:
-    """Return the declared columns of what the function makes of a batch. Raises UserCodeFailed."""
-    called = load(function, digest)
+@contextmanager
+def limited(seconds: float) -> Iterator[None]:
+    """Raise TimeIsUp in the block once the time is up: a loop or a wait ends. Another thread than the main one has no limit."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(*_: object) -> None:
+        raise TimeIsUp
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
-        made = called(batch)
-    except Exception as error:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def call(
+    function: str, digest: str, batch: pa.RecordBatch, columns: Mapping[str, pa.DataType], seconds: float | None = None
+) -> list[pa.Array]:
+    """Return the declared columns of what the function makes of a batch. Raises UserCodeFailed."""
+    called, limit = load(function, digest), SECONDS if seconds is None else seconds
+    try:
+        with limited(limit):
+            made = called(batch)
+    except TimeIsUp:
+        raise UserCodeHangs(function, f"has not ended after {limit:g} seconds, for {batch.num_rows} rows") from None
+    except (Exception, SystemExit) as error:
         raise UserCodeFailed(function, f"raised {type(error).__name__}") from None
     if not isinstance(made, pa.RecordBatch):
         raise UserCodeFailed(function, f"returned a {type(made).__name__}, and no RecordBatch")
@@ -118,6 +154,8 @@ def call_row_by_row(
         part = parts.pop()
         try:
             call(function, digest, rows.take(pa.array(part, pa.int64())), columns)
+        except UserCodeHangs:
+            raise  # to look for its row would take as long for each half
         except UserCodeFailed as failed:
             if len(part) > 1:
                 parts += [part[: len(part) // 2], part[len(part) // 2 :]]

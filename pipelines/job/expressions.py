@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructField, StructType
+from pyspark.sql.types import NullType, StructField, StructType
 
 from pipelines.apply.spark.failures import check_session, failure_text
 from pipelines.apply.spark.session import read_as_written
 from pipelines.apply.spark.types import parse_type
 from pipelines.values.mapping import source_value
 from pipelines.values.table import TableVersion
+
+# Spark's conditions that no type of a column would cure.
+WHATEVER_TYPES = ("PARSE_", "UNRESOLVED_ROUTINE", "WRONG_NUM_ARGS")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +25,7 @@ class Unresolved:
 
     what: str
     why: str
+    text: str = ""  # the expression, as pipelines.yml has it
 
 
 def find_unresolved(spark: SparkSession, version: TableVersion, types: Mapping[int, str]) -> Iterator[Unresolved]:
@@ -33,15 +36,26 @@ def find_unresolved(spark: SparkSession, version: TableVersion, types: Mapping[i
     read_as_written(spark)
     fields = [StructField(source_value(i), parse_type(type_), True) for i, type_ in types.items()]
     rows = spark.createDataFrame([], StructType(fields))
-    wanted = [(str(one), F.expr(one.sql).try_cast(one.type)) for one in mapping.computed if one.means == "expression"]
-    wanted += [] if mapping.where is None else [(f"where: {mapping.where.text}", F.expr(mapping.where.sql).cast("boolean"))]
-    for what, expression in wanted:
-        if (why := refusal_of(spark, rows, expression)) is not None:
-            yield Unresolved(what, why)
+    wanted = [(str(one), one.text, one.sql, one.type) for one in mapping.computed if one.means == "expression"]
+    if (where := mapping.where) is not None:
+        wanted.append((f"where: {where.text}", where.text, where.sql, "boolean"))
+    for what, text, sql, type_ in wanted:
+        if (why := refusal_of(spark, rows, sql, type_)) is not None:
+            yield Unresolved(what, why, text)
 
 
-def refusal_of(spark: SparkSession, rows: DataFrame, expression: Expression) -> str | None:
+def find_unknown(spark: SparkSession, sql: str, columns: int) -> str | None:
+    """Return why Spark refuses an expression whatever the types of its columns are; None where it may be right for some. The
+    columns have the ids from 0 on."""
+    read_as_written(spark)
+    fields = [StructField(source_value(i), NullType(), True) for i in range(columns)]
+    why = refusal_of(spark, spark.createDataFrame([], StructType(fields)), sql)
+    return why if why is not None and any(f"[{condition}" in why for condition in WHATEVER_TYPES) else None
+
+
+def refusal_of(spark: SparkSession, rows: DataFrame, sql: str, type_: str | None = None) -> str | None:
     try:
+        expression = F.expr(sql) if type_ is None else F.expr(sql).try_cast(type_)
         rows.select(expression).schema  # noqa: B018 which has Spark analyse the statement
     except Exception as surprise:
         check_session(spark, surprise)

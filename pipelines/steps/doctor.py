@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from pipelines.config import Pipeline
@@ -55,10 +56,11 @@ def run_doctor(
     *,
     ask_spark: bool = False,
     spark: Any = None,
+    file: Path | None = None,
 ) -> list[Finding]:
     """Return the findings of the places to write and of the source, errors first. A refused connection is a finding too. With
-    `ask_spark`, Spark resolves the expressions of mappings."""
-    return list(examine(pipeline, source, report, ask_spark=ask_spark, spark=spark).findings)
+    `ask_spark`, Spark resolves the expressions of mappings, whose lines are those of `file`."""
+    return list(examine(pipeline, source, report, ask_spark=ask_spark, spark=spark, file=file).findings)
 
 
 def examine(
@@ -68,11 +70,12 @@ def examine(
     *,
     ask_spark: bool = False,
     spark: Any = None,
+    file: Path | None = None,
 ) -> DoctorReport:
     """Return the findings as `run_doctor` does, grouped, and a summary of each schema whose tables could be read."""
     checked, findings, tables = checked_tables(pipeline, source, report)
     if ask_spark:
-        findings = sorted([*findings, *expression_findings(checked, tables, spark)], key=gravity)
+        findings = sorted([*findings, *expression_findings(checked, tables, spark, file)], key=gravity)
     return doctor_report(checked, findings)
 
 

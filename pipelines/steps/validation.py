@@ -26,7 +26,9 @@ from pipelines.records.codec import decode, from_body
 from pipelines.records.lakes import LakeMark
 from pipelines.records.shown_facts import SettingsFact
 from pipelines.source import connect_params, driver_findings, is_connection_set
+from pipelines.steps.expression_findings import known_expression_findings
 from pipelines.steps.folders import folder_findings, with_contents
+from pipelines.steps.key_findings import key_findings
 from pipelines.steps.spark_jobs import opened_spark
 from pipelines.steps.user_code_findings import known_code_findings
 
@@ -34,13 +36,20 @@ from pipelines.steps.user_code_findings import known_code_findings
 LOCAL_EXECUTORS = ("LocalExecutor", "SequentialExecutor")
 
 
-def validate(pipeline: Pipeline, *, executors: Sequence[str] = (), start_spark: bool = False) -> list[Finding]:
+def validate(
+    pipeline: Pipeline,
+    *,
+    executors: Sequence[str] = (),
+    start_spark: bool = False,
+    spark: Any = None,
+    file: Path | None = None,
+) -> list[Finding]:
     """Check everything that needs no Oracle. `executors` are Airflow's; with `start_spark`, Spark reads and writes the places
-    too."""
+    too, and resolves the expressions of mappings, whose lines are those of `file`."""
     findings = [*arrow_findings(), *driver_findings(), *place_findings(pipeline), *host_findings(pipeline, executors)]
     findings += [*spark_findings(pipeline), *crowded_findings(pipeline), *known_code_findings(pipeline)]
     if start_spark and not any(finding.severity == "error" for finding in findings):
-        findings += try_spark(pipeline)
+        findings += try_spark(pipeline, spark, file)
     return findings
 
 
@@ -59,7 +68,7 @@ def place_findings(pipeline: Pipeline) -> list[Finding]:
     findings: list[Finding] = []
     for what, place in places(pipeline).items():
         findings += writable(what, place, pipeline.name)
-    findings += [] if findings else mount_findings(pipeline)
+    findings += [] if findings else [*mount_findings(pipeline), *key_findings(pipeline)]
     findings += open_landing(pipeline)
     findings += ledger_findings(pipeline)
     try:
@@ -195,11 +204,13 @@ def object_store_findings(pipeline: Pipeline) -> list[Finding]:
     return findings
 
 
-def try_spark(pipeline: Pipeline) -> list[Finding]:
-    """Start Spark, or ask the Connect server, and check that it reads what is written here, and the other way round."""
+def try_spark(pipeline: Pipeline, given: Any = None, file: Path | None = None) -> list[Finding]:
+    """Start Spark, or ask the Connect server, and check that it reads what is written here, and the other way round, and that
+    it takes the expressions of mappings."""
     try:
-        with opened_spark(pipeline) as spark:
+        with opened_spark(pipeline, given) as spark:
             checked = [same_place(what, place, pipeline.name, spark) for what, place in places(pipeline).items()]
+            checked.append(known_expression_findings(pipeline, spark, file))
     except ConfigurationError as error:
         return list(error.findings)
     except SparkLost as error:

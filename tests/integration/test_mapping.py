@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -157,13 +158,28 @@ def test_a_filter_takes_rows_in_and_out_as_their_values_change(spark: Any, sourc
     verified = steps.verify_tables(pipeline, source=source.params, spark=spark)
     source.run_sql("UPDATE people SET region = 'US' WHERE id = 2", "UPDATE people SET id = 43 WHERE id = 30")
     caught_up(source, pipeline, spark)
+    third, counted = ids(spark, target), accounts(source)["filtered"]
+    source.run_sql(
+        ALL.format("people", "PRIMARY KEY"),
+        "ALTER TABLE people DROP SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
+        "UPDATE people SET qty = 8 WHERE id = 3",
+        "UPDATE people SET region = 'EU' WHERE id = 1",
+    )
+    held = caught_up(source, pipeline, spark)
+    statement = re.search(r"ALTER TABLE [^,;]+ \(ALL\) COLUMNS", str(held.cure))
+    assert statement is not None, held
+    source.run_sql(statement[0])
+    steps.take_snapshot(pipeline, tables=["SHOP.PEOPLE"], replace=True, source=source.params, spark=spark)
+    source.run_sql("UPDATE people SET region = 'EU' WHERE id = 2")
+    cured = caught_up(source, pipeline, spark)
 
     assert (first, [t.rows for t in taken.tables]) == ([1, 2, 4], [3])
     assert [t.source_rows_read for t in verified.tables] == [5]  # Oracle has left out the other rows itself
     assert (status.error, second) == (None, [2, 3, 4, 30, 42])
     assert verified.equal
-    assert ids(spark, target) == [3, 4, 42, 43]
-    assert accounts(source)["filtered"] == 5
+    assert (third, counted) == ([3, 4, 42, 43], 5)
+    assert held.code == "NotLogged"
+    assert (cured.error, ids(spark, target)) == (None, [1, 2, 3, 4, 42, 43])
 
 
 HOSTILE = (
@@ -374,6 +390,8 @@ def test_a_mapping_that_needs_more_than_the_redo_has_is_refused_before_a_load(so
     one = source.pipeline(tables=[{"table": "SHOP.LEAN", "add": {"twice": "a * 2"}}])
     two = source.pipeline(tables=[{"table": "SHOP.LEAN", "add": {"sum": "a + b"}, "where": "no = 1"}])
     found = {f.what: f.cure for f in steps.run_doctor(two, source.params) if f.severity == "error"}
+    filtered = source.pipeline(tables=[{"table": "SHOP.LEAN", "where": "a = 1"}])
+    (lacking,) = (f for f in steps.run_doctor(filtered, source.params) if f.severity == "error")
     notes = [f.what for f in steps.run_doctor(one, source.params) if f.severity == "note"]
 
     assert [f for f in steps.run_doctor(one, source.params) if f.severity == "error"] == []
@@ -385,6 +403,9 @@ def test_a_mapping_that_needs_more_than_the_redo_has_is_refused_before_a_load(so
     assert 'ALTER TABLE "SHOP"."LEAN" ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS' in found[list(found)[1]]
     with pytest.raises(ConfigurationError, match="needs NO"):
         steps.begin_snapshot(two, source.params, ["SHOP.LEAN"])
+    assert lacking.what == "the redo of an UPDATE would lack columns that this needs: where: a = 1"
+    source.run_sql(lacking.cure.partition(";")[0])
+    assert [f for f in steps.run_doctor(filtered, source.params) if f.severity == "error"] == []
 
 
 def test_users_code_makes_columns_and_holds_its_table_alone_where_it_fails(spark: Any, source: Shop) -> None:

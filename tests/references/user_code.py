@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from itertools import count
 
@@ -39,6 +40,10 @@ def failing(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 def ending(_: pa.RecordBatch) -> pa.RecordBatch:
     raise SystemExit(7)
+
+
+def killing(_: pa.RecordBatch) -> pa.RecordBatch:
+    os._exit(7)
 
 
 def hanging(_: pa.RecordBatch) -> pa.RecordBatch:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import signal
+
 import pyarrow as pa
 import pytest
 
+from pipelines.host import user_code
 from pipelines.host.try_user_code import try_function
 from pipelines.host.user_code import UserCodeFailed, call, call_for_rows, call_row_by_row, digest_of
 
@@ -48,6 +51,21 @@ def test_what_a_function_does_wrong_is_named_without_a_value(name: str, why: str
     assert failed.value.__suppress_context__ or failed.value.__cause__ is None
 
 
+def test_a_function_that_hangs_or_ends_the_process_fails_as_one_that_raises(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a limit, the job would hang with it, and its lease would be renewed for ever."""
+    monkeypatch.setattr(user_code, "SECONDS", 0.2)
+    handler, whole = signal.getsignal(signal.SIGALRM), pa.array([True, True, True])
+
+    with pytest.raises(UserCodeFailed, match=r"has not ended after 0\.2 seconds, for 3 rows"):
+        call(*of("hanging"), ROWS, NUMBER)
+    with pytest.raises(UserCodeFailed, match=r"has not ended after 0\.2 seconds, for 3 rows"):
+        call_row_by_row(*of("hanging"), whole, ROWS.columns, ROWS.schema.names, NUMBER)
+    with pytest.raises(UserCodeFailed, match="raised SystemExit"):
+        call(*of("ending"), ROWS, NUMBER)
+    assert signal.getsignal(signal.SIGALRM) == handler
+    assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
+
+
 def test_another_version_of_the_code_is_not_called() -> None:
     with pytest.raises(UserCodeFailed, match="is another one here than the table was read with"):
         call(f"{MODULE}:initials", "0123456789abcdef", ROWS, NUMBER)
@@ -61,7 +79,8 @@ def test_another_version_of_the_code_is_not_called() -> None:
         ("counted", "returns other values when it is called again"),
         ("of_all_rows", "returns other values for a row when other rows are with it"),
         ("failing", "raised KeyError"),
-        ("ending", "has ended the process, with 7"),
+        ("ending", "raised SystemExit"),
+        ("killing", "has ended the process, with 7"),
         ("hanging", "has not ended after 1.5 seconds, for 3 rows"),
     ],
 )
