@@ -56,6 +56,7 @@ GROUPS = {
         "tests/integration/test_key_logging.py",
         "tests/integration/test_mapped_lives.py",
         "tests/integration/test_mapping.py",
+        "tests/integration/test_mapping_matrix.py",
         "tests/integration/test_keyless.py",
         "tests/integration/test_backfill_ranges.py",
         "tests/integration/test_as_of.py",

@@ -69,7 +69,7 @@ def load(function: str, digest: str) -> Function:
 
 
 @contextmanager
-def limited(seconds: float) -> Iterator[None]:
+def time_limit(seconds: float) -> Iterator[None]:
     """Raise TimeIsUp in the block once the time is up: a loop or a wait ends. Another thread than the main one has no limit."""
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -93,7 +93,7 @@ def call(
     """Return the declared columns of what the function makes of a batch. Raises UserCodeFailed."""
     called, limit = load(function, digest), SECONDS if seconds is None else seconds
     try:
-        with limited(limit):
+        with time_limit(limit):
             made = called(batch)
     except TimeIsUp:
         raise UserCodeHangs(function, f"has not ended after {limit:g} seconds, for {batch.num_rows} rows") from None

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from pipelines.config import Pipeline
 from pipelines.errors import ConfigurationError, Finding
 from pipelines.host.encrypted_parquet import PARQUET, is_encrypted
-from pipelines.host.secrets import OF_LANDING, find_key, read_key
+from pipelines.host.secrets import OF_LANDING, KeyUse, find_key, read_key
 from pipelines.land import layout
 from pipelines.land.files import Files
 from pipelines.land.keys import LandingKeys
@@ -29,16 +30,17 @@ def key_findings(pipeline: Pipeline) -> Iterator[Finding]:
             yield from error.findings
     for one in pipeline.old_landing_keys:
         secret = SecretName(one.connection, one.variable)
-        yield from wrong(secret, "warning" if find_key(secret) is None else "error")
+        severity = "warning" if find_key(secret) is None else "error"
+        yield from wrong(secret, severity, replace(OF_LANDING, setting="old_landing_keys"))
     if current is not None and (clear := clear_files(files)):
         what = f"files that were written before it are in clear text, such as {clear}"
         severity = "warning" if pipeline.masked_in_landing == "refuse" else "note"
         yield Finding(subject, what, OLDER_CURE, severity)
 
 
-def wrong(secret: SecretName, severity: str) -> Iterator[Finding]:
+def wrong(secret: SecretName, severity: str, use: KeyUse = OF_LANDING) -> Iterator[Finding]:
     try:
-        read_key(secret, OF_LANDING)
+        read_key(secret, use)
     except ConfigurationError as error:
         yield from (Finding(one.subject, one.what, one.cure, severity) for one in error.findings)
 

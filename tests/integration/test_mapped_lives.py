@@ -179,7 +179,8 @@ def test_the_lake_equals_the_mapping_of_the_source(
             "ALTER TABLE t ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
         )
         live(shop, chance, taken, 8)
-        pipeline = shop.pipeline(tables=[entry], spark={"parallel_tables": 1})
+        encrypted = {"landing_key": {"variable": "REDOLAKE_MASK_KEY"}} if number % 2 == 0 else {}
+        pipeline = shop.pipeline(tables=[entry], spark={"parallel_tables": 1}, **encrypted)
         source, kills = shop.params, 0
         kills += repeat_killed(monkeypatch, chance, lambda: steps.take_snapshot(pipeline, source=source, spark=spark))
         for _ in range(3):
@@ -197,3 +198,5 @@ def test_the_lake_equals_the_mapping_of_the_source(
             assert sorted(found, key=repr) == sorted(wanted, key=repr), entry
         assert steps.verify_tables(pipeline, source=source, spark=spark).equal
         assert kills > 0
+        rows = [file.name for file in (tmp_path / "landing").rglob("*.parquet")]
+        assert {name.endswith(".encrypted.parquet") for name in rows} == {bool(encrypted)}

@@ -18,6 +18,11 @@ def initials(batch: pa.RecordBatch) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([letters, pc.utf8_length(batch.column("NOTE"))], names=["initial", "NOTE"])
 
 
+def sized(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return how long NAME is."""
+    return pa.RecordBatch.from_arrays([pc.utf8_length(batch.column("NAME"))], names=["size"])
+
+
 def counted(batch: pa.RecordBatch) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([pa.array([next(CALLS)] * batch.num_rows, pa.int64())], names=["n"])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import subprocess
@@ -157,6 +158,22 @@ def test_each_of_our_cells_in_the_comparison_of_mappings_names_tests_that_are_th
     for file, _, function in (name.partition("::") for name in tests):
         assert not function or f"def {function}(" in (ROOT / "tests" / file).read_text(), (file, function)
         assert (ROOT / "tests" / file).exists()
+
+
+def test_the_table_of_kinds_and_parts_is_that_of_the_test_that_runs_them() -> None:
+    module = ast.parse((ROOT / "tests" / "integration" / "test_mapping_matrix.py").read_text())
+    found = {
+        node.targets[0].id: node.value
+        for node in module.body
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+    }
+    uses, kinds = ast.literal_eval(found["USES"]), [ast.literal_eval(key) for key in found["KINDS"].keys]  # type: ignore[attr-defined]
+    table = text_of(ROOT / "docs" / "comparison.md").split("### Each kind of mapping")[1].split("\n## ")[0]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines() if line.startswith("|")]
+
+    assert rows[0] == ["", *uses]
+    assert [row[0] for row in rows[2:]] == kinds
+    assert all(row[1:] == ["yes"] * len(uses) for row in rows[2:])
 
 
 def test_every_folder_of_the_landing_is_on_its_page() -> None:

@@ -142,7 +142,8 @@ def test_a_sqlite_ledger_works_where_all_tasks_run_on_one_host(pipeline, monkeyp
     assert url.startswith("sqlite:")
 
 
-def test_the_key_of_masks_is_found_by_tasks_and_by_a_terminal_where_airflows_database_has_it(settings, monkeypatch):
+@pytest.mark.parametrize("setting", ["mask_key", "landing_key"])
+def test_a_key_is_found_by_tasks_and_by_a_terminal_where_airflows_database_has_it(settings, monkeypatch, setting):
     from pipelines.airflow.connections import resolved_pipeline
     from pipelines.cli.connections import resolve_connections
     from pipelines.config.mapping import KeySource
@@ -151,7 +152,7 @@ def test_the_key_of_masks_is_found_by_tasks_and_by_a_terminal_where_airflows_dat
 
     in_the_database(conn_type="generic", password=PASSWORD)
     variable, name = "AIRFLOW_CONN_THE_LEDGER", SecretName(connection="the_ledger")
-    masked = settings().model_copy(update={"mask_key": KeySource(connection="the_ledger")})
+    masked = settings().model_copy(update={setting: KeySource(connection="the_ledger")})
     monkeypatch.setenv(variable, "")
     monkeypatch.setenv("AIRFLOW__DATABASE__SQL_ALCHEMY_CONN", os.environ.get("AIRFLOW__DATABASE__SQL_ALCHEMY_CONN", "set"))
     before = find_key(name)

@@ -1,0 +1,72 @@
+"""What is wrong with the keys of an encrypted landing is known before anything runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipelines.config import Pipeline
+from pipelines.land.landing import Landing
+from pipelines.steps.key_findings import key_findings
+from tests.unit.land.redo_rows import ORDERS, window, write
+
+KEY = "a key that nobody guesses"
+ENCRYPTED = {"landing_key": {"variable": "LANDING_KEY"}}
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LANDING_KEY", KEY)
+
+
+def pipeline(folder: Path, **settings: Any) -> Pipeline:
+    body = {"name": "shop", "source": {"connection": "o"}, "landing": str(folder), "lake": f"{folder}/lake", "tables": ["A.B"]}
+    return Pipeline.model_validate(body | settings)
+
+
+def land(of: Pipeline) -> None:
+    landing = Landing(of.landing, of.name, key=of.landing_secret)
+    landing.windows.publish(window(), [ORDERS], write(landing, window()), None)  # type: ignore[no-untyped-call]
+
+
+def found(of: Pipeline) -> list[tuple[str, str]]:
+    return [(finding.severity, finding.what) for finding in key_findings(of)]
+
+
+def test_a_good_key_has_no_finding(tmp_path: Path) -> None:
+    encrypted = pipeline(tmp_path, **ENCRYPTED)
+    assert found(encrypted) == found(pipeline(tmp_path)) == []
+    land(encrypted)
+    assert found(encrypted) == []
+
+
+def test_a_key_that_is_not_set_here_may_be_set_where_tasks_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("LANDING_KEY")
+    older = pipeline(tmp_path, landing_key={"connection": "new"}, old_landing_keys=[{"variable": "LANDING_KEY"}])
+
+    assert found(older) == [("warning", "the key of the landing is not set here")] * 2
+    assert [finding.subject for finding in key_findings(older)] == [
+        "`landing_key`: connection new",
+        "`old_landing_keys`: variable LANDING_KEY",
+    ]
+
+
+def test_another_key_and_no_key_are_errors_for_an_encrypted_landing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    land(pipeline(tmp_path, **ENCRYPTED))
+    monkeypatch.setenv("LANDING_KEY", "another key of the landing")
+
+    ((severity, what),) = found(pipeline(tmp_path, **ENCRYPTED))
+    assert (severity, "another one than files of the landing were written with" in what) == ("error", True)
+    ((severity, what),) = found(pipeline(tmp_path))
+    assert (severity, "pipelines.yml has no `landing_key`" in what) == ("error", True)
+
+
+@pytest.mark.parametrize(("allowed", "severity"), [("clear", "note"), ("refuse", "warning")])
+def test_files_from_before_the_key_are_named(tmp_path: Path, allowed: str, severity: str) -> None:
+    land(pipeline(tmp_path))
+    ((found_severity, what),) = found(pipeline(tmp_path, masked_in_landing=allowed, **ENCRYPTED))
+
+    assert found_severity == severity
+    assert "in clear text, such as windows/" in what
