@@ -48,7 +48,9 @@ GROUPS = {
     ),
     "schema": Deciders(_of("schema", "derive", "versions", "type_change", "dictionary_conflict"), ("tests/unit/schema",)),
     "row accounting": Deciders(
-        _of("assemble", "row_accounting"), ("tests/unit/assemble/test_row_accounting.py",), other_functions=COUNTED_BY_SPARK
+        _of("assemble", "row_accounting"),
+        ("tests/unit/assemble/test_row_accounting.py", "tests/unit/assemble/test_row_accounting_parts.py"),
+        other_functions=COUNTED_BY_SPARK,
     ),
     "MERGE": Deciders(
         _of("apply/delta", "merge"), ("tests/unit/apply/delta/test_merge_sql.py",), functions=("merge_sql", "same_row")
