@@ -342,16 +342,17 @@ class Compiler:
         return Compiled(lambda row, f: arithmetic(sign, a(row, f), b(row, f)), replace(info, name=""), constant)
 
     def _concatenation(self, node: exp.DPipe) -> Compiled:
-        left, right = self.compile(node.this), self.compile(node.expression)
+        parts = self.all(_operands(node))
+        runs = [part.run for part in parts]
 
         def joined(row: Any, f: Frame) -> Any:
-            a, b = left.run(row, f), right.run(row, f)
-            if a is None or b is None:
-                return None if a is None and b is None else to_text(b if a is None else a, f.nls)
-            return to_text(a, f.nls) + to_text(b, f.nls)
+            found = [
+                value if isinstance(value, str) else to_text(value, f.nls) for run in runs if (value := run(row, f)) is not None
+            ]
+            return "".join(found) if len(found) > 1 else found[0] if found else None
 
-        chars = (left.info.chars or 40) + (right.info.chars or 40)
-        return Compiled(joined, datatypes.text_info(chars), left.constant and right.constant)
+        chars = sum(part.info.chars or 40 for part in parts)
+        return Compiled(joined, datatypes.text_info(chars), all(part.constant for part in parts))
 
     def _case(self, node: exp.Case) -> Compiled:
         operand = node.this
@@ -442,11 +443,35 @@ class Compiler:
             runs[0] = hashed_octets(arguments[0])
         run, nulls = function.run, function.nulls
 
-        def call(row: Any, f: Frame) -> Any:
-            values = [r(row, f) for r in runs]
-            return None if not nulls and None in values else run(f, *values)
-
+        call = _called(run, nulls, runs, nodes)
         return Compiled(call, _result_of(function, arguments), all(a.constant for a in arguments))
+
+
+def _operands(node: exp.Expression) -> list[exp.Expression]:
+    """Return what a chain of || joins, however long."""
+    found = list[exp.Expression]()
+    while isinstance(node, exp.DPipe):
+        found.append(node.expression)
+        node = node.this
+    return [node, *reversed(found)]
+
+
+def _called(run: Callable[..., Any], nulls: bool, runs: Sequence[Fn], nodes: Sequence[exp.Expression]) -> Fn:
+    """Return the call of a function; where all arguments but the first are literals, they are evaluated once."""
+    if len(runs) > 0 and all(isinstance(node, exp.Literal) and node.name for node in nodes[1:]):
+        first, rest = runs[0], tuple(run((), None) for run in runs[1:])  # type: ignore[arg-type]
+
+        def call_with_one(row: Any, f: Frame) -> Any:
+            value = first(row, f)
+            return None if value is None and not nulls else run(f, value, *rest)
+
+        return call_with_one
+
+    def call(row: Any, f: Frame) -> Any:
+        values = [r(row, f) for r in runs]
+        return None if not nulls and None in values else run(f, *values)
+
+    return call
 
 
 def hashed_octets(argument: Compiled) -> Fn:

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import MAXYEAR, MINYEAR, datetime, timedelta
 from decimal import ROUND_DOWN, ROUND_FLOOR, ROUND_HALF_UP, Decimal
-from functools import partial
+from functools import lru_cache, partial
 from html import escape
 from struct import pack, unpack
 from typing import Any
@@ -71,10 +71,14 @@ def _to_char(frame: Frame, value: Any, mask: str | None = None, nls: str | None 
         if mask is None:
             return value
         value = to_number(value)
-    marks = frame.nls["NLS_NUMERIC_CHARACTERS"]
-    if nls and "NLS_NUMERIC_CHARACTERS" in nls.upper():
-        marks = nls.split("=", 1)[1].strip().strip("'\"")
+    marks = (nls and _marks_of(nls)) or frame.nls["NLS_NUMERIC_CHARACTERS"]
     return formatted_number(value, mask, marks) if mask else number_text(value).replace(".", marks[0])
+
+
+@lru_cache(maxsize=64)
+def _marks_of(nls: str) -> str | None:
+    """Return the numeric characters that the third argument of TO_CHAR names."""
+    return nls.split("=", 1)[1].strip().strip("'\"") if "NLS_NUMERIC_CHARACTERS" in nls.upper() else None
 
 
 def _to_date(frame: Frame, value: Any, mask: str | None = None, nls: str | None = None) -> datetime | Moment:
@@ -266,12 +270,15 @@ def _ora_hash(frame: Frame, value: Any, buckets: Any = 4294967295, seed: Any = 0
     return zlib.crc32(to_text(value, frame.nls).encode(), int(seed)) % (int(buckets) + 1)
 
 
-HASHES = {"MD5": "md5", "SHA1": "sha1", "SHA256": "sha256", "SHA384": "sha384", "SHA512": "sha512"}
+HASHES: dict[str, Callable[..., Any]] = {
+    "MD5": hashlib.md5, "SHA1": hashlib.sha1, "SHA256": hashlib.sha256, "SHA384": hashlib.sha384, "SHA512": hashlib.sha512
+}  # fmt: skip
 
 
 def _standard_hash(frame: Frame, value: Any, method: Any = "SHA1") -> bytes:
     """Return the hash of the bytes that Oracle stores: of text in its character set; of NULL that of no bytes."""
-    if str(method).upper() not in HASHES:
+    hashing = HASHES.get(str(method).upper())
+    if hashing is None:
         raise OraError(902, "invalid datatype")
     if isinstance(value, str):
         octets = octets_of(value) if isinstance(value, Converted) else octets_in(value, _characterset(frame))
@@ -279,7 +286,8 @@ def _standard_hash(frame: Frame, value: Any, method: Any = "SHA1") -> bytes:
         octets = value or b""
     else:
         raise OraError(3001, "unimplemented feature: STANDARD_HASH of anything but text and RAW")
-    return hashlib.new(HASHES[str(method).upper()], octets, usedforsecurity=False).digest()
+    digest: bytes = hashing(octets, usedforsecurity=False).digest()
+    return digest
 
 
 def _characterset(frame: Frame) -> str:

@@ -13,6 +13,8 @@ from pyspark.sql import functions as F
 from pipelines.apply.spark.quoting import quote
 from pipelines.values.canonical import PARTS, PIECE, PIECES, Form, groups_of
 
+MOST_CHARACTERS = 1000  # of a number as text
+
 
 def _hash(value: Expression) -> Expression:
     return F.upper(F.md5(value))
@@ -21,12 +23,17 @@ def _hash(value: Expression) -> Expression:
 def _number(value: Expression) -> Expression:
     """Return a number as Oracle's TM9 shows it: -.05 and 100."""
     text = value.cast("string")
-    plain = F.when(text.contains("."), F.regexp_replace(text, r"\.?0*$", "")).otherwise(text)
+    # The bar keeps the zeros in front.
+    short = F.btrim(F.btrim(F.concat(F.lit("|"), text), F.lit("0")), F.lit("."))
+    plain = F.when(text.contains("."), F.substring(short, 2, MOST_CHARACTERS)).otherwise(text)
     return _short(F.when(plain == "-0", F.lit("0")).otherwise(plain))
 
 
 def _short(text: Expression) -> Expression:
-    return F.regexp_replace(text, r"^(-?)0\.", "$1.")
+    """Leave out the zero before the point. A regular expression would cost more than the hash."""
+    negative = F.concat(F.lit("-"), F.substring(text, 3, MOST_CHARACTERS))
+    below_zero = F.when(text.startswith("-0."), negative).otherwise(text)
+    return F.when(text.startswith("0."), F.substring(text, 2, MOST_CHARACTERS)).otherwise(below_zero)
 
 
 def _time(value: Expression) -> Expression:
