@@ -1,4 +1,8 @@
-"""The data dictionary as plans have read it. Each distinct content is kept once, named by its hash; a reading refers to it."""
+"""The data dictionary as plans have read it. Each distinct content is kept once, named by its hash; a reading refers to it.
+
+Readings are in folders of some hundred, so that a plan or a batch lists the newest ones alone, also on a disk, which lists a
+folder as a whole. The first reading of a folder names it.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +22,7 @@ from pipelines.values.scn import BEFORE_ALL, ChainPosition, Scn
 from pipelines.values.table import NOT_RENAMED, Renamed, TableId
 
 UNDATED = Scn(0)
+READINGS_IN_A_FOLDER = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +44,18 @@ class ReadDictionary:
         return TableId.parse(self.renamed[str(table)]) if str(table) in self.renamed else table
 
 
+def readings_in(names: Iterable[str]) -> list[ChainPosition]:
+    return [ChainPosition.parse(name.removesuffix(".json")) for name in names if name.endswith(".json")]
+
+
+def folders_since(names: Iterable[str], since: ChainPosition) -> list[str]:
+    """Return the folders that may have readings from a position on. A plan that has lost its lease may write after another, so a
+    folder may have a reading that is newer than the first one of the next folder."""
+    folders = sorted(name for name in names if name.startswith(layout.READINGS_FROM))
+    older = [name for name in folders if name <= layout.readings_folder(since)]
+    return folders[max(0, len(older) - 2) :]
+
+
 def name_of(content: bytes) -> str:
     """Return the name of a content's file."""
     return hashlib.sha256(content).hexdigest()[:32]
@@ -50,6 +67,7 @@ class Dictionary:
         self._readings: dict[ChainPosition, ReadDictionary] = {}  # neither readings nor contents ever change
         self._names: dict[ChainPosition, str] = {}
         self._contents: dict[str, Mapping[TableId, DictionaryTable]] = {}
+        self._folders: dict[ChainPosition, str] = {}  # of the readings that were listed
 
     @crash.writer
     def write_dictionary(
@@ -67,21 +85,41 @@ class Dictionary:
         file = layout.dictionary_content(name)
         if not self._files.exists(file):
             self._files.create(file, text)
+        position = ChainPosition(resetlogs_id, scn)
         self._files.create_record(
-            layout.dictionary_file(ChainPosition(resetlogs_id, scn)),
+            layout.dictionary_file(position, self.folder_for(position)),
             DictionaryReading(resetlogs_id, scn, name, later, {str(table): str(name) for table, name in renamed.items()}),
         )
+
+    def folder_for(self, position: ChainPosition) -> str:
+        """Return the folder of readings for a new one: the newest, until it is full."""
+        for newest in self._files.names(layout.DICTIONARY, layout.READINGS_FROM)[-1:]:
+            there = self._files.names(f"{layout.DICTIONARY}/{newest}")
+            if len(there) < READINGS_IN_A_FOLDER or f"{position.name}.json" in there:
+                return newest
+        return layout.readings_folder(position)
 
     def positions(self, since: ChainPosition = BEFORE_ALL) -> list[ChainPosition]:
         """Return where the dictionary was read, in order, from a position on."""
         after = "" if since == BEFORE_ALL else since.plus(-1).name + ".json"
-        names = (name for name in self._files.names(layout.DICTIONARY, after) if name.endswith(".json"))
-        return [ChainPosition.parse(name.removesuffix(".json")) for name in names]
+        names = self._files.names(layout.DICTIONARY, after)
+        found = dict.fromkeys(readings_in(names), "")
+        for folder in folders_since(names, since):
+            listed = readings_in(self._files.names(f"{layout.DICTIONARY}/{folder}", after))
+            found.update((position, folder) for position in listed if position not in found)
+        self._folders.update(found)
+        return sorted(found)
+
+    def file_of(self, position: ChainPosition) -> str:
+        """Return the file of a reading."""
+        if position not in self._folders:
+            self.positions()
+        return layout.dictionary_file(position, self._folders.get(position, ""))
 
     def at(self, position: ChainPosition) -> ReadDictionary:
         """Return the reading at a position of the list."""
         if position not in self._readings:
-            file = layout.dictionary_file(position)
+            file = self.file_of(position)
             reading = self._files.read_record(DictionaryReading, file)
             if reading is None or (reading.resetlogs_id, reading.scn) != (position.resetlogs_id, position.scn):
                 what = "the file is gone" if reading is None else f"the file is the reading at SCN {reading.scn}"

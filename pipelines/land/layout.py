@@ -17,7 +17,9 @@ gaps/<resetlogs id>-<start>.json               declared gaps
 split/<gap>/<window>.json                      transactions split by the gap, as known at the window's end
 restored/<gap or range>/                       chain/, windows/ that were mined beside the chain, from restored logs
 closed/<gap>/<OWNER.NAME>-<snapshot scn>.json  a table that has what the gap lacked, with the proof
-dictionary/<resetlogs id>-<scn>.json           when each plan has read the data dictionary, and which content it had
+dictionary/from-<resetlogs id>-<scn>/          <resetlogs id>-<scn>.json: when each plan has read the data dictionary, and which
+                                               content it had; some hundred in a folder, named by the one that began it.
+                                               Older releases wrote all into dictionary/
 dictionary/contents/<hash>.json                each distinct content, named by its SHA-256
 captured/<number>.json                         the tables that patterns have matched; the highest number counts
 snapshots/<OWNER.NAME>/<scn>/                  snapshot.json, dictionary.json, part-<token>.parquet,
@@ -60,6 +62,7 @@ APPROVALS, LAKES, PROOFS, PAUSES, AS_OF = "approvals", "lakes", "proofs", "pause
 SINCE, LATER, FOUND_ROWS = "since-", "later-", "-rows.json"
 CONTINUED, MAINTENANCE = "continued", "maintenance"
 KEYS = "keys"
+READINGS_FROM = "from-"
 RESTORED, CLOSED = "restored", "closed"
 CONTINUED_COMPLETE = f"{CONTINUED}/complete.json"
 
@@ -160,8 +163,14 @@ def closed_file(gap: str, table: str, snapshot_scn: int | None) -> str:
     return f"{closed_folder(gap)}/{_table_folder(TableId.parse(table))}-{snapshot_scn or 0:020d}.json"
 
 
-def dictionary_file(position: ChainPosition) -> str:
-    return f"{DICTIONARY}/{position.name}.json"
+def readings_folder(first: ChainPosition) -> str:
+    """Return the name, within the folder of the dictionary, of the folder of readings that the one at a position begins."""
+    return f"{READINGS_FROM}{first.name}"
+
+
+def dictionary_file(position: ChainPosition, folder: str = "") -> str:
+    """Return the file of a reading in a folder of readings, or without one where older releases wrote it."""
+    return f"{DICTIONARY}/{folder}/{position.name}.json" if folder else f"{DICTIONARY}/{position.name}.json"
 
 
 def captured_file(number: int) -> str:

@@ -142,7 +142,7 @@ def remove_before(work: Work, cut: ChainPosition) -> None:
     with held_lease(context, "capture", LEASE_SECONDS) if work.execute else nullcontext():
         gone = prunable.pruned_readings(context, cut)
         contents = prunable.pruned_contents(context, set(gone)) if gone else set()
-        work.take_away("dictionary readings", map(layout.dictionary_file, gone), because)
+        work.take_away("dictionary readings", map(context.landing.dictionary.file_of, gone), because)
         work.take_away("dictionary contents", map(layout.dictionary_content, sorted(contents)), because)
 
 

@@ -279,7 +279,7 @@ def test_a_damaged_spec_of_a_load_that_set_its_table_back_is_taken_again(parts: 
 
 def test_a_damaged_content_of_the_dictionary_is_written_again_by_the_next_plan(parts: Parts) -> None:
     parts.land("INSERT INTO parts VALUES (2, 'second')")
-    reading = json.loads(max(parts.landing.glob("dictionary/*.json")).read_text())
+    reading = json.loads(max(parts.landing.glob("dictionary/from-*/*.json")).read_text())
     content = parts.landing / f"dictionary/contents/{reading['content']}.json"
     cut(content)
 

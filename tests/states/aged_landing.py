@@ -18,7 +18,7 @@ from sqlalchemy import Engine, event
 
 from pipelines.cockpit import read_overview
 from pipelines.context import ledger_url, now, open_context
-from pipelines.land import layout
+from pipelines.land import dictionary, layout
 from pipelines.land.files import Files
 from pipelines.reconcile.ledger import reconcile_ledger
 from pipelines.records.batches.manifest import BatchResult, DroppedRows, TableResult
@@ -41,9 +41,11 @@ READS = ("read", "exists", "create", "time_of")
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """`requests` are those of files and objects, and of 1,000 listed names each."""
+    """`requests` are those of files and objects, and of 1,000 listed names each. `listed` are the names that S3 lists, which begins
+    after one, and `on_disk` those of whole folders."""
 
     listed: int
+    on_disk: int
     requests: int
     statements: int
 
@@ -54,7 +56,7 @@ class AgedLanding(PipelineOnDisk):
     def __init__(self, folder: Path, windows: int) -> None:
         super().__init__(folder)
         self.load(120)
-        self.end = 100
+        self.end, self.landed = 100, 0
         with open_context(self.pipeline) as context:
             column = replace(TABLE.columns[0], type=OracleType("NUMBER", precision=9, scale=0))
             found = replace(
@@ -81,8 +83,11 @@ class AgedLanding(PipelineOnDisk):
 
     def land_one(self) -> None:
         """Land one more window, after a dictionary reading."""
-        reading = DictionaryReading(FIRST, self.end + SCNS + 1, self.content, {})
-        self.write(layout.dictionary_file(ChainPosition(FIRST, self.end + SCNS + 1)), encode(reading))
+        at = ChainPosition(FIRST, self.end + SCNS + 1)
+        if self.landed % dictionary.READINGS_IN_A_FOLDER == 0:
+            self.readings = layout.readings_folder(at)
+        self.landed += 1
+        self.write(layout.dictionary_file(at, self.readings), encode(DictionaryReading(FIRST, at.scn, self.content, {})))
         self.last, self.end = self.window(self.end, self.end + SCNS), self.end + SCNS
 
     def apply(self, location: str) -> None:
@@ -141,7 +146,9 @@ def counted_costs() -> Iterator[Counter[str]]:
     list_names = Files._list_names
 
     def listing(self: Files, relative: str, after: str) -> list[str]:
-        names = [name for name in list_names(self, relative, after) if name > after]  # S3 lists no others
+        names = list(list_names(self, relative, after))
+        found["on disk"] += len(names)
+        names = [name for name in names if name > after]  # S3 lists no others
         found["listed"] += len(names)
         found["requests"] += 1 + len(names) // 1000
         return names
@@ -164,4 +171,4 @@ def counted_costs() -> Iterator[Counter[str]]:
 def cost_of(work: Callable[[], Any]) -> Cost:
     with counted_costs() as found:
         work()
-    return Cost(found["listed"], found["requests"], found["statements"])
+    return Cost(found["listed"], found["on disk"], found["requests"], found["statements"])

@@ -98,7 +98,7 @@ def test_a_dictionary_that_was_changed_does_not_have_its_name(tmp_path: Path) ->
     landing = again(tmp_path)
     landing.dictionary.write_dictionary(11, 100, [DESCRIBED])
     landing.dictionary.write_dictionary(11, 200, [])
-    first, second = sorted((tmp_path / "shop" / "dictionary").glob("*.json"))
+    first, second = sorted((tmp_path / "shop" / "dictionary").glob("from-*/*.json"))
     position = landing.dictionary.positions()[0]
     whole = first.read_bytes()
 
