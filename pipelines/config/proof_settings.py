@@ -1,4 +1,4 @@
-"""How often each table is to be compared with the source, and how long that may take at a time."""
+"""How often each table is to be compared with the source, and how much time and how many sessions that may take."""
 
 from __future__ import annotations
 
@@ -18,4 +18,13 @@ class VerifySettings(Settings):
     )
     budget: Duration | None = Field(
         None, description="after so long no further table is begun; those that are left come first the next time"
+    )
+    sessions: int = Field(
+        1, ge=1, le=64, description="sessions that hash parts of one large table side by side; each takes a CPU of the source"
+    )
+    rows_per_second: int | None = Field(
+        None,
+        ge=1,
+        description="the most rows a second that all sessions hash together, on average: a large table is cut into small "
+        "parts, with pauses between them; default: no limit",
     )

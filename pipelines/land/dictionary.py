@@ -49,8 +49,8 @@ def readings_in(names: Iterable[str]) -> list[ChainPosition]:
 
 
 def folders_since(names: Iterable[str], since: ChainPosition) -> list[str]:
-    """Return the folders that may have readings from a position on. A plan that has lost its lease may write after another, so a
-    folder may have a reading that is newer than the first one of the next folder."""
+    """Return the folders that may have readings from a position on. A plan that has lost its lease may write after another, so
+    a folder may have a reading that is newer than the first one of the next folder."""
     folders = sorted(name for name in names if name.startswith(layout.READINGS_FROM))
     older = [name for name in folders if name <= layout.readings_folder(since)]
     return folders[max(0, len(older) - 2) :]

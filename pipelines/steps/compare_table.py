@@ -244,7 +244,7 @@ def compare_buckets(one: TableToCompare, spark: Spark, plan: HashPlan, sample: f
         sums = read_digests(one.oracle, one.dictionary, hashing, one.scn, container, chosen)
         parts = [HashedPart(position_of(one.entry), sums)]
     else:
-        how = Hashed(hashing, ordered_columns(one.version, plan), one.newer, one.is_later)
+        how = Hashed(hashing, ordered_columns(one.version, plan), one.newer, one.is_later, one.params)
         parts = hash_by_chunks(one.context, one.oracle, one.dictionary, how, one.entry, one.report)
     one.cost.source_bytes += BYTES_OF_A_BUCKET * sum(len(part.sums) for part in parts)
     one.report(f"hashing {one.version.table} in Delta")

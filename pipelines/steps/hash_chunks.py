@@ -12,18 +12,23 @@ equal or not by itself.
 from __future__ import annotations
 
 import hashlib
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+import time
+from collections import defaultdict, deque
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass, field, replace
+from queue import SimpleQueue
 from typing import TypeVar
 
-from pipelines.context import PipelineContext, Report
+from pipelines.config.proof_settings import VerifySettings
+from pipelines.context import PipelineContext, Report, open_pipeline_source
 from pipelines.errors import RedolakeError
 from pipelines.host import crash
 from pipelines.host.progress import Progress
 from pipelines.ledger import TableEntry
 from pipelines.records.proofs import HashedChunk, HashingBegun
-from pipelines.source import Source, cut_by_key_ranges, cut_table, part_for, read_sizes
+from pipelines.source import ConnectParams, Source, cut_by_key_ranges, cut_table, part_for, read_sizes
 from pipelines.source.buckets import BucketSum, Hashing, read_digests
 from pipelines.values.chunks import Chunk, KeyType
 from pipelines.values.dictionary_table import DictionaryTable
@@ -32,7 +37,8 @@ from pipelines.values.scn import Scn
 
 T = TypeVar("T")
 HASHED_AT_ONCE = 1 << 30  # bytes of a table that are hashed by one statement
-HASHED_IN_A_HURRY = 1 << 26  # where undo did not last
+HASHED_IN_A_HURRY = 1 << 26  # where undo did not last, or a rate is to be kept
+CHUNKS_OF_A_SESSION = 4  # at least, so that all sessions end at about the same time
 MOST_CHUNKS, MOST_SHORT_CHUNKS = 64, 256
 MORE_SCNS = 3  # tries at newer SCNs
 
@@ -64,12 +70,13 @@ class HashedPart:
 @dataclass(frozen=True, slots=True)
 class Hashed:
     """How a table is hashed in Oracle. `ordered` are columns of the key whose values both sides order alike; with `is_later`,
-    undo has not lasted for the table's first position."""
+    undo has not lasted for the table's first position. Further sessions are opened with `params`."""
 
     hashing: Hashing
     ordered: Collection[str]
     newer: Newer
     is_later: bool = False
+    params: ConnectParams | None = None
 
 
 def position_of(entry: TableEntry) -> Position:
@@ -102,9 +109,9 @@ def hash_by_chunks(
         return [HashedPart(start, read_digests(oracle, table, how.hashing, Scn(start.scn), container))]
     plan = begun
 
-    def read(chunk: Chunk, at: Position) -> Sums:
+    def read(session: Source, chunk: Chunk, at: Position) -> Sums:
         part = part_for(chunk, plan.by, plan.column, plan.type)
-        return read_digests(oracle, table, how.hashing, Scn(at.scn), container, part=part)
+        return read_digests(session, table, how.hashing, Scn(at.scn), container, part=part)
 
     known = context.landing.proofs.hashed_chunks(entry.table, plan.scn)
     may_move = plan.by == "key" and plan.column in how.ordered
@@ -116,21 +123,112 @@ def hash_by_chunks(
 
     for _ in tuple(known):
         show()
-    for chunk, sums, found in hash_each(missing, at, read, how.newer if may_move else nowhere):
-        shown = tuple((name, one.rows, one.first, one.second) for name, one in sums.items())
-        known[chunk.number] = HashedChunk(plan.table, chunk.number, plan.scn, shown, found.scn, found.delta_version)
-        context.landing.proofs.write_hashed(entry.table, known[chunk.number])
-        show()
+    settings = context.pipeline.verify
+    pace = Pace(settings.rows_per_second)
+    newer = how.newer if may_move else nowhere
+    with (
+        more_sessions(context, oracle, how.params, min(settings.sessions, len(missing))) as sessions,
+        closing(hash_each(missing, at, lend(sessions, read), newer, len(sessions))) as hashed,
+    ):
+        for chunk, sums, found in hashed:
+            shown = tuple((name, one.rows, one.first, one.second) for name, one in sums.items())
+            known[chunk.number] = HashedChunk(plan.table, chunk.number, plan.scn, shown, found.scn, found.delta_version)
+            context.landing.proofs.write_hashed(entry.table, known[chunk.number])
+            show()
+            pace.keep(sum(one.rows for one in sums.values()))
     return parts_of(plan, known, start)
 
 
+@dataclass(slots=True)
+class Pace:
+    """Waits where rows were hashed faster than `most` a second since it was made."""
+
+    most: int | None
+    rows: int = 0
+    began: float = field(default_factory=time.monotonic)
+
+    def ahead(self, seconds: float) -> float:
+        """Return how many seconds too early the rows were hashed, after so many seconds."""
+        return 0.0 if self.most is None else max(0.0, self.rows / self.most - seconds)
+
+    def keep(self, rows: int) -> None:
+        self.rows += rows
+        if (ahead := self.ahead(time.monotonic() - self.began)) > 0:
+            time.sleep(ahead)
+
+
+@contextmanager
+def more_sessions(
+    context: PipelineContext, oracle: Source, params: ConnectParams | None, number: int
+) -> Iterator[tuple[Source, ...]]:
+    """Open sessions beside the first, which is among them."""
+    with ExitStack() as opened:
+        container = context.pipeline.source.container
+        more = (opened.enter_context(open_pipeline_source(context.pipeline, params, container)) for _ in range(1, number))
+        yield (oracle, *more)
+
+
+def lend(sessions: Sequence[Source], read: Callable[[Source, Chunk, Position], Sums]) -> Callable[[Chunk, Position], Sums]:
+    """Return `read` with a session that no other thread uses meanwhile."""
+    free: SimpleQueue[Source] = SimpleQueue()
+    for one in sessions:
+        free.put(one)
+
+    def with_session(chunk: Chunk, at: Position) -> Sums:
+        session = free.get()
+        try:
+            return read(session, chunk, at)
+        finally:
+            free.put(session)
+
+    return with_session
+
+
 def hash_each(
-    chunks: Sequence[Chunk], at: Position, read: Callable[[Chunk, Position], Sums], newer: Newer
-) -> Iterator[tuple[Chunk, Sums, Position]]:
+    chunks: Sequence[Chunk], at: Position, read: Callable[[Chunk, Position], Sums], newer: Newer, sessions: int = 1
+) -> Generator[tuple[Chunk, Sums, Position], None, None]:
     """Yield the chunks with their sums, each at the newest position that was needed up to it."""
+    if sessions > 1:
+        yield from hash_side_by_side(chunks, at, read, newer, sessions)
+        return
     for chunk in chunks:
         sums, at = at_reachable(at, lambda there, chunk=chunk: read(chunk, there), newer)  # type: ignore[misc]
         yield chunk, sums, at
+
+
+def hash_side_by_side(
+    chunks: Sequence[Chunk], at: Position, read: Callable[[Chunk, Position], Sums], newer: Newer, sessions: int
+) -> Generator[tuple[Chunk, Sums, Position], None, None]:
+    """Yield the chunks as they are hashed. After an error the others end their chunk, which is yielded; then it is raised.
+
+    The threads only read. Which position is newer is asked here, as it needs the ledger, which is this thread's."""
+    waiting, failed = deque((chunk, 0) for chunk in chunks), list[BaseException]()
+    running: dict[Future[Sums], tuple[Chunk, int, Position]] = {}
+    with ThreadPoolExecutor(sessions, "hash") as threads:
+        while running or (waiting and not failed):
+            while waiting and not failed and len(running) < sessions:
+                chunk, moves = waiting.popleft()
+                running[threads.submit(read, chunk, at)] = chunk, moves, at
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                chunk, moves, read_at = running.pop(future)
+                error = future.exception()
+                if error is None:
+                    yield chunk, future.result(), read_at
+                elif (later := after(error, read_at, at, newer, moves)) is not None:
+                    at = later
+                    waiting.appendleft((chunk, moves + 1))
+                else:
+                    failed.append(error)
+    if failed:
+        raise failed[0]
+
+
+def after(error: BaseException, read_at: Position, newest: Position, newer: Newer, moves: int) -> Position | None:
+    """Return where to read a chunk again that undo did not reach: at the newest position, or one after it; None where its
+    error is another one, or it has moved too often."""
+    if not isinstance(error, RedolakeError) or error.ora_code not in OUT_OF_REACH or moves == MORE_SCNS:
+        return None
+    return newest if newest.scn > read_at.scn else newer(newest)
 
 
 def at_reachable(at: Position, read: Callable[[Position], T], newer: Newer) -> tuple[T, Position]:
@@ -183,7 +281,7 @@ def begin(
         short = max(HASHED_IN_A_HURRY, (size.bytes or 0) // MOST_SHORT_CHUNKS)
         cut = cut_by_key_ranges(oracle, table, size, short, container, how.ordered)
     if cut is None:
-        cut = cut_table(oracle, table, size, max(HASHED_AT_ONCE, (size.bytes or 0) // MOST_CHUNKS), container)
+        cut = cut_table(oracle, table, size, bytes_at_once(size.bytes or 0, context.pipeline.verify), container)
     if cut is None:
         return None
     begun = HashingBegun(
@@ -192,6 +290,17 @@ def begin(
     )  # fmt: skip
     context.landing.proofs.begin_hashing(entry.table, begun)
     return begun
+
+
+def bytes_at_once(size: int, settings: VerifySettings) -> int:
+    """Return how many bytes of a table one statement hashes: fewer where several sessions share them, or a rate is kept."""
+    most, chunks = HASHED_AT_ONCE, MOST_CHUNKS
+    if settings.rows_per_second is not None:
+        most, chunks = HASHED_IN_A_HURRY, MOST_SHORT_CHUNKS
+    elif settings.sessions > 1:
+        chunks = max(MOST_CHUNKS, CHUNKS_OF_A_SESSION * settings.sessions)
+        most = min(HASHED_AT_ONCE, max(HASHED_IN_A_HURRY, size // (CHUNKS_OF_A_SESSION * settings.sessions)))
+    return max(most, size // chunks)
 
 
 def digest_of(hashing: Hashing) -> str:

@@ -11,7 +11,6 @@ from pipelines.land import dictionary
 from pipelines.steps.transactions import list_transactions
 from tests.states.aged_landing import AgedLanding, Cost, cost_of
 
-
 YOUNG, OLD, READINGS = 60, 240, 20  # windows, and readings of the dictionary in a folder
 FOLDERS = (OLD - YOUNG) // READINGS
 

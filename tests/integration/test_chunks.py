@@ -380,11 +380,12 @@ def test_two_processes_that_read_one_snapshot_load_it_once(shop: Shop, no_spark:
     assert differences(shop, pipeline) == {}
 
 
+@pytest.mark.parametrize("sessions", [1, 3])
 def test_a_comparison_that_is_killed_hashes_only_the_chunks_that_are_missing_at_its_own_scn(
-    shop: Shop, no_spark: str, monkeypatch: pytest.MonkeyPatch
+    shop: Shop, no_spark: str, monkeypatch: pytest.MonkeyPatch, sessions: int
 ) -> None:
     monkeypatch.setattr(hash_chunks, "HASHED_AT_ONCE", 65536)
-    pipeline, asked = large(shop), list[int]()
+    pipeline, asked = large(shop, verify={"sessions": sessions}), list[int]()
     steps.take_snapshot(pipeline, source=shop.params, spark=no_spark)
 
     def killed_after_two(line: str) -> None:
@@ -399,7 +400,7 @@ def test_a_comparison_that_is_killed_hashes_only_the_chunks_that_are_missing_at_
             plan = hash_plan_of(one)
             assert plan is not None
             hashing = hashing_of(one, plan)
-            how = hash_chunks.Hashed(hashing, (), hash_chunks.nowhere)
+            how = hash_chunks.Hashed(hashing, (), hash_chunks.nowhere, params=shop.params)
             (found,) = hash_chunks.hash_by_chunks(context, oracle, one.dictionary, how, entry, report)
             return found.sums, read_digests(oracle, one.dictionary, hashing, one.scn, "FREEPDB1"), int(one.scn)
 

@@ -41,8 +41,8 @@ READS = ("read", "exists", "create", "time_of")
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """`requests` are those of files and objects, and of 1,000 listed names each. `listed` are the names that S3 lists, which begins
-    after one, and `on_disk` those of whole folders."""
+    """`requests` are those of files and objects, and of 1,000 listed names each. `listed` are the names that S3 lists,
+    which begins after one, and `on_disk` those of whole folders."""
 
     listed: int
     on_disk: int
