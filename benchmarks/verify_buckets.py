@@ -3,7 +3,7 @@
 
 One table is filled in a stand-in by direct-path loads, loaded into Delta, and compared equal by both methods. Then one cell is
 changed in the lake, found by buckets and repaired, and all rows are compared once more. Both sides run on this machine; the
-stand-in hashes in Python, far slower than Oracle, so its seconds say little, and the bytes that are fetched are what to look at.
+stand-in hashes in Python, far slower than Oracle, so its seconds say little. The bytes that are fetched are what to look at.
 """
 
 from __future__ import annotations

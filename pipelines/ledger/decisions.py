@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 
-from sqlalchemy import insert, select
+from sqlalchemy import func, insert, select
 
 from pipelines.host import crash
 from pipelines.ledger import tables as t
@@ -23,10 +24,19 @@ class Decisions(LedgerBase):
             number = connection.execute(insert(t.decisions).values(row).returning(D.number)).scalar_one()
         return Decision(number, kind, dict(body), who, at)
 
-    def decisions(self, kind: str | None = None) -> list[Decision]:
-        """Return the decisions in the order in which they were recorded."""
+    def decisions(self, kind: str | None = None, since: datetime | None = None) -> list[Decision]:
+        """Return the decisions, all or those made since a time, in the order in which they were recorded."""
         query = select(t.decisions).where(D.pipeline == self._pipeline).order_by(D.number)
         if kind is not None:
             query = query.where(D.kind == kind)
+        if since is not None:
+            query = query.where(D.at >= since)
         with self._read() as connection:
             return [Decision(row.number, row.kind, row.body, row.who, row.at) for row in connection.execute(query)]
+
+    def newest_decision(self, kinds: Iterable[str]) -> datetime | None:
+        """Return when the newest decision of these kinds was made."""
+        query = select(func.max(D.at)).where(D.pipeline == self._pipeline, D.kind.in_(list(kinds)))
+        with self._read() as connection:
+            found: datetime | None = connection.execute(query).scalar_one()
+            return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 
 from pipelines.context import PipelineContext, now
 from pipelines.host import crash
@@ -15,6 +15,8 @@ from pipelines.records.codec import from_body, to_body
 from pipelines.schema.derive import Approved
 from pipelines.values.table import TableId
 
+CLOCKS_DIFFER = timedelta(days=7)  # at most, between the hosts that write approvals
+TIME_IN_NAME = "%Y%m%dT%H%M%S%f"
 KINDS: Mapping[ApprovalKind, str] = {
     "resume": "resume",
     "ddl": "approve DDL",
@@ -41,17 +43,22 @@ def record_approval(
 ) -> Approval:
     """Record a choice in the landing and in the ledger."""
     at = at or now()
-    name = f"{at:%Y%m%dT%H%M%S%f}-{uuid.uuid4().hex[:8]}"
+    name = f"{at:{TIME_IN_NAME}}-{uuid.uuid4().hex[:8]}"
     made = Approval(kind, str(table), at_scn, policy, choice, reason, by, at.isoformat(timespec="seconds"), name, rs_id, thread)
     context.landing.files.write_record_once(layout.approval_file(name), made)
-    reconcile_approvals(context)
+    reconcile_approvals(context, at)
     return made
 
 
-def reconcile_approvals(context: PipelineContext) -> None:
-    """Record approvals that the ledger does not know as decisions."""
-    names = [file.removesuffix(".json") for file in context.landing.files.names(layout.APPROVALS)]
-    known = {found.name for found in approvals(context)} if names else set()
+def reconcile_approvals(context: PipelineContext, since: datetime | None = None) -> None:
+    """Record approvals that the ledger does not know as decisions. It knows those that were made long before its newest one, so
+    their files are not looked for, unless one is of `since`."""
+    newest = context.ledger.newest_decision(KINDS.values())
+    after = None if newest is None else min(newest, since or newest) - CLOCKS_DIFFER
+    first = "" if after is None else f"{after.astimezone(UTC):{TIME_IN_NAME}}"
+    names = [file.removesuffix(".json") for file in context.landing.files.names(layout.APPROVALS, first)]
+    # The ledger has whole seconds, names have fractions.
+    known = {found.name for found in approvals(context, since=after and after - timedelta(seconds=1))} if names else set()
     for name in names:
         file = layout.approval_file(name)
         found = None if name in known else context.landing.files.read_record(Approval, file, approve_again(file))
@@ -59,10 +66,12 @@ def reconcile_approvals(context: PipelineContext) -> None:
             context.ledger.record_decision(KINDS[found.kind], to_body(found), found.by, datetime.fromisoformat(found.at))
 
 
-def approvals(context: PipelineContext, kind: ApprovalKind | None = None, table: TableId | None = None) -> list[Approval]:
-    """Return the approvals that the ledger knows, in the order in which they were made."""
+def approvals(
+    context: PipelineContext, kind: ApprovalKind | None = None, table: TableId | None = None, since: datetime | None = None
+) -> list[Approval]:
+    """Return the approvals that the ledger knows, all or since a time, in the order in which they were made."""
     wanted = KINDS.values() if kind is None else (KINDS[kind],)
-    bodies = [decision.body for one in wanted for decision in context.ledger.decisions(one)]
+    bodies = [decision.body for one in wanted for decision in context.ledger.decisions(one, since)]
     found = (from_body(Approval, body, "an approval in the ledger") for body in bodies)
     return sorted((one for one in found if table is None or one.table == str(table)), key=lambda one: one.name)
 
