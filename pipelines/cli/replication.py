@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import getpass
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from enum import StrEnum
@@ -33,6 +33,7 @@ from pipelines.values.utc import utc_text
 if TYPE_CHECKING:
     from pipelines.config import Pipeline
     from pipelines.steps import LogsToRead
+    from pipelines.steps.backfill import RangeTarget
     from pipelines.steps.chunks import ChunkedTable
     from pipelines.steps.follow import FollowOutcome
     from pipelines.steps.run import RunOutcome
@@ -48,6 +49,15 @@ class ShadowSchema(StrEnum):
 class BackfillTarget(StrEnum):
     shadow = "shadow"
     live = "live"
+    changes = "changes"
+    files = "files"
+
+
+RANGE_TARGETS: Mapping[BackfillTarget, RangeTarget] = {
+    BackfillTarget.shadow: "shadow",
+    BackfillTarget.changes: "changes",
+    BackfillTarget.files: "files",
+}
 
 
 def snapshot(
@@ -195,7 +205,10 @@ def backfill(
     pipeline: PipelineOption = None,
     target: Annotated[
         BackfillTarget,
-        typer.Option("--target", help="Shadow tables beside the live ones, or the live ones: their rows are read again."),
+        typer.Option(
+            "--target",
+            help="Shadow tables; live tables, whose rows are read again; the changes, in Delta or in files.",
+        ),
     ] = BackfillTarget.shadow,
     execute: Annotated[bool, typer.Option("--execute/--dry-run", help="Run the backfill, or only show its plan.")] = False,
     reason: Annotated[str, typer.Option(help="Stored with the commits; --target live --execute needs it.")] = "",
@@ -211,6 +224,7 @@ def backfill(
             "--logs", help="With --from-logs: a log, or a folder of them, that the database can read. Default: V$ARCHIVED_LOG."
         ),
     ] = None,
+    folder: Annotated[str, typer.Option("--folder", help="With --target files: where they are written.")] = "",
     config: ConfigOption = None,
     output: OutputOption = Output.table,
 ) -> None:
@@ -233,14 +247,15 @@ def backfill(
             return
         with progress() as report:
             result = steps.run_backfill(
-                selected, start, end, wanted, execute=execute, schema=schema.value, from_logs=reads, report=report
-            )
+                selected, start, end, wanted, execute=execute, schema=schema.value, from_logs=reads,
+                into=steps.Into(RANGE_TARGETS[target], folder), report=report,
+            )  # fmt: skip
         prepared, recorded = result.prepared, result.recorded
         if recorded is None:
             show(output, prepared, lambda: f"{prepared.plan}\nNothing is done yet; --execute does it.")
             return
-        columns = ("table", "shadow", "inserted", "updated", "deleted")
-        rows = [(t.table, t.target, t.inserted, t.updated, t.deleted) for t in recorded.tables]
+        columns = ("table", "target", "inserted", "updated", "deleted", "not known")
+        rows = [(t.table, t.target, t.inserted, t.updated, t.deleted, t.unknown) for t in recorded.tables]
         title = "Shadow tables" if prepared.details is None else f"{prepared.details.start} to {prepared.details.end}"
         show(output, asdict(prepared) | asdict(recorded), lambda: grid(title, columns, rows))
 

@@ -21,6 +21,7 @@ from pipelines.errors import LandingConflict
 from pipelines.host import crash
 from pipelines.job.assembly import Assembly, assemble, captured_table
 from pipelines.job.carry_over import CarriedOver, carry_over
+from pipelines.job.changes import write_changes
 from pipelines.job.damaged_files import check_redo, hold_damaged, result_of_damage, with_damage_held
 from pipelines.job.lake import LakeFiles, check_usable
 from pipelines.job.tables import BatchTables
@@ -43,7 +44,8 @@ def run_batch(spark: SparkSession, spec: BatchSpec, report: Report = silent, may
     if done is not None:
         report("the batch is applied already")
         return done
-    result = apply_batch(spark, spec, report, may_commit)
+    work = apply_batch if spec.changes is None else list_changes
+    result = work(spark, spec, report, may_commit)
     crash.point("before manifest")
     may_commit()
     return publish_batch(spec, result)
@@ -80,6 +82,14 @@ def apply_batch(spark: SparkSession, spec: BatchSpec, report: Report, may_commit
     done = tuple(results[number] for number in range(len(targets)))
     result = batch_result(spec, assembly, done, carried, window_parts(context))
     return replace(result, assemble_seconds=assemble_seconds, apply_seconds=apply_seconds)
+
+
+def list_changes(spark: SparkSession, spec: BatchSpec, report: Report, may_commit: MayCommit) -> BatchResult:
+    """Write the changes of the batch as they are, and return its result. What stays open is nobody's to carry on."""
+    check_redo(spec)
+    assembly, tables = write_changes(apply_context(spark, spec, report, may_commit), spec)
+    let_go(assembly.read.changes)
+    return batch_result(spec, assembly, tables, CarriedOver(), {})
 
 
 def apply_context(spark: SparkSession, spec: BatchSpec, report: Report, may_commit: MayCommit) -> ApplyContext:

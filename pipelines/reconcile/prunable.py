@@ -27,7 +27,7 @@ from pipelines.records.proofs import TableProof
 from pipelines.records.snapshots import SnapshotManifest
 from pipelines.values.scn import ChainPosition
 
-SHADOW = re.compile(r"\d+-\d+(-current)?")
+SHADOW = re.compile(r"\d+-\d+(-current|-changes)?")
 PROBE = "created-once-"  # see land/files.py: tried whether the store creates an object once
 UNFINISHED = ".part"
 

@@ -6,7 +6,7 @@ exported here.
 
 from pipelines.steps.apply import approve_ddl, look_up_ddl, prepare_batch, record_batch, resume_tables
 from pipelines.steps.as_of import read_as_of
-from pipelines.steps.backfill import prepare_backfill, record_backfill, run_backfill
+from pipelines.steps.backfill import Into, prepare_backfill, record_backfill, run_backfill
 from pipelines.steps.backfill_live import LiveBackfill, backfill_live
 from pipelines.steps.backfill_logs import LogsToRead
 from pipelines.steps.capture import AlreadyLanded, land_window, mine_window_slice, plan_next_window
@@ -57,6 +57,7 @@ __all__ = [
     "AlreadyLanded",
     "AwaitedLog",
     "GapClosing",
+    "Into",
     "LiveBackfill",
     "LogsToRead",
     "approve_ddl",

@@ -10,6 +10,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Literal
 
 from pipelines.config import Pipeline
@@ -26,7 +27,7 @@ from pipelines.reconcile.ledger import chain_of_batches, reconcile_ledger
 from pipelines.reconcile.next_batch import build_batch, unbroken
 from pipelines.reconcile.table_versions import history, next_baseline, table_task, versions_of_time
 from pipelines.records.batches.manifest import BatchResult
-from pipelines.records.batches.spec import BatchSpec, TableTask
+from pipelines.records.batches.spec import BatchSpec, ChangesForm, TableTask
 from pipelines.records.codec import decode
 from pipelines.records.pruned import Pruned
 from pipelines.records.windows import WindowManifest
@@ -35,11 +36,15 @@ from pipelines.steps.backfill_logs import LogsToRead, mine_logs, objections_to_l
 from pipelines.steps.backfill_plan import BackfillPlan, lacks_marks, plan_of, seconds_for
 from pipelines.steps.range_ends import database_clock, find_range_ends
 from pipelines.steps.spark_jobs import opened_spark, run_spark_job
+from pipelines.values.delivery import Assembled, RereadRows, RereadValues
 from pipelines.values.scn import ChainPosition, Scn, ScnRange
 from pipelines.values.table import TableId, TableVersion
 
 ShadowSchema = Literal["historic", "current"]
+RangeTarget = Literal["shadow", "changes", "files"]
+FORMS: Mapping[RangeTarget, ChangesForm] = {"changes": "delta", "files": "parquet"}
 LAST_BATCHES = 20  # by which the time is estimated
+NOT_LOGGED = "columns that are not logged: `_unknown_before` and `_unknown_after` name them, and the result has a count"
 ROWS_ONLY = ("truncate", "renumber", "remove_rows")  # kinds of followed DDL that leave the columns as they are
 
 
@@ -55,13 +60,15 @@ class PreparedBackfill:
 
 @dataclass(frozen=True, slots=True)
 class ShadowTable:
-    """`target` is the shadow's location. The counts are 0 where an earlier run had completed the shadow."""
+    """`target` is the shadow's location. The counts are 0 where an earlier run had completed the shadow. Of changes that were
+    written as they are, `unknown` have columns whose values the redo does not contain."""
 
     table: str
     target: str
     inserted: int
     updated: int
     deleted: int
+    unknown: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +85,27 @@ class BackfillOutcome:
     recorded: RecordedBackfill | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Into:
+    """Where a range goes. `folder` is that of the files."""
+
+    target: RangeTarget = "shadow"
+    folder: str = ""
+
+    def objections(self, schema: ShadowSchema) -> Iterator[Finding]:
+        if self.target == "files" and not ("://" in self.folder or Path(self.folder).is_absolute()):
+            yield Finding(
+                "folder", "files need a folder, by its whole path", "add --folder /path, or --folder s3://bucket/path"
+            )
+        if self.target != "files" and self.folder:
+            yield Finding("folder", "only files go to a folder of yours", "leave --folder out, or add --target files")
+        if self.target != "shadow" and schema == "current":
+            yield Finding("schema", "changes have the columns of their own time", "leave --schema out")
+
+
+SHADOWS = Into()
+
+
 @crash.writer
 def prepare_backfill(
     pipeline: Pipeline,
@@ -89,6 +117,7 @@ def prepare_backfill(
     from_logs: LogsToRead | None = None,
     report: Report = silent,
     source: ConnectParams | None = None,
+    into: Into = SHADOWS,
 ) -> PreparedBackfill:
     """Return the plan, and write the job's spec unless it is a dry run. `start` and `end` are moments (values/moment.py); the
     database is asked for a time.
@@ -99,7 +128,10 @@ def prepare_backfill(
 
     `historic`: a shadow has the columns that its table had at the range's end. `current`: those it has now, or had at the end
     of what is landed; the DDL in between is followed on the shadow.
+
+    `into` says where the range goes: into shadow tables, or its changes as they are into tables or files of changes.
     """
+    refuse(list(into.objections(schema)))
     with open_context(pipeline) as context:
         chosen = choose(context.pipeline, tables)
         reconcile_ledger(context)
@@ -119,6 +151,8 @@ def prepare_backfill(
         refuse([f for history in histories.values() for f in objections(history, scns, manifests)])
         spec = backfill_batch(context, list(histories.values()), scns, manifests)
         refuse([objection for task in spec.tables for objection in find_stop(task, histories[task.table], scns)])
+        if into.target != "shadow":
+            refuse([objection for task in spec.tables for objection in objections_to_changes(task)])
         if from_logs is None:
             refuse(list(missing_files(context, [m for m in manifests if m.name in {w.name for w in spec.windows}])))
         else:
@@ -126,11 +160,13 @@ def prepare_backfill(
         if schema == "current":
             spec = reshape(context, spec, histories, scns, unbroken(manifests))
         name = f"{scns.start:020d}-{scns.end:020d}-{uuid.uuid4().hex}"
-        spec = redirect_to_shadows(context, spec, name, scns, schema)
+        spec = redirect_to_shadows(context, spec, name, scns, schema, into)
         details = plan_of(spec, windows, first, last, scns)
         took = seconds_for(details.rows, [batch.result or {} for batch in context.ledger.batches("applied", LAST_BATCHES)])
         details = replace(details, seconds=took)
         columns = ("the shadows get the columns of today",) if schema == "current" else ()
+        if into.target != "shadow":
+            details = replace(details, tables=tuple(replace(table, unknown=(NOT_LOGGED,)) for table in details.tables))
         batch = None if dry_run else context.landing.files.write_new_record(layout.backfill_spec(name), spec)
         return PreparedBackfill("\n".join((*details.lines, *columns)), batch, tuple(map(str, chosen)), details)
 
@@ -285,6 +321,17 @@ def find_stop(task: TableTask, history: TableHistory, scns: ScnRange) -> Iterato
             )
 
 
+def objections_to_changes(task: TableTask) -> Iterator[Finding]:
+    """Yield why the changes of a table cannot be written as they are: the redo does not show them one by one, or shows what the
+    lake may not have."""
+    if any(version.mapping is not None for version in task.versions):
+        what = "its columns in the lake are computed, masked or filtered, and changes would have them as Oracle has"
+        yield Finding(str(task.table), what, "leave the table out, or use --target shadow")
+    if any(isinstance(delivery, (RereadRows, RereadValues, Assembled)) for delivery in task.deliveries):
+        what = "its large objects or rows are assembled, or read again, and are in no single change"
+        yield Finding(str(task.table), what, "leave the table out, leave the columns out, or use --target shadow")
+
+
 # --- The spec -----------------------------------------------------------------------------------------------------------
 
 
@@ -358,26 +405,28 @@ def reshape(
     return replace(spec, tables=tuple(tasks))
 
 
-def shadow_name(scns: ScnRange, schema: ShadowSchema) -> str:
-    return f"{scns.start}-{scns.end}" + ("-current" if schema == "current" else "")
+def shadow_name(scns: ScnRange, schema: ShadowSchema, into: Into = SHADOWS) -> str:
+    kind = "-current" if schema == "current" else "-changes" if into.target == "changes" else ""
+    return f"{scns.start}-{scns.end}{kind}"
 
 
-def shadow_folder(pipeline: Pipeline, scns: ScnRange, schema: ShadowSchema) -> str:
-    return f"{pipeline.lake.rstrip('/')}/_shadow/{shadow_name(scns, schema)}"
+def shadow_folder(pipeline: Pipeline, scns: ScnRange, schema: ShadowSchema, into: Into = SHADOWS) -> str:
+    folder = into.folder.rstrip("/") if into.folder else f"{pipeline.lake.rstrip('/')}/_shadow"
+    return f"{folder}/{shadow_name(scns, schema, into)}"
 
 
 def redirect_to_shadows(
-    context: PipelineContext, spec: BatchSpec, name: str, scns: ScnRange, schema: ShadowSchema
+    context: PipelineContext, spec: BatchSpec, name: str, scns: ScnRange, schema: ShadowSchema, into: Into = SHADOWS
 ) -> BatchSpec:
     """Redirect the batch to shadow tables, in which deleted rows are marked. It leaves out what commits at or above the range's
     end."""
     location = context.landing.files.location
-    base = shadow_folder(context.pipeline, scns, schema)
+    base = shadow_folder(context.pipeline, scns, schema, into)
     tasks = tuple(
         replace(
             task,
             target=f"{base}/{context.pipeline.table(task.table).path}",
-            app_id=f"{task.app_id}/shadow/{shadow_name(scns, schema)}",
+            app_id=f"{task.app_id}/shadow/{shadow_name(scns, schema, into)}",
             shadow_from=scns.start,
             history=None,
             options=task.options if lacks_marks(task) else replace(task.options, deletes="mark"),
@@ -391,6 +440,7 @@ def redirect_to_shadows(
         end=scns.end,
         manifest=location(layout.backfill_manifest(name)),
         carry_out=location(layout.backfill_carry(name)),
+        changes=FORMS.get(into.target),
     )
 
 
@@ -407,6 +457,12 @@ def record_backfill(pipeline: Pipeline, batch: str) -> RecordedBackfill:
         for done in result.tables:
             if done.state == "held":
                 error = done.error or {}
+                if spec.changes is not None:
+                    raise Terminal(
+                        f"none of its changes is written: {error.get('code')}: {error.get('what')}",
+                        cure="remove the cause, or leave the table out, and run the backfill again; other tables' changes stay",
+                        table=done.table,
+                    )
                 raise Terminal(
                     f"its shadow stopped at SCN {done.complete_to}: {error.get('code')}: {error.get('what')}",
                     cure="remove the cause, delete the shadow, and run the backfill again; other shadows stay. "
@@ -415,7 +471,9 @@ def record_backfill(pipeline: Pipeline, batch: str) -> RecordedBackfill:
                     table=done.table,
                     shadow=targets[done.table],
                 )
-        shadows = (ShadowTable(str(t.table), targets[t.table], t.inserted, t.updated, t.deleted) for t in result.tables)
+        shadows = (
+            ShadowTable(str(t.table), targets[t.table], t.inserted, t.updated, t.deleted, t.unknown) for t in result.tables
+        )
         return RecordedBackfill(result.end, tuple(shadows))
 
 
@@ -428,12 +486,13 @@ def run_backfill(
     execute: bool = False,
     schema: ShadowSchema = "historic",
     from_logs: LogsToRead | None = None,
+    into: Into = SHADOWS,
     spark: Any = None,
     report: Report = silent,
     source: ConnectParams | None = None,
 ) -> BackfillOutcome:
     """Run the whole backfill in this process, or only its plan."""
-    prepared = prepare_backfill(pipeline, start, end, tables, not execute, schema, from_logs, report, source)
+    prepared = prepare_backfill(pipeline, start, end, tables, not execute, schema, from_logs, report, source, into)
     report(prepared.plan)
     if prepared.batch is None:
         return BackfillOutcome(prepared)

@@ -172,3 +172,29 @@ def test_windows_of_a_range_are_mined_side_by_side_and_land_in_their_order(losin
     assert not met.broken
     assert int(re.findall(r"mines (\d+) window", planned)[0]) >= 4
     assert [row[:3] for row in rows(found)] == [(1, "A", 54), (7, "across", 8)]
+
+
+def test_a_plan_into_a_live_table_names_the_keys_and_what_is_not_known(losing: LosingPipeline) -> None:
+    with losing.shop.oracle.connect("SHOP") as connection, connection.cursor() as cursor:
+        cursor.execute("INSERT INTO parts (id, place, quantity) VALUES (7, 'cut', 7)")
+        losing.change("UPDATE parts SET id = 9 WHERE id = 1")
+        losing.catch_up()
+        start = int(losing.status().landed_to_scn or 0)
+        connection.commit()
+    losing.change("DELETE FROM parts WHERE id = 3")
+    losing.catch_up()
+    end = int(losing.status().landed_to_scn or 0)
+
+    def plan() -> Any:
+        return steps.backfill_live(losing.pipeline, start, end, source=losing.shop.params, spark="no Spark")
+
+    found = plan()
+    assert (found.tables[0].changes, found.tables[0].keys, found.cut, found.is_whole) == (2, 2, 0, True)
+    assert found.lines[2].startswith("SHOP.PARTS: 2 change(s) of 2 key(s), whose rows are read again AS OF its position")
+
+    for folder in Path(losing.pipeline.landing).glob("shop/windows/*"):
+        if int(folder.name.split("-")[2]) <= start:
+            shutil.rmtree(folder)
+    found = plan()
+    assert (found.tables[0].keys, found.cut, found.is_whole) == (1, 1, False)
+    assert found.lines[-1].startswith("not known: what 1 transaction(s) changed before SCN")

@@ -159,3 +159,61 @@ def test_rows_that_ranges_have_touched_are_read_again_into_the_live_table(tmp_pa
         shop.run_sql("UPDATE parts SET quantity = 56 WHERE code = 1")
         caught_up(shop, pipeline, spark)
         assert differing() == (0, 0, 0)
+
+
+def test_the_changes_of_a_range_are_written_as_they_are(tmp_path: Path, spark: Any) -> None:
+    with standin(threads=2, log_bytes=64 * 1024, archive_lag_target=0) as oracle:
+        shop = Shop(oracle, tmp_path)
+        shop.run_sql(
+            "CREATE TABLE parts (id NUMBER(9) PRIMARY KEY, place VARCHAR2(20), quantity NUMBER(9))",
+            "ALTER TABLE parts ADD SUPPLEMENTAL LOG DATA (PRIMARY KEY) COLUMNS",
+            *(f"INSERT INTO parts VALUES ({n}, 'W{n}', {n})" for n in range(1, 4)),
+        )
+        pipeline = shop.pipeline(tables=["SHOP.PARTS"], on_ddl={"truncate": "follow"})
+        start = steps.take_snapshot(pipeline, source=shop.params, spark=spark).scn + 1
+        with shop.oracle.connect("SHOP") as undone, undone.cursor() as cursor:
+            cursor.execute("UPDATE parts SET quantity = 0")
+            undone.rollback()
+        shop.run_sql(
+            "INSERT INTO parts VALUES (7, 'new', 7)",
+            "UPDATE parts SET quantity = 10 WHERE id = 1",
+            "UPDATE parts SET id = 30 WHERE id = 3",
+            "DELETE FROM parts WHERE id = 2",
+            "ALTER TABLE parts RENAME COLUMN place TO shelf",
+            "UPDATE parts SET shelf = 'S' WHERE id = 7",
+            "TRUNCATE TABLE parts",
+            "INSERT INTO parts VALUES (9, NULL, 9)",
+        )
+        end = caught_up(shop, pipeline, spark)
+
+        def write(into: steps.Into) -> Any:
+            return steps.run_backfill(pipeline, start, end, ["SHOP.PARTS"], execute=True, into=into, spark=spark)
+
+        with killed_at("changes"):
+            write(steps.Into("changes"))
+        (done,) = write(steps.Into("changes")).recorded.tables
+        assert (done.inserted, done.updated, done.deleted, done.unknown) == (2, 3, 1, 3)
+        assert done.target == f"{pipeline.lake}/_shadow/{start}-{end}-changes/shop/parts"
+        (files,) = write(steps.Into("files", str(tmp_path / "files"))).recorded.tables
+
+        def rows(form: str, target: str) -> list[tuple[Any, ...]]:
+            found = spark.read.format(form).load(target).orderBy("_scn").collect()
+            images = [[row[name] and tuple(row[name]) for name in ("before", "after")] for row in found]
+            unknown = [(row["_unknown_before"], row["_unknown_after"]) for row in found]
+            return [(row["_op"], *image, *names) for row, image, names in zip(found, images, unknown, strict=True)]
+
+        nothing = (None, None)
+        assert rows("delta", done.target) == rows("parquet", files.target) == [
+            ("insert", None, (7, "new", 7), *nothing),
+            ("update", (1, None, 1), (1, None, 10), ["SHELF"], ["SHELF"]),
+            ("update", (3, None, None), (30, None, None), ["SHELF", "QUANTITY"], ["SHELF", "QUANTITY"]),
+            ("delete", (2, "W2", 2), None, *nothing),
+            ("update", (7, "new", None), (7, "S", None), ["QUANTITY"], ["QUANTITY"]),
+            ("truncate", None, None, *nothing),
+            ("insert", None, (9, None, 9), *nothing),
+        ]  # fmt: skip
+        one = spark.read.format("delta").load(done.target).filter("_op = 'delete'").collect()[0]
+        assert one["_commit_scn"] > one["_scn"] >= start
+        assert (one["_user"], bool(one["_xid"]), bool(one["_commit_time"])) == ("SHOP", True, True)
+        with pytest.raises(ConfigurationError, match="files need a folder"):
+            write(steps.Into("files", "somewhere"))

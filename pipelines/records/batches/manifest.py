@@ -74,6 +74,7 @@ class TableResult:
     last_commit_at: str | None = None
     masked: int = 0  # of the applied changes, those of a version with masks
     quarantined_keys: int | None = None  # open in the quarantine afterwards; None where the batch did not look
+    unknown: int = 0  # of changes that were written as they are, those with columns whose values their redo does not contain
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,7 @@ class BatchResult:
     parked: tuple[ParkedRows, ...] = ()
     digests: Mapping[str, FileDigest] = field(default_factory=dict)  # of the files with rows of open transactions, by path
 
-    FORMAT: ClassVar[int] = 5
+    FORMAT: ClassVar[int] = 6
 
     @property
     def carried(self) -> tuple[str, ...]:

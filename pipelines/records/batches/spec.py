@@ -21,6 +21,8 @@ ChangeKind = Literal[
     "remove_rows", "fill_column",
 ]  # fmt: skip
 
+ChangesForm = Literal["delta", "parquet"]
+
 
 @dataclass(frozen=True, slots=True)
 class ColumnChange:
@@ -160,7 +162,7 @@ class BatchSpec:
 
     It has no settings of Spark: their values may be keys of stores, and each job gets them when it is started."""
 
-    FORMAT: ClassVar[int] = 11
+    FORMAT: ClassVar[int] = 12
     GONE: ClassVar[tuple[str, ...]] = ("spark",)
 
     pipeline: str
@@ -187,6 +189,7 @@ class BatchSpec:
     origin: str = ""  # of the landing: FirstPosition.origin
     rows: int | None = None  # landed in the windows, START and COMMIT too, and carried in; None where nobody counted them
     digests: Mapping[str, FileDigest] = field(default_factory=dict)  # of all files that it may read, by their paths
+    changes: ChangesForm | None = None  # the changes themselves are written to the targets, and no table is applied
 
     @property
     def scns(self) -> ScnRange:

@@ -547,7 +547,8 @@ def test_a_snapshot_in_chunks_that_is_not_loaded_stays_until_it_is_given_up(
 
 def test_old_shadow_tables_go_and_nothing_else_below_the_lake(old: OldPipeline) -> None:
     old.keep = KeepSettings(shadows="14d")  # type: ignore[arg-type]
-    files = [f"lake/_shadow/{name}/shop/orders/a.parquet" for name in ("100-200", "200-300-current", "mine")]
+    names = ("100-200", "200-300-current", "100-200-changes", "mine")
+    files = [f"lake/_shadow/{name}/shop/orders/a.parquet" for name in names]
     files += ["lake/shop/orders/a.parquet", "lake/_shadow/300-400/shop/orders/a.parquet"]
     for file in files:
         (old.folder / file).parent.mkdir(parents=True)
@@ -556,7 +557,7 @@ def test_old_shadow_tables_go_and_nothing_else_below_the_lake(old: OldPipeline) 
         os.utime(old.folder / file, (time.time() - MONTH,) * 2)
     old.prune()
 
-    assert [file for file in files if (old.folder / file).exists()] == files[2:]
+    assert [file for file in files if (old.folder / file).exists()] == files[3:]
 
 
 # --- Kills ----------------------------------------------------------------------------------------------------------------

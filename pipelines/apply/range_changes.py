@@ -1,0 +1,192 @@
+"""The changes of a range as rows: each with its operation, the row before and after it, and the transaction that made it.
+
+They are what the redo contains, under the names that the columns had last. Nothing is filled in from a table: columns whose
+values the redo does not contain are NULL, and named in `_unknown_before` and `_unknown_after`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import Column as Expression
+from pyspark.sql import DataFrame, Row
+from pyspark.sql import functions as F
+
+from pipelines.apply.delta.commit import Tag
+from pipelines.apply.delta.create import overwrite
+from pipelines.apply.delta.features import NAMES_FEATURES, PROPERTY, feature_of_name
+from pipelines.apply.delta.log import read_log
+from pipelines.apply.landed.check_changes import check_finding
+from pipelines.apply.landed.decoded import REDO, by_names, with_rowid
+from pipelines.apply.landed.findings import finding
+from pipelines.apply.spark.shallow import unite
+from pipelines.apply.target import target_columns
+from pipelines.apply.translation import Translation
+from pipelines.errors import OF_BATCH, InvariantBroken, report_with
+from pipelines.host import crash
+from pipelines.host.filesystem import open_filesystem
+from pipelines.records.batches.spec import TableTask
+from pipelines.values import frames
+from pipelines.values.lake_columns import with_lake_names
+from pipelines.values.redo import CHANGE_ORDER, Operation
+from pipelines.values.scn import ScnRange
+from pipelines.values.table import ROWID_COLUMN, TableVersion
+from pipelines.values.target_options import TargetOptions
+
+OPERATIONS: Mapping[int, str] = {Operation.INSERT: "insert", Operation.UPDATE: "update", Operation.DELETE: "delete"}
+OF_CHANGE: Mapping[str, str] = {
+    "_commit_scn": "commit_scn",
+    "_commit_time": "commit_at",
+    "_scn": "scn",
+    "_xid": "xid",
+    "_user": "username",
+    "_redo_thread": "commit_thread",
+}
+REMOVALS = ("truncate", "remove_rows")
+SUCCESS = "_SUCCESS"  # Spark writes it last
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeColumn:
+    """A column of the changes, under the name that it had last in the range."""
+
+    id: int
+    name: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The changes that a range has in a table of changes; `unknown` ones have columns whose values the redo lacks."""
+
+    inserted: int = 0
+    updated: int = 0
+    deleted: int = 0
+    unknown: int = 0
+
+
+def columns_of(task: TableTask, translation: Translation) -> tuple[ChangeColumn, ...]:
+    """Return the columns that the table had in the range. Where two have one name, the older one gets its number too."""
+    found = dict[int, ChangeColumn]()
+    for version in task.versions:
+        for column in target_columns(with_lake_names(version, task.options)):
+            type_ = translation.spark_type(column.type, task.rules.get(column.id))
+            found[column.id] = ChangeColumn(column.id, column.name, type_)
+    last = {column.name.lower(): column.id for column in found.values()}
+    return tuple(
+        column if last[column.name.lower()] == column.id else ChangeColumn(column.id, f"{column.name}_{column.id}", column.type)
+        for column in found.values()
+    )
+
+
+def change_rows(changes: DataFrame, task: TableTask, translation: Translation) -> DataFrame:
+    """Return a row for each change, and its `finding`: why it is not understood, NULL if it is."""
+    columns, known = columns_of(task, translation), tuple(zip(task.versions, task.deliveries, strict=True))
+    parts = []
+    for version, delivery, names, mine in by_names(known, task.mined_names):
+        rows = changes.filter(mine).select(*dict.fromkeys((*CHANGE_ORDER, *REDO, *OF_CHANGE.values())))
+        ids = [column.id for column in target_columns(version)]
+        decoded = with_rowid(translation.decode(rows, version, delivery, task.rules, names, ids))
+        parts.append(as_rows(decoded, version, task, columns))
+    return unite(parts)
+
+
+def as_rows(decoded: DataFrame, version: TableVersion, task: TableTask, columns: Sequence[ChangeColumn]) -> DataFrame:
+    code = F.col("operation_code")
+    absent = F.when(code != Operation.INSERT, unknown_columns(version, task))
+    unset = F.array_except(absent, F.coalesce(F.col("assigned"), F.array().cast("array<int>")))
+    operation = F.lit(None)
+    for number, name in OPERATIONS.items():
+        operation = F.when(code == number, F.lit(name)).otherwise(operation)
+    return decoded.select(
+        *CHANGE_ORDER,
+        finding(version, version.key, task.known_from, F.lit(False)).alias("finding"),
+        operation.alias("_op"),
+        *(
+            F.nullif(F.col(name), F.lit("UNKNOWN")).alias(own) if own == "_user" else F.col(name).alias(own)
+            for own, name in OF_CHANGE.items()
+        ),
+        named(absent, columns).alias("_unknown_before"),
+        named(F.when(code == Operation.UPDATE, unset), columns).alias("_unknown_after"),
+        F.when(code != Operation.INSERT, image(version, columns, frames.redo_before)).alias("before"),
+        F.when(code != Operation.DELETE, image(version, columns, frames.redo_after)).alias("after"),
+    )
+
+
+def unknown_columns(version: TableVersion, task: TableTask) -> Expression:
+    """Return the ids of columns whose value before the change is not in its redo. NULL may stand for a default that the row
+    does not store."""
+    defaulted = [column.id for column in version.columns if column.id in task.defaulted]
+    maybe = [F.when(F.col(frames.redo_before(number)).isNull(), F.lit(number)) for number in defaulted]
+    absent = F.coalesce(F.col("missing"), F.array().cast("array<int>"))
+    return F.array_distinct(F.concat(absent, F.array_compact(F.array(*maybe)))) if maybe else absent
+
+
+def named(ids: Expression, columns: Sequence[ChangeColumn]) -> Expression:
+    """Return the names of the columns with these ids; NULL for none."""
+    names = F.create_map(*(F.lit(value) for column in columns for value in (column.id, column.name)))
+    return F.when(F.size(ids) > 0, F.transform(ids, lambda number: names[number]))
+
+
+def image(version: TableVersion, columns: Sequence[ChangeColumn], side: frames.Kind) -> Expression:
+    known = {column.id for column in version.columns} | {ROWID_COLUMN}
+    values = (F.col(side(one.id)) if one.id in known else F.lit(None) for one in columns)
+    return F.struct(*(value.cast(one.type).alias(one.name) for value, one in zip(values, columns, strict=True)))
+
+
+def check_rows(rows: DataFrame, task: TableTask, expected: int) -> Written:
+    """Return what the rows are. Raise the error of the first change that is not understood, before anything is written."""
+    counts = [F.count_if(F.col("_op") == name).alias(name) for name in OPERATIONS.values()]
+    unknown = F.count_if(F.col("_unknown_before").isNotNull() | F.col("_unknown_after").isNotNull()).alias("unknown")
+    found: Row = rows.agg(F.count("*").alias("changes"), F.min("finding").alias("finding"), *counts, unknown).collect()[0]
+    check_finding(task, found["finding"])
+    if found["changes"] != expected:
+        raise InvariantBroken(
+            f"{expected} changes were to be written, {found['changes']} came out of decoding",
+            cure=f"leave the table out; {report_with(OF_BATCH)}",
+            table=task.table,
+        )
+    return Written(found["insert"], found["update"], found["delete"], found["unknown"])
+
+
+def with_removals(rows: DataFrame, task: TableTask, scns: ScnRange) -> DataFrame:
+    """Add a row for each DDL that removed rows, of which no redo shows single ones."""
+    steps = [step for step in task.ddl if step.kind in REMOVALS and step.scn in scns]
+    if not steps:
+        return rows
+    found = rows.sparkSession.createDataFrame([(step.kind, int(step.scn)) for step in steps], "_op string, _scn bigint")
+    return rows.unionByName(
+        found.withColumns({"_commit_scn": F.col("_scn"), "commit_scn": F.col("_scn")}), allowMissingColumns=True
+    )
+
+
+def in_order(rows: DataFrame) -> DataFrame:
+    """Return the rows in the order of commits, as they are written."""
+    return rows.orderBy(*CHANGE_ORDER).drop("finding", *CHANGE_ORDER)
+
+
+def is_written(task: TableTask, form: str) -> bool:
+    """Return whether an earlier attempt has written the table's changes: all of them are there, or none."""
+    if form == "delta":
+        log = read_log(task.target)
+        return log is not None and task.app_id in log.app_ids()
+    filesystem, root = open_filesystem(task.target)
+    return bool(filesystem.exists(f"{root}/{SUCCESS}"))
+
+
+def write_changed_rows(rows: DataFrame, task: TableTask, form: str, end: int, metadata: Mapping[str, object]) -> None:
+    """Write the changes in one commit; files that a killed attempt has left are replaced."""
+    if form == "delta":
+        tag = Tag(task.app_id, end - 1, {**metadata, "table": str(task.table), "changes": True})
+        overwrite(in_order(rows), task.target, {**properties_of(rows), **tag.options()}, TargetOptions())
+    else:
+        in_order(rows).write.mode("overwrite").parquet(task.target)
+    crash.point("changes")
+
+
+def properties_of(rows: DataFrame) -> dict[str, str]:
+    """Return the properties of Delta that names in the rows' images need."""
+    names = rows.select("after.*").columns
+    features = ("columnMapping", NAMES_FEATURES) if any(map(feature_of_name, names)) else ()
+    return dict(PROPERTY[feature] for feature in features)  # type: ignore[index]
