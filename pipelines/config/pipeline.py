@@ -398,6 +398,10 @@ class Pipeline(ShapeSettings):
             return match.table(table)
         return self.by_id[table]
 
+    def lists(self, table: TableId) -> bool:
+        """Return whether the table has settings, by its name or by a pattern."""
+        return table in self.by_id or self.match_of(table) is not None
+
     def match_of(self, table: TableId) -> Match | None:
         """Return the first pattern that matches; None for a table that an exclusion matches, wherever it stands."""
         found = [match for match in self.matches if match.pattern.matches(table)]
@@ -446,9 +450,9 @@ class Pipeline(ShapeSettings):
         return self.model_copy(update={"tables": [*self.tables, *more]})
 
     def ddl_policies(self, table: TableId) -> DdlPolicies:
-        """Return the table's own policies, completed by the pipeline's."""
-        own = self.table(table)
-        policies = {**self.on_ddl.model_dump(), **own.on_ddl.model_dump(exclude_unset=True)}
+        """Return the table's own policies, completed by the pipeline's; the pipeline's alone for a table that is not listed."""
+        own = self.table(table).on_ddl.model_dump(exclude_unset=True) if self.lists(table) else {}
+        policies = {**self.on_ddl.model_dump(), **own}
         return DdlPolicies(**policies, renamed_to=self.renamed.get(table))
 
     @property

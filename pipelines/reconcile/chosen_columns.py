@@ -27,7 +27,10 @@ def chosen(pipeline: Pipeline, table: DictionaryTable) -> DictionaryTable:
 
 
 def refusal_rule(pipeline: Pipeline, table: TableId) -> Refused:
-    """Return a function that says whether a column's type is not supported under the table's rules."""
+    """Return a function that says whether a column's type is not supported under the table's rules. Those of a table that is no
+    longer listed are gone; what was applied of it was not refused."""
+    if not pipeline.lists(table):
+        return lambda column, type_: False
     choice = pipeline.choice(table)
     rules = {upper_name(name): rule for name, rule in pipeline.table(table).rules.items()}
 

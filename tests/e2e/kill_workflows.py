@@ -253,6 +253,54 @@ def large_table(testbed: KillTestbed, kills: KillSequence) -> None:
     kills.run(*CATCH_UP)
 
 
+def edited_tables(testbed: KillTestbed, kills: KillSequence) -> None:
+    """Edit the list of tables while transactions are open: a table leaves, is listed again and read again; another one comes;
+    the key and the columns of a third change, and the edit is taken back. Each edit concerns its table alone."""
+    source, copy = testbed.source, kills.copy
+    source.work()
+    copy.configure("48KiB", tables=("SHOP.PARTS",))
+    kills.kill_again_at(*EDITED)
+    kills.run(*CATCH_UP)
+    source.work()
+    copy.configure("48KiB")
+    kills.kill_again_at("prepare_batch")
+    kills.run(*CATCH_UP, codes=(3,))
+    assert states_of(copy) == {"SHOP.PARTS": "live", "SHOP.BINS": "held"}
+    kills.run(redolake, "snapshot", "SHOP.BINS", "--replace")
+
+    testbed.source.shop.run_sql(
+        "CREATE TABLE shelves (id NUMBER(9) PRIMARY KEY, place VARCHAR2(20))",
+        "ALTER TABLE shelves ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
+        "INSERT INTO shelves VALUES (1, 'before')",
+    )
+    source.open_one.cursor().execute("INSERT INTO shelves VALUES (2, 'open')")
+    copy.configure("48KiB", tables=(*TABLES, "SHOP.SHELVES"))
+    kills.kill_again_at(*EDITED)
+    kills.run(*CATCH_UP, codes=(0, 75))
+    source.work()
+    kills.run(*CATCH_UP)
+    assert by_id(copy.rows_at(copy.pipeline.target(TableId("SHOP", "SHELVES")))) == by_id(source.rows("shelves"))
+
+    source.changing = ONE
+    for edit in ({"key": "rowid"}, {"exclude_columns": ["PLACE"]}):
+        source.work()
+        copy.configure("48KiB", tables=({"table": "SHOP.PARTS", **edit}, "SHOP.BINS"))
+        kills.run(*CATCH_UP, codes=(3,))
+        copy.configure("48KiB")
+        for _ in range(3):  # as with held_table
+            kills.run(redolake, "resume", "SHOP.PARTS", codes=NOTHING_LEFT)
+            if kills.run(*CATCH_UP, codes=(0, 3)) == 0:
+                break
+
+
+# What is written for an edited list: the batch and the windows with other tables, holds, versions, the contents of new tables.
+EDITED = ("prepare_batch", "publish_batch", "ledger.move_table", "ledger.record_version", "begin")
+
+
+def states_of(copy: PipelineCopy) -> dict[str, str]:
+    return {table.table: table.state for table in steps.read_status(copy.pipeline).tables if table.listed}
+
+
 MAPPED = {
     "table": "SHOP.PARTS",
     "rename": {"PLACE": "where_it_is"},
@@ -353,6 +401,7 @@ WORKFLOWS = (
     declared_gap,
     backfill_and_verify,
     large_table,
+    edited_tables,
     mapped_table,
 )
 

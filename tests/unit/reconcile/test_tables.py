@@ -9,6 +9,7 @@ import pytest
 
 from pipelines.context import PipelineContext, open_context
 from pipelines.ledger import base
+from pipelines.reconcile.ledger import reconcile_ledger
 from pipelines.reconcile.table_versions import known_versions
 from pipelines.reconcile.tables import capture_scn
 from pipelines.records.codec import to_body
@@ -71,6 +72,25 @@ def test_a_lost_ledger_is_rebuilt_without_ddl_that_a_resetlogs_undid(tmp_path: P
     with open_context(on_disk.pipeline) as context:
         assert corrected_table(context).position == ChainPosition(SECOND, 249)
         assert [version.from_scn for version in known_versions(context, ORDERS)] == [140]
+
+
+def test_a_batch_that_was_not_recorded_is_recorded_after_its_table_has_left_pipelines_yml(tmp_path: Path) -> None:
+    """Apply was killed between a batch and its record; meanwhile a person took the table out. Put back, it is as it was."""
+    on_disk = PipelineOnDisk(tmp_path)
+    on_disk.load(120)
+    first = on_disk.window(100, 150)
+    on_disk.batch(first)
+    with open_context(on_disk.pipeline) as context:
+        corrected_table(context)
+    added = DdlRow(180, 1, "0x1", 0, "SHOP", "ORDERS", 4711, "ALTER TABLE shop.orders ADD (note VARCHAR2(9))")
+    on_disk.batch(on_disk.window(150, 200, ddl=(added,)))
+    without = on_disk.pipeline.model_copy(update={"tables": []})
+    with open_context(without) as context:
+        reconcile_ledger(context)
+        assert [version.from_scn for version in known_versions(context, ORDERS)] == [120, 180]
+    with open_context(on_disk.pipeline) as context:
+        assert corrected_table(context).position.scn == 199
+        assert [version.from_scn for version in known_versions(context, ORDERS)] == [120, 180]
 
 
 def test_a_rebuild_that_is_killed_after_any_write_is_finished_by_the_next(
