@@ -1,4 +1,4 @@
-"""Report what is wrong with the keys of an encrypted landing, and which of its files are still in clear text."""
+"""Report what is wrong with the keys of masks and of an encrypted landing, and which of its files are still in clear text."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 from pipelines.config import Pipeline
 from pipelines.errors import ConfigurationError, Finding
 from pipelines.host.encrypted_parquet import PARQUET, is_encrypted
-from pipelines.host.secrets import OF_LANDING, KeyUse, find_key, read_key
+from pipelines.host.secrets import OF_LANDING, OF_MASKS, KeyUse, find_key, read_key
 from pipelines.land import layout
 from pipelines.land.files import Files
 from pipelines.land.keys import LandingKeys
@@ -21,6 +21,9 @@ def key_findings(pipeline: Pipeline) -> Iterator[Finding]:
     """Yield a warning for a key that is not set here, as tasks may run elsewhere, and an error for a wrong one."""
     files, subject = Files(pipeline.landing_folder), f"{pipeline.name}.landing_key"
     current = pipeline.landing_secret
+    for mask_key in dict.fromkeys(filter(None, (pipeline.mask_key, *(entry.mask_key for entry in pipeline.entries)))):
+        secret = SecretName(mask_key.connection, mask_key.variable)
+        yield from wrong(secret, "warning" if find_key(secret) is None else "error", OF_MASKS)
     if current is not None and find_key(current) is None:
         yield from wrong(current, "warning")
     else:

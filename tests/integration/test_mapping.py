@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import io
 import json
+import logging
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -14,6 +16,7 @@ from typing import Any
 
 import pytest
 import yaml
+from pyspark.logger import PySparkLogger
 from pyspark.sql import functions as F
 
 from pipelines import steps
@@ -531,6 +534,9 @@ def test_an_expression_that_spark_cannot_compute_is_named_with_the_condition_of_
     file = tmp_path / "pipelines.yml"
     file.write_text(yaml.safe_dump({"pipelines": {"shop": {"tables": tables}}}))
     unread = [f for f in steps.validate(pipeline, start_spark=True, spark=spark, file=file) if f.severity == "error"]
+    logged = io.StringIO()
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        PySparkLogger.getLogger(name).addHandler(logging.StreamHandler(logged))
     with pytest.raises(TableHeld):
         steps.take_snapshot(pipeline, source=source.params, spark=spark)
     said = {table.table.removeprefix("SHOP."): str(table.error) for table in steps.read_status(pipeline).tables}
@@ -547,3 +553,4 @@ def test_an_expression_that_spark_cannot_compute_is_named_with_the_condition_of_
     }
     assert all(f"x (`{sql}`)" in said[name] for name, sql in expressions.items())
     assert "secret0" not in "".join(said.values())
+    assert logged.getvalue() == "", "pyspark logs the messages of exceptions, with the value that cannot be cast"

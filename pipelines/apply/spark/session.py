@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from pyspark import SparkConf
 from pyspark.errors import AnalysisException
+from pyspark.logger import PySparkLogger
 from pyspark.sql import Row, SparkSession
 
 from pipelines.errors import ConfigurationError, Finding
@@ -45,6 +46,7 @@ S3 = {"spark.hadoop.fs.s3.impl": "org.apache.hadoop.fs.s3a.S3AFileSystem"}
 JAVA_OPTIONS, EXECUTOR_JAVA_OPTIONS = "spark.driver.extraJavaOptions", "spark.executor.extraJavaOptions"
 # By default Java interprets methods of more than 8,000 bytes forever. Spark's code for a table of 20 columns is longer.
 COMPILES_ALL = "-XX:-DontCompileHugeMethods"
+LOGS_OF_MESSAGES = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 LOGGING = Path(__file__).with_name("log4j2.properties")
 SERVER = {
     f"spark.hadoop.{VERIFY_PAGES}": "true",
@@ -102,6 +104,7 @@ def open_session(
 ) -> SparkSession:
     """Open a session: `local` starts Spark here on that master, `submit` uses spark-submit's with its settings, `connect`
     takes a remote URL. A local Spark gets the jars for the folders and URLs in `places`."""
+    keep_values_out_of_logs()
     if mode == "connect":
         session = SparkSession.builder.remote(master_or_remote or "sc://localhost").create()
         for key, value in {**SESSION, VERIFY_PAGES: "true", **_runtime(conf or {})}.items():
@@ -123,6 +126,13 @@ def open_session(
     session = builder.getOrCreate()
     fix(session)
     return session
+
+
+def keep_values_out_of_logs() -> None:
+    """Stop pyspark from logging the message of each exception, in which a failed cast has its value: Redolake's own errors say
+    what failed, without it."""
+    for name in LOGS_OF_MESSAGES:
+        PySparkLogger.getLogger(name).disabled = True
 
 
 def submitted_settings() -> dict[str, str]:

@@ -53,6 +53,16 @@ def test_a_key_that_is_not_set_here_may_be_set_where_tasks_run(tmp_path: Path, m
     ]
 
 
+def test_the_keys_of_masks_are_checked_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    masked = pipeline(tmp_path, mask_key={"variable": "MASK_KEY"}, tables=[{"table": "A.B", "mask_key": {"variable": "SHORT"}}])
+    monkeypatch.setenv("SHORT", "short")
+
+    assert [(finding.subject, *seen) for finding, seen in zip(key_findings(masked), found(masked), strict=True)] == [
+        ("`mask_key`: variable MASK_KEY", "warning", "the key of the masks is not set here"),
+        ("`mask_key`: variable SHORT", "error", "the key of the masks has less than 16 bytes"),
+    ]
+
+
 def test_another_key_and_no_key_are_errors_for_an_encrypted_landing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     land(pipeline(tmp_path, **ENCRYPTED))
     monkeypatch.setenv("LANDING_KEY", "another key of the landing")
