@@ -22,7 +22,7 @@ CHANGE_FEED = ("delta.enableChangeDataFeed", "true")
 MOST_CLUSTERED = 4
 MEASURED = "delta.dataSkippingNumIndexedCols"  # of so many columns, 32 by default, Delta keeps minima, which clustering needs
 NAMED_MEASURED = "delta.dataSkippingStatsColumns"
-RENAME = "rename one of them in Oracle, or leave one out (`exclude_columns` of the table)"
+RENAME = "give one of them another name in the lake (`rename` of the table), or leave one out (`exclude_columns`)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ def reserved_conflicts(names: Iterable[str], whose: str, reserved: Mapping[str, 
         shown = ", ".join(name if given[name] == name else f"{name} (here {given[name]})" for name in taken)
         settings = " and ".join(setting for setting, group in reserved.items() if setting and set(group) & set(taken))
         without = f"; or do without {settings}" if settings else ""
-        cure = f"rename them in Oracle, or leave them out (`exclude_columns` of the table){without}"
+        cure = f"give them other names in the lake (`rename` of the table), or leave them out (`exclude_columns`){without}"
         yield Conflict(f"column names are reserved for {whose}: {shown}", cure)
 
 
