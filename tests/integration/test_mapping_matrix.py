@@ -1,7 +1,7 @@
 """Each kind of mapping through each part of the product: one table for each kind, compared with plain Python after each step.
 
-docs/comparison.md shows KINDS and USES as a table; tests/unit/test_docs.py compares them. `make soak` takes all kinds, `make test`
-those that other tests reach least.
+docs/comparison.md shows KINDS and USES as a table; tests/unit/test_docs.py compares them. `make soak` takes all kinds, and
+`make test` two of them.
 """
 
 from __future__ import annotations
