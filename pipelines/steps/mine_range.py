@@ -151,7 +151,7 @@ def describe(task: RangeToMine, oracle: Source, facts: RedoFacts, windows: Seque
     with held_lease(context, "capture", LEASE_SECONDS):  # as plan_slices
         incarnation = facts.current_incarnation.resetlogs_id
         context.landing.dictionary.write_dictionary(incarnation, read_at, dictionary.values(), context.pipeline.renamed)
-    ids = object_ids(context, dictionary)
+    ids = {number: table for number, table in object_ids(context, dictionary).items() if table in task.tables}
     return [WindowPlan(window, task.tables, ids, int(read_at), container) for window in windows]
 
 

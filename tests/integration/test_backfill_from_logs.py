@@ -198,3 +198,15 @@ def test_a_plan_into_a_live_table_names_the_keys_and_what_is_not_known(losing: L
     found = plan()
     assert (found.tables[0].keys, found.cut, found.is_whole) == (1, 1, False)
     assert found.lines[-1].startswith("not known: what 1 transaction(s) changed before SCN")
+
+
+def test_a_range_is_mined_for_one_of_several_tables(losing: LosingPipeline) -> None:
+    losing.change("CREATE TABLE other (id NUMBER(9) PRIMARY KEY)", "ALTER TABLE other ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS")
+    losing.pipeline = losing.shop.pipeline(tables=["SHOP.PARTS", "SHOP.OTHER"])
+    losing.catch_up()
+    start = int(losing.status().landed_to_scn or 0)
+    losing.change("INSERT INTO other (id) VALUES (1)", "UPDATE parts SET quantity = 5 WHERE id = 1")
+    losing.catch_up()
+    end = int(losing.status().landed_to_scn or 0)
+
+    assert [row[:3] for row in rows(from_logs(losing, start, end))] == [(1, "A", 5)]
