@@ -21,6 +21,7 @@ from pipelines.airflow.spark import spark_task
 from pipelines.airflow.texts import SNAPSHOT, TASKS, dag_text
 from pipelines.config import Pipeline
 from pipelines.errors import RedolakeError, TableHeld, Transient
+from pipelines.values.null_rule import nulled_text
 from pipelines.values.utc import beside
 
 if TYPE_CHECKING:
@@ -32,7 +33,8 @@ log = logging.getLogger(__name__)
 
 def log_rows(*tables: TableSnapshot) -> None:
     for done in tables:
-        log.info("%s: %s rows AS OF SCN %s%s", done.table, done.rows, done.scn, beside(done.at))
+        nulled = f", {nulled_text(done.nulled)}" if done.nulled else ""
+        log.info("%s: %s rows AS OF SCN %s%s%s", done.table, done.rows, done.scn, beside(done.at), nulled)
 
 
 def grouped_shares(shares: Sequence[ReadShare]) -> dict[str, Any]:

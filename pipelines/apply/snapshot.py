@@ -16,7 +16,7 @@ from pipelines.apply.delta.owner import Owner, Use, check_owner
 from pipelines.apply.delta.schema import target_schema
 from pipelines.apply.delta.settings import check_writable, comment_on, drop_constraints, is_constrained, settle
 from pipelines.apply.delta.table import DeltaTable
-from pipelines.apply.landed.source_rows import check_keys, check_values, read_source
+from pipelines.apply.landed.source_rows import Counted, check_keys, check_values, read_source
 from pipelines.apply.spark.quoting import quote
 from pipelines.apply.target import target_columns
 from pipelines.apply.translation import Translation
@@ -54,10 +54,12 @@ def load_snapshot(spark: SparkSession, spec: SnapshotSpec, task: SnapshotTask, t
     make_way(table, spec, task, metadata)
     # Refuses names that Delta cannot distinguish.
     target_schema(with_lake_names(task.version, task.options), task.rules, translation, task.options)
-    rows, passing, contents = read_contents(spark, task, translation)
-    if task.rows is not None and rows != task.rows:
+    counted, contents = read_contents(spark, task, translation)
+    if task.rows is not None and counted.rows != task.rows:
         raise InvariantBroken(
-            f"the source returned {task.rows} rows, the files hold {rows}", cure="take the snapshot again", table=task.table
+            f"the source returned {task.rows} rows, the files hold {counted.rows}",
+            cure="take the snapshot again",
+            table=task.table,
         )
     check_owner(read_log(task.target), owner, task.table, task.target, use)  # the checks took long: another may have come
     load = load_id(task.app_id, table.version, spec.token)
@@ -72,21 +74,19 @@ def load_snapshot(spark: SparkSession, spec: SnapshotSpec, task: SnapshotTask, t
             path=task.target,
         )
     finish(table, task, options, metadata)
-    return SnapshotLoaded(task.table, "applied", True, passing, table.version)
+    return SnapshotLoaded(task.table, "applied", True, counted.passing, table.version, nulled=dict(counted.nulled))
 
 
-def read_contents(spark: SparkSession, task: SnapshotTask, translation: Translation) -> tuple[int, int, DataFrame]:
-    """Return how many rows were read, how many of them pass the filter, and the table's contents. Where chunks of several SCNs
-    have one row, the chunk with the highest SCN counts: the row was changed in between, so that the redo has its newer
-    values."""
-    options, rows, passing, contents = task.options, 0, 0, None
+def read_contents(spark: SparkSession, task: SnapshotTask, translation: Translation) -> tuple[Counted, DataFrame]:
+    """Return the counts of what was read, and the table's contents. Where chunks of several SCNs have one row, the chunk with
+    the highest SCN counts: the row was changed in between, so that the redo has its newer values."""
+    options, counted, contents = task.options, Counted(), None
     for scn, files in files_by_scn(task):
         source = read_source(
             spark, files, task.version, task.rules, translation, options, dict(task.comments), options.partition_by
         )
-        read, kept = check_values(source, task.version)
+        counted = counted.plus(check_values(source, task.version))
         check_keys(source, task.version)
-        rows, passing = rows + read, passing + kept
         own = of_load(options, scn)
         frame = source.frame.withColumns(own) if own else source.frame
         if contents is None:
@@ -96,7 +96,7 @@ def read_contents(spark: SparkSession, task: SnapshotTask, translation: Translat
             older = frame.join(contents.select(*map(quote, key)), key, "left_anti").select(frame["*"])
             contents = contents.unionByName(older)
     assert contents is not None, "a snapshot has a file"
-    return rows, passing, contents
+    return counted, contents
 
 
 def files_by_scn(task: SnapshotTask) -> list[tuple[int, tuple[str, ...]]]:

@@ -56,6 +56,7 @@ class TableProgress:
     filtered: int = 0  # of the applied
     quarantined: int = 0  # of the applied
     masked: int = 0  # of the applied
+    nulled: int = 0  # values of the applied
     quarantined_keys: int | None = None
     merge_seconds: float = 0.0
     ddl: Counter[str] = field(default_factory=Counter)
@@ -116,6 +117,7 @@ def apply_table(
         first_commit_at=min(progress.times).isoformat() if progress.times else None,
         last_commit_at=max(progress.times).isoformat() if progress.times else None,
         masked=progress.masked,
+        nulled=progress.nulled,
         quarantined_keys=progress.quarantined_keys,
     )
 
@@ -162,6 +164,7 @@ def apply_ranges(
             progress.filtered += ready.filtered
             count_parts(context, task, ready)
             progress.quarantined += ready.taken.count
+            progress.nulled += ready.nulled
             if commit_range.version.mapping is not None and commit_range.version.mapping.masked:
                 progress.masked += committed.count - ready.filtered - ready.taken.count
             if task.quarantine is not None:

@@ -38,6 +38,7 @@ from pipelines.cli.output import (
     show_declared_gaps,
     show_dropped,
 )
+from pipelines.values.null_rule import nulled_text
 from pipelines.values.table import upper_name
 from pipelines.values.utc import utc_text
 
@@ -106,10 +107,13 @@ def verify(
             result = steps.verify_tables(selected, tables or None, report=report, method=method.value, sample=share, due=due)
         if not show_values:
             result = without_values(result)
-        columns = ("table", "AS OF SCN", "UTC", "Delta version", "source rows", "Delta rows", "differing cells", "fetched")
+        columns = [
+            "table", "AS OF SCN", "UTC", "Delta version", "source rows", "Delta rows", "differing cells",
+            *(["NULL by rule"] if any(t.nulled for t in result.tables) else []), "fetched",
+        ]  # fmt: skip
         rows = [
             (t.table, t.applied_scn, utc_text(t.applied_at), t.delta_version, t.source_rows, t.delta_rows, t.differing_cells,
-             shown_bytes(t.source_bytes_read))
+             *([sum(t.nulled.values())] if "NULL by rule" in columns else []), shown_bytes(t.source_bytes_read))
             for t in result.tables
         ]  # fmt: skip
         if output is Output.table:
@@ -136,9 +140,10 @@ def show_history(pipeline: Pipeline, tables: list[str] | None, output: Output) -
 
 
 def result_of(proof: TableProof) -> str:
+    by_rule = f", {nulled_text(proof.nulled)}" if proof.nulled else ""
     if proof.is_equal and proof.quarantined_keys:
-        return f"equal but for {proof.quarantined_keys} keys in quarantine"
-    return "equal" if proof.is_equal else "not compared" if proof.error else "DIFFERS"
+        return f"equal but for {proof.quarantined_keys} keys in quarantine{by_rule}"
+    return f"equal{by_rule}" if proof.is_equal else "not compared" if proof.error else f"DIFFERS{by_rule}"
 
 
 def how_of(proof: TableProof) -> str:
@@ -187,6 +192,8 @@ def show_verdict(result: Verification) -> None:
         verdict += f", {apart} of them but for keys in quarantine"
     if differing:
         verdict += f", {differing} differ"
+    if by_rule := [f"{t.table}: {nulled_text(t.nulled)}" for t in result.tables if t.nulled]:
+        verdict += f"; {'; '.join(by_rule)}"
     if result.not_compared:
         verdict += f", {len(result.not_compared)} could not be compared"
     console.print(Text(verdict, style="green" if result.equal else "red"), soft_wrap=True)

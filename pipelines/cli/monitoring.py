@@ -43,7 +43,8 @@ if TYPE_CHECKING:
     from pipelines.steps.status import Status
 
 STATS_COLUMNS = (
-    "inserted", "updated", "deleted", "DDL", "size", "change rows", "masked", "first commit, UTC", "last commit", "seconds",
+    "inserted", "updated", "deleted", "DDL", "size", "change rows", "masked", "NULL by rule",
+    "first commit, UTC", "last commit", "seconds",
 )  # fmt: skip
 ACCOUNT_TERMS = (
     "applied", "filtered", "in quarantine", "rolled back", "still open", "before snapshot", "held", "dropped",
@@ -234,7 +235,8 @@ def stats_grid(found: PipelineStats, by: StatsBy) -> Grid | str:
 def stats_cells(one: RowStats) -> tuple[object, ...]:
     ddl = ", ".join(f"{number} {kind}" for kind, number in sorted(one.ddl.items()))
     commits = (utc_text(one.first_commit_at), utc_text(one.last_commit_at))
-    return (one.inserted, one.updated, one.deleted, ddl, one.size, account_text(one.rows), one.masked, *commits, one.seconds)
+    counts = (one.size, account_text(one.rows), one.masked, one.nulled)
+    return (one.inserted, one.updated, one.deleted, ddl, *counts, *commits, one.seconds)
 
 
 COMMANDS = (status, stats, windows, runway)

@@ -28,6 +28,7 @@ from pipelines.cli.options import (
 )
 from pipelines.cli.output import Output, grid, print_progress, progress, show
 from pipelines.values.moment import FORMS, is_time
+from pipelines.values.null_rule import nulled_text
 from pipelines.values.utc import utc_text
 
 if TYPE_CHECKING:
@@ -113,9 +114,10 @@ def snapshot(
                 return
         with progress() as report:
             result = steps.take_snapshot(selected, tables or None, replace=replace, restart=restart, report=report)
-        rows = [(t.table, t.scn, utc_text(t.at), t.rows) for t in result.tables]
+        by_rule = ("NULL by rule",) if any(t.nulled for t in result.tables) else ()
+        rows = [(t.table, t.scn, utc_text(t.at), t.rows, *(nulled_text(t.nulled) for _ in by_rule)) for t in result.tables]
         none = "Every table has contents; --replace reads one again."
-        show(output, result, lambda: grid("Snapshot", ("table", "AS OF SCN", "UTC", "rows"), rows) if rows else none)
+        show(output, result, lambda: grid("Snapshot", ("table", "AS OF SCN", "UTC", "rows", *by_rule), rows) if rows else none)
 
 
 def show_chunked(output: Output, found: Sequence[ChunkedTable]) -> None:

@@ -34,6 +34,7 @@ HELP = {
     "redolake_ddl_changes": "changes of tables by followed DDL in the last 24 hours, by kind",
     "redolake_missing_logs": "archived logs that are needed and lost",
     "redolake_quarantined_keys": "keys whose rows are known to be wrong, and not worked off",
+    "redolake_null_by_rule_values": "values that are NULL by rule, by the last comparison of all rows or the load",
     "redolake_window_changes": "change rows of the last applied window by what became of them",
     "redolake_tables_differing": "tables whose last comparison found a difference",
 }
@@ -76,6 +77,7 @@ def samples(found: Overview) -> Iterator[Sample]:
         yield "redolake_ddl_changes", {**own, "kind": kind}, found.ddl.get(kind, 0)
     yield "redolake_missing_logs", own, 0 if found.recovery is None else len(found.recovery.missing)
     yield "redolake_quarantined_keys", own, sum(table.quarantined_keys for table in found.tables)
+    yield "redolake_null_by_rule_values", own, sum(table.nulled for table in found.tables)
     applied = next((window for window in found.windows if window.parts), None)
     for counted in () if applied is None else applied.parts:
         yield "redolake_window_changes", {**own, "kind": counted.name}, counted.rows

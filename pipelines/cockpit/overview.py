@@ -230,6 +230,7 @@ def table_line(entry: TableEntry, reading: LedgerReading, target: str, is_behind
         complete_to_at=reading.contents_at.get(entry.table),
         listed=listed,
         quarantined_keys=quarantined_keys(reading, entry),
+        nulled=values_nulled(reading, entry),
     )
 
 
@@ -237,6 +238,13 @@ def quarantined_keys(reading: LedgerReading, entry: TableEntry) -> int:
     """Return how many keys are in quarantine, by the last batch or command that looked."""
     fact = one(reading, "quarantine", str(entry.table))
     return 0 if fact is None else from_body(QuarantineFact, fact.body, f"the quarantine of {entry.table}").keys
+
+
+def values_nulled(reading: LedgerReading, entry: TableEntry) -> int:
+    """Return how many values were NULL by rule when all rows were last compared, or else when they were loaded."""
+    compared = (p.result.nulled for p in proofs_of(reading, str(entry.table)) if p.result.error is None and p.result.share == 1)
+    loaded = reading.snapshot_of(entry.table)
+    return next(compared, 0 if loaded is None else loaded.nulled)
 
 
 def proofs_of(reading: LedgerReading, table: str) -> tuple[Proof, ...]:

@@ -83,6 +83,7 @@ def proof_text(proof: Proof) -> str:
     where = f"SCN {texts.count(found.scn)}, Delta version {found.delta_version}"
     part = "" if found.share == 1 else f" of a sample of {found.share:.1%}" if found.share else " that were repaired"
     apart = f", but for {found.quarantined_keys} keys in quarantine" if found.quarantined_keys else ""
+    apart += f", {texts.count(found.nulled)} values NULL by rule" if found.nulled else ""
     if found.is_equal:
         rows = "rows" if found.rows is None else f"{texts.count(found.rows)} rows"
         return f"{at}: {rows}{part} are equal{apart}, {where}"

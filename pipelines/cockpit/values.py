@@ -161,6 +161,7 @@ class TableLine:
     complete_to_at: datetime | None = None  # when the source wrote that SCN; None where no step recorded it
     listed: bool = True
     quarantined_keys: int = 0
+    nulled: int = 0  # values that are NULL by rule, by the last comparison of all rows, else by the load
 
     @property
     def counted_as(self) -> str:

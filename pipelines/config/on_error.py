@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from pipelines.config.values import Settings
 from pipelines.values.quarantine import CLASSES, ErrorClass
 
 HoldOrQuarantine = Literal["hold", "quarantine"]
+
+
+def named_null(value: object) -> object:
+    """Return the policy; YAML reads null as no value. One that is not written at all is refused before (yaml_text.py)."""
+    return "null" if value is None else value
+
+
+OfValue = Annotated[Literal["hold", "quarantine", "null"], BeforeValidator(named_null)]
 
 
 class QuarantineLimit(Settings):
@@ -33,9 +41,10 @@ class OnError(Settings):
         description="the redo shows a value outside the key in a form that is not understood: `hold` the table, or "
         "`quarantine` the row",
     )
-    value: HoldOrQuarantine = Field(
+    value: OfValue = Field(
         "hold",
-        description="a value outside the key does not fit its column in the lake, or is no valid text: the same",
+        description="a value outside the key does not fit its column in the lake, or is no valid text: the same; or `null`, "
+        "which makes a number or a time that does not fit NULL, and counts it",
     )
     transform: HoldOrQuarantine = Field(
         "hold", description="`transform` raises for a row, or what the mapping computes does not fit its type: the same"

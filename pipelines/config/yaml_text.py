@@ -42,6 +42,7 @@ def read_yaml(text: str, file: str) -> Any:
             if node is None:
                 return None
             check_size(node, file)
+            check_written(node, file)
             return loader.construct_document(node)
         finally:
             loader.dispose()
@@ -93,6 +94,19 @@ def check_size(root: yaml.Node, file: str) -> None:
         return known
 
     size(root)
+
+
+def check_written(node: yaml.Node, file: str, above: str = "") -> None:
+    """Raise ConfigurationError for `value:` of `on_error` with nothing after it, which YAML reads as null: there null is a
+    policy, and nobody has written it."""
+    if isinstance(node, yaml.SequenceNode):
+        for part in node.value:
+            check_written(part, file)
+    for key, value in node.value if isinstance(node, yaml.MappingNode) else ():
+        if above == "on_error" and key.value == "value" and isinstance(value, yaml.ScalarNode) and not value.value:
+            where, what = f"{file}, line {key.start_mark.line + 1}", "`value` of `on_error` has no value"
+            raise ConfigurationError([Finding(where, what, "write hold, quarantine or null")])
+        check_written(value, file, str(key.value))
 
 
 def parts(node: yaml.Node) -> list[yaml.Node]:

@@ -24,6 +24,7 @@ from pipelines.decode.resolve import ResolvedRedo, resolve
 from pipelines.decode.young_columns import keep_defaults
 from pipelines.values import frames
 from pipelines.values.delivery import PLAIN, Delivery, documents_of, ids_of_pieces
+from pipelines.values.null_rule import has_nulls, is_else_null, own_rule
 from pipelines.values.redo import Encoding
 from pipelines.values.table import TableVersion, TypeRule
 from pipelines.values.valid_text import with_marks
@@ -57,6 +58,7 @@ def changes_schema(redo: pa.Schema, version: TableVersion, types: Types, before:
             pa.field("unknown", pa.list_(pa.string())),
             pa.field("missing", pa.list_(pa.int32())),
             pa.field("assigned", pa.list_(pa.int32())),
+            *([pa.field("nulled", pa.int32())] if has_nulls(version, types) else []),
             *(
                 pa.field(frames.redo_before(column.id), targets[column.id])
                 for column in version.columns
@@ -87,6 +89,7 @@ def decode_changes(
     missing    ids of the version's columns that are absent from a WHERE, or from the list of an INSERT (Oracle leaves
                out trailing nulls: they are null here, as documents are; any other absent column is an error); null = none
     assigned   ids of the columns in the SET of an UPDATE; null = none
+    nulled     how many values of VALUES or SET are NULL by rule (values/null_rule.py); only where a column has the rule
     o<id>      the value before: WHERE of an UPDATE or DELETE; only of the column ids `before`, if they are given
     n<id>      the value after: VALUES of an INSERT; SET of an UPDATE, else its WHERE
 
@@ -119,6 +122,7 @@ def decode_changes(
         pa.array(redo.unknown, pa.list_(pa.string())),
         _id_lists(ids, [image.missing_rows(redo.kind) for image in images], batch.num_rows),
         _id_lists(ids, [image.assigned >= 0 for image in images], batch.num_rows),
+        *([_nulled_counts(images, batch.num_rows)] if has_nulls(version, types) else []),
         *(image.before() for image, column in zip(images, version.columns, strict=True) if is_in(before, column.id)),
         *(image.after(redo.kind) for image in images),
     ]
@@ -158,10 +162,11 @@ def readings_of(
         Reading(
             column,
             targets[column.id],
-            _rule(types, column.id),
+            own_rule(_rule(types, column.id)),
             encoding,
             is_in(before, column.id),
             column.id in pieces,
+            is_else_null(_rule(types, column.id)),
         )
         for column in version.columns
     ]
@@ -226,6 +231,11 @@ def _id_lists(ids: np.ndarray[tuple[int], np.dtype[np.int32]], flags: Sequence[B
     offsets = np.append(0, np.cumsum(counts)).astype(np.int32)
     chosen = pa.array(ids[np.nonzero(table)[1]], pa.int32())
     return pa.ListArray.from_arrays(pa.array(offsets), chosen, mask=pa.array(counts == 0))
+
+
+def _nulled_counts(images: Sequence[Image], rows: int) -> pa.Array:
+    counts = sum((image.nulled_rows().astype(np.int32) for image in images if image.nulled), np.zeros(rows, np.int32))
+    return pa.array(counts, pa.int32())
 
 
 def pieces_schema(redo: pa.Schema, version: TableVersion, types: Types, before: Collection[int] | None = None) -> pa.Schema:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from pipelines.decode.datatypes import Cast, Family, character, family_of, large_object, raw
+from pipelines.decode.datatypes import Cast, Family, Unfit, character, family_of, large_object, raw
 from pipelines.decode.forms import Clause, Form, Verb
 from pipelines.decode.redo_sql import Bools, Ints
 from pipelines.decode.resolve import ResolvedRedo
@@ -20,13 +20,14 @@ from pipelines.values.valid_text import BY_SERVER, IN_DATABASE_SET, REPLACE, UNI
 @dataclass(frozen=True, slots=True)
 class Image:
     """Per row and clause, the number of the column's assignment; -1 where the clause does not contain the column. `source` has
-    the index of each assignment's value in `values`, -1 for NULL."""
+    the index of each assignment's value in `values`, -1 for NULL; `nulled` are the assignments that are NULL by rule."""
 
     values: pa.Array
     source: Ints
     inserted: Ints
     assigned: Ints
     located: Ints
+    nulled: tuple[int, ...] = ()
 
     def before(self) -> pa.Array:
         """Return the values of WHERE."""
@@ -41,6 +42,11 @@ class Image:
         at = self.source[index] if len(self.source) else index
         absent: Bools = (index < 0) | (at < 0)
         return self.values.take(pa.array(at, mask=absent if absent.any() else None))
+
+    def nulled_rows(self) -> Bools:
+        """Return the rows in which VALUES or SET has a value that is NULL by rule."""
+        found: Bools = np.isin(self.inserted, self.nulled) | np.isin(self.assigned, self.nulled)
+        return found
 
     def missing_rows(self, kind: Ints) -> Bools:
         """Return the rows in which the column is absent from VALUES or WHERE."""
@@ -60,6 +66,7 @@ class Reading:
     encoding: Encoding
     is_before_wanted: bool = True
     is_assembled: bool = False  # a large object whose values are assembled: those in INSERT and UPDATE count too
+    is_else_null: bool = False  # a value that does not fit is NULL
 
     @property
     def family(self) -> Family:
@@ -80,22 +87,23 @@ def image_of(redo: ResolvedRedo, reading: Reading, bounds: tuple[int, int, int],
         errors.setdefault(int(row[twice]), f"column {reading.column.name} occurs twice in {Clause(clauses[twice]).name}")
 
     family, source = reading.family, own
-    index = _read(redo, reading, family, bounds, indexes[Clause.SET], errors)
+    index, nulled = _read(redo, reading, family, bounds, indexes[Clause.SET], errors), list[int]()
     if not family.is_decoded:
         values = pa.nulls(end - start, reading.target)
     elif family.cast is character.cast and internal == end and is_plain_text(redo, reading):
         values, source = redo.values, index  # the literals are the values: no copy of them is made
     elif internal < end:
-        literals = _cast(redo, reading, index[: internal - start], row, errors, is_internal=False)
-        internals = _cast(redo, reading, index[internal - start :], row[internal - start :], errors, is_internal=True)
-        values = pa.concat_arrays([literals, internals])
+        literals, unfit = _cast(redo, reading, index[: internal - start], row, errors, is_internal=False)
+        internals, others = _cast(redo, reading, index[internal - start :], row[internal - start :], errors, is_internal=True)
+        values, nulled = pa.concat_arrays([literals, internals]), [*unfit, *(internal - start + i for i in others)]
     else:
-        values = _cast(redo, reading, index, row, errors, is_internal=False)
+        values, nulled = _cast(redo, reading, index, row, errors, is_internal=False)
     if reading.is_assembled:
         form = redo.assignments.form[start:end]
         # XMLType(:1), a document in other rows, becomes IN_OTHER_ROWS.
         values = with_empty(values, pa.array((form == Form.EMPTY_LOB) | (form == Form.XML)))
-    return Image(values, source, *indexes)
+    inserted, assigned, located = indexes
+    return Image(values, source, inserted, assigned, located, tuple(nulled))
 
 
 def is_plain_text(redo: ResolvedRedo, reading: Reading) -> bool:
@@ -111,15 +119,17 @@ def may_be_replaced(reading: Reading) -> bool:
 
 def _cast(
     redo: ResolvedRedo, reading: Reading, index: Ints, row: Ints, errors: dict[int, str], *, is_internal: bool
-) -> pa.Array:
-    """Cast the values with these indexes: literals, or internal bytes."""
+) -> tuple[pa.Array, list[int]]:
+    """Cast the values with these indexes: literals, or internal bytes. Return which of them are NULL by rule too."""
     column, family, absent = reading.column, reading.family, index < 0
     texts = redo.values.take(pa.array(index, mask=absent if absent.any() else None))
     cast = _cast_internal(family, texts, reading) if is_internal else family.cast(texts, reading.target, reading.rule)
     by_server = rows_replaced_by_server(texts) if may_be_replaced(reading) and not is_internal else ()
-    for i, reason in {**cast.refused, **dict.fromkeys(by_server, BY_SERVER)}.items():
+    nulled = [i for i, reason in cast.refused.items() if reading.is_else_null and isinstance(reason, Unfit)]
+    refused = {i: reason for i, reason in cast.refused.items() if i not in nulled} if nulled else cast.refused
+    for i, reason in {**refused, **dict.fromkeys(by_server, BY_SERVER)}.items():
         errors.setdefault(int(row[i]), f"column {column.name}: the value {reason}")
-    return cast.values
+    return cast.values, nulled
 
 
 def _read(

@@ -14,10 +14,11 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pipelines.apply.translation import Translation
 from pipelines.decode.changes import changes_schema, decode_pieces, pieces_schema
 from pipelines.decode.choice import decoder_of
-from pipelines.decode.datatypes import family_of, spark_ddl_type, target_type
+from pipelines.decode.datatypes import Unfit, family_of, spark_ddl_type, target_type
 from pipelines.decode.datatypes.character import CODECS, decode_text
 from pipelines.host.arrow_check import check_arrow
 from pipelines.values.delivery import Delivery, as_shown
+from pipelines.values.null_rule import is_else_null, own_rule
 from pipelines.values.redo import Encoding
 from pipelines.values.table import OracleType, Rules, TableVersion, TypeRule
 
@@ -78,16 +79,19 @@ def decode_frame(
 
 
 def cast_text(texts: Expression, oracle_type: OracleType, rule: TypeRule) -> Expression:
-    """Return a struct of `value` and `refused`, the reason why there is no value: the cast of redo's literals."""
-    target = target_type(oracle_type, rule)
+    """Return a struct of `value`, `refused`, the reason why there is no value, and `nulled`, whether it is NULL by rule: the
+    cast of redo's literals."""
+    target, own, is_lenient = target_type(oracle_type, rule), own_rule(rule), is_else_null(rule)
 
     def cast(batch: pa.Array) -> pa.Array:
         check_arrow()
-        given = family_of(oracle_type).cast(batch.cast(pa.string()), target, rule)
-        reasons = pa.array([given.refused.get(i) for i in range(len(batch))], pa.string())
-        return pa.StructArray.from_arrays([given.values, reasons], ["value", "refused"])
+        given = family_of(oracle_type).cast(batch.cast(pa.string()), target, own)
+        unfit = {i for i, reason in given.refused.items() if is_lenient and isinstance(reason, Unfit)}
+        reasons = pa.array([None if i in unfit else given.refused.get(i) for i in range(len(batch))], pa.string())
+        nulled = pa.array([i in unfit for i in range(len(batch))], pa.bool_())
+        return pa.StructArray.from_arrays([given.values, reasons, nulled], ["value", "refused", "nulled"])
 
-    return arrow_udf(cast, f"struct<value: {spark_ddl_type(oracle_type, rule)}, refused: string>")(texts)
+    return arrow_udf(cast, f"struct<value: {spark_ddl_type(oracle_type, rule)}, refused: string, nulled: boolean>")(texts)
 
 
 TRANSLATION = translation(Encoding(), show_row_data=False)  # for snapshot loads and comparisons, which decode no redo

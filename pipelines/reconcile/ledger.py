@@ -300,8 +300,8 @@ def changes_to_json(done: TableResult) -> dict[str, Any]:
     """Return what `redolake stats` shows of a table in a batch, beside its row account."""
     changed = {"inserted": done.inserted, "updated": done.updated, "deleted": done.deleted}
     times = {"first_commit_at": done.first_commit_at, "last_commit_at": done.last_commit_at}
-    masked = {"masked": done.masked} if done.masked else {}
-    return {"state": done.state, **changed, **masked, "ddl": dict(done.ddl), **times}
+    some = {name: count for name, count in (("masked", done.masked), ("nulled", done.nulled)) if count}
+    return {"state": done.state, **changed, **some, "ddl": dict(done.ddl), **times}
 
 
 def account_to_json(account: RowAccount) -> dict[str, int]:

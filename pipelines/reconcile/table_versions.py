@@ -39,6 +39,7 @@ from pipelines.schema.ddl.effect import DdlStep, StepKind
 from pipelines.schema.ddl_statement import ReadingAfter
 from pipelines.values.delivery import Plain, deliveries_of
 from pipelines.values.dictionary_table import DictionaryTable
+from pipelines.values.null_rule import with_nulls
 from pipelines.values.quarantine import QuarantineRule
 from pipelines.values.scn import Scn
 from pipelines.values.table import Part, Rules, TableId, TableVersion, TypeRule, upper_name
@@ -338,7 +339,8 @@ def column_change(step: DdlStep, rules: Rules) -> ColumnChange:
 def rules(context: PipelineContext, table: TableId, versions: Sequence[TableVersion]) -> dict[int, TypeRule]:
     """Return the rules of pipelines.yml by column id instead of column name.
 
-    A rule is for the columns that were added under its name; if none was, for one that was renamed to it.
+    A rule is for the columns that were added under its name; if none was, for one that was renamed to it. With
+    `on_error: {value: null}` the rules of columns say so (values/null_rule.py).
     """
     named = {upper_name(name): rule for name, rule in context.pipeline.table(table).rules.items()}
     born: dict[int, str] = {}
@@ -350,7 +352,8 @@ def rules(context: PipelineContext, table: TableId, versions: Sequence[TableVers
     declared: dict[int, TypeRule] = {i: named[name] for i, name in names.items() if name in named}
     types = {c.id: c.type for version in versions for c in version.columns if all(c.id not in v.key for v in versions)}
     texts = {i: text_rule(context.pipeline, table, type_) for i, type_ in types.items() if i not in declared}
-    return {**declared, **{i: rule for i, rule in texts.items() if rule is not None}}
+    found = {**declared, **{i: rule for i, rule in texts.items() if rule is not None}}
+    return with_nulls(found, versions) if context.pipeline.error_policies(table).value == "null" else found
 
 
 def app_id(context: PipelineContext, table: TableId, resetlogs_id: int) -> str:

@@ -61,10 +61,13 @@ class SnapshotLoaded:
     rows: int = 0
     delta_version: int | None = None
     error: Mapping[str, Any] | None = None
+    nulled: Mapping[str, int] = field(default_factory=dict)  # values that are NULL by rule, by column in Oracle
 
 
 @dataclass(frozen=True, slots=True)
 class SnapshotResult:
+    FORMAT: ClassVar[int] = 2
+
     pipeline: str
     scn: int
     tables: tuple[SnapshotLoaded, ...]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from pipelines.values.chunks import Chunk, Cut, KeyType
@@ -30,7 +31,7 @@ class TableProof:
     it, `names_all` says whether these are all. Where undo did not last for one SCN, ranges of the key were compared at `scns`,
     the last of which is `scn`; `delta_version` is that of the first."""
 
-    FORMAT: ClassVar[int] = 3
+    FORMAT: ClassVar[int] = 4
 
     table: str  # OWNER.NAME
     name: str  # of its file
@@ -56,6 +57,7 @@ class TableProof:
     error: str | None = None
     quarantined_keys: int = 0  # known to be wrong: their rows were not compared
     scns: tuple[int, ...] = ()
+    nulled: Mapping[str, int] = field(default_factory=dict)  # values that are NULL by rule, by column in Oracle
 
     @property
     def is_equal(self) -> bool:

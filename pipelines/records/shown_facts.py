@@ -140,7 +140,7 @@ class ChoicesFact:
 class ProofFact:
     """A comparison of a table with the source, of a `share` of its buckets. `error` is set where it could not be compared."""
 
-    FORMAT: ClassVar[int] = 3
+    FORMAT: ClassVar[int] = 4
 
     scn: int | None
     delta_version: int | None
@@ -151,6 +151,7 @@ class ProofFact:
     error: str | None = None
     share: float = 1.0
     quarantined_keys: int = 0  # whose rows were not compared
+    nulled: int = 0  # values that are NULL by rule
 
     @property
     def is_equal(self) -> bool:
@@ -167,9 +168,9 @@ class QuarantineFact:
 @dataclass(frozen=True, slots=True)
 class SnapshotFact:
     """A table's snapshot. `scn` was the source's current one at `scn_at`; `seconds` are those of reading the table. For a large
-    table, all processes together have read `chunks_read` of its `chunks`."""
+    table, all processes together have read `chunks_read` of its `chunks`. `nulled` values are NULL by rule."""
 
-    FORMAT: ClassVar[int] = 2
+    FORMAT: ClassVar[int] = 3
 
     state: Literal["chosen", "reading", "read", "loaded"]
     scn: int
@@ -178,3 +179,4 @@ class SnapshotFact:
     scn_at: str | None = None
     chunks: int | None = None
     chunks_read: int | None = None
+    nulled: int = 0

@@ -22,6 +22,7 @@ from pipelines.records.batches.spec import BatchSpec, TableTask
 from pipelines.records.loads import SnapshotTask
 from pipelines.steps.folders import folder_findings, refused_folders, with_contents
 from pipelines.steps.reader_change import handover_text
+from pipelines.values.null_rule import is_else_null, own_rules
 from pipelines.values.table import TableId, TableVersion
 
 Effect = Literal["joins", "leaves", "held", "changes", "same"]
@@ -147,7 +148,7 @@ def edit_of(
     if again := [*rewritten(context, table, task, known)]:
         cure = f"`redolake snapshot {table} --replace`; or restore the old setting"
         return TableEdit(name, "held", f"{', '.join(again)}: its rows were written otherwise", cure)
-    if changed := [*followed_changes(context, table, task)]:
+    if changed := [*followed_changes(context, table, task, known)]:
         return TableEdit(name, "changes", f"{', '.join(changed)}: the next commit follows")
     return TableEdit(name, "same", "")
 
@@ -164,12 +165,15 @@ def rewritten(context: PipelineContext, table: TableId, task: LastTask, known: l
     """Yield the settings that differ from those of the last batch, and that only a new snapshot can bring about."""
     options = context.pipeline.target_options(table)
     yield from (name for name in AGAIN if getattr(options, name) != getattr(task.options, name))
-    if rules(context, table, known) != dict(task.rules):
+    if own_rules(rules(context, table, known)) != own_rules(task.rules):
         yield "columns"
 
 
-def followed_changes(context: PipelineContext, table: TableId, task: LastTask) -> Iterator[str]:
+def followed_changes(context: PipelineContext, table: TableId, task: LastTask, known: list[TableVersion]) -> Iterator[str]:
     options = context.pipeline.target_options(table)
+    was_null, is_null = (any(map(is_else_null, found.values())) for found in (task.rules, rules(context, table, known)))
+    if is_null != was_null:
+        yield "on_error, by which values that do not fit " + ("become NULL" if is_null else "hold the table; NULLs stay")
     same = ("readers", "properties", "cluster_by")
     yield from (name for name in same if getattr(options, name) != getattr(task.options, name))
     if isinstance(task, TableTask) and context.pipeline.history_target(table) != task.history:

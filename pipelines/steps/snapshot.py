@@ -170,7 +170,9 @@ def record_snapshot_load(pipeline: Pipeline, batch: str) -> LoadedSnapshot:
                 continue
             # Not earlier: until the new contents are loaded, DDL of the old contents still applies and may hold the table.
             task, entry = tasks[loaded.table], context.ledger.table(loaded.table)
-            record_snapshot(context, [loaded.table], SnapshotFact("loaded", task.scn, loaded.rows))
+            record_snapshot(
+                context, [loaded.table], SnapshotFact("loaded", task.scn, loaded.rows, nulled=sum(loaded.nulled.values()))
+            )
             record_open_keys(context, loaded.table, 0)  # what was in quarantine is of the contents before
             if entry is not None and entry.state == "live" and entry.snapshot_scn == task.scn:
                 continue  # a batch that was prepared meanwhile has found the load, and may have gone on from it
@@ -183,5 +185,7 @@ def record_snapshot_load(pipeline: Pipeline, batch: str) -> LoadedSnapshot:
         if failed:
             raise TableHeld(failed)
         scns = ((loaded, tasks[loaded.table].scn) for loaded in result.tables)
-        found = (TableSnapshot(str(t.table), scn, t.rows, snapshot_time(context, t.table, scn)) for t, scn in scns)
+        found = (
+            TableSnapshot(str(t.table), scn, t.rows, snapshot_time(context, t.table, scn), nulled=t.nulled) for t, scn in scns
+        )
         return LoadedSnapshot(result.scn, tuple(found))

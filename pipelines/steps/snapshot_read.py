@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 import time
 import uuid
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from threading import Event
 from typing import Any
 
@@ -55,6 +55,7 @@ class TableSnapshot:
     rows: int
     at: str | None = None
     complete: bool = True
+    nulled: Mapping[str, int] = field(default_factory=dict)  # values that are NULL by rule, by column; known once it is loaded
 
 
 def read_snapshot_table(

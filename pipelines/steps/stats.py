@@ -22,7 +22,8 @@ class RowStats:
     """`rows` are change rows by what became of them, as batches' row accounts have them; what is 0 is left out.
 
     `inserted`, `updated` and `deleted` are rows of the Delta table: several changes of one row in a batch are one. `masked` are
-    those applied changes whose columns were masked, `size` all change rows that were read. The commit times are those of
+    those applied changes whose columns were masked, `nulled` their values that are NULL by rule, `size` all change rows
+    that were read. The commit times are those of
     applied changes, in UTC; None without any, and where an older Redolake did not keep them."""
 
     inserted: int = 0
@@ -34,6 +35,7 @@ class RowStats:
     last_commit_at: datetime | None = None
     seconds: float = 0.0
     masked: int = 0
+    nulled: int = 0
 
     @property
     def size(self) -> int:
@@ -50,6 +52,7 @@ class RowStats:
             max((at for at in (self.last_commit_at, other.last_commit_at) if at is not None), default=None),
             round(self.seconds + other.seconds, 3),
             self.masked + other.masked,
+            self.nulled + other.nulled,
         )
 
 
@@ -145,7 +148,7 @@ def row_stats(changes: Json, account: Mapping[str, int], seconds: float, ahead: 
     first, last = (utc(changes.get(name), ahead) for name in ("first_commit_at", "last_commit_at"))
     return RowStats(
         **counts, ddl=changes.get("ddl", {}), rows=account, first_commit_at=first, last_commit_at=last, seconds=seconds,
-        masked=changes.get("masked", 0),
+        masked=changes.get("masked", 0), nulled=changes.get("nulled", 0),
     )  # fmt: skip
 
 

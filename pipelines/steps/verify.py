@@ -43,6 +43,7 @@ from pipelines.steps.run import Spark, spark_when_needed
 from pipelines.steps.same_container import read_same_container
 from pipelines.steps.scn_times import contents_time
 from pipelines.steps.status import DeclaredGapReport, open_gaps
+from pipelines.values.null_rule import nulled_text
 from pipelines.values.redo import RedoFacts
 from pipelines.values.scn import Scn
 from pipelines.values.table import TableId
@@ -86,6 +87,7 @@ class TableComparison:
     history: HistoryComparison | None = None
     quarantined_keys: int = 0  # known to be wrong: their rows were not compared
     scns: tuple[int, ...] = ()
+    nulled: Mapping[str, int] = field(default_factory=dict)  # values of the source that are NULL by rule, by column
 
     @property
     def equal(self) -> bool:
@@ -105,8 +107,9 @@ class TableComparison:
             where += f"; {self.differing_buckets} of {self.buckets} buckets{of} differed, {self.source_rows_read} rows fetched"
         where += history_text(self.history)
         apart = f"; {self.quarantined_keys} keys in quarantine were not compared" if self.quarantined_keys else ""
+        apart += f"; {nulled_text(self.nulled)}" if self.nulled else ""
         if self.equal:
-            verdict = "equal but for quarantine" if apart else "equal"
+            verdict = "equal but for quarantine" if self.quarantined_keys else "equal"
             return f"{self.table}: {verdict}, {self.source_rows} rows, {where}{apart}"
         counts = f"{self.missing_rows} rows missing, {self.extra_rows} extra, {self.differing_cells} cells differ"
         return f"{self.table}: DIFFERS, {counts}, {where}{apart}"
@@ -343,6 +346,7 @@ def table_comparison(compared: Compared, at: str | None, seconds: float) -> Tabl
         differing_cells=found.differing_cells,
         samples=found.samples,
         quarantined_keys=found.quarantined,
+        nulled=found.nulled,
         applied_at=at,
         method=compared.method,
         buckets=compared.buckets,
@@ -403,6 +407,7 @@ def proof_of(
         names_all=found.names_all,
         quarantined_keys=found.quarantined_keys,
         scns=found.scns,
+        nulled=found.nulled,
     )
 
 
@@ -418,4 +423,5 @@ def fact_of(proof: TableProof) -> ProofFact:
         differing_cells=proof.differing_cells,
         share=proof.share,
         quarantined_keys=proof.quarantined_keys,
+        nulled=sum(proof.nulled.values()),
     )

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeVar, get_args
 
 from pipelines.values.delivery import Appended, NullableKey, delivery_of
+from pipelines.values.null_rule import own_rule
 from pipelines.values.redo import Encoding
 from pipelines.values.table import ROWID_COLUMN, OracleType, Rules, TableVersion, TypeRule
 
@@ -76,7 +77,7 @@ def form_of(type_: OracleType, rule: TypeRule, lake_type: str, encoding: Encodin
     if type_.name in _OCTETS:
         return "octets" if lake_type == "binary" else None
     found = _BY_TYPE.get((type_.name, lake_type))
-    return _TRUNCATED[found] if found in _TRUNCATED and rule == "truncate" else found
+    return _TRUNCATED[found] if found in _TRUNCATED and own_rule(rule) == "truncate" else found
 
 
 def _form_of_text(type_: OracleType, encoding: Encoding) -> Form | None:

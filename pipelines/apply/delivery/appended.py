@@ -15,11 +15,13 @@ from pipelines.values.redo import Operation
 
 def prepare(context: ApplyContext, part: TableRange) -> Plan[PreparedRange]:
     decoded = part.table.with_findings(decode_range(context, part), (), part.task.options)
-    check_all(part.task, (yield probe_changes(decoded)), part.committed.count)
+    seen = yield probe_changes(decoded, counts_nulls=part.counts_nulls)
+    check_all(part.task, seen, part.committed.count)
     inserts = decoded.filter(F.col("operation_code") == Operation.INSERT)
     filtered = 0 if part.filter is None else (yield probe_filtered(decoded))["filtered"]
     if part.filter is not None:
         inserts = inserts.filter(PASSES)
     # A statement that writes large objects also has rows that set nothing and are no INSERT.
     count = inserts.count() if part.version.hides_rowids else part.committed.count - filtered
-    return ToAppend(inserts, count, filtered, filtered_by_window(decoded) if filtered else {})
+    nulled = seen["nulled"] if part.counts_nulls else 0
+    return ToAppend(inserts, count, filtered, filtered_by_window(decoded) if filtered else {}, nulled=nulled)

@@ -101,7 +101,7 @@ def filled_events(
     if maps_key(part.version):
         taken = table.live(part.task.options)
         happened = by_key(with_collisions(happened, taken, [table.columns[i] for i in key]), key)
-    return (happened if part.filter is None else without_filtered(happened)), missing
+    return (happened if part.filter is None else without_filtered(happened, counts_nulls=part.counts_nulls)), missing
 
 
 def moved_in_chunks(part: TableRange) -> ChunksNeedOneScn:

@@ -33,27 +33,37 @@ def net_changes(context: ApplyContext, part: TableRange, delivery: Keyed) -> Pla
 def prepare(context: ApplyContext, part: TableRange, delivery: Keyed) -> Plan[PreparedRange]:
     net = yield from net_changes(context, part, delivery)
     ranged = None if net.has_whole else part.table.ranged_column(part.version)
-    frame, seen = yield from check_net_changes(context, part, net, ranged)
+    net, frame, seen = yield from check_net_changes(context, part, net, ranged)
     return to_merge(part, net, frame, seen, ranged)
 
 
 def check_net_changes(
     context: ApplyContext, part: TableRange, net: NetChanges, ranged: TargetColumn | None = None
-) -> Plan[tuple[DataFrame, Row]]:
-    """Return the net changes, none of which has a finding or is missing, and what their probe saw."""
+) -> Plan[tuple[NetChanges, DataFrame, Row]]:
+    """Return the net changes, those that were kept and none of which has a finding or is missing, and what their probe saw.
+    Where a change has a finding and may go to quarantine, they are computed once more without it."""
     frame = part.table.with_findings(net.frame, part.key, part.task.options)
     frame = context.kept.keep(part.task.table, frame)
-    seen = yield probe_net_changes(frame, ranged)
+    seen = yield probe_net_changes(frame, ranged, counts_nulls=part.counts_nulls)
+    if net.undivided is not None and seen["finding"] is not None:
+        left = yield from plain.net_changes_without_bad(context, part, net.undivided)
+        return (yield from check_net_changes(context, part, left, ranged))
     check_all(part.task, seen, net.expected)
-    return frame, seen
+    return net, frame, seen
 
 
 def to_merge(
-    part: TableRange, net: NetChanges, frame: DataFrame, seen: Row | None = None, ranged: TargetColumn | None = None
+    part: TableRange,
+    net: NetChanges,
+    frame: DataFrame,
+    seen: Row | None = None,
+    ranged: TargetColumn | None = None,
+    nulled: int = 0,
 ) -> ToMerge:
-    """`seen` is what the probe of these rows saw; None where others are merged."""
+    """`seen` is what the probe of these rows saw; None where others are merged, with `nulled` of the probed ones."""
     filled, kept = part.commit_range.filled, part.keeps_removed
     keys, upserts = (None, None) if seen is None else (key_range(ranged, seen), seen["upserts"])
     has = NetColumns(part.key, net.objects, net.missing.ids, filled, net.has_whole, keys, kept)
     is_empty = bool(net.taken.count) and not net.expected
-    return ToMerge(frame, has, net.missing, net.filtered, net.events, net.taken, net.filtered_in, is_empty, upserts)
+    nulled = seen["nulled"] if seen is not None and part.counts_nulls else nulled
+    return ToMerge(frame, has, net.missing, net.filtered, net.events, net.taken, net.filtered_in, is_empty, upserts, nulled)

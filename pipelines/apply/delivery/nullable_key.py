@@ -42,9 +42,10 @@ def net_changes(context: ApplyContext, part: TableRange) -> Plan[NetChanges]:
         decoded = with_row_ids(decoded, part.key)
     happened, missing = yield from filled_events(context, part, decoded, nulls=True)
     is_null, options = has_null(part.key), part.task.options
-    net = net_change(happened.filter(~is_null), part.key).withColumn("is_whole", F.lit(False))
+    net = net_change(happened.filter(~is_null), part.key, counts_nulls=part.counts_nulls).withColumn("is_whole", F.lit(False))
+    has, needs = part.table.columns, part.table.needs(options)
     rows = of_whole_rows(
-        happened.filter(is_null), part.table.live(options), part.table.columns, part.key, options, part.table.needs(options)
+        happened.filter(is_null), part.table.live(options), has, part.key, options, needs, counts_nulls=part.counts_nulls
     )
     net = net.unionByName(rows, allowMissingColumns=True)
     return NetChanges(net, part.committed.count, missing, has_whole=True)
@@ -66,6 +67,8 @@ def of_whole_rows(
     key: Sequence[int],
     options: TargetOptions,
     needs: Sequence[str],
+    *,
+    counts_nulls: bool = False,
 ) -> DataFrame:
     """Return net changes of the events with a NULL in their key. `target` are the rows that the table has; `needs` are the
     columns of changes that its own columns are made of."""
@@ -73,12 +76,14 @@ def of_whole_rows(
     before = {i: F.col(frames.key(i) if i in key else frames.value_before(i)) for i in columns}
     values = {frames.after(i): F.when(entered, F.col(frames.after(i))).otherwise(before[i]) for i in columns}
     change = [*CHANGE_ORDER, "scn", "operation_code", *needs]
+    nulled = ["nulled"] if counts_nulls else []
     equal = (
         happened.select(
             *(value.alias(name) for name, value in values.items()),
             F.when(entered, 1).otherwise(-1).alias("sign"),
             "weight",
             "finding",
+            *nulled,
             F.struct(*ORDER).alias("order"),
             F.struct(*change).alias("last"),
         )
@@ -87,6 +92,7 @@ def of_whole_rows(
             F.sum("sign").alias("more"),
             F.sum("weight").alias("changes"),
             F.min("finding").alias("finding"),
+            *(F.sum(F.col(name) * F.col("weight")).alias(name) for name in nulled),
             F.max_by("last", "order").alias("last"),
         )
     )
@@ -100,12 +106,16 @@ def of_whole_rows(
         }
     )
     new = rows.filter("copies > 0").withColumns(
-        {"op": F.lit(UPSERT), "changes": F.lit(0).cast("bigint"), "copy": F.explode(F.sequence(F.lit(1), "copies"))}
+        {
+            "op": F.lit(UPSERT),
+            **{name: F.lit(0).cast("bigint") for name in ("changes", *nulled)},
+            "copy": F.explode(F.sequence(F.lit(1), "copies")),
+        }
     )
     both = rows.unionByName(new.drop("copy"))
     keys = {frames.key(i): F.col(frames.after(i)) for i in key}
     return both.withColumns({**keys, "is_whole": F.lit(True)}).select(
-        *keys, *values, "op", "changes", "finding", "is_whole", "last.*"
+        *keys, *values, "op", "changes", "finding", *nulled, "is_whole", "last.*"
     )
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from pyspark.sql import DataFrame
 
 from pipelines.apply.context import ApplyContext
 from pipelines.apply.delivery.changes import decode_range, filled_events
 from pipelines.apply.delivery.prepared import NetChanges, TableRange
+from pipelines.apply.landed.findings import TROUBLE
 from pipelines.apply.landed.mapped_changes import filtered_by_window, probe_filtered
 from pipelines.apply.net.net_change import net_change
 from pipelines.apply.objects.large_objects import with_row_ids
-from pipelines.apply.quarantine.divide import NOTHING_TAKEN, Taken, divide
+from pipelines.apply.quarantine.divide import NOTHING_TAKEN, Taken, divide, has_events
 from pipelines.apply.spark.probes import Plan
 
 
@@ -18,6 +21,15 @@ def net_changes(context: ApplyContext, part: TableRange) -> Plan[NetChanges]:
     if part.task.quarantine is None:
         return (yield from of_decoded(context, part, decode_range(context, part)))
     decoded = part.table.with_findings(decode_range(context, part, shows_trouble=True), part.key, part.task.options)
+    if part.is_mixed or part.commit_range.whole is not None or has_events(context, part.table, part.task.quarantine):
+        return (yield from net_changes_without_bad(context, part, decoded))
+    # Most batches have nothing that goes to quarantine: the look at the net changes, which all have, says so.
+    net = yield from of_decoded(context, part, decoded.drop(TROUBLE))
+    return replace(net, undivided=decoded)
+
+
+def net_changes_without_bad(context: ApplyContext, part: TableRange, decoded: DataFrame) -> Plan[NetChanges]:
+    """Return the net changes without the changes that go to quarantine."""
     left, taken = yield from divide(
         context, part.table, part.task, part.commit_range, part.committed.frame, decoded, part.committed.count
     )
@@ -30,6 +42,6 @@ def of_decoded(context: ApplyContext, part: TableRange, decoded: DataFrame, take
     filtered = 0 if part.filter is None else (yield probe_filtered(decoded))["filtered"]
     filtered_in = filtered_by_window(decoded) if filtered else {}
     happened, missing = yield from filled_events(context, part, decoded)
-    net = net_change(happened, part.key, rows_vanish=part.commit_range.rows_vanish)
+    net = net_change(happened, part.key, rows_vanish=part.commit_range.rows_vanish, counts_nulls=part.counts_nulls)
     expected = part.committed.count - taken.count
     return NetChanges(net, expected, missing, filtered=filtered, events=happened, taken=taken, filtered_in=filtered_in)

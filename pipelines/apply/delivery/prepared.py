@@ -17,6 +17,7 @@ from pipelines.apply.target import NetColumns, Target
 from pipelines.errors import RedolakeError
 from pipelines.records.batches.spec import TableTask
 from pipelines.values.mapping import RowFilter
+from pipelines.values.null_rule import is_else_null
 from pipelines.values.table import TableVersion
 
 
@@ -63,6 +64,11 @@ class TableRange:
         return None if self.version.mapping is None else self.version.mapping.where
 
     @property
+    def counts_nulls(self) -> bool:
+        """Return whether values that do not fit are NULL by rule, so that the changes have `nulled`."""
+        return any(map(is_else_null, self.task.rules.values()))
+
+    @property
     def is_mixed(self) -> bool:
         """Return whether the target's rows are those of several SCNs, as chunks of its snapshot were read."""
         return self.task.settles_at is not None and self.commit_range.start <= self.task.settles_at
@@ -89,6 +95,7 @@ class NetChanges:
     events: DataFrame | None = None
     taken: Taken = NOTHING_TAKEN
     filtered_in: Mapping[int, int] = field(default_factory=dict)  # the filtered ones by the start of their window
+    undivided: DataFrame | None = None  # the changes, where one with a finding may go to quarantine
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +112,7 @@ class ToMerge:
     filtered_in: Mapping[int, int] = field(default_factory=dict)
     is_empty: bool = False  # all changes go to quarantine
     upserts: int | None = None
+    nulled: int = 0  # values of the changes that are NULL by rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +124,7 @@ class ToAppend:
     filtered: int = 0
     filtered_in: Mapping[int, int] = field(default_factory=dict)
     taken: Taken = NOTHING_TAKEN  # always: nothing tells which row of the lake would be wrong
+    nulled: int = 0
 
 
 PreparedRange = ToMerge | ToAppend

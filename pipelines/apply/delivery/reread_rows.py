@@ -37,9 +37,10 @@ def prepare(context: ApplyContext, part: TableRange) -> Plan[PreparedRange]:
     yield from ()
     position = -1 if part.table.position is None or part.commit_range.number else part.table.position
     frame, windows = part.committed.frame, context.windows
-    net = whole_rows(context.spark, frame, windows, part.task, part.version, position, context.translation)
+    net, nulled = whole_rows(context.spark, frame, windows, part.task, part.version, position, context.translation)
     net = context.kept.keep(part.task.table, net)
-    return ToMerge(net, NetColumns(part.key, filled=part.commit_range.filled, keeps_removed=part.keeps_removed))
+    has = NetColumns(part.key, filled=part.commit_range.filled, keeps_removed=part.keeps_removed)
+    return ToMerge(net, has, nulled=nulled)
 
 
 def whole_rows(
@@ -50,18 +51,19 @@ def whole_rows(
     version: TableVersion,
     position: int,
     translation: Translation,
-) -> DataFrame:
-    """Return one row per key that a change may concern, as `net_change` does. Raises RedoNotUnderstood if a changed row was not
+) -> tuple[DataFrame, int]:
+    """Return one row per key that a change may concern, as `net_change` does, and how many values of the rows that were read
+    are NULL by rule. Raises RedoNotUnderstood if a changed row was not
     read again, ValueDoesNotFit for a value that the target cannot hold."""
     files = {window.start: (window, file) for window in windows for file in window.reread if file.table == task.table}
     check_read(changes, files, windows, task, position)
     used = [file for window, file in files.values() if window.end - 1 > position]
     after, keys = replace(version, columns=(*version.columns, ROWID), key_kind="columns"), version.key
     before = of_columns(after, {*keys, ROWID_COLUMN})
-    parts = []
+    parts, nulled = [], 0
     for file in used:
         source = read_source(spark, [file.path], after, task.rules, translation, partition_by=task.options.partition_by)
-        check_values(source, after)
+        nulled += sum(check_values(source, after).nulled.values())
         parts.append(rows_by_key(source, keys, source.names, file, is_there=True))
         if file.before is not None:
             gone = read_source(spark, [file.before], before, task.rules, translation)
@@ -74,7 +76,7 @@ def whole_rows(
             cure=f"declare `key: rowid`, or the primary key; then run `redolake snapshot {task.table} --replace`",
             table=task.table,
         )
-    return net_rows(rows, changes, [frames.key(i) for i in keys])
+    return net_rows(rows, changes, [frames.key(i) for i in keys]), nulled
 
 
 def rows_by_key(source: SourceRows, key: Sequence[int], ids: Collection[int], file: RereadFile, *, is_there: bool) -> DataFrame:

@@ -32,9 +32,9 @@ from pipelines.values.table import TableVersion, of_columns
 
 def prepare(context: ApplyContext, part: TableRange, delivery: WholeTable) -> Plan[PreparedRange]:
     net = yield from keyed.net_changes(context, part, delivery.changes)
-    frame, _ = yield from keyed.check_net_changes(context, part, net)
+    net, frame, seen = yield from keyed.check_net_changes(context, part, net)
     frame = context.kept.keep(part.task.table, with_whole_table(context, part, frame))
-    return keyed.to_merge(part, net, frame)
+    return keyed.to_merge(part, net, frame, nulled=seen["nulled"] if part.counts_nulls else 0)
 
 
 def with_whole_table(context: ApplyContext, part: TableRange, net: DataFrame) -> DataFrame:

@@ -30,23 +30,28 @@ from pipelines.values.mapping import needs_all_columns
 from pipelines.values.valid_text import BY_SERVER
 from pipelines.values.valid_text import cure_of as cure_of_text
 
+# By whether a rule makes values NULL.
+NULLED, SUM_OF_NULLED = ((), ("nulled",)), ((), ("coalesce(sum(nulled), 0L) AS nulled",))
 VALUE_NOT_SHOWN = "written as UNSUPPORTED"  # decode's words for `Unsupported Type` in place of a value
 
 
-def probe_changes(changes: DataFrame) -> Probe:
-    """Return the probe that counts changes, and finds the first finding."""
-    return Probe(changes.select("finding"), ("count(*) AS changes", "min(finding) AS finding"))
+def probe_changes(changes: DataFrame, *, counts_nulls: bool = False) -> Probe:
+    """Return the probe that counts changes, and finds the first finding; with `counts_nulls`, that counts values that are NULL
+    by rule."""
+    names, counted = ("finding", *NULLED[counts_nulls]), ("count(*) AS changes", "min(finding) AS finding")
+    return Probe(changes.select(*names), (*counted, *SUM_OF_NULLED[counts_nulls]))
 
 
-def probe_net_changes(net: DataFrame, ranged: TargetColumn | None = None) -> Probe:
+def probe_net_changes(net: DataFrame, ranged: TargetColumn | None = None, *, counts_nulls: bool = False) -> Probe:
     """Return the probe that counts the changes that the net changes stand for, and the rows that MERGE has to write; and finds
-    the first finding and, of the key's column `ranged`, the least and the greatest value."""
-    upserts = f"count_if(op = '{UPSERT}') AS upserts"
-    counted = "coalesce(sum(changes), 0L) AS changes", "min(finding) AS finding", upserts
+    the first finding and, of the key's column `ranged`, the least and the greatest value. With `counts_nulls`, it counts values
+    that are NULL by rule."""
+    upserts, names = f"count_if(op = '{UPSERT}') AS upserts", ("changes", "finding", "op", *NULLED[counts_nulls])
+    counted = ("coalesce(sum(changes), 0L) AS changes", "min(finding) AS finding", upserts, *SUM_OF_NULLED[counts_nulls])
     if ranged is None:
-        return Probe(net.select("changes", "finding", "op"), counted)
+        return Probe(net.select(*names), counted)
     key = F.col(frames.key(ranged.id)).cast("decimal(38,0)").alias("key")
-    return Probe(net.select("changes", "finding", "op", key), (*counted, "min(key) AS low", "max(key) AS high"))
+    return Probe(net.select(*names, key), (*counted, "min(key) AS low", "max(key) AS high"))
 
 
 def check_all(task: TableTask, seen: Row, expected: int) -> None:

@@ -25,10 +25,12 @@ from pipelines.values import frames
 from pipelines.values.delivery import Delivery, RereadValues, documents_of
 from pipelines.values.frames import Kind
 from pipelines.values.logminer import IN_OTHER_ROWS
+from pipelines.values.null_rule import has_nulls, is_else_null
 from pipelines.values.redo import CHANGE_ORDER, Operation
 from pipelines.values.table import ROWID_COLUMN, Rules, TableVersion
 
 REDO = ("row_id", "scn", "xid", "operation_code", "rollback", "status", "info", "seg_owner", "table_name", "sql_redo")
+NULLED = "nulled"
 PIECE = ("piece_kind", "piece_column", "piece_at", "piece_amount", "piece_counts", "piece_text", "piece_octets")
 
 
@@ -61,7 +63,8 @@ def decode(
 ) -> DataFrame:
     """Return CHANGE_ORDER, scn, row_id, operation_code, finding, b<id> (key before), a<id> (every target column after), and
     `absent`: the ids of the columns outside the key whose value the redo of an UPDATE does not contain (see missing_columns),
-    NULL or empty without any. With `has_null_keys` also w<id>, the values before of these columns, and `null_key`."""
+    NULL or empty without any. `nulled` counts values that are NULL by rule, where a column has it. With `has_null_keys` also
+    w<id>, the values before of these columns, and `null_key`."""
     columns, key = target.columns, target.key
     types = {column.id: column.type for column in columns}
 
@@ -82,6 +85,7 @@ def decode(
         return F.when(_lacks_document(column.id), F.lit(IN_OTHER_ROWS)).otherwise(value) if column.id in documents else value
 
     parts = []
+    counts_nulls = not target.has_pieces and any(map(is_else_null, rules.values()))
     for version, delivery, names, mine in by_names(versions, mined_names):
         documents = documents_of(delivery)
         before_of = partial(after, version=version, documents=documents, side=frames.redo_before)
@@ -101,6 +105,7 @@ def decode(
                 *([_touches_objects(delivery).alias("touched")] if target.has_objects else []),
                 *target.also,
                 *(PIECE if target.has_pieces else ()),
+                *([nulls_of(version, rules)] if counts_nulls else []),
                 found.alias("finding"),
                 *([trouble(version, key, found).alias(TROUBLE)] if target.has_trouble else []),
                 *(before(column_id, version).alias(frames.key_before(column_id)) for column_id in key),
@@ -110,6 +115,11 @@ def decode(
             )
         )
     return unite(parts)
+
+
+def nulls_of(version: TableVersion, rules: Rules) -> Expression:
+    """Return how many values of the change are NULL by rule."""
+    return (F.col(NULLED) if has_nulls(version, rules) else F.lit(0)).alias(NULLED)
 
 
 def whole_row(

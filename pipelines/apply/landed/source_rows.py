@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame, SparkSession
@@ -25,6 +26,7 @@ from pipelines.host.parquet_frames import read_parquet
 from pipelines.values import frames
 from pipelines.values.lake_columns import comments_of, with_lake_names
 from pipelines.values.mapping import source_value
+from pipelines.values.null_rule import is_else_null, own_rule
 from pipelines.values.table import Column, Rules, TableId, TableVersion, TypeRule, lake_type, replaced_name
 from pipelines.values.target_options import DEFAULT, TargetOptions
 
@@ -65,6 +67,7 @@ class SourceRows:
     row: Expression
     names: Mapping[int, str]
     passes: Expression | None = None
+    nulled: tuple[tuple[Column, Expression], ...] = ()  # whether a row's value of the column is NULL by rule
 
     def of_kept(self, misfit: Misfit) -> Expression:
         """Return the condition of a misfit for the rows that pass the filter, or that would perhaps if its value fitted."""
@@ -104,13 +107,17 @@ def read_source(
     texts = {field.name for field in raw.schema.fields if field.dataType.typeName() == "string"}
     sources, cast = dict[str, Expression](), dict[int, Expression]()
     misfits: list[Misfit] = []
+    nulled: list[tuple[Column, Expression]] = []
     for column in columns:
         rule, is_text = rules.get(column.id), in_file[column.name] in texts
         type_ = translation.spark_type(column.type, rule)
         if not is_text and type_ == "string" and is_date(column):
             raise read_as_date(column, version)
         read = F.col(quote(in_file[column.name]))
-        target, misfit = _cast(read, column, rule, type_, translation, is_text=is_text)
+        target, misfit = _cast(read, column, own_rule(rule), type_, translation, is_text=is_text)
+        if misfit is not None and is_else_null(rule):
+            target, misfit, is_null = _else_null(read, column, rule, target, misfit, translation)
+            nulled.append((column, is_null))
         if misfit is not None:
             one = misfit_of(column, read.isNotNull() & misfit, version.table)
             misfits.append(replace(one, decides=column.id in of_filter))
@@ -139,7 +146,8 @@ def read_source(
     kept += [F.col(quote(name)) for name in beside]
     passing = raw if shaped.passes is None else raw.filter(shaped.passes)
     names = {column.id: column.name for column in target_columns(lake)}
-    return SourceRows(raw, passing.select(*kept), tuple(misfits), _row_of(version, in_file), names, shaped.passes)
+    row = _row_of(version, in_file)
+    return SourceRows(raw, passing.select(*kept), tuple(misfits), row, names, shaped.passes, tuple(nulled))
 
 
 def misfit_of_expression(one: Misfits, table: TableId) -> Misfit:
@@ -169,6 +177,20 @@ def _cast(
     if column.type.name == "NUMBER" and type_ == "string":
         return one_spelling(value.cast("string")), None
     return value.cast(type_), None
+
+
+def _else_null(
+    value: Expression, column: Column, rule: TypeRule, target: Expression, misfit: Expression, translation: Translation
+) -> tuple[Expression, Expression, Expression]:
+    """Return the value, whether it does not fit, and whether it is NULL by rule. The cast of redo's literals decides over each
+    value that seems not to fit, so that rows are read as their changes are."""
+    doubtful = value.isNotNull() & misfit
+    checked = translation.cast_text(F.when(doubtful, value.cast("string")), column.type, rule)
+    return (
+        F.when(doubtful, checked["value"]).otherwise(target),
+        doubtful & checked["refused"].isNotNull(),
+        doubtful & checked["nulled"],
+    )
 
 
 def is_date(column: Column) -> bool:
@@ -211,19 +233,35 @@ def _has_more_decimals(number: Expression, scale: int) -> Expression:
     return F.when(scientific, exact.cast("double") != number.cast("double")).otherwise(F.length(plain) > scale)
 
 
-def check_values(source: SourceRows, version: TableVersion) -> tuple[int, int]:
-    """Return the number of rows, and of those that pass the filter. Raise ValueDoesNotFit for the first column with a value
-    that the target cannot hold."""
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """The number of rows, and of those that pass the filter; and of the values of these that are NULL by rule, by column in
+    Oracle."""
+
+    rows: int = 0
+    passing: int = 0
+    nulled: Mapping[str, int] = field(default_factory=dict)
+
+    def plus(self, other: Counted) -> Counted:
+        nulled = dict(Counter(self.nulled) + Counter(other.nulled))
+        return Counted(self.rows + other.rows, self.passing + other.passing, nulled)
+
+
+def check_values(source: SourceRows, version: TableVersion) -> Counted:
+    """Count rows. Raise ValueDoesNotFit for the first column with a value that the target cannot hold."""
     passing = F.count("*") if source.passes is None else F.count_if(source.passes)
     counts = [F.count("*").alias("rows"), passing.alias("passing")]
     counts += [F.min(F.when(source.of_kept(one), source.row)).alias(f"m{n}") for n, one in enumerate(source.misfits)]
+    passes = F.lit(True) if source.passes is None else source.passes
+    counts += [F.count_if(passes & is_null).alias(f"nulls{n}") for n, (_, is_null) in enumerate(source.nulled)]
     found = source.raw.agg(*counts).collect()[0]
     for number, one in enumerate(source.misfits):
         if found[f"m{number}"] is not None:
             row = f" in the row with {found[f'm{number}']}" if version.key else ""
             name = one.column.name
             raise ValueDoesNotFit(f"{name} contains {one.what}{row}", cure=one.cure, table=version.table, column=name)
-    return int(found["rows"]), int(found["passing"])
+    nulled = {column.name: int(found[f"nulls{number}"]) for number, (column, _) in enumerate(source.nulled)}
+    return Counted(int(found["rows"]), int(found["passing"]), {name: count for name, count in nulled.items() if count})
 
 
 def check_keys(source: SourceRows, version: TableVersion) -> None:

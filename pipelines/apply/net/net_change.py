@@ -44,10 +44,11 @@ def events(changes: DataFrame, key: Sequence[int], objects: bool = False, nulls:
     )
 
 
-def without_filtered(happened: DataFrame) -> DataFrame:
+def without_filtered(happened: DataFrame, *, counts_nulls: bool = False) -> DataFrame:
     """Return the events in which a row that enters a key, and that the filter leaves out (`passes`), leaves it instead."""
     is_out = (F.col("event") == ENTERED) & ~F.col("passes")
-    return happened.withColumn("event", F.when(is_out, F.lit(LEFT)).otherwise(F.col("event"))).drop("passes")
+    nulled = {"nulled": F.when(is_out, 0).otherwise(F.col("nulled"))} if counts_nulls else {}
+    return happened.withColumns({"event": F.when(is_out, F.lit(LEFT)).otherwise(F.col("event")), **nulled}).drop("passes")
 
 
 def by_key(happened: DataFrame, key: Sequence[int]) -> DataFrame:
@@ -55,10 +56,13 @@ def by_key(happened: DataFrame, key: Sequence[int]) -> DataFrame:
     return happened.repartition(*(frames.key(column_id) for column_id in key))
 
 
-def net_change(happened: DataFrame, key: Sequence[int], objects: bool = False, *, rows_vanish: bool = False) -> DataFrame:
+def net_change(
+    happened: DataFrame, key: Sequence[int], objects: bool = False, *, rows_vanish: bool = False, counts_nulls: bool = False
+) -> DataFrame:
     """Return one row per key: k<id>, a<id>, `op` (U or D), `commit_scn`, `finding`, and the number of `changes` in it. With
     `objects` also `touched`: whether a change of the row may have given its large objects other values. If rows may vanish
-    without redo, as with a dropped partition, the last of several rows at a key counts."""
+    without redo, as with a dropped partition, the last of several rows at a key counts. With `counts_nulls` also `nulled`: how
+    many of their values are NULL by rule."""
     keys = [frames.key(column_id) for column_id in key]
     order = F.struct(*ORDER)
     of_row = Window.partitionBy(*keys, "row_id")
@@ -70,6 +74,7 @@ def net_change(happened: DataFrame, key: Sequence[int], objects: bool = False, *
                 "changes": F.sum("weight").over(of_row),
                 "finding": F.min("finding").over(of_row),
                 **({"touched": F.max("touched").over(of_row)} if objects else {}),
+                **({"nulled": F.sum(F.col("nulled") * F.col("weight")).over(of_row)} if counts_nulls else {}),
             }
         )
         .filter("newest")
@@ -79,6 +84,7 @@ def net_change(happened: DataFrame, key: Sequence[int], objects: bool = False, *
         {
             "changes": F.sum("changes").over(of_key),
             "finding": F.min("finding").over(of_key),
+            **({"nulled": F.sum("nulled").over(of_key)} if counts_nulls else {}),
             "rows_there": F.sum(F.col("event")).over(of_key),
             "last_entry": F.max(F.when(stays, transaction)).over(of_key),
             "last_leave": F.max(F.when(~stays, transaction)).over(of_key),

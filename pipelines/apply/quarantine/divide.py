@@ -132,6 +132,11 @@ def divide(
     return changes.without(decision.out).drop(TROUBLE), Taken(taken, tuple(rows), len(open_after), is_new, windows)
 
 
+def has_events(context: ApplyContext, table: Target, rule: QuarantineRule | None) -> bool:
+    """Return whether anything is, or was once, in the quarantine of the table's load."""
+    return rule is not None and bool(read_events(context.spark, rule.path, table.load))
+
+
 def read_state(
     context: ApplyContext, table: Target, commit_range: CommitRange, rule: QuarantineRule, decoded: DataFrame
 ) -> Changes:

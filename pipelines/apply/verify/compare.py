@@ -63,7 +63,7 @@ def compare(spark: SparkSession, task: CompareTask, translation: Translation) ->
         delta = without_keys(delta, key_in_lake(task.version, task.options), apart)
     task = replace(task, version=version_of_part(task))
     source = read_source(spark, task.files, task.version, task.rules, translation, task.options, apart=apart)
-    (_, rows), version = check_values(source, task.version), with_lake_names(task.version, task.options)
+    counted, version = check_values(source, task.version), with_lake_names(task.version, task.options)
     check_keys(source, task.version)
     match delivery := delivery_of(task.version):
         case Appended():
@@ -74,10 +74,10 @@ def compare(spark: SparkSession, task: CompareTask, translation: Translation) ->
             keyed = compare_keyed(ours, delta.filter(~null), task, delta_version, ours.count())
             found = keyed.with_more(compare_counts(source.frame.filter(null), delta.filter(null), task, delta_version))
         case Plain() | RereadValues() | Assembled() | RereadRows():
-            found = compare_keyed(source.frame, delta, task, delta_version, rows)
+            found = compare_keyed(source.frame, delta, task, delta_version, counted.passing)
         case _:
             assert_never(delivery)
-    return replace(found, bytes=table_bytes(task), quarantined=len(apart))
+    return replace(found, bytes=table_bytes(task), quarantined=len(apart), nulled=counted.nulled)
 
 
 def keys_apart(spark: SparkSession, task: CompareTask) -> frozenset[str]:

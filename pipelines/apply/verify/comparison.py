@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -104,6 +106,7 @@ class Comparison:
     names_all: bool = True  # `found` has all rows that differ
     bytes: int | None = None  # of the table's files
     quarantined: int = 0  # keys that are known to be wrong, whose rows are on neither side
+    nulled: Mapping[str, int] = field(default_factory=dict)  # values of the source that are NULL by rule, by column
 
     def with_more(self, other: Comparison) -> Comparison:
         """Return the comparison of both parts of the table."""
@@ -116,6 +119,7 @@ class Comparison:
             found=(*self.found, *other.found),
             names_all=self.names_all and other.names_all,
             quarantined=max(self.quarantined, other.quarantined),
+            nulled=dict(Counter(self.nulled) + Counter(other.nulled)),
         )
 
     @property

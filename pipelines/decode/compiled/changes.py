@@ -31,6 +31,7 @@ from pipelines.decode.images import may_be_replaced
 from pipelines.decode.resolve import ints
 from pipelines.decode.young_columns import sets_all, young_columns
 from pipelines.values.delivery import PLAIN, Delivery
+from pipelines.values.null_rule import has_nulls
 from pipelines.values.redo import Encoding
 from pipelines.values.table import TableVersion
 from pipelines.values.valid_text import marked_rows, rows_replaced_by_server
@@ -69,6 +70,7 @@ def decode_compiled(
         pa.nulls(batch.num_rows, pa.list_(pa.string())),
         _id_lists(located.literals.presence, version, statements.IN_PLACE, False, code != 0),
         _id_lists(located.literals.presence, version, statements.IN_SET, True, code == Verb.UPDATE),
+        *([pa.array(np.zeros(batch.num_rows, np.int32))] if has_nulls(version, types) else []),
         *values[len(readings) :],
         *values[: len(readings)],
     ]

@@ -20,12 +20,13 @@ from pipelines.decode.datatypes import (
     unshown,
     zoned,
 )
-from pipelines.decode.datatypes.family import Cast, Family
+from pipelines.decode.datatypes.family import Cast, Family, Unfit
 from pipelines.errors import RedolakeError, SchemaConflict
 from pipelines.values.mapping import OF_LAKE
+from pipelines.values.null_rule import own_rule
 from pipelines.values.table import ALL_COLUMNS, DOCUMENTS, ColumnChoice, OracleType, TypeRule
 
-__all__ = ["FAMILIES", "Cast", "Family", "family_of", "spark_ddl_type", "spark_name", "target_type", "why_refused"]
+__all__ = ["FAMILIES", "Cast", "Family", "Unfit", "family_of", "spark_ddl_type", "spark_name", "target_type", "why_refused"]
 
 FAMILIES: tuple[Family, ...] = (
     number.FAMILY,
@@ -85,7 +86,7 @@ def target_type(oracle_type: OracleType, rule: TypeRule = None) -> pa.DataType:
 
     Raises SchemaConflict for a type without a target type, ConfigurationError for a rule that does not suit the type.
     """
-    return family_of(oracle_type).target(oracle_type, rule)
+    return family_of(oracle_type).target(oracle_type, own_rule(rule))
 
 
 def why_refused(oracle_type: OracleType, rule: TypeRule = None, choice: ColumnChoice = ALL_COLUMNS) -> str | None:

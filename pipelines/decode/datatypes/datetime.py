@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipelines.decode.datatypes.family import Cast, Family, cast_distinct, cast_each, refuse_rule
+from pipelines.decode.datatypes.family import Cast, DoesNotFit, Family, cast_distinct, cast_each, refuse_rule
 from pipelines.decode.forms import Form
 from pipelines.values.redo import Encoding
 from pipelines.values.table import OracleType, TypeRule
@@ -90,15 +90,15 @@ def _pad(texts: pa.StringArray) -> pa.StringArray | None:
 def parse_datetime(text: str) -> datetime:
     m = _fields(text)
     if text.startswith("-"):
-        raise ValueError("is before year 1")
+        raise DoesNotFit("is before year 1")
     fraction = (m[7] or "").ljust(9, "0")
     if not fraction.endswith("000"):
-        raise ValueError("has more decimals than microseconds: declare the column as `truncate` or `string`")
+        raise DoesNotFit("has more decimals than microseconds: declare the column as `truncate` or `string`")
     try:
         year, month, day, hour, minute, second = (int(m[i]) for i in range(1, 7))
         return datetime(year, month, day, hour, minute, second, int(fraction[:6]))
     except ValueError as error:
-        raise ValueError("is not a point of time from year 1 to 9999") from error
+        raise DoesNotFit("is not a point of time from year 1 to 9999") from error
 
 
 def _fields(text: str) -> re.Match[str]:

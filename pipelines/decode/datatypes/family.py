@@ -18,9 +18,19 @@ from pipelines.values.redo import Encoding
 from pipelines.values.table import OracleType, TypeRule
 
 
+class DoesNotFit(ValueError):
+    """Raised for a value that is understood, and that the target type cannot hold."""
+
+
+class Unfit(str):
+    """The reason why a value is null that is understood, and that the target type cannot hold."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Cast:
-    """Cast values, and why some are null, by position."""
+    """Cast values, and why some are null, by position. The reason is Unfit where only the target type is too narrow."""
 
     values: pa.Array
     refused: Mapping[int, str] = field(default_factory=dict)
@@ -62,6 +72,8 @@ def cast_each(values: pa.Array, convert: Callable[[Any], object], target: pa.Dat
 
 def reason_of(error: ValueError) -> str:
     """Return our own reason; Python's texts contain the value."""
+    if isinstance(error, DoesNotFit):
+        return Unfit(error)
     return str(error) if type(error) is ValueError and not str(error).startswith(OF_PYTHON) else "cannot be read"
 
 

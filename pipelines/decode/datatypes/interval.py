@@ -10,7 +10,7 @@ import re
 
 import pyarrow as pa
 
-from pipelines.decode.datatypes.family import Cast, Family, cast_distinct, cast_each, refuse_rule
+from pipelines.decode.datatypes.family import Cast, DoesNotFit, Family, cast_distinct, cast_each, refuse_rule
 from pipelines.decode.forms import Form
 from pipelines.values.redo import Encoding
 from pipelines.values.table import OracleType, TypeRule
@@ -81,10 +81,10 @@ def _microseconds(text: str) -> int:
     days, hours, minutes, seconds = (int(found[i]) for i in (2, 3, 4, 5))
     fraction = (found[6] or "").ljust(9, "0")
     if not fraction.endswith("000"):
-        raise ValueError("has more decimals than microseconds: declare the column as `string`")
+        raise DoesNotFit("has more decimals than microseconds: declare the column as `string`")
     total = (((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1_000_000 + int(fraction[:6])
     if total >= _BIGINT:
-        raise ValueError("has more microseconds than a bigint holds: declare the column as `string`")
+        raise DoesNotFit("has more microseconds than a bigint holds: declare the column as `string`")
     return -total if found[1] == "-" else total
 
 

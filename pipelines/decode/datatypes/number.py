@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipelines.decode.datatypes.family import Cast, Family, cast_distinct, cast_each, refuse_rule
+from pipelines.decode.datatypes.family import Cast, DoesNotFit, Family, cast_distinct, cast_each, refuse_rule
 from pipelines.decode.forms import Form
 from pipelines.errors import SchemaConflict
 from pipelines.values.redo import Encoding
@@ -105,9 +105,9 @@ def _as_integers(texts: pa.StringArray, target: pa.DataType) -> Cast:
 def _whole(text: str, bits: int) -> int:
     value = _decimal(text)
     if value.adjusted() > MAX_DIGITS or not -(2 ** (bits - 1)) <= value < 2 ** (bits - 1):
-        raise ValueError(f"has more digits than an integer of {bits} bits")
+        raise DoesNotFit(f"has more digits than an integer of {bits} bits")
     if value != int(value):
-        raise ValueError("is not a whole number")
+        raise DoesNotFit("is not a whole number")
     return int(value)
 
 
@@ -121,7 +121,7 @@ def _double(text: str) -> float:
     exact = _decimal(text)
     value = float(exact) if exact else 0.0
     if not np.isfinite(value) or Decimal(repr(value)) != exact:
-        raise ValueError("has more digits than a double")
+        raise DoesNotFit("has more digits than a double")
     return value
 
 
@@ -141,9 +141,9 @@ def _fit(text: str, target: pa.DataType) -> Decimal:
     value = _decimal(text)
     digits, exponent = value.as_tuple().digits, int(value.as_tuple().exponent)
     if -exponent > target.scale:
-        raise ValueError(f"has more decimals than decimal({target.precision},{target.scale})")
+        raise DoesNotFit(f"has more decimals than decimal({target.precision},{target.scale})")
     if value and len(digits) + exponent > target.precision - target.scale:
-        raise ValueError(f"has more digits than decimal({target.precision},{target.scale})")
+        raise DoesNotFit(f"has more digits than decimal({target.precision},{target.scale})")
     return _EXACT.quantize(value, Decimal(1).scaleb(-target.scale))
 
 

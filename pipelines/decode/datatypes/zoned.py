@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipelines.decode.datatypes import datetime as plain
-from pipelines.decode.datatypes.family import Cast, Family, cast_distinct, refuse_rule
+from pipelines.decode.datatypes.family import Cast, DoesNotFit, Family, Unfit, cast_distinct, refuse_rule
 from pipelines.decode.forms import Form
 from pipelines.values.redo import Encoding
 from pipelines.values.table import OracleType, TypeRule
@@ -28,7 +28,7 @@ _OFFSET_LENGTH = len("+00:00")
 _GREGORIAN = datetime(1582, 10, 16)
 _FIRST, _LAST = datetime(1, 1, 1), datetime(9999, 12, 31, 23, 59, 59, 999999)
 _BIASED_HOUR, _BIASED_MINUTE, _REGION = 20, 60, 0x80
-_OTHER_DAY = "is on another day in UTC, near a day that only one of Oracle's and the target's calendars has"
+_OTHER_DAY = Unfit("is on another day in UTC, near a day that only one of Oracle's and the target's calendars has")
 
 
 def target(oracle_type: OracleType, rule: TypeRule) -> pa.DataType:
@@ -55,7 +55,7 @@ def cast_with_zone(texts: pa.StringArray, target: pa.DataType, rule: TypeRule = 
     ticks = cast.values.cast(pa.int64()).fill_null(0).to_numpy() - minutes * 60_000_000
     values = pa.array(ticks, pa.int64(), mask=cast.values.is_null().to_numpy(zero_copy_only=False)).cast(plain.TYPE)
     for i in _where(pc.or_(pc.less(values, _FIRST), pc.greater(values, _LAST))):
-        refused[i] = "is not from year 1 to 9999 in UTC"
+        refused[i] = Unfit("is not from year 1 to 9999 in UTC")
     early = pc.and_(pc.less(cast.values, _GREGORIAN + timedelta(days=2)), pa.array(minutes != 0))
     for i in _where(early):
         if i not in refused and _crosses_calendars(cast.values[i].as_py(), int(minutes[i])):
@@ -130,9 +130,9 @@ def _move(text: str, minutes: int) -> str:
         at = datetime.fromisoformat(whole)
         moved = at + timedelta(minutes=minutes)
     except (ValueError, OverflowError) as error:
-        raise ValueError("is not from year 1 to 9999 in UTC") from error
+        raise DoesNotFit("is not from year 1 to 9999 in UTC") from error
     if at < _GREGORIAN + timedelta(days=2) and _crosses_calendars(at, -minutes):
-        raise ValueError(_OTHER_DAY)
+        raise DoesNotFit(_OTHER_DAY)
     return f"{moved.isoformat(' ')}{point}{fraction}"
 
 

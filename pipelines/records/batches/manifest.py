@@ -73,6 +73,7 @@ class TableResult:
     first_commit_at: str | None = None  # of the applied changes, by the database host's clock
     last_commit_at: str | None = None
     masked: int = 0  # of the applied changes, those of a version with masks
+    nulled: int = 0  # values of the applied changes that are NULL by rule
     quarantined_keys: int | None = None  # open in the quarantine afterwards; None where the batch did not look
     unknown: int = 0  # of changes that were written as they are, those with columns whose values their redo does not contain
 
@@ -97,7 +98,7 @@ class BatchResult:
     parked: tuple[ParkedRows, ...] = ()
     digests: Mapping[str, FileDigest] = field(default_factory=dict)  # of the files with rows of open transactions, by path
 
-    FORMAT: ClassVar[int] = 6
+    FORMAT: ClassVar[int] = 7
 
     @property
     def carried(self) -> tuple[str, ...]:

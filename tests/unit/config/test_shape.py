@@ -224,6 +224,18 @@ def test_a_quarantine_that_would_hide_a_loss_is_refused(settings: str, what: str
     assert what in "; ".join(text for _, text in refused(lines))
 
 
+@pytest.mark.parametrize("written", ["null", "~", '"null"'])
+def test_null_is_a_policy_of_values_and_nothing_after_the_colon_is_a_mistake_with_its_line(written: str) -> None:
+    (pipeline,) = parse_configuration(file_with(f"on_error:\n          value: {written}"), {}).pipelines.values()
+    assert pipeline.error_policies(TABLE).value == "null"
+    assert pipeline.error_policies(TABLE).quarantined == ()
+
+    empty = file_with("on_error:\n          value:")
+    with pytest.raises(ConfigurationError, match="has no value") as caught:
+        parse_configuration(empty, {}, "my.yml")
+    assert caught.value.findings[0].subject == f"my.yml, line {empty.splitlines().index('          value:') + 1}"
+
+
 def test_a_tables_policies_of_errors_are_completed_by_the_pipelines() -> None:
     text = file_with("on_error: {at_most: {rows: 7}}", "on_error: {value: quarantine, at_most: {rows: 5, percent: 1}}")
     pipeline = parse_configuration(text, {}).pipelines["shop"]

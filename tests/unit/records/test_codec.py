@@ -51,6 +51,8 @@ DATA = {
     ("declared gap", ("tables",)),
     ("batch result", ("parked", 0, "tables")),
     ("batch result", ("tables", 0, "ddl")),
+    ("snapshot result", ("tables", 0, "nulled")),
+    ("table proof", ("nulled",)),
     ("dictionary reading", ("later",)),
     ("pruned", ("tables",)),
     ("pruned", ("tables", "SHOP.T", "versions", 0, "body")),

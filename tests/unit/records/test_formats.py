@@ -38,9 +38,9 @@ def digest(kind: type[Any]) -> str:
 # --- Where this fails: raise the record"s FORMAT, then write the new number and digest here.
 FORMATS = {
     "batch spec": (12, "ac6accda5c6b"),
-    "batch result": (6, "e0e0901849d1"),
+    "batch result": (7, "e34608919a36"),
     "snapshot spec": (8, "6c68c349d174"),
-    "snapshot result": (1, "c26f715490a5"),
+    "snapshot result": (2, "9e9bd8b4ce3c"),
     "window manifest": (2, "ad55e744423f"),
     "window plan": (2, "44f70573fb25"),
     "slice record": (2, "81e066c0a180"),
@@ -67,7 +67,7 @@ FORMATS = {
     "lake mark": (1, "bc80837601ab"),
     "landing key": (1, "15eddd67d1ef"),
     "pruned": (1, "af3d82c1829e"),
-    "table proof": (3, "26bde4caba4a"),
+    "table proof": (4, "1077e0268295"),
     "hashing begun": (1, "0cfbdc23078c"),
     "hashed chunk": (2, "a6bff361195e"),
     "found rows": (1, "76dfdb5830cf"),
@@ -83,9 +83,9 @@ FORMATS = {
     "redo fact": (1, "b31dda0f917a"),
     "runway fact": (1, "27d08b475a0b"),
     "choices fact": (1, "17716b12ebbf"),
-    "proof fact": (3, "2a3723c1aa4a"),
+    "proof fact": (4, "2fbafc9c2e0a"),
     "quarantine fact": (1, "323660a56d08"),
-    "snapshot fact": (2, "ed142679c31c"),
+    "snapshot fact": (3, "5ebb3ab8d94a"),
     "lost position": (1, "341d69a8cbb7"),
     "missing log report": (1, "5d5221bcbf8a"),
 }

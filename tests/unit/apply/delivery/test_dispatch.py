@@ -66,8 +66,8 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         monkeypatch.setattr(module, "net_changes", part(name, NetChanges(cast("Any", name), 1)))
     for name, module in {"rows": reread_rows, "appended": appended}.items():
         monkeypatch.setattr(module, "prepare", part(name, name))
-    monkeypatch.setattr(keyed, "check_net_changes", part("checked", ("frame", None)))
-    monkeypatch.setattr(keyed, "to_merge", lambda *_: "merge")
+    monkeypatch.setattr(keyed, "check_net_changes", part("checked", ("net", "frame", None)))
+    monkeypatch.setattr(keyed, "to_merge", lambda *_, **__: "merge")
     monkeypatch.setattr(whole_table, "with_whole_table", lambda *_: names.append("whole") or "frame")
     return names
 
@@ -90,7 +90,7 @@ def test_each_delivery_has_its_module(taken: list[str], commit_range: CommitRang
     kept = SimpleNamespace(keep=lambda _, frame: frame)
     table = SimpleNamespace(ranged_column=lambda _: None)
     task = SimpleNamespace(table="S.T")
-    part: Any = SimpleNamespace(commit_range=commit_range, table=table, version=VERSION, task=task)
+    part: Any = SimpleNamespace(commit_range=commit_range, table=table, version=VERSION, task=task, counts_nulls=False)
 
     with pytest.raises(StopIteration):
         next(deliveries.by_delivery(cast("Any", SimpleNamespace(kept=kept)), part))
