@@ -24,7 +24,7 @@ from pipelines.apply.spark.text import to_text
 from pipelines.apply.spark.types import parse_type
 from pipelines.host.secrets import read_key
 from pipelines.host.user_code import call_for_rows, call_row_by_row
-from pipelines.values.mapping import Computed, TableMapping, source_value
+from pipelines.values.mapping import Computed, TableMapping, computes_key, source_value
 from pipelines.values.table import Column, TableId, TableVersion
 
 REDACTED = "***"
@@ -154,5 +154,4 @@ def needed(version: TableVersion) -> tuple[int, ...]:
 
 def maps_key(version: TableVersion) -> bool:
     """Return whether two keys of Oracle may become one in the lake."""
-    computed = () if version.mapping is None else version.mapping.computed
-    return any(one.id in version.key and one.means == "expression" for one in computed)
+    return computes_key(version.mapping, version.key)

@@ -18,7 +18,6 @@ from pipelines.apply.delta.settings import check_writable, comment_on, drop_cons
 from pipelines.apply.delta.table import DeltaTable
 from pipelines.apply.landed.source_rows import Counted, check_keys, check_values, read_source
 from pipelines.apply.spark.quoting import quote
-from pipelines.apply.target import target_columns
 from pipelines.apply.translation import Translation
 from pipelines.errors import InvariantBroken, LakeDamaged, LandingConflict
 from pipelines.host import crash
@@ -92,7 +91,7 @@ def read_contents(spark: SparkSession, task: SnapshotTask, translation: Translat
         if contents is None:
             contents = frame
         else:
-            key = [options.name(c.name) for c in target_columns(task.version) if c.id in task.version.key]
+            key = [source.names[i] for i in task.version.key]
             older = frame.join(contents.select(*map(quote, key)), key, "left_anti").select(frame["*"])
             contents = contents.unionByName(older)
     assert contents is not None, "a snapshot has a file"

@@ -18,7 +18,14 @@ from typing import Any
 
 from pipelines.config import Pipeline
 from pipelines.context import PipelineContext, Report, now, open_context, open_pipeline_source, open_to_read, owner
-from pipelines.errors import ChunksNeedOneScn, LandingDamaged, RedolakeError, SnapshotPaused, SnapshotTooEarly
+from pipelines.errors import (
+    ChunksNeedOneScn,
+    LandingDamaged,
+    RedolakeError,
+    SnapshotPaused,
+    SnapshotTooEarly,
+    SourceRefused,
+)
 from pipelines.host import crash
 from pipelines.host.progress import Progress
 from pipelines.land.chunks import as_written, later_files
@@ -49,6 +56,7 @@ from pipelines.steps.table_rows import read_rows
 from pipelines.values.chunks import Chunk
 from pipelines.values.delivery import allows_several_scns, deliveries_of
 from pipelines.values.dictionary_table import DictionaryTable
+from pipelines.values.mapping import computes_key
 from pipelines.values.ora_codes import OUT_OF_REACH
 from pipelines.values.scn import Scn
 from pipelines.values.table import TableId
@@ -282,11 +290,24 @@ def read_chunk(
         try:
             return read_chunk_as_of(context, oracle, reading, found, chunk, scn)
         except RedolakeError as error:
-            if error.ora_code not in OUT_OF_REACH or attempt == MORE_SCNS:
+            if error.ora_code not in OUT_OF_REACH:
                 raise
+            if attempt == MORE_SCNS:
+                raise undo_too_short(reading.task.table, chunk, scn, error) from error
             scn = later_than(context, reading, found, scn, error)
             log.warning("chunk %s of %s is read AS OF SCN %s: %s", chunk.number, reading.task.table, scn, error.what)
     raise AssertionError("the last attempt returns or raises")
+
+
+def undo_too_short(table: TableId, chunk: Chunk, scn: int, error: RedolakeError) -> SourceRefused:
+    """Return the error of a chunk that lasts longer than undo. To begin again would read the other chunks for nothing."""
+    return SourceRefused(
+        f"chunk {chunk.number} cannot be read AS OF SCN {scn} either, the last of {MORE_SCNS} newer ones: {error.what}",
+        cure=f"raise UNDO_RETENTION, then run `redolake snapshot {table} --replace`: chunks that were read stay. Or make "
+        "`snapshot.chunk_bytes` smaller, and add --restart",
+        table=table,
+        scn=scn,
+    )
 
 
 def read_chunk_as_of(
@@ -354,12 +375,12 @@ def check_several_scns(context: PipelineContext, reading: ChunkReading, found: D
     table = reading.task.table
     policy, choice = context.pipeline.table(table).key_policy, context.pipeline.choice(table)
     version = baseline(found, found.scn_before, None, policy, choice)
-    is_mapped = with_mapping(context.pipeline, version, has_key=False).mapping is not None
-    if is_mapped or not allows_several_scns(deliveries_of((version,))):
+    mapping = with_mapping(context.pipeline, version, has_key=False).mapping
+    if computes_key(mapping, version.key) or not allows_several_scns(deliveries_of((version,))):
         raise ChunksNeedOneScn(
             f"the table was to be read AS OF SCN {reading.task.scn}: {error.what}. Its redo cannot make chunks of several SCNs "
-            "equal: it has no key, its key may be NULL, its rows or large objects are read again or assembled, or "
-            "pipelines.yml maps its columns or filters its rows",
+            "equal: it has no key, its key may be NULL or an expression computes it, or its rows or large objects are read "
+            "again or assembled",
             cure="raise UNDO_RETENTION or `snapshot.sessions`, or read it at a quieter time; then run `redolake snapshot "
             f"{table} --replace`",
             table=table,

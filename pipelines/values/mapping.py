@@ -158,6 +158,12 @@ def source_value(column_id: int) -> str:
     return f"redolake: {column_id}"
 
 
+def computes_key(mapping: TableMapping | None, key: Iterable[int]) -> bool:
+    """Return whether an expression makes the key: two keys of Oracle may become one in the lake. Masks keep them apart."""
+    of_key = frozenset(key)
+    return mapping is not None and any(one.id in of_key and one.means == "expression" for one in mapping.computed)
+
+
 def needs_all_columns(mapping: TableMapping | None, key: Iterable[int]) -> tuple[str, ...]:
     """Return what needs columns that the redo of an UPDATE may lack unless all columns are logged.
 

@@ -161,6 +161,48 @@ def test_a_table_whose_redo_cannot_make_chunks_equal_is_read_again_from_the_begi
     assert len([name for name in chunk_files(shop) if max(folders) in name]) == 4
 
 
+@pytest.mark.parametrize(
+    ("mapped", "begins_again"),
+    [
+        ({"rename": {"PLACE": "where_it_is"}, "where": "quantity >= 0"}, False),
+        ({"columns": {"ID": {"expression": "`ID` * 2", "type": "bigint", "injective": True}}}, True),
+    ],
+)
+def test_a_mapped_table_goes_on_at_a_newer_scn_unless_an_expression_makes_its_key(
+    shop: Shop, mapped: dict[str, Any], begins_again: bool
+) -> None:
+    pipeline = large(shop, tables=[{"table": "SHOP.PARTS", **mapped}], snapshot={"chunk_bytes": "64KiB", "sessions": 1})
+    begun = steps.begin_snapshot(pipeline, shop.params)
+    read = steps.read_snapshot_table(pipeline, shop.params, begun.scn, "SHOP.PARTS", report=fail_after(shop, 2, 1555))
+
+    given_up = list((shop.folder / "landing").rglob("given-up.json"))
+    assert (read.rows, len(given_up)) == (5000, int(begins_again))
+
+
+@pytest.mark.parametrize(("key", "given_up"), [("ID", False), ("CODE", True)])
+def test_undo_that_never_lasts_ends_with_an_error_that_says_what_to_do(
+    shop: Shop, no_spark: str, key: str, given_up: bool
+) -> None:
+    """With a key that may be NULL, chunks of several SCNs do not make the table: it begins again, and not for ever. The other
+    table keeps the chunks that were read."""
+    pipeline = large(
+        shop,
+        tables=[{"table": "SHOP.PARTS", "key": [key]}],
+        columns=", code NUMBER(9) CONSTRAINT parts_code UNIQUE",
+        snapshot={"chunk_bytes": "64KiB", "sessions": 1},
+    )
+    with pytest.raises(RedolakeError) as ended:
+        steps.take_snapshot(pipeline, source=shop.params, spark=no_spark, report=fail_after(shop, 1, 1555, times=1000))
+    shop.oracle.faults.mend_statements()
+    read = chunk_files(shop)
+
+    assert bool(list((shop.folder / "landing").rglob("given-up.json"))) == given_up
+    assert (len(read), "raise UNDO_RETENTION" in (ended.value.cure or "")) == (1, True)
+    (loaded,) = steps.take_snapshot(pipeline, source=shop.params, spark=no_spark).tables
+    assert loaded.rows == 5000
+    assert given_up or all(chunk_files(shop)[name] == body for name, body in read.items())
+
+
 def test_a_ddl_between_the_chunks_begins_the_snapshot_again(shop: Shop, no_spark: str) -> None:
     pipeline = large(shop, snapshot={"chunk_bytes": "64KiB", "sessions": 1})
     report = fail_after(shop, 2, 1466, ("ALTER TABLE parts ADD (colour VARCHAR2(9))", "UPDATE parts SET colour = 'red'"))

@@ -22,6 +22,7 @@ from pipelines.job.snapshot import run_snapshot
 from pipelines.records.batches.spec import TableTask
 from pipelines.records.codec import decode
 from pipelines.records.loads import SnapshotResult, SnapshotSpec, SnapshotTask
+from pipelines.values.mapping import Computed, RowFilter, TableMapping, source_value
 from pipelines.values.table import Column, OracleType, TableId
 from pipelines.values.target_options import TargetOptions
 from tests.integration.spark.landing import land
@@ -250,6 +251,28 @@ def test_chunks_of_two_scns_become_one_table_with_the_redo_between_them(spark, t
     assert at_load == {1: "a", 2: "b", 3: "C", 5: "e", 6: "f"}
     assert contents(mine) == {1: "a", 2: "B", 3: "C", 4: "D", 6: "f"}
     assert (commits[1], commits[6]) == (50, 60)
+
+
+def test_chunks_of_two_scns_are_mapped_and_filtered_row_by_row_and_so_is_the_redo(spark, tmp_path: Path) -> None:
+    """The key has another name. Row 3 moved into a later chunk, where the filter leaves it out: what the older chunk had of it
+    goes by its redo. Row 2 leaves the filter, row 8 comes into it, row 4 was in no chunk."""
+    where = RowFilter(f"`{source_value(2)}` <> 'out'", (2,), "v <> 'out'")
+    upper = Computed(2, "V", "string", "expression", (2,), f"upper(`{source_value(2)}`)", "upper(v)")
+    mapped = replace(version(), mapping=TableMapping(names=((1, "NUMBER_OF_IT"),), computed=(upper,), where=where))
+    mine = task(tmp_path, versions=(mapped,), settles_at=60)
+    older = [{"ID": n, "V": v} for n, v in ((1, "a"), (2, "b"), (3, "c"), (8, "out"))]
+    newer = [{"ID": n, "V": v} for n, v in ((3, "out"), (6, "f"), (7, "g"))]
+    redo = [
+        *committed(10, 52, (2, delete(3, "c"), "old"), (1, insert(3, "out"), "new")),
+        *committed(20, 54, (2, delete(4, "d"), "far"), (1, insert(4, "D"), "near")),
+        *committed(30, 56, (3, update(2, "b", "out")), (3, update(8, "out", "back"), "eight"), (1, insert(7, "g"), "seven")),
+    ]
+    loaded = run_snapshot(spark, chunked_spec(tmp_path, mine, older, newer)).tables[0]
+    done = run_batch(spark, batch_spec(tmp_path, [land(tmp_path / "w", 10, 100, redo)], [mine])).tables[0]
+
+    assert (loaded.error, done.error) == (None, None)
+    rows = {row["NUMBER_OF_IT"]: row["V"] for row in read_delta(mine.target).to_pylist()}
+    assert rows == {1: "A", 4: "D", 6: "F", 7: "G", 8: "BACK"}
 
 
 def test_a_row_that_moved_between_chunks_and_keeps_values_holds_the_table(spark, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from random import Random
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tests.references.chunk_reference import COLUMNS, Change, Rows, Undecided, load, merge, net_change, read_chunks
+from tests.references.chunk_reference import COLUMNS, Change, Rows, Undecided, Values, load, merge, net_change, read_chunks
 
 KEYS, ROWIDS, FIRST = 8, 12, 100
 
@@ -94,6 +94,21 @@ def test_chunks_of_several_scns_and_one_merge_make_the_table_or_say_what_is_unkn
         assert key_only
         return
     assert table == source.at(end)
+
+
+def test_a_filter_of_rows_changes_nothing_where_all_columns_are_logged() -> None:
+    """A row is mapped by itself, and the net change of one that does not pass is that it is gone."""
+
+    def passes(row: Values | None) -> bool:
+        return row is not None and row["a"] < 500
+
+    for seed in range(400):
+        source = Source(Random(seed), 40, key_only=False)
+        chunks = [(lambda rid, key: key < 4, FIRST), (lambda rid, key: key >= 4, FIRST + 12)]
+        read = [one for one in read_chunks(source.states, chunks) if passes(one[2])]
+        net = net_change([change for change in source.changes if FIRST < change.scn <= FIRST + 15], mixed=True)
+        table = merge(load(read), {key: row if passes(row) else None for key, row in net.items()})
+        assert table == {key: row for key, row in source.at(FIRST + 15).items() if passes(row)}
 
 
 def test_one_merge_too_early_or_without_the_check_is_found_by_this_reference() -> None:
