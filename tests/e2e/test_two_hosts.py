@@ -1,7 +1,8 @@
 """Two Airflow workers run the DAGs of one pipeline by turns: ledger in PostgreSQL, landing and lake on S3.
 
 Spark runs on a Connect server, and once by spark-submit. A host is a process with its own working folder; it shares nothing
-with the other but the pipeline file and these servers. One is killed with kill -9 between two tables.
+with the other but the pipeline file and these servers. One is killed with kill -9 between two tables, and one after the second
+chunk of a table that is read in chunks.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ from tests.support.waiting import wait_until
 pytestmark = [pytest.mark.spark, pytest.mark.airflow]
 
 PARTS, BINS = "SHOP.PARTS", "SHOP.BINS"
+READ_CHUNK = '\n  FROM "SHOP"."PARTS" AS OF SCN'
+FIRST = 1001  # of the rows for which PARTS is read in chunks
 ROOT = Path(__file__).parents[2]
 SECONDS = 240.0
 DONE = {"prepare": "success", "spark": "success", "record": "success"}
@@ -80,7 +83,7 @@ class Host:
 class Setup:
     shop: Shop
     bucket: str
-    hosts: tuple[Host, Host]
+    hosts: tuple[Host, Host, Host]
     file: Path
     by_submit: Path  # another pipelines.yml, for the same pipeline
 
@@ -90,6 +93,11 @@ class Setup:
             *(f"UPDATE {table} SET quantity = quantity + {number} WHERE id = 1" for table in ("parts", "bins")),
         )
         self.shop.switch_logs()
+
+    def chunks(self, s3: S3) -> dict[str, bytes]:
+        """Return the manifests of the chunks of PARTS."""
+        found = [key for key in s3.keys(self.bucket) if "/chunk-" in key]
+        return {key: s3.client().get_object(Bucket=self.bucket, Key=key)["Body"].read() for key in found}
 
     def commits(self, s3: S3) -> list[int]:
         """Return the number of commits of each Delta table."""
@@ -118,12 +126,16 @@ def two_hosts(
             f"ALTER TABLE {table} ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
             f"INSERT INTO {table} VALUES (1, 'floor', 1)",
         )
+    shop.run_sql(f"INSERT INTO parts SELECT {FIRST - 1} + LEVEL, 'W' || LEVEL, LEVEL FROM dual CONNECT BY LEVEL <= 5000")
+    shop.run_sql("GRANT SELECT ON dba_extents TO c##redolake", "GRANT SELECT ON dba_segments TO c##redolake", user="SYS")
     pipeline: dict[str, Any] = {
         "source": {"connection": "oracle_shop", "container": "FREEPDB1"},
         "landing": f"s3://{bucket}/landing",
         "lake": f"s3://{bucket}/lake",
         "ledger": {"url": postgres.new_database()},
         "schedule": None,
+        "retry": {"initial_seconds": 0.1},
+        "snapshot": {"chunk_bytes": "64KiB", "sessions": 2},
         "tables": [PARTS, BINS],
     }
     on_server = {"mode": "connect", "connection": "spark", "parallel_tables": 1}  # a worker is killed between two of them
@@ -148,10 +160,10 @@ def two_hosts(
         yield Setup(shop, bucket, hosts, *files)
 
 
-def start_hosts(folder: Path, variables: dict[str, str], stack: ExitStack) -> tuple[Host, Host]:
-    """Start the workers `here` and `there`; `there` will be killed between two tables."""
+def start_hosts(folder: Path, variables: dict[str, str], stack: ExitStack) -> tuple[Host, Host, Host]:
+    """Start the workers `here`, `there` and `early`; `there` is killed between two tables, `early` after a second chunk."""
     hosts, orders, ends = [], [], []
-    for name, own in (("here", {}), ("there", {VARIABLE: "merge"})):
+    for name, own in (("here", {}), ("there", {VARIABLE: "merge"}), ("early", {VARIABLE: "publish *.json#2"})):
         reads, writes = os.pipe()
         host = Host(folder / name, writes)
         host.folder.mkdir()
@@ -173,7 +185,7 @@ def start_hosts(folder: Path, variables: dict[str, str], stack: ExitStack) -> tu
     assert workers.stdin is not None
     workers.stdin.write(json.dumps({"variables": variables, "hosts": orders}).encode() + b"\n")
     workers.stdin.close()
-    return hosts[0], hosts[1]
+    return hosts[0], hosts[1], hosts[2]
 
 
 def redolake(*words: str) -> Any:
@@ -186,14 +198,14 @@ def redolake(*words: str) -> Any:
 def test_snapshot_windows_a_kill_a_backfill_and_verify_on_two_hosts(
     two_hosts: Setup, s3: S3, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    here, there = two_hosts.hosts
+    here, there, early = two_hosts.hosts
     file, shop = two_hosts.file, two_hosts.shop
     monkeypatch.chdir(there.folder)
     redolake("doctor")
     with shop.oracle.connect("SHOP") as connection:
         connection.cursor().execute("INSERT INTO parts VALUES (100, 'long', 100)")
         two_hosts.change(2)
-        here.run_dag("snapshot", file)
+        read_in_chunks(two_hosts, s3, early, here)
         there.run_dag("capture", file)  # the transaction stays open in this window
         here.run_dag("apply", file)
         begin = redolake("tables")[0]["complete_to_scn"] + 1
@@ -233,8 +245,23 @@ def test_snapshot_windows_a_kill_a_backfill_and_verify_on_two_hosts(
     assert (repaired["equal"], repaired["updated"], repaired["source_rows_read"]) == (True, 1, 1)
     assert keys_of(two_hosts.delta_table(s3, "lake/shop/parts")) == [1, 3, 4, 5, 100]
     assert keys_of(two_hosts.delta_table(s3, "lake/shop/bins")) == [1, 2, 3, 4]
-    assert [list(host.folder.rglob("*.parquet")) for host in two_hosts.hosts] == [[], []]
+    assert [list(host.folder.rglob("*.parquet")) for host in two_hosts.hosts] == [[], [], []]
+
+
+def read_in_chunks(two_hosts: Setup, s3: S3, early: Host, here: Host) -> None:
+    """Take the first snapshot. A worker is killed after two chunks; then a mapped task fails and is retried for the rest."""
+    early.ask("snapshot", two_hosts.file)
+    wait_until(early.ended.exists, SECONDS, 0.05, "the kill in a chunk")
+    assert json.loads(early.ended.read_text()) == -signal.SIGKILL, early.said()
+    read = two_hosts.chunks(s3)
+    two_hosts.shop.oracle.faults.fail_statements(3113, READ_CHUNK)
+    assert here.run_dag("snapshot", two_hosts.file).items() >= DONE.items()
+    there = two_hosts.chunks(s3)
+    again = [key for key in read if there[key] != read[key]]
+    assert (len(read), len(there), again) == (2, 4, [])
+    assert here.log.read_text().count("ORA-03113") > 0, "no task had to be retried"
 
 
 def keys_of(table: DeltaTable) -> list[int]:
-    return sorted(map(int, table.to_pyarrow_table(columns=["ID"])["ID"].to_pylist()))
+    """Return the keys of the rows that change."""
+    return sorted(int(key) for key in table.to_pyarrow_table(columns=["ID"])["ID"].to_pylist() if key < FIRST)
