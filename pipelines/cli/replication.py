@@ -99,12 +99,12 @@ def snapshot(
         if status or pause:
             selected = select_pipeline(pipeline, config)
             if pause:
-                steps.pause_snapshots(selected, tables or (), paused=True)
+                steps.pause_snapshots(selected, tables or (), paused=True, by=getpass.getuser())
             show_chunked(output, steps.read_chunked_tables(selected))
             return
         selected = resolve_connections(select_pipeline(pipeline, config))
         if resume:
-            steps.pause_snapshots(selected, tables or (), paused=False)
+            steps.pause_snapshots(selected, tables or (), paused=False, by=getpass.getuser())
             tables, replace = (
                 [one.table for one in steps.read_chunked_tables(selected) if not tables or one.table in tables],
                 True,

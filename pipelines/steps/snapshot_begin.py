@@ -209,7 +209,9 @@ def check_source(pipeline: Pipeline, oracle: Source, chosen: Sequence[TableId]) 
 
 
 def choose(context: PipelineContext, tables: Sequence[str] | None, replace: bool) -> tuple[TableId, ...]:
-    states = {entry.table: entry.state for entry in context.ledger.tables()}
+    entries = {entry.table: entry for entry in context.ledger.tables()}
+    states = {table: entry.state for table, entry in entries.items()}
+    with_contents = {table for table, entry in entries.items() if entry.complete_to_scn is not None}
     configured = [table.id for table in context.pipeline.tables]
     if not tables:
         return tuple(t for t in configured if states.get(t) not in ("live", "held"))
@@ -217,7 +219,7 @@ def choose(context: PipelineContext, tables: Sequence[str] | None, replace: bool
     for table in chosen:
         if table not in configured:
             raise Terminal("is no table of the pipeline", cure="add it to pipelines.yml first", table=table)
-        if states.get(table) in ("live", "held") and not replace:
+        if states.get(table) in ("live", "held") and table in with_contents and not replace:
             raise Terminal("the table has contents", cure="use --replace to read it again and replace them", table=table)
     return chosen
 

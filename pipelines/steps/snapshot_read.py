@@ -103,10 +103,13 @@ def read_table_as_of(task: ReadTask) -> TableSnapshot:
     table, scn = task.table, task.scn
     with open_context(task.pipeline) as context:
         there = context.landing.snapshots.whole(table, scn)
-        if there is None and context.landing.chunks.plan(table, scn) is None:
+        plan = context.landing.chunks.plan(table, scn)
+        if there is None and plan is None:
             there = read_in_one_piece(context, task)
         elif there is None:
-            record_snapshot(context, [table], SnapshotFact("reading", scn))
+            assert plan is not None
+            done = context.landing.chunks.count(table, scn)
+            record_snapshot(context, [table], SnapshotFact("reading", scn, chunks=len(plan.chunks), chunks_read=done))
             there = read_chunks(task)
             if there is None:  # others read the rest
                 return TableSnapshot(str(table), scn, 0, snapshot_time(context, table, scn), complete=False)

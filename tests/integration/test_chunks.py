@@ -5,15 +5,17 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pipelines import steps
+from pipelines.cockpit.overview import read_overview
 from pipelines.config.snapshot import SnapshotSettings
 from pipelines.context import open_context, open_pipeline_source, silent
-from pipelines.errors import RedolakeError, SnapshotPaused
+from pipelines.errors import RedolakeError, SnapshotPaused, TableHeld
 from pipelines.source.buckets import read_digests
 from pipelines.steps import hash_chunks
 from pipelines.steps.compare_table import describe, hash_plan_of, hashing_of
@@ -92,6 +94,28 @@ def test_a_read_that_ends_early_is_continued_and_reads_only_what_is_missing(shop
     assert (len(read), len(again)) == (2, 4)
     assert {name: again[name] for name in read} == read
     assert taken.tables[0].rows == 5000
+    assert differences(shop, pipeline) == {}
+
+
+def test_a_table_whose_first_read_failed_while_others_were_loaded_is_read_by_the_same_command(
+    shop: Shop, no_spark: str
+) -> None:
+    """It is held, and has no contents that could be replaced. The page says how many chunks are there."""
+    shop.run_sql("CREATE TABLE other (id NUMBER(9) PRIMARY KEY)", "ALTER TABLE other ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS")
+    settings = {"chunk_bytes": "64KiB", "sessions": 1}
+    pipeline = large(shop, snapshot=settings, tables=["SHOP.PARTS", "SHOP.OTHER"])
+    with pytest.raises(TableHeld):
+        steps.take_snapshot(pipeline, source=shop.params, spark=no_spark, report=fail_after(shop, 2, 600))
+    steps.pause_snapshots(pipeline, ["SHOP.PARTS"], paused=True, by="ann")
+    with pytest.raises(SnapshotPaused, match="ann has paused"):
+        steps.take_snapshot(pipeline, ["SHOP.PARTS"], source=shop.params, spark=no_spark)
+    shown = {table.name: table.snapshot for table in read_overview(pipeline, pipeline.ledger_url, datetime.now(UTC)).tables}
+    steps.pause_snapshots(pipeline, ["SHOP.PARTS"], paused=False, by="ann")
+    taken = steps.take_snapshot(pipeline, ["SHOP.PARTS"], source=shop.params, spark=no_spark)
+    caught_up(shop, pipeline, no_spark)
+
+    assert "2 of 4 chunks" in shown["SHOP.PARTS"]
+    assert [table.rows for table in taken.tables] == [5000]
     assert differences(shop, pipeline) == {}
 
 
