@@ -32,8 +32,9 @@ from pipelines.records.codec import decode
 from pipelines.records.pruned import Pruned
 from pipelines.records.windows import WindowManifest
 from pipelines.source import ConnectParams
-from pipelines.steps.backfill_logs import LogsToRead, mine_logs, objections_to_logs, plan_logs
+from pipelines.steps.backfill_logs import LogsToRead, cut_transactions, mine_logs, objections_to_logs, plan_logs
 from pipelines.steps.backfill_plan import BackfillPlan, lacks_marks, plan_of, seconds_for
+from pipelines.steps.first_description import first_description, first_version, proof_lines
 from pipelines.steps.range_ends import database_clock, find_range_ends
 from pipelines.steps.spark_jobs import opened_spark, run_spark_job
 from pipelines.values.delivery import Assembled, RereadRows, RereadValues
@@ -138,25 +139,31 @@ def prepare_backfill(
         manifests = context.landing.windows.after()
         first, last = find_range_ends(context, manifests, start, end, database_clock(context, source))
         scns = range_of(first.scn, last.scn)
+        described = first_descriptions(context, chosen, scns)
         if from_logs is not None:
-            planned = plan_logs(context, scns, chosen, from_logs, report)
+            planned = plan_logs(context, scns, chosen, from_logs, report, max(described.values(), default=None))
             if isinstance(planned, Finding):
                 raise ConfigurationError([planned])
             if dry_run:
-                return PreparedBackfill("\n".join((f"{first} to {last}", *planned.lines)), None, tuple(map(str, chosen)))
+                lines = (f"{first} to {last}", *planned.lines, *proof_lines(described))
+                return PreparedBackfill("\n".join(lines), None, tuple(map(str, chosen)))
             context = mine_logs(planned)
             manifests = context.landing.windows.after()
         windows = find_covering(manifests, scns, context.landing.pruned)
         histories = {table: table_history(context, table, scns) for table in chosen}
+        early = [history for history in histories.values() if history.first is not None and scns.start < history.first]
+        histories |= {history.table: from_the_start(context, history, scns, manifests) for history in early}
         refuse([f for history in histories.values() for f in objections(history, scns, manifests)])
         spec = backfill_batch(context, list(histories.values()), scns, manifests)
+        if early:
+            refuse(list(cut_transactions(context, spec, read_by(spec, manifests), scns)))
         refuse([objection for task in spec.tables for objection in find_stop(task, histories[task.table], scns)])
         if into.target != "shadow":
             refuse([objection for task in spec.tables for objection in objections_to_changes(task)])
         if from_logs is None:
-            refuse(list(missing_files(context, [m for m in manifests if m.name in {w.name for w in spec.windows}])))
+            refuse(list(missing_files(context, read_by(spec, manifests))))
         else:
-            refuse(list(objections_to_logs(context, spec, windows)))
+            refuse(list(objections_to_logs(context, spec, windows, scns)))
         if schema == "current":
             spec = reshape(context, spec, histories, scns, unbroken(manifests))
         name = f"{scns.start:020d}-{scns.end:020d}-{uuid.uuid4().hex}"
@@ -177,6 +184,11 @@ def prepare_backfill(
 def refuse(findings: Sequence[Finding]) -> None:
     if findings:
         raise ConfigurationError(findings)
+
+
+def read_by(spec: BatchSpec, manifests: Sequence[WindowManifest]) -> list[WindowManifest]:
+    names = {window.name for window in spec.windows}
+    return [manifest for manifest in manifests if manifest.name in names]
 
 
 def range_of(from_scn: int, to_scn: int) -> ScnRange:
@@ -256,6 +268,27 @@ def table_history(context: PipelineContext, table: TableId, scns: ScnRange) -> T
     snapshot = before[-1] if before else next(iter(snapshots), None)
     first = max(int(known[0].from_scn), 0 if snapshot is None else snapshot + 1)
     return TableHistory(table, entry, tuple(known), first, snapshot, next_baseline(versions, int(known[0].from_scn)))
+
+
+def first_descriptions(context: PipelineContext, chosen: Sequence[TableId], scns: ScnRange) -> dict[TableId, int]:
+    """Return the SCN of the first description of each table that a range begins before."""
+    found = {table: first_description(context.ledger.versions(table)) for table in chosen}
+    return {table: scn for table, scn in found.items() if scn is not None and scns.start < scn}
+
+
+def from_the_start(
+    context: PipelineContext, history: TableHistory, scns: ScnRange, manifests: Sequence[WindowManifest]
+) -> TableHistory:
+    """Return the history with a version from the range's start on, which is before the table's first snapshot. Raises
+    ConfigurationError where nothing proves which version that is."""
+    entries = context.ledger.versions(history.table)
+    described = first_description(entries)
+    if described is None or described <= scns.start:  # only its contents were read later
+        return replace(history, first=int(scns.start))
+    found = first_version(entries, scns, manifests)
+    if isinstance(found, Finding):
+        raise ConfigurationError([found])
+    return replace(history, versions=(found, *history.versions[1:]), first=int(scns.start))
 
 
 def snapshot_scns(context: PipelineContext, entry: TableEntry) -> set[int]:

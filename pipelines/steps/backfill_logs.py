@@ -53,9 +53,16 @@ class PlannedLogs:
 
 
 def plan_logs(
-    context: PipelineContext, scns: ScnRange, tables: Sequence[TableId], given: LogsToRead, report: Report
+    context: PipelineContext,
+    scns: ScnRange,
+    tables: Sequence[TableId],
+    given: LogsToRead,
+    report: Report,
+    until: int | None = None,
 ) -> PlannedLogs | Finding:
-    """Return what is mined of a range. Raises RedoLost where a log of any redo thread is missing."""
+    """Return what is mined of a range, and of the redo after it up to `until`. Raises RedoLost where a log of any redo thread
+    is missing."""
+    scns = ScnRange(scns.start, max(scns.end, Scn(until or 0)))
     offered = files_of(given.logs)
     with open_pipeline_source(context.pipeline, given.source) as oracle:
         read_same_container(context, oracle)
@@ -80,19 +87,47 @@ def mine_logs(planned: PlannedLogs) -> PipelineContext:
     return replace(context, landing=context.landing.with_chain_of(planned.task.side))
 
 
-def objections_to_logs(beside: PipelineContext, spec: BatchSpec, windows: Sequence[WindowManifest]) -> Iterator[Finding]:
+def objections_to_logs(
+    beside: PipelineContext, spec: BatchSpec, windows: Sequence[WindowManifest], scns: ScnRange
+) -> Iterator[Finding]:
     """Yield why a batch over windows mined now would not be right."""
     for task in spec.tables:
         if any(isinstance(delivery, RereadRows | RereadValues) for delivery in task.deliveries):
             what = "its values are read again AS OF the ends of windows, which the database no longer shows"
             yield Finding(str(task.table), what, "backfill it from landed windows, or leave it out")
+    yield from cut_transactions(beside, spec, windows, scns)
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """A transaction that commits in a range; `begun` is None where its START is not in it."""
+
+    name: Xid
+    begun: int | None
+    committed: int
+
+
+def cut_transactions(
+    beside: PipelineContext, spec: BatchSpec, windows: Sequence[WindowManifest], scns: ScnRange
+) -> Iterator[Finding]:
+    """Yield the first transaction that commits in the range, and whose changes from before the windows are not known."""
     known = {(one.con_id, one.xid) for one in spec.open_in}
-    for name, scn in transactions_from_before(beside, windows):
-        if name not in known:
-            what = f"a transaction that commits at SCN {scn} ({name[1]}) began before the range, and its changes are not known"
-            cure = f"begin the range at an SCN where a batch has ended, such as {ends_before(beside, int(windows[0].start))}"
-            yield Finding("range", what, cure)
-            return
+    found = [one for one in find_committed(beside, windows, scns) if one.begun is not None or one.name not in known]
+    cut = next((one for one in found if one.begun is None), None)
+    if cut is None:
+        return
+    name = f"a transaction that commits at SCN {cut.committed} ({cut.name[1]})"
+    what = f"{name} began before the range, and its changes are not known"
+    cure = f"begin the range at an SCN where a batch has ended, such as {ends_before(beside, int(windows[0].start))}"
+    start = first_uncut(found, int(scns.start))
+    yield Finding("range", what, f"{cure}, or at SCN {start}, which cuts none" if start < scns.end else cure)
+
+
+def first_uncut(found: Sequence[Committed], start: int) -> int:
+    """Return the first SCN from `start` on that no transaction has its START before and its commit after."""
+    while cut := [one.committed for one in found if (one.begun or 0) < start <= one.committed]:
+        start = max(cut) + 1
+    return start
 
 
 def ends_before(context: PipelineContext, scn: int) -> str:
@@ -105,18 +140,18 @@ def context_incarnation(context: PipelineContext) -> int:
     return 0 if end is None else end.resetlogs_id
 
 
-def transactions_from_before(beside: PipelineContext, windows: Sequence[WindowManifest]) -> Iterator[tuple[Xid, int]]:
-    """Yield the transactions that commit in the windows without a START in them, with the SCN of the commit."""
-    begun = set[Xid]()
+def find_committed(beside: PipelineContext, windows: Sequence[WindowManifest], scns: ScnRange) -> Iterator[Committed]:
+    """Yield the transactions that commit in the range, as far as the windows show them."""
+    begun = dict[Xid, int]()
     for window in windows:
         for row in sorted(bounds_of(beside.landing.windows.files, window), key=lambda row: int(str(row["scn"]))):
-            name = (None if row["con_id"] is None else int(str(row["con_id"])), str(row["xid"]))
+            name, scn = (None if row["con_id"] is None else int(str(row["con_id"])), str(row["xid"])), int(str(row["scn"]))
             if row["operation_code"] == Operation.START:
-                begun.add(name)
-            elif name in begun:
-                begun.discard(name)
-            elif row["operation_code"] == Operation.COMMIT:
-                yield name, int(str(row["scn"]))
+                begun[name] = scn
+                continue
+            start = begun.pop(name, None)
+            if row["operation_code"] == Operation.COMMIT and scn in scns:
+                yield Committed(name, start, scn)
 
 
 def bounds_of(files: Files, window: WindowManifest) -> Iterator[dict[str, object]]:

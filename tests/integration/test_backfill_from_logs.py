@@ -13,7 +13,9 @@ from typing import Any
 import pytest
 
 from pipelines import steps
+from pipelines.context import open_context
 from pipelines.errors import ConfigurationError, RedoLost
+from pipelines.values.table import TableId
 from tests.fixtures.shop import Shop
 from tests.references.folder_lake import FolderLake, rows_in_folder
 from tests.states.losing_pipeline import LosingPipeline, scn_of
@@ -210,3 +212,23 @@ def test_a_range_is_mined_for_one_of_several_tables(losing: LosingPipeline) -> N
     end = int(losing.status().landed_to_scn or 0)
 
     assert [row[:3] for row in rows(from_logs(losing, start, end))] == [(1, "A", 5)]
+
+
+def test_a_range_from_before_the_first_snapshot_is_read_where_no_ddl_came_in_between(losing: LosingPipeline) -> None:
+    with open_context(losing.pipeline) as context:
+        entry = context.ledger.table(TableId.parse("SHOP.PARTS"))
+        end = int(entry.snapshot_scn) + 1
+    began = losing.shop.oracle.database.state.incarnation.resetlogs_scn
+
+    with pytest.raises(ConfigurationError, match=r"a DDL at SCN \d+ changed it before it was first described") as refused:
+        from_logs(losing, began, end)
+    start = int(re.findall(r"begin at SCN (\d+) or later", str(refused.value))[0])
+    with pytest.raises(ConfigurationError, match="began before the range") as refused:  # the transaction of the DDL itself
+        from_logs(losing, start, end)
+    start = int(re.findall(r"or at SCN (\d+), which cuts none", str(refused.value))[0])
+    planned = from_logs(losing, start, end, execute=False).prepared.plan
+    found = from_logs(losing, start, end)
+
+    assert "SHOP.PARTS: first described at SCN" in planned
+    assert [row[:3] for row in rows(found)] == [(1, "A", 1), (2, "B", 2), (3, "C", 3)]
+    assert losing.is_equal(), "the live table is not touched"
