@@ -33,6 +33,8 @@ EXAMPLES = ["first", "now", "2026-11-20 08:00 Europe/Berlin"]
 TARGETS = {
     "shadow": "shadow: tables beside the live ones, with what committed in the range",
     "live": "live: rows that the range has touched are read again in the live tables",
+    "changes": "changes: every change as it is, in Delta tables",
+    "files": "files: every change as it is, in Parquet files",
 }
 SOURCES = {"landed": "landed: the windows that have landed", "logs": "logs: archived logs, mined again"}
 
@@ -48,7 +50,8 @@ def backfill_params(pipeline: Pipeline) -> dict[str, Param]:
         "to_scn": moment("To", "Changes that committed before this moment, in the same forms."),
         "tables": tables_param(pipeline, captured, "Which tables to backfill.", fewest=1),
         "target": Param("shadow", type="string", enum=list(TARGETS), values_display=TARGETS, title="Target"),
-        "reason": optional_text("Reason", "Stored with the commits; with live, a run without *Dry run* needs it."),
+        "reason": optional_text("Reason", "Stored with the commits; with live, a run that is no dry run needs it."),
+        "folder": optional_text("Folder", "With files: where they go, by its whole path."),
         "source": Param("landed", type="string", enum=list(SOURCES), values_display=SOURCES, title="Source"),
         "logs": Param(
             [],
@@ -126,6 +129,7 @@ def backfill_dag(pipeline: Pipeline) -> DAG:
                 chosen_logs(pipeline, chosen),
                 log_line,
                 source_of(pipeline),
+                steps.Into(chosen["target"], (chosen["folder"] or "").strip()),
             )
         log.info("%s", prepared.plan)
         if prepared.batch is None:

@@ -141,7 +141,9 @@ FORMS = {
     "repair": Opens(("Tables", "Reason"), ("Tables",)),
     "snapshot": Opens(("Tables", "Replace", "By policy")),
     "resume": Opens(("Tables", "DDL", "Reason", "Confirm"), ("Tables",)),
-    "backfill": Opens(("From", "To", "Tables", "Target", "Reason", "Source", "Logs", "Columns", "Dry run"), ("From", "To")),
+    "backfill": Opens(
+        ("From", "To", "Tables", "Target", "Reason", "Folder", "Source", "Logs", "Columns", "Dry run"), ("From", "To")
+    ),
     "recover": Opens(("Choice", "SCN", "Reason", "Tables", "Confirm")),
     "maintain": Opens(("Dry run",)),
     "drop_transaction": Opens(("Choice", "Transaction", "Container", "Reason", "Confirm")),

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from pipelines.steps import AlreadyLanded, AwaitedLog, LogsToRead
+from pipelines.steps import AlreadyLanded, AwaitedLog, Into, LogsToRead
 from pipelines.steps.runway import RunwayReport
 from tests.fixtures.airflow import airflow_db
 
@@ -72,7 +72,7 @@ def steps(monkeypatch):
     import pipelines
 
     calls = []
-    known = {one.__name__: one for one in (AlreadyLanded, AwaitedLog, LogsToRead)}
+    known = {one.__name__: one for one in (AlreadyLanded, AwaitedLog, Into, LogsToRead)}
     stub = SimpleNamespace(calls=calls, **known)
     monkeypatch.setattr(pipelines, "steps", stub, raising=False)
     monkeypatch.setitem(sys.modules, "pipelines.steps", stub)

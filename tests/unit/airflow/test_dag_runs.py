@@ -443,9 +443,20 @@ def test_a_backfill_from_logs_reads_the_files_that_are_named(run, steps):
 
     steps.answers("prepare_backfill", PreparedBackfill("3 windows", None, ("SHOP.ORDERS",)))
 
-    _, ran = run(backfill_dag, {"from_scn": "100", "to_scn": "200", "source": "logs", "logs": ["/restored", " ", "/a.arc "]})
+    _, ran = run(
+        backfill_dag,
+        {
+            "from_scn": "100",
+            "to_scn": "200",
+            "source": "logs",
+            "logs": ["/restored", " ", "/a.arc "],
+            "target": "files",
+            "folder": "/out",
+        },
+    )
 
-    given = steps.calls[0][1][5]
+    given, into = steps.calls[0][1][5], steps.calls[0][1][8]
+    assert (into.target, into.folder) == ("files", "/out")
     assert (ran.state, given.logs, given.source.dsn) == ("success", ("/restored", "/a.arc"), steps.calls[0][1][7].dsn)
 
 
