@@ -34,7 +34,11 @@ def test_the_dialog_disables_a_backfill_by_dates_and_leads_to_the_dag_that_takes
     assert by_dates.is_disabled()
     assert "Backfill takes dates, and redo has SCNs: trigger shop_backfill for an old range" in dialog.inner_text()
     assert dialog.get_by_role("button", name="Trigger").last.is_enabled(), "a run of today needs nothing filled in"
-    dialog.get_by_role("link", name="shop_backfill").click()
+    link = dialog.get_by_role("link", name="shop_backfill")
+    assert link.get_attribute("href") == "/dags/shop_backfill", "opened beside the dialog"
+    dialog.get_by_role("button", name="Close").click()
+    dialog.wait_for(state="detached")
+    follow(airflow_page, "/dags/shop_backfill")
     airflow_page.get_by_role("heading", name="shop_backfill", exact=True).wait_for()
 
 
