@@ -89,3 +89,37 @@ def test_a_file_that_says_other_scns_than_a_log_that_is_there_is_left_out() -> N
     known = with_offered(BACK, [other])
 
     assert known == replace(BACK, archived=tuple(sorted(BACK.archived, key=lambda g: (g.thread, g.sequence))))
+
+
+# thread 1  |-1-100|-2-250|  RESETLOGS at 250  |-1-300|-2-400|
+ACROSS = replace(
+    BACK,
+    threads=(RedoThread(1, True, "PUBLIC", None, None, None),),
+    archived=(
+        log(1, 1, 1, 100),
+        log(1, 2, 100, 250),
+        replace(log(1, 1, 250, 300), resetlogs_id=2),
+        replace(log(1, 2, 300, 400), resetlogs_id=2),
+    ),
+    online=(LogFile(1, 3, 2, Scn(400), None, (), 10),),
+    incarnations=(Incarnation(1, Scn(1), "PARENT", Scn(0)), Incarnation(2, Scn(250), "CURRENT", Scn(1))),
+)
+
+
+def test_a_gap_across_a_resetlogs_has_windows_of_both_incarnations_and_none_of_two() -> None:
+    end = Position(DBID, 2, Scn(330))
+    found = [one.window for one in plan_all(at(50), end, ACROSS, Limits()) if isinstance(one, Sealed)]
+
+    shown = [(window.resetlogs_id, int(window.scns.start), int(window.scns.end)) for window in found]
+    assert shown == [(1, 50, 250), (2, 250, 330)]
+    assert all(g.resetlogs_id == window.resetlogs_id for window in found for piece in window.slices for g in piece.logs)
+    assert has_reached(end_of(found[-1]), end, ACROSS)
+
+
+def test_a_log_of_the_older_incarnation_that_is_lost_ends_the_plan_and_is_named() -> None:
+    gone = tuple(replace(g, copies=log(1, 2, 100, 250, gone=True).copies) if g.first_scn == 100 else g for g in ACROSS.archived)
+    end = Position(DBID, 2, Scn(330))
+    lost = replace(ACROSS, archived=gone)
+
+    assert isinstance(list(plan_all(at(100), end, lost, Limits()))[-1], Lost)
+    assert [(g.resetlogs_id, g.sequence) for g in missing_until(at(100), end, lost)] == [(1, 2)]
