@@ -1,6 +1,9 @@
 """Measure what each step costs as a pipeline gets old: seconds on this disk, and requests of an object store at 50 ms each.
 
-python -m benchmarks.age [windows] [picture.svg]     the ages are a hundredth, a tenth and all of the windows, by default 30,000
+python -m benchmarks.age [windows] [tables] [decisions] [picture.svg]
+
+The ages are a hundredth, a tenth and all of the windows, by default 30,000 of 200 tables. Each age is measured with the ledger in
+SQLite, and in PostgreSQL where its programs are installed. A stand-in is the source, and plain Python stands for Spark.
 """
 
 from __future__ import annotations
@@ -9,28 +12,58 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
-from tests.states.aged_landing import AgedLanding, Cost, cost_of
+from standin.serve import standin
+from tests.fixtures.postgres import find_programs, serve
+from tests.fixtures.shop import Shop
+from tests.references.plain_lake import PlainLake
+from tests.states.aged_landing import Cost, cost_of
+from tests.states.aged_pipeline import AgedPipeline
 
 REQUEST_SECONDS = 0.05
-COLORS = ("#2563eb", "#dc2626", "#16a34a", "#9333ea", "#ea580c", "#0891b2", "#4b5563")
+COLORS = ("#2563eb", "#dc2626", "#16a34a", "#9333ea", "#ea580c", "#0891b2", "#4b5563", "#be185d", "#65a30d", "#a16207")
 WIDTH, HEIGHT, LEFT, BOTTOM = 720, 340, 60, 40
 
 Measured = Mapping[str, tuple[Cost, float]]
 
 
-def measure(windows: int) -> Measured:
-    with tempfile.TemporaryDirectory() as folder:
+def measure(aged: AgedPipeline, what: str) -> Measured:
+    """Run all steps, each once, and print what they cost."""
+    found = {}
+    for name, work in aged.steps():
         began = time.perf_counter()
-        aged = AgedLanding(Path(folder), windows)
-        sys.stderr.write(f"{windows} windows made in {time.perf_counter() - began:.0f} s\n")
-        found = {}
-        for name, work in aged.steps():
-            began = time.perf_counter()
-            cost = cost_of(work)
-            found[name] = cost, time.perf_counter() - began
-        return found
+        cost = cost_of(work)
+        found[name] = cost, time.perf_counter() - began
+        say(f"{what:32} {name:20} {found[name][1]:7.2f} s, {asked(cost)}")
+    return found
+
+
+def say(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+def measure_ages(ages: Sequence[int], tables: int, decisions: int) -> dict[str, list[Measured]]:
+    """Return the costs by ledger, for each age."""
+    lake, found = PlainLake(), dict[str, list[Measured]]()
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        oracle = stack.enter_context(standin(log_bytes=64 << 20, archive_lag_target=0, background=False))
+        stack.enter_context(lake.in_place_of_spark())
+        ledgers = {"SQLite": ""}
+        if (programs := find_programs()) is not None:
+            ledgers["PostgreSQL"] = stack.enter_context(serve(programs)).new_database()
+        aged = AgedPipeline(Shop(oracle, folder), lake, 0, tables)
+        for age in ages:
+            aged.grow(age - aged.windows, decisions * age // ages[-1] - aged.decisions)
+            for ledger, url in ledgers.items():
+                began = time.perf_counter()
+                aged.use_ledger(url)
+                say(f"{age:,} windows, {ledger}: found by the ledger in {time.perf_counter() - began:.0f} s")
+                found.setdefault(ledger, []).append(measure(aged, f"{age:,} windows, {ledger}"))
+    return found
 
 
 def picture(ages: Sequence[int], found: Sequence[Measured]) -> str:
@@ -62,17 +95,19 @@ def picture(ages: Sequence[int], found: Sequence[Measured]) -> str:
 
 
 def asked(cost: Cost) -> str:
-    return f"{cost.requests:4d} requests, {cost.statements:3d} statements"
+    return f"{cost.requests:4d} requests, {cost.statements:4d} statements, {cost.on_disk:6d} names listed on a disk"
 
 
-def main(windows: int = 30_000, file: str = "") -> None:
+def main(windows: int = 30_000, tables: int = 200, decisions: int = 1_000, file: str = "") -> None:
     ages = [windows // 100, windows // 10, windows]
-    found = [measure(age) for age in ages]
-    for step in found[0]:
-        cells = [f"{one[step][1]:6.2f} s, {asked(one[step][0])}" for one in found]
-        sys.stdout.write(f"{step:16} {' | '.join(cells)}\n")
+    found = measure_ages(ages, tables, decisions)
+    for ledger, measured in found.items():
+        say(f"\n{ledger}: seconds at {', '.join(f'{age:,}' for age in ages)} windows")
+        for step in measured[0]:
+            cells = [f"{one[step][1]:6.2f} s, {asked(one[step][0])}" for one in measured]
+            say(f"{step:20} {' | '.join(cells)}")
     if file:
-        Path(file).write_text(picture(ages, found))
+        Path(file).write_text(picture(ages, list(found.values())[-1]))
 
 
 if __name__ == "__main__":

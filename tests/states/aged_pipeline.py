@@ -35,15 +35,15 @@ class AgedPipeline:
     """Each of its windows has 100 SCNs, was planned after a dictionary reading, and is applied by a batch of its own. People
     have made so many `decisions`. Its steps run where the lake is in the place of Spark."""
 
-    def __init__(self, shop: Shop, lake: PlainLake, windows: int, tables: int = 1, decisions: int = 0, **settings: Any) -> None:
-        names = [ORDERS, *(TableId("SHOP", f"T{number:05d}") for number in range(1, tables))]
-        create_tables(shop, names)
-        self.shop, self.lake, self.rounds, self.landed = shop, lake, 0, windows
-        self.pipeline: Pipeline = shop.pipeline(tables=[str(name) for name in names], **settings)
+    def __init__(self, shop: Shop, lake: PlainLake, windows: int, tables: int = 1, decisions: int = 0) -> None:
+        self.names = [ORDERS, *(TableId("SHOP", f"T{number:05d}") for number in range(1, tables))]
+        create_tables(shop, self.names)
+        self.shop, self.lake, self.rounds, self.windows, self.decisions = shop, lake, 0, 0, 0
+        self.pipeline: Pipeline = shop.pipeline(tables=[str(name) for name in self.names])
         steps.take_snapshot(self.pipeline, source=shop.params, spark=PLAIN)
         self.run_round()
-        self.decide(decisions)
-        self.write_old(windows, names)
+        self.grow(windows, decisions)
+        self.find_old()
 
     @property
     def folder(self) -> Path:
@@ -51,9 +51,11 @@ class AgedPipeline:
 
     # --- Its past -----------------------------------------------------------------------------------------------------
 
-    def write_old(self, windows: int, names: Sequence[TableId]) -> None:
-        """Write windows and batches after the first one, and let the ledger find them."""
-        folder = self.folder
+    def grow(self, windows: int, decisions: int) -> None:
+        """Write so many more windows, each with its batch, and decisions of people."""
+        self.windows, self.decisions = self.windows + windows, self.decisions + decisions
+        self.decide(decisions)
+        folder, names = self.folder, self.names
         with open_context(self.pipeline) as context:
             (last,) = context.landing.windows.last(1)
             content = context.landing.dictionary.content_at(context.landing.dictionary.positions()[-1])
@@ -74,9 +76,16 @@ class AgedPipeline:
             self.write(folder / layout.batch_manifest(batch_name(last.resetlogs_id, start, end)), result)
         for table in self.lake.tables.values():
             table.positions = dict.fromkeys(table.positions, last.end + windows * SCNS - 1)
+
+    def use_ledger(self, url: str) -> None:
+        """Go on with another ledger, which finds everything in the landing."""
+        self.pipeline = self.shop.pipeline(
+            tables=[str(name) for name in self.names], **({"ledger": {"url": url}} if url else {})
+        )
         self.find_old()
 
     def find_old(self) -> None:
+        """Let the ledger find what is in the landing."""
         with open_context(self.pipeline) as context:
             reconcile_ledger(context)
 
