@@ -2,8 +2,8 @@
 
 python -m benchmarks.age [windows] [tables] [decisions] [picture.svg]
 
-The ages are a hundredth, a tenth and all of the windows, by default 30,000 of 200 tables. Each age is measured with the ledger in
-SQLite, and in PostgreSQL where its programs are installed. A stand-in is the source, and plain Python stands for Spark.
+The ages are a hundredth, a tenth and all of the windows, by default 30,000 of 200 tables. Each age is measured with the ledger
+in SQLite, and in PostgreSQL where its programs are installed. A stand-in is the source, and plain Python stands for Spark.
 """
 
 from __future__ import annotations

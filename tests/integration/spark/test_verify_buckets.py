@@ -15,11 +15,11 @@ import pytest
 
 from pipelines import steps
 from pipelines.cockpit import read_overview
-from pipelines.context import ledger_url, now
+from pipelines.context import ledger_url, now, open_context
 from pipelines.errors import TableSetBack, Terminal
 from pipelines.host import crash
 from pipelines.steps import hash_chunks
-from pipelines.steps.verify import TableComparison
+from pipelines.steps.verify import TableComparison, last_proofs
 from pipelines.values.table import TableId
 from standin.serve import standin
 from tests.fixtures.shop import Shop
@@ -133,6 +133,31 @@ def test_hashes_find_what_a_comparison_of_all_rows_finds_and_a_repair_mends_it(l
     assert repaired
     assert all(one.equal for one in repaired), repaired
     assert all(one.equal for one in compared(loaded, spark, "rows").values())
+
+
+def test_a_sample_of_the_buckets_finds_what_lies_in_them_and_is_no_proof_of_the_table(
+    loaded: Any, spark: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(random, "SystemRandom", partial(random.Random, 5))
+    _, pipeline = loaded
+    target = pipeline.target(TableId("SHOP", "WORDS"))
+    whole = compared(loaded, spark, "buckets", "SHOP.WORDS")["SHOP.WORDS"]
+    equal = compared(loaded, spark, "buckets", "SHOP.WORDS", sample=0.5)["SHOP.WORDS"]
+    spark.sql(f"UPDATE delta.`{target}` SET text = concat(text, '.') WHERE text IS NOT NULL")
+    with open_context(pipeline) as context:
+        before = last_proofs(context.ledger.reading())
+        found = compared(loaded, spark, "buckets", "SHOP.WORDS", sample=0.5)["SHOP.WORDS"]
+        after = last_proofs(context.ledger.reading())
+    spark.sql(f"UPDATE delta.`{target}` SET text = substr(text, 1, length(text) - 1) WHERE text IS NOT NULL")
+
+    assert (equal.equal, equal.buckets, equal.share, equal.method) == (True, 128, 0.5, "buckets")
+    assert 0 < equal.source_rows < whole.source_rows
+    assert not found.equal
+    # A row without a key that differs is missing in the one, and extra in the other.
+    assert found.differing_cells + found.missing_rows + found.extra_rows > 0
+    assert "of a sample, 50.0% of the buckets" in str(found)
+    assert before == after
+    assert compared(loaded, spark, "rows", "SHOP.WORDS")["SHOP.WORDS"].equal
 
 
 def test_text_of_another_character_set_is_converted_to_utf_8_and_hashed(spark: Any, tmp_path: Path) -> None:
