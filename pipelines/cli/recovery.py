@@ -1,4 +1,4 @@
-"""Commands for tables and pipelines that stopped: resume, recover, close-gap."""
+"""Commands for tables and pipelines that stopped, or have wrong rows: resume, recover, close-gap, swap."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from pipelines.cli.options import (
     OutputOption,
     PipelineOption,
     YesOption,
+    check_table_name,
     check_table_names,
     confirm,
     report_errors,
@@ -146,6 +147,36 @@ def close_gap(
             raise typer.Exit(TERMINAL)
 
 
+def swap(
+    table: Annotated[str, typer.Argument(help="OWNER.TABLE", callback=check_table_name)],
+    shadow: Annotated[
+        str | None, typer.Option("--shadow", help="The whole copy, as `redolake backfill --target copy` names it.")
+    ] = None,
+    undo: Annotated[bool, typer.Option("--undo", help="Put back what the last swap of the table has replaced.")] = False,
+    execute: Annotated[bool, typer.Option("--execute", help="Swap; default: show what that takes.")] = False,
+    reason: Annotated[str, typer.Option(help="Stored with the commit; --execute needs it.")] = "",
+    pipeline: PipelineOption = None,
+    config: ConfigOption = None,
+    output: OutputOption = Output.table,
+) -> None:
+    """Put a whole copy of a table in its live table's place, in one commit. What it replaces is kept as another copy.
+
+    The copy is brought to the table's position first, so no row gets older.
+    """
+    from pipelines import steps
+
+    if (shadow is None) != undo:
+        raise typer.BadParameter("choose one of --shadow and --undo")
+    with report_errors(output):
+        selected = select_pipeline(pipeline, config)
+        with progress() as report:
+            found = steps.swap_table(
+                selected, table, shadow, execute=execute, reason=reason, by=getpass.getuser(), report=report
+            )
+        ending = () if execute else ("Nothing is done yet; --execute does it.",)
+        show(output, found, lambda: Text("\n".join((*found.lines, *ending))))
+
+
 def declared_text(made: RecoveredLoss) -> str:
     gap = made.gap
     lines = [
@@ -156,4 +187,4 @@ def declared_text(made: RecoveredLoss) -> str:
     return "\n".join(lines)
 
 
-COMMANDS = (resume, recover, close_gap)
+COMMANDS = (resume, recover, close_gap, swap)

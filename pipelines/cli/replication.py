@@ -52,6 +52,7 @@ class BackfillTarget(StrEnum):
     live = "live"
     changes = "changes"
     files = "files"
+    copy = "copy"
 
 
 RANGE_TARGETS: Mapping[BackfillTarget, RangeTarget] = {
@@ -209,7 +210,7 @@ def backfill(
         BackfillTarget,
         typer.Option(
             "--target",
-            help="Shadow tables; live tables, whose rows are read again; the changes, in Delta or in files.",
+            help="Shadow tables; live tables, whose rows are read again; the changes, in Delta or in files; whole copies.",
         ),
     ] = BackfillTarget.shadow,
     execute: Annotated[bool, typer.Option("--execute/--dry-run", help="Run the backfill, or only show its plan.")] = False,
@@ -247,6 +248,9 @@ def backfill(
         if target is BackfillTarget.live:
             backfill_live(selected, start, end, wanted, execute, reason, reads, output)
             return
+        if target is BackfillTarget.copy:
+            copy_tables(selected, start, end, wanted, execute, output)
+            return
         with progress() as report:
             result = steps.run_backfill(
                 selected, start, end, wanted, execute=execute, schema=schema.value, from_logs=reads,
@@ -283,6 +287,16 @@ def backfill_live(
     show(output, found, lambda: Text("\n".join((*found.lines, *ending))))
     if not found.is_whole:
         raise typer.Exit(DIFFERS)
+
+
+def copy_tables(selected: Pipeline, start: str, end: str, tables: list[str] | None, execute: bool, output: Output) -> None:
+    """Make whole copies of tables, or show from what."""
+    from pipelines import steps
+
+    with progress() as report:
+        found = steps.copy_tables(selected, start, end, tables, execute=execute, report=report)
+    ending = () if execute else ("Nothing is done yet; --execute does it.",)
+    show(output, found, lambda: Text("\n".join((*found.lines, *ending))))
 
 
 COMMANDS = (snapshot, run, backfill)

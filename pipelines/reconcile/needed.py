@@ -14,8 +14,10 @@ from datetime import UTC, datetime, timedelta
 from pipelines.context import PipelineContext, now
 from pipelines.land import layout
 from pipelines.land.closings import still_open
+from pipelines.land.files import Files
 from pipelines.ledger import TableEntry
 from pipelines.reconcile.ledger import last_batch
+from pipelines.reconcile.prunable import COPY
 from pipelines.records.batches.spec import BatchSpec
 from pipelines.values.scn import BEFORE_ALL, ChainPosition
 
@@ -121,12 +123,24 @@ def replay(context: PipelineContext) -> Iterator[Need]:
         yield Need(end_of_older(context, horizon), what, "choose a shorter `keep.replay`")
 
 
+def whole_copies(context: PipelineContext) -> Iterator[Need]:
+    """Keep the windows since the whole copies of tables that may take the live ones' places, or go back there."""
+    last = last_batch(context)
+    names = Files(context.pipeline.lake, public=True).names("_shadow") if last is not None else []
+    for found in filter(None, map(COPY.fullmatch, names)):
+        scn = int(found["start"]) if found["kind"] == "replaced" else int(found["end"]) - 1
+        assert last is not None, "else there are no names"
+        cure = f"remove the folder _shadow/{found[0]} of the lake, or set `keep.shadows`"
+        yield Need(ChainPosition(last.resetlogs_id, scn + 1), f"the copy {found[0]} of tables is complete to SCN {scn}", cure)
+
+
 PROMISES: tuple[Callable[[PipelineContext], Iterable[Need]], ...] = (
     transactions,
     tables_behind,
     snapshots_under_way,
     backfills_under_way,
     open_gaps,
+    whole_copies,
     replay,
 )
 

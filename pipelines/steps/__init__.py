@@ -47,6 +47,7 @@ from pipelines.steps.snapshot_read import read_snapshot_table
 from pipelines.steps.spark_jobs import external_spark_job, open_spark, read_job_failure, run_spark_job
 from pipelines.steps.stats import read_stats
 from pipelines.steps.status import list_windows, read_complete_to, read_status
+from pipelines.steps.swap import Copies, SwappedTable, copy_tables, swap_table
 from pipelines.steps.transactions import drop_transaction, list_transactions, look_up_transaction
 from pipelines.steps.validation import package_findings, validate
 from pipelines.steps.verify import list_proofs, verify_tables
@@ -56,10 +57,12 @@ from pipelines.steps.wait import AwaitedLog, is_source_back, is_still_awaited, l
 __all__ = [
     "AlreadyLanded",
     "AwaitedLog",
+    "Copies",
     "GapClosing",
     "Into",
     "LiveBackfill",
     "LogsToRead",
+    "SwappedTable",
     "approve_ddl",
     "backfill_live",
     "begin_resnapshots",
@@ -67,6 +70,7 @@ __all__ = [
     "capturable_tables",
     "check_olr_file",
     "close_gap",
+    "copy_tables",
     "cost_of",
     "count_tables",
     "declare_gap",
@@ -139,6 +143,7 @@ __all__ = [
     "run_spark_job",
     "schema_at",
     "schema_difference",
+    "swap_table",
     "take_snapshot",
     "validate",
     "verify_tables",

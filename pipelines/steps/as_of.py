@@ -332,7 +332,9 @@ def remove_left(pipeline: Pipeline, lake: LakePlace) -> None:
     """Remove what reads have left that were killed more than LEFT_DAYS ago."""
     from pipelines.job.as_of import copies_in
 
-    for name in copies_in(lake, layout.lake_copies()):
+    with open_context(pipeline) as context:
+        in_landing = context.landing.files.names(layout.AS_OF)  # those of copies that stay are there alone: steps/swap.py
+    for name in sorted({*copies_in(lake, layout.lake_copies()), *in_landing}):
         began = name.partition("-")[0]
         if datetime.strptime(began, "%Y%m%dT%H%M%S").replace(tzinfo=UTC) < now() - timedelta(days=LEFT_DAYS):
             remove_read(pipeline, lake, name)

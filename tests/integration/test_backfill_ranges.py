@@ -217,3 +217,76 @@ def test_the_changes_of_a_range_are_written_as_they_are(tmp_path: Path, spark: A
         assert (one["_user"], bool(one["_xid"]), bool(one["_commit_time"])) == ("SHOP", True, True)
         with pytest.raises(ConfigurationError, match="files need a folder"):
             write(steps.Into("files", "somewhere"))
+
+
+def test_a_whole_copy_takes_the_place_of_a_table_that_another_writer_has_damaged_and_goes_back(
+    tmp_path: Path, spark: Any
+) -> None:
+    with standin(threads=2, log_bytes=64 * 1024, archive_lag_target=0) as oracle:
+        shop = Shop(oracle, tmp_path)
+        shop.run_sql(
+            "CREATE TABLE parts (id NUMBER(9) PRIMARY KEY, quantity NUMBER(9))",
+            "ALTER TABLE parts ADD SUPPLEMENTAL LOG DATA (PRIMARY KEY) COLUMNS",
+            *(f"INSERT INTO parts VALUES ({n}, {n})" for n in range(1, 5)),
+        )
+        pipeline = shop.pipeline(tables=["SHOP.PARTS"])
+        good = steps.take_snapshot(pipeline, source=shop.params, spark=spark).scn
+        with shop.oracle.connect("SHOP") as long_one, long_one.cursor() as cursor:
+            cursor.execute("UPDATE parts SET quantity = 40 WHERE id = 4")
+            shop.run_sql("UPDATE parts SET quantity = 10 WHERE id = 1")
+            middle = caught_up(shop, pipeline, spark)
+            long_one.commit()
+        shop.run_sql(
+            "ALTER TABLE parts ADD (place VARCHAR2(9))",
+            "INSERT INTO parts VALUES (5, 5, 'new')",
+            "DELETE FROM parts WHERE id = 2",
+        )
+        caught_up(shop, pipeline, spark)
+        target = pipeline.target(pipeline.tables[0].id)
+        spark.sql(f"UPDATE delta.`{target}` SET QUANTITY = -1")
+        shop.run_sql("UPDATE parts SET quantity = 11 WHERE id = 1")
+        caught_up(shop, pipeline, spark)
+        (held,) = steps.read_status(pipeline).tables
+        assert (held.state, "another writer changed rows" in str(held.error)) == ("held", True)
+
+        def swap(shadow: str | None, **choice: Any) -> steps.SwappedTable:
+            choice = {"execute": True, "reason": "a fault", **choice}
+            return steps.swap_table(pipeline, "SHOP.PARTS", shadow, spark=spark, **choice)
+
+        def quantities() -> dict[int, int]:
+            return {row["ID"]: row["QUANTITY"] for row in delta_rows(target)}
+
+        # The copy is the first version and the changes up to the middle; the swap folds what came later.
+        def copy(**choice: Any) -> steps.Copies:
+            return steps.copy_tables(pipeline, good, middle, execute=True, spark=spark, **choice)
+
+        for point in ("copy", "copy removed", "copy's rows", "merge"):
+            with killed_at(point):
+                copy()
+        made = copy()
+        assert made.name == f"{good}-{middle}-copy"
+        assert {row["ID"]: row["QUANTITY"] for row in delta_rows(made.tables[0].target)} == {1: 10, 2: 2, 3: 3, 4: 4}
+        planned = swap(made.name, execute=False)
+        assert (planned.shadow_scn, planned.windows > 0) == (middle - 1, True)
+        assert set(quantities().values()) == {-1}
+        for point in ("merge", "copy's rows#1", "swap"):
+            with killed_at(point):
+                swap(made.name)
+        done = swap(made.name)
+        assert (done.applied_scn, quantities()) == (held.complete_to_scn, {1: 10, 3: 3, 4: 40, 5: 5})
+
+        steps.resume_tables(pipeline, ["SHOP.PARTS"], by="test", reason="swapped")
+        caught_up(shop, pipeline, spark)
+        assert steps.verify_tables(pipeline, source=shop.params, spark=spark).equal
+        assert quantities()[1] == 11
+
+        # Back: the rows that were replaced, with what was committed since.
+        undone = swap(None)
+        assert (undone.shadow, quantities()) == (done.kept, {1: 11, 3: -1, 4: -1, 5: -1})
+        caught_up(shop, pipeline, spark)
+        with killed_at("copy's position"):  # nothing of it has changed since
+            swap(None)
+        swap(None)
+        assert steps.verify_tables(pipeline, source=shop.params, spark=spark).equal
+        with pytest.raises(Terminal, match="no whole copy"):
+            swap("1-2-copy")

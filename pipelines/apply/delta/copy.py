@@ -24,3 +24,16 @@ def copy_version(
     tag = Tag(app_id, position, metadata)  # Delta does not copy the positions of the other one
     spark.createDataFrame([], table.schema).write.format("delta").mode("append").options(**tag.options()).save(target)
     crash.point("copy's position")
+
+
+def copy_whole(
+    spark: SparkSession, source: str, version: int, target: str, app_id: str, position: int, metadata: Mapping[str, object]
+) -> None:
+    """Make a table at `target` as `copy_version` does, with files of its own: the other one's may go."""
+    run_sql(spark, f"CREATE TABLE {table_at(target)} SHALLOW CLONE {table_at(source)} VERSION AS OF {int(version)}")
+    crash.point("copy")
+    tag = Tag(app_id, position, metadata)
+    rows = spark.read.format("delta").option("versionAsOf", version).load(source)
+    writer = rows.write.format("delta").mode("overwrite").option("partitionOverwriteMode", "static")
+    writer.options(**tag.options()).save(target)
+    crash.point("copy's rows")

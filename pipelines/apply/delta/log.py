@@ -160,6 +160,11 @@ class DeltaLog:
                 return None
         return None
 
+    def newest_metadata(self) -> dict[str, Any]:
+        """Return what the user metadata of the newest commit says, if that is ours; empty for any other one."""
+        newest = [commit for number, commit in (*self.older, *self.commits) if number == self.version]
+        return next((ours for commit in newest for ours in map(_our_metadata, self._actions(commit)) if ours), {})
+
     def _checksum(self) -> dict[str, Any]:
         if "checksum" not in self.known:
             try:

@@ -49,6 +49,7 @@ ARGUMENTS = {
     "schema log": "SHOP.ORDERS",
     "schema at": "SHOP.ORDERS 5",
     "schema diff": "SHOP.ORDERS 5 9",
+    "swap": "SHOP.ORDERS --shadow 1-2-copy",
     "tx drop": "1.2.3 --reason gone --yes",
     "init": "SHOP --connection no_such_connection --yes --force",
 }

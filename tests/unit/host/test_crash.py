@@ -150,6 +150,7 @@ NOT_KILLED_AT = {
     "record_mark": "as mark_lake",
     "check_usable": "tries whether the lake can be written, before a table is held",
     "remove_read": "what it leaves is removed by a later read, and nothing depends on it",
+    "fold": "as remove_read",
     "same_place": "`validate --spark` tries whether Spark uses the same place",
 }
 POINT_IN = {  # writers whose callers pass the point

@@ -222,6 +222,16 @@ def test_a_horizon_for_replay_keeps_windows_that_landing_would_not(old: OldPipel
     assert old.windows()[0] == 100
 
 
+@pytest.mark.parametrize(("name", "first"), [("300-500-copy", 500), ("500-7-replaced", 500), ("300-500", 700)])
+def test_a_whole_copy_keeps_the_windows_since_it(old: OldPipeline, name: str, first: int) -> None:
+    (old.folder / f"lake/_shadow/{name}").mkdir(parents=True)
+
+    report = old.prune()
+
+    assert old.windows()[0] == first
+    assert (f"the copy {name}" in stays(report)) == (first == 500)
+
+
 def test_a_landing_without_a_batch_stays_whole(tmp_path: Path) -> None:
     old = OldPipeline(tmp_path)
     old.load(120)
@@ -547,7 +557,7 @@ def test_a_snapshot_in_chunks_that_is_not_loaded_stays_until_it_is_given_up(
 
 def test_old_shadow_tables_go_and_nothing_else_below_the_lake(old: OldPipeline) -> None:
     old.keep = KeepSettings(shadows="14d")  # type: ignore[arg-type]
-    names = ("100-200", "200-300-current", "100-200-changes", "mine")
+    names = ("100-200", "200-300-current", "100-200-changes", "100-200-copy", "199-7-replaced", "mine")
     files = [f"lake/_shadow/{name}/shop/orders/a.parquet" for name in names]
     files += ["lake/shop/orders/a.parquet", "lake/_shadow/300-400/shop/orders/a.parquet"]
     for file in files:
@@ -557,7 +567,7 @@ def test_old_shadow_tables_go_and_nothing_else_below_the_lake(old: OldPipeline) 
         os.utime(old.folder / file, (time.time() - MONTH,) * 2)
     old.prune()
 
-    assert [file for file in files if (old.folder / file).exists()] == files[3:]
+    assert [file for file in files if (old.folder / file).exists()] == files[5:]
 
 
 # --- Kills ----------------------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ import pytest
 from pipelines.apply.delta.commit import text_of
 from pipelines.apply.delta.log import position_of, read_log
 from pipelines.errors import LakeDamaged
+from pipelines.job.swap import Swap, find_swap
 from tests.references.delta_table import latest_version
 
 
@@ -172,3 +173,14 @@ def test_a_checkpoint_that_cannot_be_read_is_damage(tmp_path: Path) -> None:
 
     with pytest.raises(LakeDamaged, match="a checkpoint cannot be read"):
         position_of(str(tmp_path), "p")
+
+
+def test_a_swap_is_found_as_the_newest_commit_alone(tmp_path: Path) -> None:
+    says = text_of({"swap": "1-5-copy", "kept": "4-7-replaced", "scn": 4})
+    commit(tmp_path, 0, ("shop/ORDERS/1", 4))
+    commit(tmp_path, 1, ("shop/ORDERS/1/repair", 7), by=says)
+
+    assert find_swap(str(tmp_path), "1-5-copy", 4) == Swap(1, "4-7-replaced")
+    assert (find_swap(str(tmp_path), "1-5-copy", 5), find_swap(str(tmp_path), "2-5-copy", 4)) == (None, None)
+    commit(tmp_path, 2, ("shop/ORDERS/1", 9))
+    assert find_swap(str(tmp_path), "1-5-copy", 4) is None

@@ -1,0 +1,315 @@
+"""Whole copies of tables, and a swap of one with its live table.
+
+A copy is a version of the live table with the landed changes since then: where rows are wrong, a version from before that. It
+has all rows, other than a shadow, so it may take the live table's place: once it is at the table's own position, in one commit
+that leaves the position as it is. No reader sees a mixture, and no row gets older.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pipelines.config import Pipeline
+from pipelines.context import PipelineContext, Report, now, open_context, owner, silent
+from pipelines.errors import ConfigurationError, Finding, Terminal
+from pipelines.host import crash
+from pipelines.land import layout
+from pipelines.land.files import Files
+from pipelines.ledger import TableEntry
+from pipelines.reconcile.approvals import record_approval
+from pipelines.reconcile.contents import Contents, contents_at
+from pipelines.reconcile.ledger import reconcile_ledger
+from pipelines.reconcile.prunable import COPY
+from pipelines.reconcile.table_versions import app_id
+from pipelines.records.batches.spec import BatchSpec
+from pipelines.records.windows import WindowManifest
+from pipelines.steps.as_of import check_gaps, check_known, position_of, replay, with_contents
+from pipelines.steps.backfill import choose
+from pipelines.steps.decisions import check_reason
+from pipelines.steps.repair import Writer, apply_lease_renewed
+from pipelines.steps.run import Spark, spark_when_needed
+from pipelines.steps.verify import entry_with_contents
+from pipelines.values.scn import ChainPosition
+from pipelines.values.table import TableId
+
+REPLACED = "replaced"
+
+
+@dataclass(frozen=True, slots=True)
+class CopiedTable:
+    """A copy of a table at `target`: version `version`, complete to `version_scn`, with the landed changes up to `to_scn`."""
+
+    table: str
+    target: str
+    version: int
+    version_scn: int
+    to_scn: int
+
+
+@dataclass(frozen=True, slots=True)
+class Copies:
+    """`name` is that of the shadow, for `redolake swap`."""
+
+    name: str
+    windows: int
+    tables: tuple[CopiedTable, ...]
+    executed: bool = False
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        rows = (
+            f"{one.table}: Delta version {one.version}, complete to SCN {one.version_scn}, and the landed changes to SCN "
+            f"{one.to_scn}, into {one.target}"
+            for one in self.tables
+        )
+        swap = f"to put one in its live table's place: redolake swap OWNER.TABLE --shadow {self.name}"
+        after = (swap,) if self.executed else ()
+        return (f"{self.name}: {self.windows} window(s) {'folded' if self.executed else 'to fold'}", *rows, *after)
+
+
+def copy_tables(
+    pipeline: Pipeline,
+    start: str | int,
+    end: str | int,
+    tables: Sequence[str] | None = None,
+    *,
+    execute: bool = False,
+    spark: Any = None,
+    report: Report = silent,
+    opens: Callable[[], Any] | None = None,
+) -> Copies:
+    """Make whole copies of tables as of the last SCN before `end`, from their versions at `start` and the landed changes since.
+
+    A repeat goes on where a killed run ended. Raises NotReadableAsOf for a table that is not known at one of the SCNs.
+    """
+    with open_context(pipeline) as context:
+        chosen = choose(context.pipeline, tables)
+        reconcile_ledger(context)
+        manifests, entries = context.landing.windows.after(), with_contents(context, chosen)
+        moments = (str(start), str(int(end) - 1) if str(end).isdecimal() else str(end))
+        first, last = (position_of(context, moment, manifests, entries) for moment in moments)
+        if first > last:
+            raise ConfigurationError([Finding("range", f"SCN {first.scn} is after SCN {last.scn}", "choose an earlier start")])
+        bases = bases_at(context, entries, first, last)
+        name = f"{first.scn}-{last.scn + 1}-copy"
+        paths = {table: copy_path(context, table, name) for table in chosen}
+        spec = fold_spec(context, bases, last, manifests, paths)
+        tables_copied = (
+            CopiedTable(str(table), paths[table], base.version, base.complete_to, last.scn) for table, base in bases.items()
+        )
+        found = Copies(name, 0 if spec is None else len(spec.windows), tuple(tables_copied))
+        if not execute:
+            return found
+        with spark_when_needed(pipeline, spark, opens) as opened:
+            make_copies(context, bases, paths, opened, report)
+            fold(context, spec, opened, report)
+        return replace(found, executed=True)
+
+
+def bases_at(
+    context: PipelineContext, entries: Sequence[TableEntry], first: ChainPosition, last: ChainPosition
+) -> dict[TableId, Contents]:
+    """Return the versions from which the copies begin. A base is complete to the SCN, not above it."""
+    check_gaps(context, first, [entry.table for entry in entries])
+    check_gaps(context, last, [entry.table for entry in entries])
+    found, bases = contents_at(context, [entry.table for entry in entries], first), dict[TableId, Contents]()
+    for entry in entries:
+        base = found[entry.table]
+        check_known(entry, base, last)
+        assert base is not None, "check_known has refused it"
+        bases[entry.table] = base
+    return bases
+
+
+def copy_path(context: PipelineContext, table: TableId, name: str) -> str:
+    return f"{context.pipeline.lake.rstrip('/')}/_shadow/{name}/{context.pipeline.table(table).path}"
+
+
+def make_copies(
+    context: PipelineContext, bases: Mapping[TableId, Contents], paths: Mapping[TableId, str], spark: Spark, report: Report
+) -> None:
+    from pipelines.job.as_of import VersionToRead
+    from pipelines.job.swap import make_copy
+
+    for table, base in bases.items():
+        report(f"copying version {base.version} of {table}")
+        app, target = app_id(context, table, base.resetlogs_id), context.pipeline.target(table)
+        one = VersionToRead(table, target, base.version, app, base.complete_to, base.position, paths[table])
+        make_copy(spark.session(), one, {"pipeline": context.name, "table": str(table), "copy": True})
+
+
+def fold_spec(
+    context: PipelineContext,
+    bases: Mapping[TableId, Contents],
+    last: ChainPosition,
+    manifests: Sequence[WindowManifest],
+    paths: Mapping[TableId, str],
+) -> BatchSpec | None:
+    """Return the batch that brings copies from their bases to an SCN; None where all are there."""
+    lagging = {table: base for table, base in bases.items() if base.complete_to < last.scn}
+    if not lagging:
+        return None
+    name = f"{now():%Y%m%dT%H%M%S}-{uuid.uuid4().hex}"
+    spec = replay(context, lagging, last, manifests, name)
+    return replace(spec, tables=tuple(replace(task, target=paths[task.table]) for task in spec.tables))
+
+
+@crash.writer
+def fold(context: PipelineContext, spec: BatchSpec | None, spark: Spark, report: Report) -> None:
+    from pipelines.job.swap import fold_into_copies
+
+    if spec is None:
+        return
+    try:
+        fold_into_copies(spark.session(), spec, report)
+    finally:
+        context.landing.files.remove(layout.as_of_folder(spec.manifest.split("/")[-2]))
+
+
+# --- Swap -------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class SwappedTable:
+    """The rows of the copy `shadow`, complete to `shadow_scn`, in place of the table's, which is complete to `applied_scn`;
+    `windows` are folded into it before. What it replaces is the whole copy `kept`."""
+
+    table: str
+    shadow: str
+    shadow_scn: int
+    applied_scn: int
+    windows: int
+    kept: str = ""
+    delta_version: int | None = None
+    by: str = ""
+    reason: str = ""
+    held: bool = False
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        stands = (
+            f"{self.table}: its copy {self.shadow} is complete to SCN {self.shadow_scn}, the table to SCN {self.applied_scn}"
+        )
+        if self.delta_version is None:
+            return (stands, f"{self.windows} window(s) are folded into the copy first, while no batch is applied")
+        return (
+            f"{self.table}: has the rows of {self.shadow}, AS OF SCN {self.applied_scn}, in Delta version {self.delta_version}",
+            f"what they replace is kept as {self.kept}: redolake swap {self.table} --undo",
+            *((f"it is held, and goes on after: redolake resume {self.table}",) if self.held else ()),
+            f"prove it: redolake verify {self.table}",
+        )
+
+
+def swap_table(
+    pipeline: Pipeline,
+    table_name: str,
+    shadow: str | None = None,
+    *,
+    execute: bool = False,
+    reason: str = "",
+    by: str = "",
+    spark: Any = None,
+    report: Report = silent,
+    opens: Callable[[], Any] | None = None,
+) -> SwappedTable:
+    """Show what a swap takes, or put a whole copy in the place of its table; without `shadow` the one that the last swap has
+    kept.
+
+    The apply lease is held meanwhile. A killed run is repeated. Raises Terminal where there is no such copy, NotReadableAsOf
+    where the changes since it are not landed any more.
+    """
+    if execute:
+        check_reason("a swap", reason)
+    table = TableId.parse(table_name)
+    with (
+        open_context(pipeline) as context,
+        spark_when_needed(pipeline, spark, opens) as opened,
+        apply_lease_renewed(pipeline) if execute else nullcontext() as writer,
+    ):
+        reconcile_ledger(context)
+        (table,) = choose(context.pipeline, [table_name])
+        entry = entry_with_contents(context, table)
+        if entry.state == "snapshotting":
+            raise Terminal("a snapshot of the table is being read", cure="let it end, or swap before it", table=table)
+        name = shadow if shadow is not None else last_kept(context, table)
+        path = copy_path(context, table, name)
+        there = contents_of_copy(context, entry, path)
+        at = ChainPosition(there.resetlogs_id, int(entry.complete_to_scn or 0))
+        manifests = context.landing.windows.after()
+        spec = fold_spec(context, {table: there}, at, manifests, {table: path})
+        windows, is_held = 0 if spec is None else len(spec.windows), entry.state == "held"
+        found = SwappedTable(str(table), name, there.complete_to, at.scn, windows, held=is_held)
+        if writer is None:
+            return found
+        report(f"{table}: bringing its copy to SCN {at.scn}")
+        fold(context, spec, opened, report)
+        return swap(context, entry, replace(found, by=by or owner(), reason=reason.strip()), path, writer, opened, report)
+
+
+def last_kept(context: PipelineContext, table: TableId) -> str:
+    """Return the name of what the last swap of a table has replaced."""
+    lake = Files(context.pipeline.lake, public=True)
+    kept = [name for name in lake.names("_shadow") if (found := COPY.fullmatch(name)) and found["kind"] == REPLACED]
+    mine = [name for name in kept if lake.names(f"_shadow/{name}/{context.pipeline.table(table).path}")]
+    if not mine:
+        cure = "`keep.shadows` says how long it is kept; name a copy by --shadow"
+        raise Terminal("nothing is kept that a swap of the table has replaced", cure=cure, table=table)
+    return max(mine, key=lambda name: tuple(map(int, name.split("-")[:2])))
+
+
+def contents_of_copy(context: PipelineContext, entry: TableEntry, path: str) -> Contents:
+    """Return what a copy has. Raise Terminal where there is none that may take the table's place."""
+    from pipelines.job.swap import position_of_copy
+
+    resetlogs_id = entry.position.resetlogs_id
+    position = position_of_copy(path, app_id(context, entry.table, resetlogs_id))
+    if position is None:
+        raise Terminal(
+            "the folder has no whole copy of the table that is complete to an SCN of its incarnation",
+            cure=f"make one: redolake backfill --target copy --from MOMENT --to now {entry.table} --execute",
+            table=entry.table,
+            path=path,
+        )
+    if position > entry.position.scn:
+        raise Terminal(
+            f"the copy is complete to SCN {position}, and the table to SCN {entry.complete_to_scn}",
+            cure="let apply bring the table there first",
+            table=entry.table,
+            path=path,
+        )
+    return Contents(resetlogs_id, position, position, 0, position)
+
+
+def swap(
+    context: PipelineContext,
+    entry: TableEntry,
+    found: SwappedTable,
+    path: str,
+    writer: Writer,
+    spark: Spark,
+    report: Report,
+) -> SwappedTable:
+    """Keep what the table has, and put the copy's rows in its place."""
+    from pipelines.job.swap import Copied, find_swap, keep_newest, swap_rows
+
+    table, app = entry.table, app_id(context, entry.table, entry.position.resetlogs_id)
+    target, kept = context.pipeline.target(table), f"{found.applied_scn}-{writer.token}-{REPLACED}"
+    if (done := find_swap(target, found.shadow, found.applied_scn)) is not None:
+        return replace(found, kept=done.kept, delta_version=done.version)  # an earlier run was killed after it
+    report(f"{table}: keeping its rows as {kept}")
+    metadata = {"pipeline": context.name, "table": str(table), "by": found.by, "reason": found.reason}
+    old = Copied(copy_path(context, table, kept), app, found.applied_scn)
+    keep_newest(spark.session(), table, target, old, {**metadata, "copy": True})
+    made = record_approval(
+        context, "repair", table, found.applied_scn, by=found.by, policy=f"a swap with {found.shadow}", reason=found.reason,
+        choice="all rows",
+    )  # fmt: skip
+    report(f"{table}: swapping")
+    says = {**metadata, "repair": made.name, "swap": found.shadow, "kept": kept, "scn": found.applied_scn}
+    copy = Copied(path, app, found.applied_scn)
+    version = swap_rows(spark.session(), table, target, copy, writer.token, says, writer.check)
+    return replace(found, kept=kept, delta_version=version)
