@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from pipelines.decode.forms import Clause, Form, Verb
 from pipelines.decode.redo_sql import Assignments, Bools, Ints, ParsedRedo
-from pipelines.values.table import Column, TableId, TableVersion
+from pipelines.values.table import Column, OracleType, TableId, TableVersion
 
 BEGINS = "{"
 UNDECODED = "?"  # what OpenLogReplicator writes for a value that it cannot read
@@ -240,6 +240,20 @@ def _read_message(text: str) -> tuple[Mapping[str, Any], Verb, str | None, str]:
         return found, VERBS[found["op"]], found["schema"].get("owner"), found["schema"]["table"]
     except (ValueError, KeyError, IndexError, TypeError) as error:
         raise Unread("the text begins like a message of OpenLogReplicator, and is none") from error
+
+
+def value_errors(text: str, types: Mapping[str, OracleType]) -> Iterator[str]:
+    """Yield why values of a change are not in the form that the needed settings give them, by columns of these types."""
+    found, *_ = _read_message(text)
+    for image in (found.get("before", {}), found.get("after", {})):
+        for name, given in image.items():
+            reader = READERS.get(types[name].name) if name in types else None
+            if given is None or reader is None:
+                continue
+            try:
+                reader(given, False)
+            except Unread as error:
+                yield f"column {name}: the value {error}"
 
 
 def parse_messages(

@@ -36,9 +36,9 @@ from pipelines.steps.folders import folder_findings, taken_folders, with_content
 from pipelines.steps.lake_findings import lake_findings
 from pipelines.steps.mapping_findings import mapped_version, mapping_findings
 from pipelines.steps.matched_tables import pattern_findings
-from pipelines.steps.olr_config import replicator_findings
 from pipelines.steps.redo_dictionary import dictionary_for
 from pipelines.steps.redo_streams import stream_findings
+from pipelines.steps.running_stream import replicator_findings
 from pipelines.steps.same_container import pdb_change, recorded_container
 from pipelines.steps.snapshot_estimates import estimate_findings, estimates, undo_retention
 from pipelines.steps.validation import place_findings
@@ -109,7 +109,7 @@ def checked_tables(
         *numbers,
         *of_patterns,
         *position_findings(pipeline, probed),
-        *replicator_findings(pipeline),
+        *replicator_findings(pipeline, chosen_of(pipeline, probed, there)),
         *preflight_notes(probed),
         *decoding_notes(),
     ]

@@ -1,4 +1,4 @@
-"""The OpenLogReplicator.json that a pipeline needs, the check of an existing one, and of one that runs."""
+"""The OpenLogReplicator.json that a pipeline needs, and the check of an existing one."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 from pipelines.config import Pipeline
 from pipelines.context import open_to_read
-from pipelines.errors import ConfigurationError, Finding, RedolakeError
-from pipelines.source.olr import Address, Described, connect, needed_configuration, read_described, settings_findings
+from pipelines.errors import ConfigurationError, Finding
+from pipelines.source.olr import Described, needed_configuration, read_described, settings_findings
 
 
 def write_olr_config(pipeline: Pipeline, thread: int | None = None) -> str:
@@ -61,24 +61,3 @@ def require_stream(pipeline: Pipeline) -> Any:
         cure = "set `kind: openlogreplicator`, `address` and `database` under `source`"
         raise ConfigurationError([Finding(f"{pipeline.name}.source", "is not OpenLogReplicator", cure)])
     return pipeline.source
-
-
-def replicator_findings(pipeline: Pipeline) -> list[Finding]:
-    """Ask each running OpenLogReplicator; while a receiver is connected, it does not answer."""
-    source = pipeline.source
-    if not source.is_stream:
-        return []
-    addresses = [Address.parse(one.address, str(source.database), one.thread) for one in source.streams]
-    addresses = addresses or [Address.parse(str(source.address), str(source.database))]
-    return [finding for address in addresses for finding in findings_of_one(pipeline, address)]
-
-
-def findings_of_one(pipeline: Pipeline, address: Address) -> list[Finding]:
-    source = pipeline.source
-    try:
-        with connect(address, source.container, timeout_seconds=min(10.0, source.silent_seconds)) as connection:
-            connection.info()
-    except RedolakeError as error:
-        severity = "error" if error.code == "ReplicatorRefused" else "warning"
-        return [Finding(f"OpenLogReplicator {address}", error.what, error.cure, severity)]
-    return []

@@ -227,7 +227,7 @@ def receive_next_window(pipeline: Pipeline, source: ConnectParams | None = None)
             facts = read_redo_facts(oracle, position.scn)
             now, start = read_open(oracle, facts), start_at(context, oracle, position)
             with receiver_lease(context) as check_lease:
-                received = None if start is None else receive_window(context, oracle, position, facts, start, now)
+                received = None if start is None else receive_window(context, pipeline, oracle, position, facts, start, now)
                 check_lease()
     if received is None:
         return mine_toward_handover(pipeline, source, now)
@@ -259,6 +259,7 @@ def first_of(oracle: Source, position: Position, start: Start, thread: int) -> F
 
 def receive_window(
     context: PipelineContext,
+    configured: Pipeline,
     oracle: Source,
     position: Position,
     facts: RedoFacts,
@@ -272,7 +273,7 @@ def receive_window(
         record_pdb_change(context, error, position, facts)
         raise
     record_redo(context, position, facts, host_clock_ahead(oracle), is_all=False)
-    context = with_matched_tables(context, oracle, context.pipeline)
+    context = with_matched_tables(context, oracle, configured)
     with ExitStack() as spools:
         found = receive(context, oracle, position, facts, spools, start)
         if not isinstance(found, Received):
@@ -280,6 +281,7 @@ def receive_window(
             outcome = PlanOutcome("nothing", reason)
             record_plan(context, outcome.outcome, outcome.reason, None)
             return outcome, []
+        context = with_matched_tables(context, oracle, configured)  # a RENAME may have come meanwhile
         window = window_of(position, found)
         ends_at = None if found.seconds is None else datetime.fromtimestamp(found.seconds, UTC)
         outcome = plan_slices(context, oracle, window, position.resetlogs_id, container, ends_at)

@@ -298,7 +298,7 @@ class TableVersion:
     ignored: tuple[IgnoredColumn, ...] = ()
     parts: tuple[Part, ...] = ()
     organization: Organization = "heap"
-    key_constraint: str | None = None  # the name of the primary key
+    key_constraint: str | None = None  # the name of the primary key, or how it begins: `BIN$`
     choice: ColumnChoice = ALL_COLUMNS  # for columns that a later DDL adds
     renamed_to: TableId | None = None  # its name in Oracle, where that is no longer the one in `tables`
     definitions: tuple[tuple[int, str], ...] = ()  # ids of columns of users' types, with a hash of what the type consists of

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -627,3 +628,33 @@ def test_the_printed_configuration_is_that_of_the_tables_and_a_wrong_one_is_name
     assert [f.subject for f in steps.check_olr_file(pipeline, file)] == ["format.char"]
     with pytest.raises(ConfigurationError, match="is not OpenLogReplicator"):
         steps.write_olr_config(shop.pipeline(tables=TWO_TABLES))
+
+
+def test_doctor_looks_at_what_a_running_one_sends_and_names_each_setting(shop: Shop) -> None:
+    servers = {
+        "good": start(shop),
+        "poor": start(shop, rid=0, schema=0, **{"scn-type": 0, "timestamp-type": 0}),
+        "blurred": start(shop, char=0),
+    }
+    pipelines = {name: one.pipeline(name, tables=TWO_TABLES, lake=str(shop.folder / name)) for name, one in servers.items()}
+    shop.work(3)
+    for name, pipeline in pipelines.items():
+        assert [f for f in steps.run_doctor(pipeline, shop.params) if f.subject.startswith("OpenLogReplicator")] == []
+        steps.take_snapshot(pipeline, source=shop.params, spark=SPARK)
+        with suppress(ReplicatorRefused):
+            servers[name].run(pipeline)
+    shop.work(10, seed=2)
+    found = {
+        name: [f for f in steps.run_doctor(pipeline, shop.params) if f.subject.startswith("OpenLogReplicator")]
+        for name, pipeline in pipelines.items()
+    }
+
+    assert found["good"] == []
+    settings = {setting for f in found["poor"] for setting in re.findall(r'"([a-z-]+)": \d', f.cure)}
+    assert settings == {"rid", "schema", "scn-type", "timestamp-type"}
+    assert "SHOP.CUSTOMERS: column NAME: the value is not in hexadecimal digits: OpenLogReplicator needs `char: 2`" in {
+        f.what for f in found["blurred"]
+    }
+    shop.work(3, seed=3)
+    servers["good"].run(pipelines["good"])  # the look has taken nothing away
+    assert differences(shop, pipelines["good"]) == {}

@@ -1,6 +1,7 @@
 """Constraints in DDL texts. Those that change neither columns nor key are supported, a primary key is not.
 
-A constraint that a statement names without its kind may be the primary key: the version says how that is called.
+A constraint that a statement names without its kind may be the primary key: the version says how that is called. Of a table
+from the recycle bin it is known only how its name begins.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ OF_INDEX = (
     "LOGGING", "NOLOGGING", "ONLINE", "COMPUTE STATISTICS", "NOCOMPRESS", "COMPRESS ADVANCED LOW", "COMPRESS ADVANCED HIGH",
     "COMPRESS ADVANCED", "NOPARALLEL", "REVERSE", "SORT", "NOSORT", "VISIBLE", "INVISIBLE",
 )  # fmt: skip
+OF_RECYCLE_BIN = "BIN$"  # as a version's `key_constraint`: the rest of the name is not known
 INDEX_FATE = ("CASCADE", "KEEP INDEX", "DROP INDEX", "ONLINE")
 
 
@@ -59,10 +61,16 @@ def take(statement: DdlStatement, effect: Effect) -> Effect | None:
 
 def _require_no_key(statement: DdlStatement, version: TableVersion, name: str) -> None:
     """Raise SchemaConflict if the constraint of that name is, or may be, the key."""
-    if version.key_kind == "primary" and version.key_constraint in (None, name):
-        may_be = "may be" if version.key_constraint is None else "is"
+    known = version.key_constraint
+    if version.key_kind == "primary" and (known in (None, name) or is_perhaps_of_bin(version, name)):
+        may_be = "is" if known == name else "may be"
         raise statement.refuse(f"a constraint that {may_be} the primary key was dropped or disabled", "primary_key")
     _require_known_index(statement, version, "a constraint that may be the declared key was dropped or disabled")
+
+
+def is_perhaps_of_bin(version: TableVersion, name: str) -> bool:
+    """Return whether the key's constraint came out of the recycle bin, and may have this name."""
+    return version.key_constraint == OF_RECYCLE_BIN and name.startswith(OF_RECYCLE_BIN)
 
 
 def _require_known_index(statement: DdlStatement, version: TableVersion, why: str) -> None:
@@ -75,6 +83,8 @@ def _rename(statement: DdlStatement, version: TableVersion) -> TableVersion:
     name = statement.name()
     statement.need("TO")
     new = statement.name()
+    if is_perhaps_of_bin(version, name):
+        return replace(version, key_constraint=None)
     return replace(version, key_constraint=new) if version.key_constraint == name else version
 
 

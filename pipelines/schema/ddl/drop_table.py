@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from pipelines.schema.ddl.constraint import OF_RECYCLE_BIN
 from pipelines.schema.ddl.effect import Effect
 from pipelines.schema.ddl.rename_table import give_name
 from pipelines.schema.ddl_statement import DdlStatement
@@ -81,7 +82,7 @@ def _take_back(statement: DdlStatement, version: TableVersion, *, is_own: bool) 
     if not is_own:
         what = "another dropped table was taken out of the recycle bin under the name of the table"
         raise statement.refuse(what, "recreate")
-    back = replace(version, dropped_at=None, key_constraint=None)
+    back = replace(version, dropped_at=None, key_constraint=OF_RECYCLE_BIN)  # it keeps the name that it had there
     if statement.take("RENAME", "TO"):
         back = give_name(statement, back, TableId(version.in_oracle.owner, statement.name()))
     if not statement.done:

@@ -101,10 +101,15 @@ class Connection:
     def messages(self) -> Iterator[Message | Checkpoint | None]:
         """Yield messages as they come, and None while none comes. Raises ReplicatorUnavailable at the connection's end, and
         where none comes at all: what is not confirmed comes again, and checkpoints come also when nothing happens."""
+        for body in self.bodies():
+            yield None if body is None else read_message(body, self._container)
+
+    def bodies(self) -> Iterator[bytes | None]:
+        """Yield messages as they are, and None while none comes."""
         while True:
             for body in self._frames:
                 self._has_messages = True
-                yield read_message(body, self._container)
+                yield body
             if not self._receive():
                 yield None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -12,7 +13,6 @@ from pipelines.values.redo import Operation
 
 BEGIN, COMMIT, DDL, CHECKPOINT = "begin", "commit", "ddl", "chkpt"
 CHANGES = {"c": Operation.INSERT, "u": Operation.UPDATE, "d": Operation.DELETE}
-_EPOCH = datetime(1970, 1, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,22 +75,9 @@ def _of_transaction(
 ) -> Message:
     if kind not in (BEGIN, COMMIT, DDL, *CHANGES):
         raise StreamLost(f"an operation that is not known: {kind}", cure="use OpenLogReplicator 1.8 or 1.9")
-    if "e_scn" not in found or "b_scn" not in found:
-        raise refuse("a message does not say when its transaction began and committed", "scn-type", 14)
-    if "e_tms" in found:
-        raise refuse("a commit's time is no number of nanoseconds", "timestamp-metadata", 0)
-    if "e_tm" not in found:
-        raise refuse("a message does not say at which time its transaction committed", "timestamp-type", 8)
-    if kind not in (BEGIN, COMMIT) and container is not None and found.get("db") != container:
-        if "db" not in found:
-            raise refuse("a message does not name its database", "db", 3)
-        raise ReplicatorRefused(
-            f"OpenLogReplicator reads {found['db']}, and this pipeline's container is {container}",
-            cure="correct `address` and `database` under `source`, or the `name` in OpenLogReplicator.json",
-        )
+    for refusal in refusals(found, payload, container):
+        raise refusal
     schema = payload.get("schema", {})
-    if kind in CHANGES:
-        _check_change(payload, schema)
     return Message(
         c_scn, c_idx, kind, _xid(found), int(found["b_scn"]), int(found["e_scn"]), _moment(found["e_tm"]),
         found.get("rth"), payload.get("num"), schema.get("owner"), schema.get("table"), schema.get("obj"),
@@ -98,31 +85,60 @@ def _of_transaction(
     )  # fmt: skip
 
 
-def _check_change(payload: dict[str, Any], schema: dict[str, Any]) -> None:
-    if "num" not in payload:
-        raise refuse("a change has no number in its transaction, which shows that none is missing", "message", 2)
-    if "rid" not in payload:
-        raise refuse("a change has no ROWID", "rid", 1)
-    if "obj" not in schema:
-        raise refuse("a change does not say of which object it is", "schema", 4)
+def refusals(found: Mapping[str, Any], payload: Mapping[str, Any], container: str | None) -> Iterator[ReplicatorRefused]:
+    """Yield an error for each setting without which a message of a transaction could lose or blur something."""
+    kind = payload["op"]
+    if "e_scn" not in found or "b_scn" not in found:
+        yield refuse("a message does not say when its transaction began and committed", "scn-type", 14)
+    if "e_tms" in found or not isinstance(found.get("e_tm", 0), int):
+        yield refuse("a commit's time is no number of nanoseconds", "timestamp-metadata", 0)
+    elif "e_tm" not in found:
+        yield refuse("a message does not say at which time its transaction committed", "timestamp-type", 8)
+    if _xid_parts(found) is None:
+        yield refuse("a transaction has no id, or one in another form", "xid", 1)
+    if kind not in (BEGIN, COMMIT) and container is not None and found.get("db") != container:
+        yield (
+            refuse("a message does not name its database", "db", 3)
+            if "db" not in found
+            else other_database(str(found["db"]), container)
+        )
+    if kind in CHANGES:
+        if "num" not in payload:
+            yield refuse("a change has no number in its transaction, which shows that none is missing", "message", 2)
+        if "rid" not in payload:
+            yield refuse("a change has no ROWID", "rid", 1)
+        if "obj" not in payload.get("schema", {}):
+            yield refuse("a change does not say of which object it is", "schema", 4)
 
 
-def _xid(found: dict[str, Any]) -> str:
-    """Return `usn.slt.sqn` in decimal digits, as LogMiner's rows have it."""
+def other_database(name: str, container: str) -> ReplicatorRefused:
+    return ReplicatorRefused(
+        f"OpenLogReplicator reads {name}, and this pipeline's container is {container}",
+        cure="correct `address` and `database` under `source`, or the `name` in OpenLogReplicator.json",
+    )
+
+
+def _xid_parts(found: Mapping[str, Any]) -> list[str] | None:
+    """Return usn, slt and sqn in decimal digits; None for another form."""
     xid = found.get("xid")
-    if isinstance(xid, str) and xid.count(".") == 2:
-        parts = xid.removeprefix("0x").split(".")
-        return ".".join(str(int(part, 16)) for part in parts) if xid.startswith("0x") else xid
-    raise refuse("a transaction has no id, or one in another form", "xid", 1)
+    if not isinstance(xid, str) or xid.count(".") != 2:
+        return None
+    parts = xid.removeprefix("0x").split(".")
+    return [str(int(part, 16)) for part in parts] if xid.startswith("0x") else parts
+
+
+def _xid(found: Mapping[str, Any]) -> str:
+    """Return `usn.slt.sqn` in decimal digits, as LogMiner's rows have it."""
+    parts = _xid_parts(found)
+    assert parts is not None, "refused before"
+    return ".".join(parts)
 
 
 def _seconds(found: dict[str, Any]) -> int | None:
     return int(found["tm"]) // 10**9 if isinstance(found.get("tm"), int) else None
 
 
-def _moment(nanoseconds: Any) -> datetime:
-    if not isinstance(nanoseconds, int):
-        raise refuse("a commit's time is no number of nanoseconds", "timestamp-metadata", 0)
+def _moment(nanoseconds: int) -> datetime:
     return datetime.fromtimestamp(nanoseconds // 10**9, UTC).replace(tzinfo=None)
 
 

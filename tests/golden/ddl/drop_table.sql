@@ -8,7 +8,7 @@ drop table orders AS "BIN$1b58AAAAAAAAAAAAAAAAAA==$0"
 
 -- taken out of the recycle bin
 flashback table shop.orders to before drop
---> key constraint None
+--> key constraint BIN$
 
 -- taken out of the recycle bin under another name
 flashback table "BIN$1b58AAAAAAAAAAAAAAAAAA==$0" to before drop rename to orders_old

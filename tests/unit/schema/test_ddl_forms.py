@@ -206,6 +206,16 @@ def test_a_constraint_is_refused_if_the_name_of_the_key_is_not_known():
         effect_of(row("alter table orders drop constraint orders_ck"), replace(ORDERS, key_constraint=None))
 
 
+def test_the_key_of_a_table_from_the_recycle_bin_has_a_name_of_the_bin_until_a_constraint_of_it_is_renamed() -> None:
+    back = effect_of(row("flashback table orders to before drop"), replace(ORDERS, dropped_at=Scn(5))).version
+    other = effect_of(row("alter table orders drop constraint orders_ck"), back).version
+    with pytest.raises(SchemaConflict, match="may be the primary key"):
+        effect_of(row('alter table orders drop constraint "BIN$x==$0"'), other)
+    renamed = effect_of(row('alter table orders rename constraint "BIN$x==$0" to orders_pk'), other).version
+    with pytest.raises(SchemaConflict, match="may be the primary key"):
+        effect_of(row("alter table orders drop constraint orders_pk"), renamed)
+
+
 @pytest.mark.parametrize("object_id", [0, 7999])
 def test_rows_are_not_deleted_for_a_truncate_of_another_object(object_id):
     with pytest.raises(SchemaConflict, match="not certainly of this table"):

@@ -1,0 +1,117 @@
+"""Ask a running OpenLogReplicator, and look at what it sends: which settings would lose or blur values.
+
+Nothing is confirmed, so that a receiver gets all of it again. One that waits for its first start sends nothing yet.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from pipelines.config import Pipeline
+from pipelines.decode.messages import value_errors
+from pipelines.errors import Finding, RedolakeError, ReplicatorRefused
+from pipelines.source.olr import Address, Connection, connect
+from pipelines.source.olr.messages import BEGIN, CHANGES, CHECKPOINT, COMMIT, refusals, refuse
+from pipelines.source.olr.wire import AnswerCode
+from pipelines.values.dictionary_table import DictionaryTable
+from pipelines.values.table import TableId
+
+ASKED_SECONDS = 10.0
+MOST_SECONDS, MOST_MESSAGES = 3.0, 2000  # of messages that are looked at
+PAUSE_SECONDS = 0.5
+VALUES_CURE = "correct `format` in OpenLogReplicator.json as `redolake olr-config` prints it, and restart it"
+
+
+def replicator_findings(pipeline: Pipeline, tables: Iterable[DictionaryTable]) -> list[Finding]:
+    """Return what is wrong with each OpenLogReplicator of the pipeline; while a receiver is connected, it does not answer."""
+    source = pipeline.source
+    if not source.is_stream:
+        return []
+    addresses = [Address.parse(one.address, str(source.database), one.thread) for one in source.streams]
+    addresses = addresses or [Address.parse(str(source.address), str(source.database))]
+    described = {table.in_oracle: table for table in tables}
+    return [finding for address in addresses for finding in findings_of_one(pipeline, address, described)]
+
+
+def findings_of_one(pipeline: Pipeline, address: Address, tables: dict[TableId, DictionaryTable]) -> list[Finding]:
+    source, subject = pipeline.source, f"OpenLogReplicator {address}"
+    try:
+        with connect(address, source.container, timeout_seconds=min(ASKED_SECONDS, source.silent_seconds)) as connection:
+            if connection.info().code != AnswerCode.REPLICATE:
+                return []
+            connection.go_on()
+            found = dict(sent_findings(connection, source.container, address.thread, tables))
+    except RedolakeError as error:
+        severity = "error" if error.code == "ReplicatorRefused" else "warning"
+        return [Finding(subject, error.what, error.cure, severity)]
+    return [Finding(subject, what, cure) for what, cure in found.items()]
+
+
+def sent_findings(
+    connection: Connection, container: str | None, thread: int | None, tables: dict[TableId, DictionaryTable]
+) -> Iterator[tuple[str, str]]:
+    """Yield what is wrong with the first messages, and its cure."""
+    connection.set_pause(PAUSE_SECONDS)
+    began, count, has_checkpoint = time.monotonic(), 0, False
+    for body in connection.bodies():
+        if body is not None:
+            count += 1
+            message = read_json(body)
+            has_checkpoint |= bool(message) and message["payload"][0]["op"] == CHECKPOINT
+            yield from message_findings(message, body, container, thread, tables)
+        if time.monotonic() - began >= MOST_SECONDS or count >= MOST_MESSAGES:
+            break
+    if count and not has_checkpoint:
+        yield (
+            f"sends no checkpoints: none in {count} messages",
+            "add 0x1000 to `flags` in OpenLogReplicator.json, and restart it",
+        )
+
+
+def read_json(body: bytes) -> Any:
+    try:
+        found = json.loads(body)
+        return found if found["payload"][0]["op"] else None
+    except (ValueError, KeyError, IndexError, TypeError):
+        return None
+
+
+def message_findings(
+    message: Any, body: bytes, container: str | None, thread: int | None, tables: dict[TableId, DictionaryTable]
+) -> Iterator[tuple[str, str]]:
+    if message is None:
+        yield "sends what is no JSON", 'set `"type": "json"` in `format` of OpenLogReplicator.json, and restart it'
+        return
+    payload = message["payload"][0]
+    if len(message["payload"]) != 1:
+        yield described(refuse("several changes are in one message", "message", 2))
+    if payload["op"] == CHECKPOINT:
+        return
+    for refusal in refusals(message, payload, container):
+        yield described(refusal)
+    if thread is not None and payload["op"] in (BEGIN, COMMIT) and message.get("rth") != thread:
+        sent = refuse("a message does not say of which redo thread it is", "redo-thread", 1) if "rth" not in message else None
+        yield (
+            described(sent)
+            if sent
+            else (
+                f"sends redo thread {message['rth']}",
+                "correct `thread` or `address` below `streams` under `source`, or the logs that it reads",
+            )
+        )
+    schema = payload.get("schema", {})
+    table = tables.get(TableId(str(schema.get("owner")), str(schema.get("table"))))
+    if payload["op"] in CHANGES and table is not None:
+        types = {column.name: column.type for column in table.captured}
+        for error in value_errors(body.decode(), types):
+            yield f"{table.table}: {error}", VALUES_CURE
+        absent = sorted(set(types) - set(payload.get("after", payload.get("before", {}))))
+        if absent and payload["op"] == "c":
+            yield f"{table.table}: an INSERT lacks columns: {', '.join(absent)}", VALUES_CURE
+
+
+def described(refusal: ReplicatorRefused) -> tuple[str, str]:
+    return refusal.what, refusal.cure
