@@ -63,8 +63,8 @@ class Source(StrEnum):
 class Services:
     """Oracle stand-in, Spark Connect and Airflow, each on a port of 127.0.0.1, with all files in `folder`.
 
-    With a database of one's own there is no stand-in. With a port for OpenLogReplicator the stand-in serves it too, and has one
-    redo thread.
+    With a database of one's own there is no stand-in. With ports for OpenLogReplicator the stand-in serves one per redo thread
+    too.
     """
 
     folder: Path
@@ -72,11 +72,10 @@ class Services:
     spark_port: int
     airflow_port: int
     database: OwnDatabase | None = None
-    olr_port: int | None = None
+    olr_ports: tuple[int, ...] = ()  # by redo thread
 
-    @property
-    def olr_file(self) -> Path:
-        return self.folder / "OpenLogReplicator.json"
+    def olr_file(self, thread: int) -> Path:
+        return self.folder / f"OpenLogReplicator-{thread}.json"
 
     @property
     def pipeline_file(self) -> Path:
@@ -112,12 +111,13 @@ class Services:
     def write_files(self) -> None:
         """Write the pipeline file, Airflow's passwords, and `env`, which a shell can source."""
         container = self.database.container if self.database else CONTAINER
-        stream = ""
-        if self.olr_port is not None:
-            address = f"127.0.0.1:{self.olr_port}"
-            stream = f", kind: openlogreplicator, address: {address}, database: {OLR_ALIAS}"
-            self.olr_file.write_text(json.dumps(needed_configuration(OLR_ALIAS, address, []), indent=2))
-        text = PIPELINE_FILE.format(pipeline=PIPELINE, folder=self.folder, container=container, stream=stream)
+        streams = []
+        for thread, port in enumerate(self.olr_ports, 1):
+            address = f"127.0.0.1:{port}"
+            streams.append(f"{{thread: {thread}, address: '{address}'}}")
+            self.olr_file(thread).write_text(json.dumps(needed_configuration(OLR_ALIAS, address, []), indent=2))
+        kind = f", kind: openlogreplicator, database: {OLR_ALIAS}, streams: [{', '.join(streams)}]" if streams else ""
+        text = PIPELINE_FILE.format(pipeline=PIPELINE, folder=self.folder, container=container, stream=kind)
         self.pipeline_file.write_text(text)
         home = self.folder / "airflow"
         home.mkdir(parents=True, exist_ok=True)
@@ -173,10 +173,9 @@ class Services:
 
     def standin_command(self) -> list[str]:
         command = [sys.executable, "-m", "standin", "start", "--port", str(self.oracle_port)]
-        threads = INSTANCES if self.olr_port is None else 1
-        command += ["--threads", str(threads), "--archive-lag-target", "8"]
-        if self.olr_port is not None:
-            command += ["--olr", str(self.olr_file)]
+        command += ["--threads", str(INSTANCES), "--archive-lag-target", "8"]
+        for thread in range(1, len(self.olr_ports) + 1):
+            command += ["--olr", str(self.olr_file(thread))]
         return [*command, "--archive-dest", str(self.folder / "archive"), "--port-file", str(self.folder / "standin.port")]
 
     def workload_command(self, seconds: int, rate: float) -> list[str]:
@@ -215,7 +214,7 @@ def process_record_file(folder: Path) -> Path:
 
 def new_services(folder: Path, database: OwnDatabase | None = None, source: Source = Source.logminer) -> Services:
     """Choose free ports. Each stays bound until all are found, so that they differ."""
-    probes = [socket.socket() for _ in range(4)]
+    probes = [socket.socket() for _ in range(3 + INSTANCES)]
     try:
         for probe in probes:
             probe.bind(("127.0.0.1", 0))
@@ -223,5 +222,5 @@ def new_services(folder: Path, database: OwnDatabase | None = None, source: Sour
     finally:
         for probe in probes:
             probe.close()
-    oracle, spark, airflow, olr = ports
-    return Services(folder.resolve(), oracle, spark, airflow, database, olr if source is Source.olr else None)
+    oracle, spark, airflow, *olr = ports
+    return Services(folder.resolve(), oracle, spark, airflow, database, tuple(olr) if source is Source.olr else ())

@@ -70,7 +70,7 @@ class Walkthrough:
         """Start all services and the workload; return the workload."""
         services = self.services
         oracle = "" if services.database else "the Oracle stand-in, "
-        oracle += "" if services.olr_port is None else "which serves OpenLogReplicator too, "
+        oracle += "which serves an OpenLogReplicator per redo thread too, " if services.olr_ports else ""
         self.say(f"starting {oracle}Spark Connect and Airflow; logs are in {self.processes.logs}")
         if services.database is None:
             self.start("standin", services.standin_command())

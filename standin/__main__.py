@@ -85,7 +85,12 @@ def start(
         Path | None, typer.Option(help="Control file for `inject-fault`; by default in the data folder.")
     ] = None,
     olr: Annotated[
-        Path | None, typer.Option(help="OpenLogReplicator.json with a network target, which is served too.", exists=True)
+        list[Path] | None,
+        typer.Option(
+            help="OpenLogReplicator.json with a network target, which is served too; given several times, of redo thread 1, "
+            "2 ..",
+            exists=True,
+        ),
     ] = None,
     archive_lag_target: Annotated[
         int, typer.Option(help="Maximum seconds between log switches; 0 disables switches by time.", min=0)
@@ -175,10 +180,11 @@ def start(
         with start_standin(options, host=host, port=port, password=password, force_logging=force_logging) as running:
             if control is not None or data is not None:
                 running.listen_for_faults(control or running.database.directory / FILE)
-            if olr is not None:
-                body = json.loads(olr.read_text())
-                served = running.replicate(body, uri=body["target"][0]["writer"]["uri"])
-                console.print(f"OpenLogReplicator of redo thread 1, alias {served.configuration.alias}: {served.address}")
+            for thread, file in enumerate(olr or (), 1):
+                body = json.loads(file.read_text())
+                served = running.replicate(body, uri=body["target"][0]["writer"]["uri"], thread=thread)
+                alias = served.configuration.alias
+                console.print(f"OpenLogReplicator of redo thread {thread}, alias {alias}: {served.address}")
             if port_file is not None:
                 part = port_file.with_name(port_file.name + ".part")
                 part.write_text(f"{running.port}\n")

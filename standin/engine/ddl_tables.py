@@ -281,7 +281,7 @@ def flashback_table(session: EngineSession, cursor: Cursor) -> None:
     table.name, table.last_ddl = new or recycled.name, database.ddl_time()
     table.constraints = [c for c in table.constraints if c.kind != "R"]
     for number, constraint in enumerate(table.constraints):
-        recycled_as = f"{bin_name[:-4]}{number}==$0"[-30:]
+        recycled_as = f"{bin_name[: -4 - len(str(number))]}{number}==$0"
         for index in (i for i in store.indexes if i.constraint == constraint.name):
             index.name = index.constraint = recycled_as
         constraint.name = recycled_as
