@@ -95,7 +95,7 @@ def land(connection: socket.socket, start: int) -> int:
     """Read, check and land each message, as the receiver does."""
     frames, sequencer = Frames(), Sequencer(start, None)
     selection = Selection(frozenset(), frozenset({("SHOP", "EVENTS")}))
-    with tempfile.TemporaryDirectory() as folder, open_spool("FREEPDB1") as spool:
+    with tempfile.TemporaryDirectory() as folder, open_spool("FREEPDB1", 1, 0) as spool:
         while piece := connection.recv(1 << 20):
             frames.add(piece)
             for body in frames:
@@ -109,7 +109,8 @@ def land(connection: socket.socket, start: int) -> int:
                         spool.add(kept)
         assert sequencer.cut is not None
         cut = sequencer.cut
-        batches = spool.first(cut.rows, cut.anchor.sequence)
+        assert cut.anchor is not None
+        batches = spool.first(cut.rows, cut.anchor.sequence, cut.end)
         write_parquet(Files(Path(folder).as_uri()), "rows.parquet", LANDED_SCHEMA, batches)
         return cut.rows - 4  # two transactions
 

@@ -72,6 +72,7 @@ SLOW = (
     "tests/integration/test_single_quotes.py",
     "tests/e2e/test_scenarios.py",
     "tests/integration/test_olr.py",
+    "tests/integration/test_olr_rac.py",
     "tests/integration/test_histories.py",
     "tests/integration/test_redefinition.py",
     "tests/integration/test_kills_without_spark.py",

@@ -87,11 +87,11 @@ def message_findings(
         return
     payload = message["payload"][0]
     if len(message["payload"]) != 1:
-        yield described(refuse("several changes are in one message", "message", 2))
+        yield text_of(refuse("several changes are in one message", "message", 2))
     if payload["op"] == CHECKPOINT:
         return
     for refusal in refusals(message, payload, container):
-        yield described(refusal)
+        yield text_of(refusal)
     if thread is not None and payload["op"] in (BEGIN, COMMIT) and message.get("rth") != thread:
         sent = refuse("a message does not say of which redo thread it is", "redo-thread", 1) if "rth" not in message else None
         yield (
@@ -113,5 +113,5 @@ def message_findings(
             yield f"{table.table}: an INSERT lacks columns: {', '.join(absent)}", VALUES_CURE
 
 
-def described(refusal: ReplicatorRefused) -> tuple[str, str]:
+def text_of(refusal: ReplicatorRefused) -> tuple[str, str]:
     return refusal.what, refusal.cure

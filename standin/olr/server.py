@@ -169,6 +169,7 @@ class OlrServer:
         if at is None:
             client.sendall(framed(write_answer(Answer.FAILED_START)))
             return None
+        self._feed.read_dictionary()
         state.parser = Parser(self._feed, self.configuration, self.behaviour, first, at)
         client.sendall(framed(self._position(Answer.REPLICATE)))
         return 0
