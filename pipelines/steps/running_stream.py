@@ -95,7 +95,7 @@ def message_findings(
     if thread is not None and payload["op"] in (BEGIN, COMMIT) and message.get("rth") != thread:
         sent = refuse("a message does not say of which redo thread it is", "redo-thread", 1) if "rth" not in message else None
         yield (
-            described(sent)
+            text_of(sent)
             if sent
             else (
                 f"sends redo thread {message['rth']}",
