@@ -49,6 +49,7 @@ class Feed:
     _now: dict[tuple[int, int], KnownTable] = field(default_factory=dict)  # of the database
     _own: dict[tuple[int, int], KnownTable] = field(default_factory=dict)  # as this thread's redo has them
     _others: dict[tuple[int, int], KnownTable] = field(default_factory=dict)  # by SCN and object, where a version has several
+    _stale: dict[tuple[int, int], KnownTable] = field(default_factory=dict)  # the same, where another thread's DDL is not known
     _changed_by: set[int] = field(default_factory=set)  # threads whose DDL is still to be read
     _sequence: int = 0
     _read: int = 0  # records of that log
@@ -69,7 +70,7 @@ class Feed:
     def read_dictionary(self) -> None:
         """Read the dictionary of the database again, as a start without checkpoint files does."""
         with self.database.lock:
-            self._now, self._others = {}, {}
+            self._now, self._stale = {}, {}
             self._learn(is_own=True)
 
     def close(self) -> None:
@@ -165,9 +166,9 @@ class Feed:
         if record.op == Op.DDL:
             self._changed_by.add(record.thread)
             return
-        own = self._own.get(key[:2])
-        if own is not None and own != self._definitions.get(key):
-            self._others[record.scn, record.object_id] = own
+        own, of_version = self._own.get(key[:2]), self._definitions.get(key)
+        if own is not None and own != of_version:
+            (self._stale if of_version is None else self._others)[record.scn, record.object_id] = own
 
     def _learn(self, *, is_own: bool) -> None:
         self._changed_by.clear()
@@ -187,4 +188,5 @@ class Feed:
 
     def definition(self, record: RedoRecord) -> KnownTable | None:
         of_version = self._definitions.get((record.con_id, record.object_id, record.object_version))
-        return self._others.get((record.scn, record.object_id), of_version)
+        place = record.scn, record.object_id
+        return self._others.get(place) or self._stale.get(place) or of_version
