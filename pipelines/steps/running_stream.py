@@ -20,7 +20,7 @@ from pipelines.values.dictionary_table import DictionaryTable
 from pipelines.values.table import TableId
 
 ASKED_SECONDS = 10.0
-MOST_SECONDS, MOST_MESSAGES = 3.0, 2000  # of messages that are looked at
+MOST_SECONDS, MOST_MESSAGES = 3.0, 2000  # of messages that are read
 PAUSE_SECONDS = 0.5
 VALUES_CURE = "correct `format` in OpenLogReplicator.json as `redolake olr-config` prints it, and restart it"
 
