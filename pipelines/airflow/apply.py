@@ -69,7 +69,9 @@ def apply_dag(pipeline: Pipeline) -> DAG:
         leave_note(context, note)
         if is_installed():
             written = {name: files(pipeline.target(TableId.parse(name))) for name in sorted(advanced)}
-            report_lineage(context, [landing_folder(pipeline)], written.values(), column_facets(pipeline, written))
+            histories = [files(path) for name in written if (path := pipeline.history_target(TableId.parse(name))) is not None]
+            written_to = [*written.values(), *histories]
+            report_lineage(context, [landing_folder(pipeline)], written_to, column_facets(pipeline, written))
         if recorded.more:
             start_again(events, pipeline, recorded.end_scn)
         return {**asdict(recorded), "message": message}

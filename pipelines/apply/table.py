@@ -149,7 +149,7 @@ def apply_ranges(
         context.may_commit()
         table.evolve(context, task, commit_range)
         if history is not None:
-            history.follow(context, table, task)
+            history.follow(context, table, task, commit_range.start)
         committed = changes_of(commit_range.number)
         if committed.count or committed.problem or commit_range.whole is not None:
             if prepared is not None and prepared.fits(commit_range, table):

@@ -162,9 +162,9 @@ class Target(Protocol):
 class History(Protocol):
     """The table with the history of one captured table (values/history.py)."""
 
-    def follow(self, context: ApplyContext, table: Any, task: TableTask) -> None:
-        """Begin an epoch with the target's rows where the history cannot be continued from them. Raise SchemaConflict for a
-        table that can have no history."""
+    def follow(self, context: ApplyContext, table: Any, task: TableTask, start: int) -> None:
+        """Begin an epoch with the target's rows where the history cannot be continued from them. Commits from `start` on are
+        not applied yet. Raise SchemaConflict for a table that can have no history."""
 
     def record(self, context: ApplyContext, table: Any, task: TableTask, rows: DataFrame, last_scn: int) -> None:
         """Append the changes up to `last_scn` that the history does not have yet."""

@@ -11,6 +11,7 @@ from pipelines import __version__
 from pipelines.cli import (
     checks,
     cockpit,
+    history,
     init,
     maintenance,
     monitoring,
@@ -59,6 +60,7 @@ def configure(
 for group in (init, setup, replication, reading, monitoring, cockpit, checks, recovery, maintenance):
     for command in group.COMMANDS:
         app.command(name=command.__name__.replace("_", "-"))(command)
+app.add_typer(history.app, name="history", help="Rebuild the history of a table's rows, or remove what is too old of it.")
 app.add_typer(quarantine.app, name="quarantine", help="List changes that could not be applied, and work them off.")
 app.add_typer(schema.app, name="schema", help="Show the versions of a table's columns.")
 app.add_typer(spark.app, name="spark", help="Provide what Spark needs on a host, or start a Connect server.")

@@ -141,6 +141,8 @@ def show_history(pipeline: Pipeline, tables: list[str] | None, output: Output) -
 
 def result_of(proof: TableProof) -> str:
     by_rule = f", {nulled_text(proof.nulled)}" if proof.nulled else ""
+    if proof.is_equal and proof.history is not None and not proof.history.is_equal:
+        return "equal, its HISTORY DIFFERS"
     if proof.is_equal and proof.quarantined_keys:
         return f"equal but for {proof.quarantined_keys} keys in quarantine{by_rule}"
     return f"equal{by_rule}" if proof.is_equal else "not compared" if proof.error else f"DIFFERS{by_rule}"

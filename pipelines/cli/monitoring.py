@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
@@ -37,10 +37,10 @@ from pipelines.cli.output import (
 from pipelines.values.utc import beside, utc_text
 
 if TYPE_CHECKING:
-    from pipelines.records.shown_facts import StreamFact
+    from pipelines.records.shown_facts import HistoryFact, StreamFact
     from pipelines.steps.runway import LogReport, ThreadRunwayReport
     from pipelines.steps.stats import PipelineStats, RowStats
-    from pipelines.steps.status import Status
+    from pipelines.steps.status import Status, TableStatus
 
 STATS_COLUMNS = (
     "inserted", "updated", "deleted", "DDL", "size", "change rows", "masked", "NULL by rule",
@@ -77,6 +77,18 @@ def tables_grid(status: Status) -> Grid:
     )
 
 
+def show_histories(tables: Sequence[TableStatus]) -> None:
+    for table in tables:
+        if table.history is not None:
+            console.print(f"{table.table}: its history is {history_text(table.history)}", soft_wrap=True)
+
+
+def history_text(found: HistoryFact) -> str:
+    to = "" if found.position is None else f"complete to SCN {found.position}, "
+    since = "" if found.since is None else f", which counts since SCN {found.since}, because {found.why}"
+    return f"{to}in epoch {found.epoch}{since}"
+
+
 def show_details(status: Status) -> None:
     if status.lacks_ledger:
         print_alert(f"The ledger is empty, and the landing is not\n  do this: redolake run -p {status.pipeline} rebuilds it")
@@ -86,6 +98,7 @@ def show_details(status: Status) -> None:
     console.print(windows if rows else "No window has landed yet.")
     for stream in status.streams:
         show_stream(stream)
+    show_histories(status.tables)
     if status.pruned_to_scn is not None:
         console.print(f"Windows before SCN {status.pruned_to_scn} were pruned, the last of them on {status.pruned_at}")
     if quotes := sum(w.single_quote_rows for w in status.windows):

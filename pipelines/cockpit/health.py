@@ -41,7 +41,11 @@ def health_of(
         cure = f"Repair {', '.join(differing)}: start {pipeline}_repair, or run `redolake repair`."
     return Health(
         state=state,
-        tone=tone_of(state, bool(differing), any(table.counted_as == "held" for table in tables)),
+        tone=tone_of(
+            state,
+            bool(differing) or any(table.history_differs for table in tables if table.listed),
+            any(table.counted_as == "held" for table in tables),
+        ),
         sentence=sentence,
         more=tuple(more_facts(reading, tables, now)),
         cure=cure,
@@ -183,4 +187,6 @@ def more_facts(reading: LedgerReading, tables: Sequence[TableLine], now: datetim
     elif equal:
         since = clock(min(proof.at for proof in equal), now)
         found.append(f"{len(equal)} of {plural(len(tables), 'table')} proved equal since {since}")
+    if histories := sum(table.history_differs for table in tables if table.listed):
+        found.append(f"{plural(histories, 'history', 'histories')} DIFFER from the table")
     return found

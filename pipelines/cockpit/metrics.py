@@ -35,6 +35,9 @@ HELP = {
     "redolake_missing_logs": "archived logs that are needed and lost",
     "redolake_quarantined_keys": "keys whose rows are known to be wrong, and not worked off",
     "redolake_null_by_rule_values": "values that are NULL by rule, by the last comparison of all rows or the load",
+    "redolake_histories": "histories of rows that have begun",
+    "redolake_history_bytes": "size of all of them",
+    "redolake_histories_differing": "histories that said something else than their table when they were last compared",
     "redolake_window_changes": "change rows of the last applied window by what became of them",
     "redolake_tables_differing": "tables whose last comparison found a difference",
 }
@@ -78,6 +81,10 @@ def samples(found: Overview) -> Iterator[Sample]:
     yield "redolake_missing_logs", own, 0 if found.recovery is None else len(found.recovery.missing)
     yield "redolake_quarantined_keys", own, sum(table.quarantined_keys for table in found.tables)
     yield "redolake_null_by_rule_values", own, sum(table.nulled for table in found.tables)
+    begun = [table.history.state for table in found.tables if table.history is not None and table.history.state is not None]
+    yield "redolake_histories", own, len(begun)
+    yield "redolake_history_bytes", own, sum(state.bytes or 0 for state in begun)
+    yield "redolake_histories_differing", own, sum(table.history_differs for table in found.tables)
     applied = next((window for window in found.windows if window.parts), None)
     for counted in () if applied is None else applied.parts:
         yield "redolake_window_changes", {**own, "kind": counted.name}, counted.rows

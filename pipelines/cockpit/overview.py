@@ -16,6 +16,7 @@ from pipelines.cockpit.values import (
     AccountPart,
     Batch,
     DecisionLine,
+    HistoryLine,
     Overview,
     Proof,
     Recovery,
@@ -35,6 +36,7 @@ from pipelines.records.codec import from_body
 from pipelines.records.gaps import DeclaredGap
 from pipelines.records.shown_facts import (
     ChoicesFact,
+    HistoryFact,
     LogFact,
     ProofFact,
     QuarantineFact,
@@ -194,6 +196,7 @@ def table_lines(pipeline: Pipeline, reading: LedgerReading) -> list[TableLine]:
             targets.get(entry.table) or f"{lake}/{default_path(entry.table)}",  # of a pattern
             furthest is not None and entry.position < furthest,
             entry.table in listed,
+            history_line(pipeline, reading, entry.table) if entry.table in listed else None,
         )
         for entry in reading.tables
     ]
@@ -207,7 +210,17 @@ def is_listed(pipeline: Pipeline, table: TableId) -> bool:
     return table in pipeline.by_id or pipeline.match_of(table) is not None
 
 
-def table_line(entry: TableEntry, reading: LedgerReading, target: str, is_behind: bool, listed: bool) -> TableLine:
+def history_line(pipeline: Pipeline, reading: LedgerReading, table: TableId) -> HistoryLine | None:
+    """Return what is known of the table's history; None for a table without one."""
+    kind, fact = pipeline.history_kind(table), one(reading, "history", str(table))
+    if kind == "none":
+        return None
+    return HistoryLine(kind, None if fact is None else from_body(HistoryFact, fact.body, f"the history of {table}"))
+
+
+def table_line(
+    entry: TableEntry, reading: LedgerReading, target: str, is_behind: bool, listed: bool, history: HistoryLine | None
+) -> TableLine:
     changes, hold = reading.changes.get(entry.table), entry.hold
     return TableLine(
         name=str(entry.table),
@@ -231,6 +244,7 @@ def table_line(entry: TableEntry, reading: LedgerReading, target: str, is_behind
         listed=listed,
         quarantined_keys=quarantined_keys(reading, entry),
         nulled=values_nulled(reading, entry),
+        history=history,
     )
 
 

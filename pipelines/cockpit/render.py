@@ -14,7 +14,8 @@ from markupsafe import Markup, escape
 
 from pipelines.cockpit import actions, texts
 from pipelines.cockpit.timeline import timeline_of
-from pipelines.cockpit.values import Overview, Proof, Tone, WindowLine
+from pipelines.cockpit.values import HistoryLine, Overview, Proof, Tone, WindowLine
+from pipelines.records.proofs import ProvedHistory
 
 WORST_FIRST: tuple[Tone, ...] = ("bad", "notice", "good", "quiet")
 FOLDER = Path(__file__).with_name("page")
@@ -59,6 +60,7 @@ def environment() -> Environment:
         "count": texts.count,
         "clock": texts.clock,
         "proof": proof_text,
+        "history": history_text,
         "account": account_text,
         "prose": prose,
     }
@@ -84,11 +86,32 @@ def proof_text(proof: Proof) -> str:
     part = "" if found.share == 1 else f" of a sample of {found.share:.1%}" if found.share else " that were repaired"
     apart = f", but for {found.quarantined_keys} keys in quarantine" if found.quarantined_keys else ""
     apart += f", {texts.count(found.nulled)} values NULL by rule" if found.nulled else ""
+    said = proved_history_text(found.history)
     if found.is_equal:
         rows = "rows" if found.rows is None else f"{texts.count(found.rows)} rows"
-        return f"{at}: {rows}{part} are equal{apart}, {where}"
+        return f"{at}: {rows}{part} are equal{apart}{said}, {where}"
     counts = f"{found.missing_rows} rows missing, {found.extra_rows} extra, {found.differing_cells} cells differ"
-    return f"{at}: DIFFERS, {counts}{part}{apart}, {where}"
+    return f"{at}: DIFFERS, {counts}{part}{apart}{said}, {where}"
+
+
+def proved_history_text(found: ProvedHistory | None) -> str:
+    if found is None:
+        return ""
+    if found.waits is not None:
+        return ", the history begins again"
+    same = f"{found.missing_rows} rows missing in the history, {found.extra_rows} extra"
+    return ", and in the history" if found.is_equal else f", {same}"
+
+
+def history_text(found: HistoryLine) -> str:
+    """Return how far a table's history is, and since when its newest epoch counts."""
+    if found.state is None:
+        return f"History ({found.kind}): it begins with the next batch."
+    state = found.state
+    to = "" if state.position is None else f"to SCN {texts.count(state.position)}, "
+    since = "" if state.since is None else f" counts since SCN {texts.count(state.since)}, because {state.why}"
+    size = "" if state.bytes is None else f"; {texts.size(state.bytes)}"
+    return f"History ({found.kind}): {to}epoch {state.epoch}{since}{size}."
 
 
 def account_text(window: WindowLine) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
-from pipelines.records.shown_facts import ChoiceFact, LogKind, ProofFact
+from pipelines.records.shown_facts import ChoiceFact, HistoryFact, LogKind, ProofFact
 
 State = Literal["on time", "waiting for a log", "late", "stopped", "source away", "paused", "not started"]
 Tone = Literal["good", "notice", "bad", "quiet"]
@@ -137,6 +137,14 @@ class Proof:
 
 
 @dataclass(frozen=True, slots=True)
+class HistoryLine:
+    """The history of a table's rows: its kind by the configuration, and how far it is; `state` is None where none has begun."""
+
+    kind: str
+    state: HistoryFact | None
+
+
+@dataclass(frozen=True, slots=True)
 class TableLine:
     """`inserted`, `updated` and `deleted` are rows of the last 24 hours; `behind` is true where others are further. A table
     that is no longer `listed` in pipelines.yml keeps its Delta table as it is."""
@@ -162,6 +170,7 @@ class TableLine:
     listed: bool = True
     quarantined_keys: int = 0
     nulled: int = 0  # values that are NULL by rule, by the last comparison of all rows, else by the load
+    history: HistoryLine | None = None
 
     @property
     def counted_as(self) -> str:
@@ -177,6 +186,12 @@ class TableLine:
         """Whether the last comparison that came to an end found rows that differ."""
         found = next((proof for proof in self._counting if proof.result.error is None), None)
         return found is not None and not found.result.is_equal
+
+    @property
+    def history_differs(self) -> bool:
+        """Whether the last comparison of its history found that it says something else than the table."""
+        found = next((proof.result.history for proof in self.proofs if proof.result.history is not None), None)
+        return found is not None and not found.is_equal
 
     @property
     def _counting(self) -> Iterator[Proof]:

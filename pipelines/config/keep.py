@@ -53,6 +53,11 @@ class KeepSettings(Settings):
         None,
         description="older versions of Delta tables: VACUUM removes files that only older ones need, and Delta their commits",
     )
+    history: Annotated[Duration, Field(ge=timedelta(days=1))] | None = Field(
+        None,
+        description="what histories of rows say of older times: maintenance replaces it by the rows of then, once a tenth of a "
+        "history would go",
+    )
     attempts: Duration = Field(
         "2d",
         validate_default=True,

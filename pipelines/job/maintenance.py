@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from datetime import datetime
 
 from pyspark.sql import SparkSession
 
@@ -14,11 +15,14 @@ from pipelines.apply.spark.failures import check_session, failure_text
 from pipelines.errors import OF_ALL_TABLES, RedolakeError
 from pipelines.host import crash
 from pipelines.host.progress import Progress
+from pipelines.job.history_prune import shorten_history
 from pipelines.land.files import Files
 from pipelines.records.codec import encode
 from pipelines.records.maintenance import MaintainedTable, MaintenanceResult, MaintenanceSpec, MaintenanceTask
 
 log = logging.getLogger(__name__)
+
+LEAST_SHARE = 0.1  # of a history, to be worth a copy of the table's rows
 
 
 def run_maintenance(
@@ -58,6 +62,9 @@ def maintain(spark: SparkSession, spec: MaintenanceSpec, task: MaintenanceTask, 
     known = read_log(task.target)
     if known is None:
         return MaintainedTable(task.table, error="no Delta table is there")
+    if task.of is not None and spec.history_from is not None:
+        limit = datetime.fromisoformat(spec.history_from)
+        shorten_history(spark, task.target, task.of, limit, spec.pipeline, may_commit, LEAST_SHARE)
     files, size = size_of(spark, task.target)
     is_due = has_small_files(files, size, spec.files, spec.file_bytes)
     if is_due:

@@ -97,7 +97,8 @@ class BatchTables:
         result = apply_table(context, self.targets[number], task, changes, balance, prepared, history)
         context.kept.let_go(task.table)
         before = 0.0 if prepared is None else prepared.seconds
-        result = replace(result, seconds=round(before + time.monotonic() - started, 3))
+        seconds = round(before + time.monotonic() - started, 3)
+        result = replace(result, seconds=seconds, history=None if history is None else history.state())
         rows, reached = rows_of(result), result.complete_to
         log.info("%s: %s to SCN %s, %s, %.1f s", task.table, result.state, reached, rows, result.seconds)
         return result

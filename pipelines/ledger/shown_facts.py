@@ -17,7 +17,7 @@ from pipelines.values.table import TableId
 
 FactKind = Literal[
     "source", "source failure", "plan", "settings", "redo", "streams", "runway", "choices", "proofs", "snapshot", "maintenance",
-    "quarantine",
+    "quarantine", "history",
 ]  # fmt: skip
 
 F = t.facts.c

@@ -19,6 +19,7 @@ from pipelines.ledger.batches import AppliedBatch
 from pipelines.ledger.shown_facts import Changes
 from pipelines.reconcile.approvals import reconcile_approvals
 from pipelines.reconcile.batches import Void, batch_result, find_superseded, left_alone
+from pipelines.reconcile.histories import record_histories
 from pipelines.reconcile.lake_place import missing_landing
 from pipelines.reconcile.newest_batches import end_of, is_in_chain, newest_batches, newest_first
 from pipelines.reconcile.quarantine import record_quarantined
@@ -238,6 +239,7 @@ def record_results(context: PipelineContext, found: Sequence[tuple[BatchResult, 
     context.ledger.record_all_applied([applied_batch(context, result, name) for result, name in found])
     for result, _ in found:
         record_quarantined(context, result)
+        record_histories(context, result)
 
 
 def entry_after(context: PipelineContext, entry: TableEntry, done: TableResult, result: BatchResult, name: str) -> TableEntry:

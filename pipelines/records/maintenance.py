@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from pipelines.records.lakes import LakePlace
 from pipelines.values.table import TableId
@@ -10,17 +11,20 @@ from pipelines.values.table import TableId
 
 @dataclass(frozen=True, slots=True)
 class MaintenanceTask:
-    """`own_properties` are those that pipelines.yml sets for the table: they are left to it."""
+    """`own_properties` are those that pipelines.yml sets for the table: they are left to it. `of` is the folder of the table
+    whose history this is, None for a table itself."""
 
     table: TableId
     target: str
     own_properties: tuple[str, ...] = ()
+    of: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class MaintenanceSpec:
     """A table is rewritten if it has `files` or more, of fewer than `file_bytes` on average. `history_hours` is how long the
-    files of older versions stay; None keeps them. After `minutes` no further table is begun."""
+    files of older versions stay; None keeps them. After `minutes` no further table is begun. Of a history, what it says of
+    times before `history_from`, by the database's clock, is removed."""
 
     pipeline: str
     token: str
@@ -33,6 +37,9 @@ class MaintenanceSpec:
     lease: int | None = None
     load_lease: int | None = None  # no snapshot is loaded meanwhile
     lake: LakePlace | None = None
+    history_from: str | None = None
+
+    FORMAT: ClassVar[int] = 2
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,20 @@ class FoundRow:
 
 
 @dataclass(frozen=True, slots=True)
+class ProvedHistory:
+    """What the table's history says of the same SCN: rows that it lacks, and that it has too many. `waits` is why it says
+    nothing of it yet."""
+
+    missing_rows: int = 0
+    extra_rows: int = 0
+    waits: str | None = None
+
+    @property
+    def is_equal(self) -> bool:
+        return not (self.missing_rows or self.extra_rows)
+
+
+@dataclass(frozen=True, slots=True)
 class TableProof:
     """One comparison of a table: what was compared, the result, and what it cost.
 
@@ -31,7 +45,7 @@ class TableProof:
     it, `names_all` says whether these are all. Where undo did not last for one SCN, ranges of the key were compared at `scns`,
     the last of which is `scn`; `delta_version` is that of the first."""
 
-    FORMAT: ClassVar[int] = 4
+    FORMAT: ClassVar[int] = 5
 
     table: str  # OWNER.NAME
     name: str  # of its file
@@ -58,6 +72,7 @@ class TableProof:
     quarantined_keys: int = 0  # known to be wrong: their rows were not compared
     scns: tuple[int, ...] = ()
     nulled: Mapping[str, int] = field(default_factory=dict)  # values that are NULL by rule, by column in Oracle
+    history: ProvedHistory | None = None  # None of a table without one, or where it was not compared
 
     @property
     def is_equal(self) -> bool:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+from pipelines.records.proofs import ProvedHistory
+
 LogKind = Literal["read", "unread", "online", "due", "missing"]
 
 
@@ -140,7 +142,7 @@ class ChoicesFact:
 class ProofFact:
     """A comparison of a table with the source, of a `share` of its buckets. `error` is set where it could not be compared."""
 
-    FORMAT: ClassVar[int] = 4
+    FORMAT: ClassVar[int] = 5
 
     scn: int | None
     delta_version: int | None
@@ -152,6 +154,7 @@ class ProofFact:
     share: float = 1.0
     quarantined_keys: int = 0  # whose rows were not compared
     nulled: int = 0  # values that are NULL by rule
+    history: ProvedHistory | None = None
 
     @property
     def is_equal(self) -> bool:
@@ -163,6 +166,17 @@ class QuarantineFact:
     """How many keys of a table are in quarantine, and not dropped by a person."""
 
     keys: int
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryFact:
+    """How far the history of a table is, by the last batch: see HistoryState."""
+
+    epoch: int
+    position: int | None
+    since: int | None = None
+    why: str = ""
+    bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,8 @@ from pipelines.steps.decisions import record_rejection
 from pipelines.steps.doctor import examine, run_doctor
 from pipelines.steps.folders import find_shared
 from pipelines.steps.follow import follow_pipeline
+from pipelines.steps.history_prune import prune_histories
+from pipelines.steps.history_rebuild import rebuild_history
 from pipelines.steps.init import count_tables, find_source, find_tables, open_unconfigured, propose_pipeline
 from pipelines.steps.maintenance import (
     describe_maintenance,
@@ -113,6 +115,7 @@ __all__ = [
     "prepare_maintenance",
     "prepare_snapshot_load",
     "propose_pipeline",
+    "prune_histories",
     "prune_pipeline",
     "read_as_of",
     "read_chunked_tables",
@@ -122,6 +125,7 @@ __all__ = [
     "read_snapshot_table",
     "read_stats",
     "read_status",
+    "rebuild_history",
     "receive_next_window",
     "recheck_redo_loss",
     "record_backfill",

@@ -22,6 +22,7 @@ from pipelines.reconcile.lake_place import lake_place
 from pipelines.reconcile.ledger import reconcile_ledger
 from pipelines.records.codec import decode
 from pipelines.records.maintenance import MaintainedTable, MaintenanceResult, MaintenanceSpec, MaintenanceTask
+from pipelines.steps.history_prune import limit_of
 from pipelines.steps.leases import LEASE_SECONDS, LOAD, renew_lease, take_apply_lease
 from pipelines.steps.spark_jobs import opened_spark, run_spark_job
 from pipelines.values.table import TableId
@@ -60,6 +61,7 @@ def prepare_maintenance(pipeline: Pipeline, tables: Sequence[str] = ()) -> Prepa
             lease=lease.token,
             load_lease=loads.token,
             lake=lake_place(context),
+            history_from=None if pipeline.keep.history is None else limit_of(pipeline.keep.history).isoformat(),
         )
         location = context.landing.files.write_new_record(layout.maintenance_spec(name), spec)
         return PreparedMaintenance(location, tuple(map(str, chosen)))
@@ -83,7 +85,7 @@ def tasks_of(context: PipelineContext, table: TableId) -> Iterator[MaintenanceTa
     yield MaintenanceTask(table, context.pipeline.target(table), names)
     history = context.pipeline.history_target(table)
     if history is not None and read_log(history) is not None:
-        yield MaintenanceTask(table, history, names)
+        yield MaintenanceTask(table, history, names, of=context.pipeline.target(table))
 
 
 def record_maintenance(pipeline: Pipeline, batch: str) -> MaintenanceResult:

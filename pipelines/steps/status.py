@@ -16,11 +16,12 @@ from pipelines.reconcile.ledger import landed_position, proven_position, reconci
 from pipelines.reconcile.table_versions import dropped_tables
 from pipelines.records.codec import from_body
 from pipelines.records.gaps import DeclaredGap, GapKind
-from pipelines.records.shown_facts import StreamFact, StreamsFact
+from pipelines.records.shown_facts import HistoryFact, StreamFact, StreamsFact
 from pipelines.records.split import SplitTransaction
 from pipelines.records.windows import RereadRows, single_quote_rows
 from pipelines.steps.matched_tables import JOIN
 from pipelines.steps.scn_times import end_time, iso
+from pipelines.values.table import TableId
 
 LATEST_WINDOWS = 10
 
@@ -54,6 +55,7 @@ class TableStatus:
     complete_to_at: datetime | None = None  # when the source wrote that SCN; None where no step recorded it
     dropped_at: int | None = None
     listed: bool = True  # in `tables`; a table that is not keeps its Delta table as it is
+    history: HistoryFact | None = None  # by the last batch; None of a table without one, or before it has begun
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +226,13 @@ def table_status(context: PipelineContext, reading: LedgerReading, entry: TableE
         complete_to_at=reading.contents_at.get(entry.table),
         dropped_at=dropped_at,
         listed=entry.table in context.pipeline.by_id,
+        history=history_fact(reading, entry.table),
     )
+
+
+def history_fact(reading: LedgerReading, table: TableId) -> HistoryFact | None:
+    fact = reading.facts.get("history", {}).get(str(table))
+    return None if fact is None else from_body(HistoryFact, fact.body, f"the history of {table}")
 
 
 def loss_status(loss: Loss | None) -> LossStatus | None:

@@ -33,7 +33,7 @@ from pipelines.reconcile.ledger import reconcile_ledger
 from pipelines.reconcile.settling import check_settled
 from pipelines.reconcile.table_versions import dropped_tables
 from pipelines.records.codec import to_body
-from pipelines.records.proofs import FoundRows, ProofMethod, TableProof
+from pipelines.records.proofs import FoundRows, ProofMethod, ProvedHistory, TableProof
 from pipelines.records.shown_facts import ProofFact
 from pipelines.source import ConnectParams, read_redo_facts
 from pipelines.steps.compare_table import Compared, Method, compare_in_lake, compare_its_history, describe
@@ -408,6 +408,7 @@ def proof_of(
         quarantined_keys=found.quarantined_keys,
         scns=found.scns,
         nulled=found.nulled,
+        history=None if (said := found.history) is None else ProvedHistory(said.missing_rows, said.extra_rows, said.waits),
     )
 
 
@@ -424,4 +425,5 @@ def fact_of(proof: TableProof) -> ProofFact:
         share=proof.share,
         quarantined_keys=proof.quarantined_keys,
         nulled=sum(proof.nulled.values()),
+        history=proof.history,
     )

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
-from pipelines.apply.delta.log import read_log
+from pipelines.apply.delta.log import DeltaLog, read_log
 from pipelines.config import Pipeline
 from pipelines.context import PipelineContext, open_to_read
 from pipelines.errors import ConfigurationError, Finding, NotReadableAsOf
@@ -107,7 +107,7 @@ def write_history_views(pipeline: Pipeline, engine: Engine, tables: Sequence[str
     with open_to_read(pipeline) as context:
         chosen = choose(context.pipeline, tables)
         paths = {table: context.pipeline.history_target(table) for table in chosen}
-    found = [history_of(table, path) for table, path in paths.items() if path is not None]
+        found = [history_of(table, path, context.pipeline.target(table)) for table, path in paths.items() if path is not None]
     histories = [one for one in found if one is not None]
     lacking = sorted({*map(str, chosen)} - {str(one.table) for one in histories})
     if lacking and (tables or not histories):
@@ -118,15 +118,22 @@ def write_history_views(pipeline: Pipeline, engine: Engine, tables: Sequence[str
     return Views(engine, text, tuple(str(one.table) for one in histories))
 
 
-def history_of(table: TableId, path: str) -> HistoryOf | None:
-    """Return the columns and the key of a history by its log; None where it has not begun."""
-    log = read_log(path)
+def history_of(table: TableId, path: str, target: str) -> HistoryOf | None:
+    """Return the columns and the key of a history, by its log and that of the table; None where it has not begun.
+
+    An older epoch may have another key, or the key under another name. The columns of all of them name a row: each
+    change has the row before and after it, so more columns than those of the key do no harm."""
+    log, live = read_log(path), read_log(target)
     if log is None:
         return None
-    fields = [field for field in log.schema()["fields"] if COLUMN_ID in field["metadata"]]
-    newest = {field["metadata"][COLUMN_ID]: field for field in fields}.values()
-    key = sorted((f["metadata"][KEY_PLACE], f["name"]) for f in newest if KEY_PLACE in f["metadata"])
-    return HistoryOf(table, path, tuple(field["name"] for field in fields), tuple(name for _, name in key))
+    fields = fields_with_ids(log)
+    keys = {f["metadata"][COLUMN_ID] for one in (log, live) for f in fields_with_ids(one) if KEY_PLACE in f["metadata"]}
+    key = tuple(field["name"] for field in fields if field["metadata"][COLUMN_ID] in keys)
+    return HistoryOf(table, path, tuple(field["name"] for field in fields), key)
+
+
+def fields_with_ids(log: DeltaLog | None) -> list[dict[str, Any]]:
+    return [] if log is None else [field for field in log.schema()["fields"] if COLUMN_ID in field["metadata"]]
 
 
 def history_statements(histories: Sequence[HistoryOf], engine: Engine) -> list[str]:

@@ -56,6 +56,15 @@ def why_begins(history: Reached | None, table: Reached) -> str | None:
     return REASONS.get(newer[0], f"rows were changed by {newer[0].strip('/')}") if newer else None
 
 
+def begins_at(history: Reached | None, table: Reached, start: int) -> int:
+    """Return the SCN of which an epoch has the table's rows, where commits from `start` on are not applied yet. Rows that were
+    written beside the stream are those AS OF the last SCN before it; the table's last own commit may be long before that."""
+    position = -1 if table.position is None else table.position
+    known = history.beside if history is not None and history.load == table.load else {}
+    late = any(number > known.get(name, -1) for name, number in table.beside.items() if name != "/ddl")
+    return max(position, table.beside.get("/ddl", position), start - 1 if late else position)
+
+
 REASONS = {"/ddl": "a DDL changed all rows without redo", "/repair": "rows were repaired"}
 
 

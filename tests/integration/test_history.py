@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -12,6 +14,7 @@ import pytest
 
 from pipelines import steps
 from pipelines.config import Pipeline
+from pipelines.errors import ConfigurationError, Terminal
 from pipelines.steps.views import history_of
 from pipelines.values.history_sql import as_of_sql
 from pipelines.values.table import TableId
@@ -42,10 +45,10 @@ def scn_of(shop: Shop) -> int:
         return int(cursor.execute("SELECT current_scn FROM v$database").fetchone()[0])
 
 
-def at(pipeline: Pipeline, scn: int, *columns: str) -> list[tuple[Any, ...]]:
+def at(pipeline: Pipeline, scn: int, *columns: str, of: TableId = NOTES) -> list[tuple[Any, ...]]:
     """Return the rows that the history says there were at an SCN, by the query that users get."""
-    path = str(pipeline.history_target(NOTES))
-    one = history_of(NOTES, path)
+    path = str(pipeline.history_target(of))
+    one = history_of(of, path, pipeline.target(of))
     assert one is not None
     with duckdb.connect() as connection:
         connection.register("history", read_delta(path))
@@ -111,6 +114,137 @@ def test_a_history_follows_ddl_truncate_and_repair_and_verify_compares_it(shop: 
     assert (waiting.equal, waiting.history.waits) == (True, "rows were repaired")
     step("UPDATE notes SET more = 'y' WHERE id = 4")
     assert at(pipeline, seen[4], "id", "words", "more") == [(4, "new", "y")]
+
+
+LATER = TableId.parse("SHOP.LATER")
+
+
+def test_a_history_that_was_wanted_later_is_rebuilt_from_the_redo_that_has_landed(shop: Shop, spark: Any) -> None:
+    """Also across DDL, and where a process ends after each write. It says the same as one that was there from the beginning."""
+    shop.run_sql(
+        "CREATE TABLE later (id NUMBER(9) PRIMARY KEY, words VARCHAR2(20), gone NUMBER(9))",
+        "ALTER TABLE later ADD SUPPLEMENTAL LOG DATA (PRIMARY KEY) COLUMNS",
+        *(f"INSERT INTO later VALUES ({n}, 'first', {n})" for n in (1, 2, 3)),
+    )
+    folder = Path(shop.folder) / "rebuilt"
+    settings: dict[str, Any] = {"table": str(LATER), "on_ddl": {"truncate": "follow"}}
+    places = {"landing": str(folder / "landing"), "lake": str(folder / "lake"), "batch": {"max_rows": 3}}
+    without = shop.pipeline(tables=[settings], **places)
+    pipeline = shop.pipeline(tables=[{**settings, "history": "changes"}], **places)
+    steps.take_snapshot(without, source=shop.params, spark=spark)
+    seen = list[int]()
+    for statements in (
+        ("UPDATE later SET words = 'second' WHERE id = 1", "DELETE FROM later WHERE id = 2"),
+        ("ALTER TABLE later ADD (more NUMBER(3) DEFAULT 7 NOT NULL)", "UPDATE later SET id = 30 WHERE id = 3"),
+        ("ALTER TABLE later DROP COLUMN gone", "ALTER TABLE later RENAME COLUMN words TO text"),
+        ("UPDATE later SET text = 'last' WHERE id = 30",),
+    ):
+        shop.run_sql(*statements)
+        seen.append(scn_of(shop))
+        shop.switch_logs()
+        steps.run_pipeline(without, until_caught_up=True, source=shop.params, spark=spark)
+    with pytest.raises(ConfigurationError, match="has no history"):
+        steps.rebuild_history(without, str(LATER), "first", spark=spark)
+
+    planned = steps.rebuild_history(pipeline, str(LATER), "first", spark=spark)
+    assert (planned.done, planned.windows > 3, planned.batches > 1) == (False, True, True)
+    assert not Path(str(pipeline.history_target(LATER))).exists()
+    ended, done = set[str](), None
+
+    def end(point: str) -> None:
+        if point not in ended and threading.current_thread().name != "lease" and not point.startswith("ledger."):
+            ended.add(point)
+            raise Killed(point)
+
+    while done is None:
+        with suppress(Killed), mock.patch("pipelines.host.crash.point", end):
+            done = steps.rebuild_history(pipeline, str(LATER), "first", execute=True, spark=spark)
+    assert {"copy", "copy's position", "history created", "history", "merge"} <= ended
+    assert done.changes == 7
+    assert not list((folder / "lake" / "_as_of").glob("*"))
+
+    assert at(pipeline, seen[0], "id", "text", "gone", of=LATER) == [(1, "second", 1), (3, "first", 3)]
+    assert at(pipeline, seen[1], "id", "text", "more", of=LATER) == [(1, "second", 7), (30, "first", 7)]
+    assert at(pipeline, seen[3], "id", "text", "more", of=LATER) == [(1, "second", 7), (30, "last", 7)]
+    (compared,) = steps.verify_tables(pipeline, source=shop.params, spark=spark).tables
+    assert str(compared).endswith("its history says the same"), compared
+    with pytest.raises(Terminal, match="goes back to SCN"):
+        steps.rebuild_history(pipeline, str(LATER), "first", execute=True, spark=spark)
+    spark.sql(f"DELETE FROM delta.`{pipeline.history_target(LATER)}` WHERE id = 30 AND _image = 'after'")
+    assert not steps.verify_tables(pipeline, source=shop.params, spark=spark).equal
+    assert steps.rebuild_history(pipeline, str(LATER), "first", execute=True, spark=spark).done
+    assert steps.verify_tables(pipeline, source=shop.params, spark=spark).equal
+
+    # The stream continues it, and begins no epoch.
+    shop.run_sql("INSERT INTO later VALUES (5, 'new', 0)")
+    shop.switch_logs()
+    steps.run_pipeline(pipeline, until_caught_up=True, source=shop.params, spark=spark)
+    assert at(pipeline, seen[0], "id", "text", of=LATER) == [(1, "second"), (3, "first")]
+    assert at(pipeline, scn_of(shop), "id", "text", of=LATER) == [(1, "second"), (5, "new"), (30, "last")]
+    epochs = [row["_note"] for row in read_delta(str(pipeline.history_target(LATER))).to_pylist() if row["_op"] == "begin"]
+    assert epochs == ["the history was rebuilt from redo", "a DDL changed all rows without redo"] * 2
+
+
+def test_tables_of_other_kinds_have_histories_too(shop: Shop, spark: Any) -> None:
+    """Index-organized, without a key, with a filter, and with a column whose type Delta cannot widen and a name used again."""
+    shop.run_sql(
+        "CREATE TABLE in_index (id NUMBER(9) PRIMARY KEY, words VARCHAR2(20)) ORGANIZATION INDEX",
+        "CREATE TABLE bare (id NUMBER(9), words VARCHAR2(20))",
+        "CREATE TABLE chosen (id NUMBER(9) PRIMARY KEY, words VARCHAR2(20))",
+        "CREATE TABLE typed (id NUMBER(9) PRIMARY KEY, n NUMBER(4), words VARCHAR2(9))",
+    )
+    names = ("IN_INDEX", "BARE", "CHOSEN", "TYPED")
+    for name in names:
+        shop.run_sql(f"ALTER TABLE {name} ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS")
+        shop.run_sql(*(f"INSERT INTO {name} (id, words) VALUES ({n}, 'first')" for n in (1, 2, 3)))
+    settings: dict[str, dict[str, Any]] = {
+        "BARE": {"key": "rowid"}, "CHOSEN": {"where": "words <> 'hidden'"}, "TYPED": {"readers": "any"},
+    }  # fmt: skip
+    tables = [{"table": f"SHOP.{name}", "history": "scd2", **settings.get(name, {})} for name in names]
+    folder = Path(shop.folder) / "kinds"
+    pipeline = shop.pipeline(tables=tables, landing=str(folder / "landing"), lake=str(folder / "lake"))
+    steps.take_snapshot(pipeline, source=shop.params, spark=spark)
+    seen = list[int]()
+    for typed in (
+        ["UPDATE typed SET n = 5 WHERE id = 1"],
+        ["ALTER TABLE typed MODIFY (n NUMBER(15))", "UPDATE typed SET n = 123456789012 WHERE id = 2"],
+        [
+            "ALTER TABLE typed DROP COLUMN words",
+            "ALTER TABLE typed ADD (words NUMBER(3))",
+            "UPDATE typed SET words = 7 WHERE id = 3",
+        ],
+    ):
+        number = 3 * len(seen)
+        for name in ("in_index", "bare", "chosen"):
+            shop.run_sql(
+                f"UPDATE {name} SET words = 'hidden' WHERE id = {number + 1}",
+                f"UPDATE {name} SET words = 'seen', id = {number + 20} WHERE id = {number + 2}",
+                f"DELETE FROM {name} WHERE id = {number + 3}",
+                *(f"INSERT INTO {name} VALUES ({number + n}, 'again')" for n in (4, 5, 6)),
+            )
+        shop.run_sql(*typed)
+        seen.append(scn_of(shop))
+        shop.switch_logs()
+        steps.run_pipeline(pipeline, until_caught_up=True, source=shop.params, spark=spark)
+    assert {t.table: t.error for t in steps.read_status(pipeline).tables if t.error} == {}
+    compared = steps.verify_tables(pipeline, source=shop.params, spark=spark).tables
+    assert [str(one) for one in compared if not str(one).endswith("its history says the same")] == []
+
+    for name in ("IN_INDEX", "BARE", "CHOSEN"):
+        for scn in seen:
+            with shop.oracle.connect("SHOP") as connection, connection.cursor() as cursor:
+                where = " WHERE words <> 'hidden'" if name == "CHOSEN" else ""
+                wanted = cursor.execute(f"SELECT id, words FROM {name} AS OF SCN {scn}{where} ORDER BY id").fetchall()
+            assert at(pipeline, scn, "id", "words", of=TableId("SHOP", name)) == wanted, (name, scn)
+    typed_id = TableId("SHOP", "TYPED")
+    log = read_delta(str(pipeline.history_target(typed_id)))
+    later = sorted(name for name in log.column_names if "__from_" in name)
+    assert [name.partition("__")[0] for name in later] == ["N", "WORDS"]
+    assert at(pipeline, seen[0], "id", "n", of=typed_id) == [(1, 5), (2, None), (3, None)]
+    assert at(pipeline, seen[1], "id", f'"{later[0]}"', of=typed_id) == [(1, 5), (2, 123456789012), (3, None)]
+    assert at(pipeline, seen[2], "id", f'"{later[1]}"', of=typed_id) == [(1, None), (2, None), (3, 7)]
+    begins = [row["_note"] for row in log.to_pylist() if row["_op"] == "begin"]
+    assert begins == ["the history begins", "the type of N changed"]
 
 
 def test_verify_finds_a_row_that_somebody_took_out_of_a_history(shop: Shop, spark: Any) -> None:

@@ -98,7 +98,9 @@ def named_commands(page: Path) -> Iterator[tuple[str, set[str]]]:
     """Yield the `redolake` commands in the page's code, each with its options."""
     code = re.findall(r"`([^`\n]+)`|^ *((?:redolake|\.venv).+)$", page.read_text(), re.MULTILINE)
     for part in (inline or line for inline, line in code):
-        for name, rest in re.findall(r"\b(redolake (?:tx |schema |spark |quarantine )?[a-z][a-z-]+)((?: [^#&;>]*)?)", part):
+        for name, rest in re.findall(
+            r"\b(redolake (?:tx |schema |spark |quarantine |history )?[a-z][a-z-]+)((?: [^#&;>]*)?)", part
+        ):
             yield name, set(re.findall(r"--[a-z0-9-]+", rest))
 
 

@@ -29,14 +29,16 @@ from pipelines.apply.delta.table import DeltaTable
 from pipelines.apply.spark.quoting import quote, table_at
 from pipelines.apply.spark.session import run_sql
 from pipelines.apply.spark.types import parse_type
-from pipelines.errors import SchemaConflict
+from pipelines.errors import InvariantBroken, SchemaConflict
 from pipelines.host import crash
+from pipelines.records.batches.manifest import HistoryState
 from pipelines.records.batches.spec import TableTask
 from pipelines.values import frames
-from pipelines.values.history import COLUMNS, Reached, taken_names, why_begins, why_no_history
+from pipelines.values.history import COLUMNS, Reached, begins_at, taken_names, why_begins, why_no_history
 from pipelines.values.lake_rules import fold
 
 EPOCH = re.compile(r"/history/(\d+)")
+BEGAN = ("epoch_since", "epoch_because")  # in the user metadata of each commit
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,23 +93,26 @@ class DeltaHistory(DeltaTable):
     def __init__(self, spark: SparkSession, path: str, base_id: str) -> None:
         super().__init__(spark, path, base_id)
 
-    def follow(self, context: ApplyContext, table: DeltaTable, task: TableTask) -> None:
-        """Begin an epoch with the table's rows where the history cannot be continued from them. Raise SchemaConflict for a
-        table that can have no history."""
+    def follow(self, context: ApplyContext, table: DeltaTable, task: TableTask, start: int) -> None:
+        """Begin an epoch with the table's rows where the history cannot be continued from them. Commits from `start` on are
+        not applied yet. Raise SchemaConflict for a table that can have no history."""
         check_possible(table, task)
         there, epoch = of_table(table), newest_epoch(self.log)
         if is_mixed(task, there):
             return  # the rows of chunks are those of several SCNs: the history begins when they are those of one
-        why = why_begins(None if epoch is None else epoch.reached, there)
+        reached = None if epoch is None else epoch.reached
+        why, scn = why_begins(reached, there), begins_at(reached, there, start)
+        if why is None and (changed := self.columns_of_new_type(table, task)):
+            why, scn = f"the type of {', '.join(changed)} changed", max(scn, start)
         if why is not None:
-            self.begin(context, table, task, there, 1 if epoch is None else epoch.number + 1, why)
+            self.begin(context, table, task, there, 1 if epoch is None else epoch.number + 1, scn, why)
         else:
             self.fit(context, table, task, 1 + (there.position or 0))
 
-    def begin(self, context: ApplyContext, table: DeltaTable, task: TableTask, there: Reached, number: int, why: str) -> None:
-        """Copy the table's rows AS OF its position. A DDL that changed them without redo came after it."""
-        position = -1 if there.position is None else there.position
-        scn = max(position, there.beside.get("/ddl", position))
+    def begin(
+        self, context: ApplyContext, table: DeltaTable, task: TableTask, there: Reached, number: int, scn: int, why: str
+    ) -> None:
+        """Copy the table's rows, which are those of the SCN."""
         context.may_commit()
         self.claim(context, table, task)
         self.fit(context, table, task, scn)
@@ -122,11 +127,34 @@ class DeltaHistory(DeltaTable):
         both = begins.unionByName(rows, allowMissingColumns=True).withColumns(
             {"_commit_scn": F.lit(scn).cast("bigint"), "_scn": F.lit(scn).cast("bigint"), "_seq": F.lit(0).cast("bigint")}
         )
+        self.append_epoch(context, table, task, both, there, number, (scn, why))
+
+    def append_epoch(
+        self,
+        context: ApplyContext,
+        table: DeltaTable,
+        task: TableTask,
+        rows: DataFrame,
+        there: Reached,
+        number: int,
+        began: tuple[int, str],
+    ) -> None:
+        """Commit the rows of a new epoch, then note what was committed beside the stream: a process that ends in between leaves
+        an epoch more."""
         app = f"{self.base_id}/history/{number}{load_in(table.app_id)}"
-        self.append_rows(context, task, both, app, max(position, 0), number)
+        self.append_rows(context, task, rows, app, max(-1 if there.position is None else there.position, 0), number, began)
         for name, done in there.beside.items():
             nothing = self.spark.createDataFrame([], T.StructType([]))
-            self.append_rows(context, task, nothing, f"{app}{name}", done, number)
+            self.append_rows(context, task, nothing, f"{app}{name}", done, number, began)
+
+    def state(self) -> HistoryState | None:
+        """Return how far the history is; None where it has not begun."""
+        epoch = newest_epoch(self.log)
+        if epoch is None or self.log is None:
+            return None
+        noted = self.log.note_with(*BEGAN)
+        since, why = noted.get("epoch_since"), str(noted.get("epoch_because", ""))
+        return HistoryState(epoch.number, epoch.reached.position, since, why, self.log.table_bytes())
 
     def record(self, context: ApplyContext, table: DeltaTable, task: TableTask, rows: DataFrame, last_scn: int) -> None:
         """Append the changes up to `last_scn` that the history does not have yet."""
@@ -142,22 +170,43 @@ class DeltaHistory(DeltaTable):
         self.append_rows(context, task, rows.filter(F.col("_commit_scn") > reached), app, last_scn, epoch.number)
 
     def append_rows(
-        self, context: ApplyContext, task: TableTask, rows: DataFrame, app_id: str, version: int, epoch: int
+        self,
+        context: ApplyContext,
+        task: TableTask,
+        rows: DataFrame,
+        app_id: str,
+        version: int,
+        epoch: int,
+        began: tuple[int, str] | None = None,
     ) -> None:
-        """Commit rows with a<id> and our columns, of which absent ones are NULL."""
-        tag = Tag(app_id, version, {**context.metadata, "table": str(task.table), "history": epoch})
+        """Commit rows with a<id> and our columns, of which absent ones are NULL. `epoch` is theirs, unless they have one;
+        `began` says since when it counts, and why it began."""
+        assert self.log is not None
+        noted = self.log.note_with(*BEGAN) if began is None else dict(zip(BEGAN, began, strict=True))
+        notes = {name: noted[name] for name in BEGAN if name in noted}
+        tag = Tag(app_id, version, {**context.metadata, "table": str(task.table), "history": epoch, **notes})
         there = set(rows.columns)
         values = {c.name: F.col(frames.after(i)) for i, c in self.columns.items() if frames.after(i) in there}
         own = {name: F.col(name) if name in there else F.lit(None) for name in COLUMNS}
-        own["_epoch"] = F.lit(epoch)
+        own |= {} if "_epoch" in there else {"_epoch": F.lit(epoch)}
         types = {field.name: field.dataType for field in self.schema.fields}
         frame = rows.select(
             *(value.cast(COLUMNS[name]).alias(name) for name, value in own.items()),
             *(value.cast(types[name]).alias(name) for name, value in values.items()),
         )
+        before = self.version
         frame.write.format("delta").mode("append").options(**tag.options()).save(self.path)
         self.refresh()
         crash.point("history")
+        assert self.log is not None
+        if others := self.log.txns_after(app_id, before) - {version}:
+            raise InvariantBroken(
+                f"another writer appended changes up to SCN {max(others)} to the history at the same moment: some may be "
+                "there twice",
+                cure=f"run `redolake snapshot {task.table} --replace`, which begins an epoch of the history",
+                table=task.table,
+                path=self.path,
+            )
 
     def claim(self, context: ApplyContext, table: DeltaTable, task: TableTask) -> None:
         """Create the history, or raise FolderTaken where the folder is another's."""
@@ -188,6 +237,18 @@ class DeltaHistory(DeltaTable):
                 continue
             if have is not None and have.name != field.name and readers == "spark" and not self.has(field.name):
                 self.alter(context, task, "columnMapping", f"RENAME COLUMN {quote(have.name)} TO {quote(field.name)}")
+
+    def columns_of_new_type(self, table: DeltaTable, task: TableTask) -> list[str]:
+        """Return the table's columns whose new type that of the history cannot be widened to. Their values in older rows are
+        those of another column from then on."""
+        have = {field.metadata[COLUMN_ID]: self.columns.get(field.metadata[COLUMN_ID]) for field in fields_of(table)}
+        return [
+            field.name
+            for field in fields_of(table)
+            if (old := have[field.metadata[COLUMN_ID]]) is not None
+            and old.type != (type_ := field.dataType.simpleString())
+            and not (task.options.readers == "spark" and widens(old.type, type_))
+        ]
 
     def has(self, name: str) -> bool:
         return any(fold(name) == fold(field.name) for field in self.schema.fields)

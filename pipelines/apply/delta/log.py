@@ -165,6 +165,12 @@ class DeltaLog:
         newest = [commit for number, commit in (*self.older, *self.commits) if number == self.version]
         return next((ours for commit in newest for ours in map(_our_metadata, self._actions(commit)) if ours), {})
 
+    def note_with(self, *names: str) -> dict[str, Any]:
+        """Return the user metadata of our newest commit that has all these names; empty where no commit that is kept has."""
+        commits = (commit for _, commit in reversed((*self.older, *self.commits)))
+        every = (_our_metadata(action) for commit in commits for action in self._actions(commit))
+        return next((ours for ours in every if all(name in ours for name in names)), {})
+
     def _checksum(self) -> dict[str, Any]:
         if "checksum" not in self.known:
             try:

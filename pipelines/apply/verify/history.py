@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from pyspark.sql import SparkSession
+from collections.abc import Sequence
+
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from pipelines.apply.delta.history import DeltaHistory, newest_epoch, of_table
@@ -25,13 +27,20 @@ def compare_history(spark: SparkSession, task: CompareTask, path: str) -> Histor
     if waits is not None:
         return HistoryComparison(waits=waits)
     rows = spark.read.format("delta").option("versionAsOf", task.delta_version).load(task.target)
+    return folded_differences(spark, history, live(rows, task.options), task.version.key, task.complete_to)
+
+
+def folded_differences(
+    spark: SparkSession, history: DeltaHistory, rows: DataFrame, key: Sequence[int], scn: int
+) -> HistoryComparison:
+    """Compare what a history says of an SCN with a table's live rows."""
     named, known = columns_of(rows.schema), history.columns
-    ours = live(rows, task.options).select(*(F.col(quote(column.name)).alias(f"c{i}") for i, column in named.items()))
+    ours = rows.select(*(F.col(quote(column.name)).alias(f"c{i}") for i, column in named.items()))
     values = (F.col(quote(known[i].name)).cast(column.type).alias(f"c{i}") for i, column in named.items())
     ours.createOrReplaceTempView(f"{VIEW}_table")
     history.rows.select(*COLUMNS, *values).createOrReplaceTempView(VIEW)
-    names, key = [f"c{i}" for i in named], [f"c{i}" for i in task.version.key]
-    theirs = as_of_sql(VIEW, names, key, quote, task.complete_to)
+    names = [f"c{i}" for i in named]
+    theirs = as_of_sql(VIEW, names, [f"c{i}" for i in key], quote, scn)
     found = f"SELECT {', '.join(names)} FROM {VIEW}_table"
     return HistoryComparison(count_others(spark, found, theirs), count_others(spark, theirs, found))
 

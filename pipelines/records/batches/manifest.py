@@ -52,6 +52,18 @@ class RowAccount:
 
 
 @dataclass(frozen=True, slots=True)
+class HistoryState:
+    """A table's history after a batch: it is complete to `position`. Its newest epoch began at SCN `since`, because of `why`;
+    None where the log does not say. `bytes` is the size of its files."""
+
+    epoch: int
+    position: int | None
+    since: int | None = None
+    why: str = ""
+    bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class TableResult:
     """`complete_to` is None only for a held table that never had a position. `position` is the one in the Delta log; it is
     lower than `complete_to` where the last commits changed nothing. `delta_version` is the table's version that is complete to
@@ -76,6 +88,7 @@ class TableResult:
     nulled: int = 0  # values of the applied changes that are NULL by rule
     quarantined_keys: int | None = None  # open in the quarantine afterwards; None where the batch did not look
     unknown: int = 0  # of changes that were written as they are, those with columns whose values their redo does not contain
+    history: HistoryState | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +111,7 @@ class BatchResult:
     parked: tuple[ParkedRows, ...] = ()
     digests: Mapping[str, FileDigest] = field(default_factory=dict)  # of the files with rows of open transactions, by path
 
-    FORMAT: ClassVar[int] = 7
+    FORMAT: ClassVar[int] = 8
 
     @property
     def carried(self) -> tuple[str, ...]:

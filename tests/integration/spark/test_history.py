@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from pipelines.apply.verify.comparison import CompareTask, HistoryComparison
 from pipelines.apply.verify.history import compare_history
 from pipelines.job.batch import run_batch
+from pipelines.job.history_prune import older_history, shorten_history
 from pipelines.job.snapshot import run_snapshot
 from pipelines.records.batches.spec import TableTask
 from pipelines.steps.views import history_of, history_statements
@@ -130,7 +131,7 @@ def test_each_change_has_the_row_before_and_after_it(spark: Any, tmp_path: Path)
         sql = versions_sql("history", ("ID", "V"), ("ID",), quoted)
         ones = connection.execute(f"SELECT v, valid_from_scn, valid_to_scn, is_current FROM ({sql}) WHERE id = 1").fetchall()
     assert sorted(ones) == [("b", 21, None, True), ("v1", 5, 21, False)]
-    found = history_of(mine.table, str(mine.history))
+    found = history_of(mine.table, str(mine.history), mine.target)
     assert found is not None
     for statement in "\n".join(history_statements([found], "spark")).split(";\n"):
         spark.sql(statement.rstrip(";"))
@@ -159,3 +160,38 @@ def test_a_history_begins_again_where_single_changes_are_not_known(spark: Any, t
     assert [as_of(mine, scn) for scn in (5, 11, 31, 48, 49, 51, 69, 76)] == [
         {1: "old"}, {1: "1"}, {1: "1"}, {1: "1"}, {1: "2"}, {1: "3"}, {2: "again"}, {2: "again", 3: "more"},
     ]  # fmt: skip
+
+
+@settings(max_examples=EXAMPLES or 1, phases=PHASES)
+@given(seed=st.integers(0, 10**9), edge=st.integers(1015, 1080), share=st.floats(0, 1))
+@example(seed=21, edge=1040, share=0.5)
+def test_a_history_without_what_is_too_old_says_the_same_of_all_later_scns(
+    spark: Any, tmp_path_factory: pytest.TempPathFactory, seed: int, edge: int, share: float
+) -> None:
+    """Also where the process ends after the commit, and the stream goes on from it."""
+    folder = tmp_path_factory.mktemp("history")
+    history = History(seed, steps=90)
+    mine = with_history(folder, TableId("SHOP", "T100"))
+    at = 1010
+    run_snapshot(spark, snapshot_spec(folder, mine, at, [{"ID": k, "V": v} for k, v in history.truth(at).items()]))
+    windows = [
+        land(folder / str(n), start, end, with_sql(found, False)) for n, (start, end, found) in enumerate(history.cut([edge]))
+    ]
+    run_batch(spark, batch_spec(folder, windows[:1], [mine]))
+    times = sorted({row["_commit_time"] for row in history_rows(mine) if row["_commit_time"] is not None})
+    if not times:
+        return
+    limit = times[min(int(share * len(times)), len(times) - 1)]
+
+    planned = older_history(spark, str(mine.history), limit)
+    assert planned is not None
+    with killed_at("history cut"):
+        shorten_history(spark, str(mine.history), mine.target, limit, "p")
+    assert older_history(spark, str(mine.history), limit) is None, "a repeat finds nothing"
+    run_batch(spark, batch_spec(folder, windows, [mine]))
+
+    rows = history_rows(mine)
+    assert min(row["_commit_scn"] for row in rows) == planned.scn
+    assert [row["_note"] for row in rows if row["_op"] == "begin"] == ["what was older was removed"]
+    for scn in sorted({scn for scn, _ in history.states if scn >= planned.scn} | {planned.scn, history.end - 1}):
+        assert as_of(mine, scn) == history.truth(scn), scn

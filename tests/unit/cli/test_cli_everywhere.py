@@ -40,6 +40,7 @@ OF_HOST = {"spark setup", "spark compile", "spark serve"}  # without a file
 ARGUMENTS = {
     "backfill": "--from-scn 1 --to-scn 2",
     "read": "--as-of 5",
+    "history rebuild": "SHOP.ORDERS",
     "remine": "no-such-window",
     "repair": "SHOP.ORDERS --reason wrong",
     "quarantine retry": "SHOP.ORDERS --reason wrong",

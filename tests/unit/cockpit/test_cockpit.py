@@ -17,7 +17,8 @@ from pipelines.cockpit.render import Pages
 from pipelines.config import Pipeline
 from pipelines.ledger.store import checked_url
 from pipelines.records.codec import to_body
-from pipelines.records.shown_facts import PlanFact, ProofFact, QuarantineFact, RedoFact, SnapshotFact
+from pipelines.records.proofs import ProvedHistory
+from pipelines.records.shown_facts import HistoryFact, PlanFact, ProofFact, QuarantineFact, RedoFact, SnapshotFact
 from pipelines.steps.status import read_status
 from pipelines.values.redo import Position
 from pipelines.values.scn import Scn
@@ -349,3 +350,27 @@ def test_keys_in_quarantine_are_counted_on_the_page_and_in_the_metrics_and_filte
     assert ([(part.name, part.rows) for part in parts], difference) == (
         [("applied", 4), ("filtered", 3), ("in quarantine", 1), ("left out", 1)], 0,
     )  # fmt: skip
+
+
+def test_a_history_is_shown_with_its_epoch_and_one_that_says_something_else_makes_the_pipeline_bad(shop: CockpitLedger) -> None:
+    shop.run()
+    shop.pipeline = shop.pipeline.model_copy(update={"history": "scd2"})
+    reached = HistoryFact(3, 2_014_887, 2_001_234, "rows were repaired", 2_000_000)
+    shop.ledger.record_fact("history", to_body(reached), str(shop.tables[0]))
+    shop.ledger.record_proof(shop.tables[0], to_body(ProofFact(5, 1, 10, history=ProvedHistory(waits="rows were repaired"))))
+    before = seen(shop)
+    shop.ledger.record_proof(shop.tables[0], to_body(ProofFact(6, 1, 10, history=ProvedHistory(missing_rows=2))))
+    found = seen(shop)
+    text = page(shop, found)
+
+    shown = "History (scd2): to SCN 2,014,887, epoch 3 counts since SCN 2,001,234, because rows were repaired; 2.0 MB."
+    assert shown in page(shop, before)
+    assert "History (scd2): it begins with the next batch." in text
+    assert "It DIFFERS from the table." in text
+    assert "10 rows are equal, 2 rows missing in the history, 0 extra, SCN 6" in text
+    assert (before.health.tone, found.health.tone) == ("good", "bad")
+    assert "1 history DIFFER from the table" in found.health.more
+    metrics = prometheus_text([found])
+    assert 'redolake_histories{pipeline="shop"} 1\n' in metrics
+    assert 'redolake_history_bytes{pipeline="shop"} 2000000' in metrics
+    assert 'redolake_histories_differing{pipeline="shop"} 1' in metrics

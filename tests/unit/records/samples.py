@@ -29,6 +29,7 @@ from pipelines.records.shown_facts import (
     ChoiceFact,
     ChoicesFact,
     FailureFact,
+    HistoryFact,
     LogFact,
     PlanFact,
     ProofFact,
@@ -217,6 +218,7 @@ IN_LEDGER: tuple[Any, ...] = (
     ProofFact(300, 7, 100, share=0.5),
     SnapshotFact("loaded", 300, 5, 0.5, "2026-01-02T03:04:05"),
     QuarantineFact(3),
+    HistoryFact(2, 30, 20, "rows were repaired", 900),
     LostPosition(1, 2, 300, 400),
     MissingLogReport(1, 7, 2, (100, 200), (MissingLogFile(1, "/a/7.arc", "D"),), "deleted", False),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pipelines.values.delivery import Appended, Assembled, Delivery, NullableKey, Plain, RereadRows, RereadValues
-from pipelines.values.history import HistoryKind, Reached, taken_names, why_begins, why_no_history
+from pipelines.values.history import HistoryKind, Reached, begins_at, taken_names, why_begins, why_no_history
 
 LOAD = "/load/1-a"
 
@@ -26,6 +26,23 @@ LOAD = "/load/1-a"
 )
 def test_a_history_begins_again_where_it_would_have_a_hole(history: Reached | None, table: Reached, why: str | None) -> None:
     assert why_begins(history, table) == why
+
+
+@pytest.mark.parametrize(
+    ("history", "table", "scn"),
+    [
+        (None, Reached(LOAD, 5), 5),
+        (Reached("/load/0-a", 9), Reached(LOAD, 5), 5),
+        (Reached(LOAD, 5), Reached(LOAD, 5, {"/ddl": 17}), 17),
+        (Reached(LOAD, 5), Reached(LOAD, 5, {"/repair": 1}), 19),  # by then, rows of a closed gap are there too
+        (Reached(LOAD, 5, {"/repair": 1}), Reached(LOAD, 7, {"/repair": 1}), 7),
+        (Reached("/load/0-a", 9), Reached(LOAD, 5, {"/repair": 1}), 19),
+        (None, Reached(LOAD, 25, {"/repair": 1}), 25),  # a part of the range is applied
+    ],
+)
+def test_an_epoch_begins_at_the_scn_that_its_rows_are_of(history: Reached | None, table: Reached, scn: int) -> None:
+    """Commits from SCN 20 on are not applied yet."""
+    assert begins_at(history, table, 20) == scn
 
 
 @pytest.mark.parametrize(

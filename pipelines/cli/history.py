@@ -1,0 +1,73 @@
+"""The group `history`: rebuild the history of a table's rows from redo that has landed, or remove what is too old of it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from pipelines.cli.options import (
+    ConfigOption,
+    OutputOption,
+    PipelineOption,
+    TablesArgument,
+    YesOption,
+    check_table_name,
+    confirm,
+    report_errors,
+    select_pipeline,
+)
+from pipelines.cli.output import Output, progress, show
+
+app = typer.Typer(no_args_is_help=True)
+
+
+@app.command(name="rebuild")
+def rebuild_history(
+    table: Annotated[str, typer.Argument(help="OWNER.TABLE.", callback=check_table_name)],
+    start: Annotated[
+        str,
+        typer.Option(
+            "--from",
+            metavar="MOMENT",
+            help="The SCN from which the history shall go, a time with its zone, the name of a window, or `first`: the table's "
+            "last load.",
+        ),
+    ] = "first",
+    execute: Annotated[bool, typer.Option("--execute", help="Rebuild it; without, only show what that reads.")] = False,
+    pipeline: PipelineOption = None,
+    yes: YesOption = False,
+    config: ConfigOption = None,
+    output: OutputOption = Output.table,
+) -> None:
+    """Rebuild a table's history from an older SCN on, from the redo that has landed. The live table stays as it is."""
+    from pipelines import steps
+
+    with report_errors(output):
+        selected = select_pipeline(pipeline, config)
+        if execute:
+            confirm(selected, yes)
+        with progress() as report:
+            found = steps.rebuild_history(selected, table, start, execute=execute, report=report)
+        show(output, found, lambda: str(found))
+
+
+@app.command(name="prune")
+def prune_histories(
+    tables: TablesArgument = None,
+    execute: Annotated[bool, typer.Option("--execute/--dry-run", help="Remove it, or only show what would go.")] = False,
+    pipeline: PipelineOption = None,
+    yes: YesOption = False,
+    config: ConfigOption = None,
+    output: OutputOption = Output.table,
+) -> None:
+    """Remove what histories say of times before `keep.history`: each then begins with the rows of then."""
+    from pipelines import steps
+
+    with report_errors(output):
+        selected = select_pipeline(pipeline, config)
+        if execute:
+            confirm(selected, yes)
+        with progress() as report:
+            found = steps.prune_histories(selected, tables or None, execute=execute, report=report)
+        show(output, {"tables": found}, lambda: "\n".join(map(str, found)) or "No history has begun.")
