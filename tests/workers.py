@@ -62,6 +62,7 @@ GROUPS = {
         "tests/integration/test_backfill_ranges.py",
         "tests/integration/test_as_of.py",
         "tests/integration/test_history.py",
+        "tests/integration/test_table_writers.py",
         "tests/integration/test_table_kinds.py",
     ),
 }
@@ -93,6 +94,7 @@ SLOW = (
     "tests/integration/test_schemas.py",
     "tests/integration/test_truncate_cascade.py",
     "tests/integration/test_table_lives.py",
+    "tests/integration/test_table_writers.py",
     "tests/integration/test_fresh_setup.py",
     "tests/integration/test_wheel.py",
     "tests/integration/test_policies.py",

@@ -12,7 +12,7 @@ import uuid
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -60,6 +60,7 @@ class PlainTable:
     rows: dict[Any, Any]
     version: TableVersion | None = None
     defaults: dict[int, Any] = field(default_factory=dict)
+    load: str = ""  # the token of the load whose contents it continues
 
 
 @dataclass(slots=True)
@@ -137,10 +138,15 @@ class PlainLake:
     def load(self, spec: SnapshotSpec) -> SnapshotResult:
         loaded = []
         for task in spec.tables:
+            there = self.tables.get(task.target)
+            if there is not None and there.load == spec.token:  # a repeat commits nothing
+                loaded.append(SnapshotLoaded(task.table, "applied", False, delta_version=NO_VERSIONS))
+                continue
             by_scn = sorted(task.files, key=lambda file: task.scns.get(file, task.scn))
             rows = source_rows(by_scn, task.version, task.rules)  # of a row in two chunks the newer one counts
             keyed = {key_of(row, task.version): row for row in rows}
-            self.tables[task.target] = PlainTable({task.app_id: task.scn}, keyed, task.version)
+            self.tables[task.target] = PlainTable({task.app_id: task.scn}, keyed, task.version, load=spec.token)
+            crash.point("snapshot")
             loaded.append(SnapshotLoaded(task.table, "applied", True, len(rows), NO_VERSIONS))
         result = SnapshotResult(spec.pipeline, spec.scn, tuple(loaded))
         write_snapshot_result(spec.manifest, result)
@@ -210,7 +216,9 @@ class PlainLake:
             net = fold_in_index(images, table.rows)
         folded = with_large_objects(spec, task, at, table.rows, net)
         position = position_after(spec, task, at)
-        self.tables[task.target] = PlainTable({**table.positions, task.app_id: position}, folded, version)
+        self.tables[task.target] = replace(
+            table, positions={**table.positions, task.app_id: position}, rows=folded, version=version
+        )
         carried_out[task.target] = [c.row["raw"] for c in disposed if c.disposition == "carried_out"]
         if task.hold is not None:
             return TableResult(
@@ -241,7 +249,9 @@ class PlainLake:
                         rows.pop(gone, None)
                     rows |= {key_of(row, version): row for row in source_rows([file.path], version, task.rules)}
         position = max(at, until - 1)
-        self.tables[task.target] = PlainTable({**table.positions, task.app_id: position}, rows, version)
+        self.tables[task.target] = replace(
+            table, positions={**table.positions, task.app_id: position}, rows=rows, version=version
+        )
         carried_out[task.target] = []
         ids = version.object_ids
         changes = sum(
@@ -278,7 +288,9 @@ class PlainLake:
         account = RowAccount(landed=changes, carried_in=len(carried), dropped=0, **counts)
         assert account.difference == 0
         position = position_after(spec, task, at)
-        self.tables[task.target] = PlainTable({**table.positions, task.app_id: position}, kept, version, defaults)
+        self.tables[task.target] = replace(
+            table, positions={**table.positions, task.app_id: position}, rows=kept, version=version, defaults=defaults
+        )
         error = None if task.hold is None else task.hold.error
         state = "applied" if error is None else "held"
         return TableResult(task.table, state, position, error, balance=account, position=position, delta_version=NO_VERSIONS)
