@@ -137,7 +137,7 @@ REPAIR = (
 CLOSE_REASON = Field("reason", "Reason", "", "Stored with the decision and in the Delta commits.", required=True)
 CLOSING = "Lists in the task's log the logs that are still missing, or the windows and tables to read. Changes nothing."
 CLOSE = "Mines the gap from logs that were restored, and reads the rows again that it changes, AS OF each table's position."
-SOURCE = "The windows that have landed, or archived logs, mined again."
+SOURCE = "The windows that have landed, or archived logs, read again."
 FROM_LOGS = "Mines the gap from restored logs, and fills shadow tables with what committed in it. Tables stay as they are."
 COMPARES = "Reads each table from Oracle once and compares it, cell by cell."
 SHOW = "Says in the task's log what dropping the transaction would cost. Changes nothing."
