@@ -443,7 +443,7 @@ class Writers:
         rows = read_delta(path)
         first = min(row["_commit_scn"] for row in rows.to_pylist() if row["_op"] == "begin")
         last = self.delta_position(name)
-        for scn in sorted({state.since + more for state in self.states[name] for more in (0, 1)} | {first, last}):
+        for scn in sorted({state.since for state in self.states[name]} | {first, last}):
             if not first <= scn <= last or any(start <= scn < end for start, end in self.gaps):
                 continue
             with duckdb.connect() as connection:
