@@ -1,4 +1,4 @@
-"""Build eleven DAGs for each pipeline of pipelines.yml.
+"""Build twelve DAGs for each pipeline of pipelines.yml.
 
 A wrong pipeline shows its findings in a DAG of its own; a wrong file is one import error that lists all findings.
 """
@@ -20,6 +20,7 @@ from pipelines.airflow.configuration import configuration_file
 from pipelines.airflow.doctor import doctor_dag
 from pipelines.airflow.drop_transaction import drop_transaction_dag
 from pipelines.airflow.maintain import maintain_dag
+from pipelines.airflow.quarantine import quarantine_dag
 from pipelines.airflow.recover import recover_dag
 from pipelines.airflow.repair import repair_dag
 from pipelines.airflow.resume import resume_dag
@@ -35,6 +36,7 @@ BUILDERS = (
     backfill_dag,
     verify_dag,
     repair_dag,
+    quarantine_dag,
     resume_dag,
     doctor_dag,
     drop_transaction_dag,

@@ -18,6 +18,7 @@ DESCRIPTIONS = {
     "resume": "Lets held tables of {name} continue",
     "doctor": "Checks the source of {name}",
     "drop_transaction": "Lists the open transactions of {name}, and drops one",
+    "quarantine": "Lists what {name} could not apply, and works it off",
     "repair": "Mends rows of {name} that differ from the source",
     "maintain": "Removes what {name} need not keep any longer",
     "recover": "Shows what lost redo of {name} costs, and carries out a choice",
@@ -26,7 +27,7 @@ DESCRIPTIONS = {
 # same windows. Redo has SCNs: `<name>_backfill` takes them.
 RUN_TYPES = ("scheduled", "manual", "operator_triggered", "asset_triggered", "asset_materialization")
 STARTED_BY_HAND = frozenset(
-    {"snapshot", "backfill", "verify", "repair", "resume", "doctor", "drop_transaction", "recover", "maintain"}
+    {"snapshot", "backfill", "verify", "repair", "quarantine", "resume", "doctor", "drop_transaction", "recover", "maintain"}
 )
 
 PRIORITY = {"backfill": {"priority_weight": 0}}  # what is new goes first: other tasks have 1, and what comes after them

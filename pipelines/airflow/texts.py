@@ -109,6 +109,15 @@ reason is stored with the name of who decided. If the transaction commits, its t
 `{name}_snapshot` reads them again with *Replace*.
 """
 
+QUARANTINE = """Works off the changes of **{name}** that could not be applied and were put aside (`on_error`).
+
+*list* shows them in the task's log: key, SCN, operation, reason. *retry* reads the rows of the keys again AS OF each table's
+own position, merges them, and takes the keys out that are right then; a key that is still wrong fails the run with the reason.
+*drop* decides that the changes are never applied: the rows stay as they are, and `verify` lists their keys apart. It needs the
+pipeline's name in *Confirm*; with *Confirm* empty, the run waits for an approval under *Required Actions*. Retry and drop need
+a reason, which is stored with the name of who decided.
+"""
+
 TASKS = {
     "doctor": "Runs all checks of the source and fails if one finds an error.",
     "drop": "Lists the open transactions, shows what dropping one costs, or drops it.",
@@ -129,6 +138,7 @@ TASKS = {
     "advanced.",
     "check": "Fails if a table was held, with what happened, where, and what to do.",
     "repair": "Reads the rows again that the last comparison found, merges them, and compares them once more.",
+    "quarantine": "Lists the changes in quarantine, reads their rows again, or drops them.",
     "verify": "Compares the tables one after the other and fails unless all are equal.",
     "prune": "Removes what is too old and not needed, or with *Dry run* shows it. Waits while a batch runs.",
     "maintained": "Reports what OPTIMIZE and VACUUM did, and fails for the tables that could not be maintained.",

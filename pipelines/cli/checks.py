@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from dataclasses import replace
@@ -39,7 +38,7 @@ from pipelines.cli.output import (
     show_dropped,
 )
 from pipelines.values.null_rule import nulled_text
-from pipelines.values.table import upper_name
+from pipelines.values.row_key import parse_row_key
 from pipelines.values.utc import utc_text
 
 if TYPE_CHECKING:
@@ -211,18 +210,12 @@ def show_differences(result: Verification) -> None:
     show_dropped(result.dropped)
 
 
-def parse_row_key(text: str) -> dict[str, str]:
-    """Return a key such as `ID=42` or `CODE=A,DAY=2026-01-31 00:00:00`, or as a JSON object, by column name."""
-    if text.lstrip().startswith("{"):
-        try:
-            found = json.loads(text)
-        except ValueError:
-            raise typer.BadParameter("not a JSON object") from None
-        return {str(name): str(value) for name, value in found.items()}
-    parts = [part.partition("=") for part in text.split(",")]
-    if not all(name and sign for name, sign, _ in parts):
-        raise typer.BadParameter('write COLUMN=value[,COLUMN=value], or a JSON object where a value has a comma or "="')
-    return {upper_name(name.strip()): value for name, _, value in parts}
+def row_key(text: str) -> dict[str, str]:
+    """Return the key that was given on the command line."""
+    try:
+        return parse_row_key(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
 
 
 def repair(
@@ -242,7 +235,7 @@ def repair(
     from pipelines import steps
 
     with report_errors(output):
-        keys = [parse_row_key(text) for text in key or ()]
+        keys = [row_key(text) for text in key or ()]
         selected = resolve_connections(select_pipeline(pipeline, config))
         with progress() as report:
             result = steps.repair_table(selected, table, reason=reason, keys=keys, report=report)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pipelines.cli.checks import parse_row_key
+from pipelines.cli.checks import row_key
 from pipelines.cli.connections import resolve_connections
 from pipelines.cli.options import (
     DIFFERS,
@@ -72,7 +72,7 @@ def retry_quarantine(
     from pipelines import steps
 
     with report_errors(output):
-        keys = [parse_row_key(text) for text in key or ()]
+        keys = [row_key(text) for text in key or ()]
         selected = resolve_connections(select_pipeline(pipeline, config))
         with progress() as report:
             done = steps.retry_quarantine(selected, table, keys, reason=reason, by=getpass.getuser(), report=report)
@@ -95,7 +95,7 @@ def drop_quarantined(
     from pipelines import steps
 
     with report_errors(output):
-        keys = [parse_row_key(text) for text in key or ()]
+        keys = [row_key(text) for text in key or ()]
         selected = select_pipeline(pipeline, config)
         confirm(selected, yes)
         done = steps.drop_quarantined(selected, table, keys, reason=reason, by=getpass.getuser())

@@ -17,6 +17,7 @@ PARTS = {
     "backfill": "Backfill",
     "verify": "Verify",
     "repair": "Repair",
+    "quarantine": "Quarantine",
     "recover": "Recover",
     "resume": "Resume",
     "doctor": "Doctor",
@@ -112,6 +113,17 @@ def table_actions(pipeline: str, table: TableLine) -> list[Action]:
     return []
 
 
+def quarantine_actions(pipeline: str, table: TableLine) -> list[Action]:
+    """Offer to list what is in quarantine, and to read it again. What nobody applies is chosen in the form."""
+    if not table.quarantined_keys or not table.listed:
+        return []
+    dag, tables = f"{pipeline}_quarantine", {"tables": [table.name]}
+    return [
+        Action("List", dag, {"choice": "list", **tables}, costs=LIST),
+        Action("Retry", dag, {"choice": "retry", **tables}, (RETRY_REASON,), RETRY),
+    ]
+
+
 def decision_actions(pipeline: str, decision: DecisionLine, tables: Sequence[str] = ()) -> list[Action]:
     """Offer to close a declared gap that a table still lacks, and to read what committed in it beside the tables."""
     if not decision.is_open or decision.from_scn is None:
@@ -133,6 +145,12 @@ def transaction_actions(pipeline: str, transaction: TransactionLine) -> list[Act
 REASON = Field("reason", "Reason", "", "Stored with the repair and in the Delta commit.", required=True)
 REPAIR = (
     "Reads the rows that differ from Oracle again, merges them in one Delta commit, and compares them. Others stay as they are."
+)
+RETRY_REASON = Field("reason", "Reason", "", "Stored with the decision and in the Delta commit.", required=True)
+LIST = "Lists the changes with their keys and reasons in the task's log. Changes nothing."
+RETRY = (
+    "Reads the rows of the keys again, AS OF the table's own position, and merges them. Keys that are right leave the "
+    "quarantine."
 )
 CLOSE_REASON = Field("reason", "Reason", "", "Stored with the decision and in the Delta commits.", required=True)
 CLOSING = "Lists in the task's log the logs that are still missing, or the windows and tables to read. Changes nothing."

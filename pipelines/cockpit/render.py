@@ -149,6 +149,7 @@ class Pages:
             actions=actions.pipeline_actions(found, tables),
             choices=actions.recovery_choices(found.pipeline, found.recovery),
             table_actions=lambda table: actions.table_actions(found.pipeline, table),
+            quarantine_actions=lambda table: actions.quarantine_actions(found.pipeline, table),
             transaction_actions=lambda one: actions.transaction_actions(found.pipeline, one),
             decision_actions=lambda one: actions.decision_actions(found.pipeline, one, tables),
             window_actions=lambda window: actions.window_actions(found.pipeline, window, tables),

@@ -139,6 +139,7 @@ FORMS = {
     "doctor": Opens(()),
     "verify": Opens(("Tables",)),
     "repair": Opens(("Tables", "Reason"), ("Tables",)),
+    "quarantine": Opens(("Choice", "Tables", "Keys", "Reason", "Confirm")),
     "snapshot": Opens(("Tables", "Replace", "By policy")),
     "resume": Opens(("Tables", "DDL", "Reason", "Confirm"), ("Tables",)),
     "backfill": Opens(
@@ -217,6 +218,15 @@ RUNS: dict[str, tuple[str, str, Fields, dict[str, Any], str, str]] = {
     ),
     "a repair without a reason": (
         NAMED, "repair", {"tables": "=SHOP.STOCK"}, {"tables": ["SHOP.STOCK"], "reason": None}, "failed", NEEDS_REASON,
+    ),
+    "a list of the quarantine": (NAMED, "quarantine", {}, {"choice": "list", "keys": None}, "success", ""),
+    "keys of no table": (
+        NAMED, "quarantine", {"choice": "=retry: ", "keys": "ID=4"}, {"choice": "retry", "tables": [], "keys": "ID=4"},
+        "failed", "the field Keys is for one table\n  do this: choose that table under Tables",
+    ),
+    "nothing to retry": (
+        MATCHED, "quarantine", {"choice": "=retry: ", "reason": "fixed"}, {"choice": "retry", "reason": "fixed"},
+        "failed", "no key is in quarantine",
     ),
     "a look where nothing is lost": (NAMED, "recover", {}, {"choice": "show", "scn": None, "tables": []}, "success", ""),
     "a gap that is confirmed by another text": (

@@ -18,6 +18,7 @@ BUILDS = (
     "backfill",
     "verify",
     "repair",
+    "quarantine",
     "resume",
     "doctor",
     "drop_transaction",
@@ -164,7 +165,12 @@ def test_dags_run_one_at_a_time_and_retry_as_configured(dags):
                 task.retry_exponential_backoff,
                 task.retry_delay.total_seconds(),
                 task.max_retry_delay.total_seconds(),
-            ) == (0 if task.task_id in ("runway", "verify", "repair", "resume", "doctor", "drop") else 2, 2.0, 1.0, 60.0)
+            ) == (
+                0 if task.task_id in ("runway", "verify", "repair", "quarantine", "resume", "doctor", "drop") else 2,
+                2.0,
+                1.0,
+                60.0,
+            )
 
 
 def test_a_backfill_waits_behind_the_stream_where_a_pool_is_full(dags):
