@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
+from pyspark.sql import functions as F
 
-from pipelines.apply.net.net_change import by_key, events, net_change
+from pipelines.apply.net.net_change import ENTERED, LEFT, by_key, events, net_change, without_filtered
 from tests.unit.apply.net.histories import KEY, Transaction, changes, delete, insert, move, update
 
 GONE = ("D", None)
@@ -166,3 +167,25 @@ def test_a_row_with_a_null_in_its_key_leaves_as_it_was_and_enters_as_it_is(spark
 @pytest.mark.parametrize("name", ["b1", "b2"])
 def test_events_no_longer_have_the_key_before(spark: Any, name: str) -> None:
     assert name not in events(changes(spark, [[[insert(1, "a")]]]), KEY).columns
+
+
+@pytest.mark.parametrize("counts_nulls", [False, True])
+def test_a_row_that_the_filter_leaves_out_leaves_the_key_that_it_enters(spark: Any, counts_nulls: bool) -> None:
+    happened = [(ENTERED, True, 1), (ENTERED, False, 2), (LEFT, True, 3), (LEFT, False, 4)]
+    frame = spark.createDataFrame(happened, "event int, passes boolean, nulled int")
+
+    found = without_filtered(frame, counts_nulls=counts_nulls) if counts_nulls else without_filtered(frame)
+
+    assert found.columns == ["event", "nulled"]
+    nulled = (1, 0, 3, 4) if counts_nulls else (1, 2, 3, 4)
+    assert [tuple(row) for row in found.collect()] == list(zip((ENTERED, LEFT, LEFT, LEFT), nulled, strict=True))
+
+
+def test_values_that_are_null_by_rule_are_counted_once_for_each_change(spark: Any) -> None:
+    transactions = [[insert(1, "a")], [update(1, "b"), move(1, 2, "c")], [insert(1, "d", "D")]]
+    frame = changes(spark, [transactions]).withColumn("nulled", F.expr("pow(2, commit_scn)").cast("int"))
+
+    found = net_change(by_key(events(frame.drop("touched"), KEY), KEY), KEY, counts_nulls=True)
+
+    assert {row["k2"]: (row["changes"], row["nulled"]) for row in found.collect()} == {1: (3, 2 + 4 + 8), 2: (1, 4)}
+    assert "nulled" in found.columns
