@@ -9,18 +9,13 @@ first, each up to where the one before has come: the window ends at the lowest e
 
 from __future__ import annotations
 
-import tempfile
 import time
 import uuid
-from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import IO
-
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from pipelines.config import Pipeline
 from pipelines.context import PipelineContext, open_context, open_pipeline_source
@@ -34,7 +29,7 @@ from pipelines.records.readers import SECONDS, STREAMS, OpenTransactions, is_rec
 from pipelines.records.shown_facts import StreamFact, StreamsFact
 from pipelines.records.windows import SliceRecord, WindowManifest
 from pipelines.source import ConnectParams, Source, read_redo_facts, read_tables
-from pipelines.source.olr import Connection, Cut, First, Selection, Sequencer, connect, open_stream, to_batch
+from pipelines.source.olr import Connection, Cut, First, Selection, Sequencer, connect, open_stream
 from pipelines.source.olr.messages import Checkpoint, Message, refuse
 from pipelines.steps.capture import (
     LandedWindowReport,
@@ -57,6 +52,7 @@ from pipelines.steps.reader_change import (
     read_open,
     with_open,
 )
+from pipelines.steps.received_rows import HeldBack, Received, Spool, Taken, open_spool, sequence_of
 from pipelines.steps.redo_streams import (
     Stream,
     StreamState,
@@ -71,11 +67,9 @@ from pipelines.steps.redo_streams import (
 )
 from pipelines.steps.same_container import read_same_container, record_pdb_change
 from pipelines.steps.shown_facts import host_clock_ahead, record_plan, record_redo, recorded_failure
-from pipelines.values.landed_schema import LANDED_SCHEMA
 from pipelines.values.redo import LogFile, Position, RedoFacts, Slice, Window
 from pipelines.values.scn import Scn, ScnRange
 
-BATCH_MESSAGES = 5000
 PAUSE_SECONDS = 1.0
 ZONE_SECONDS = 15 * 60  # by multiples of which zones differ
 MOST_SECONDS_OFF = 300
@@ -88,112 +82,6 @@ class ReceivedWindow:
 
     plan: PlanOutcome
     landed: LandedWindowReport | None = None
-
-
-class Spool:
-    """Rows in a temporary file, in the order in which they came."""
-
-    def __init__(self, file: IO[bytes], container: str | None, thread: int, number: int) -> None:
-        self._file, self._container, self._thread, self.number = file, container, thread, number
-        self._waiting: list[Message] = []
-        self._writer = pa.ipc.new_stream(file, LANDED_SCHEMA)
-        self.rows = 0
-
-    def add(self, message: Message) -> None:
-        self._waiting.append(message)
-        self.rows += 1
-        if len(self._waiting) >= BATCH_MESSAGES:
-            self._flush()
-
-    def _flush(self) -> None:
-        if self._waiting:
-            first = self.rows - len(self._waiting)
-            self._writer.write_batch(to_batch(self._waiting, first, self._container, self._thread, self.number))
-            self._waiting = []
-
-    def first(self, rows: int, sequence: int, end: int) -> Iterator[pa.RecordBatch]:
-        """Yield the first rows that committed before an SCN, as those of one log."""
-        self._flush()
-        self._writer.close()
-        self._file.seek(0)
-        left, at = rows, LANDED_SCHEMA.get_field_index("sequence")
-        for batch in pa.ipc.open_stream(self._file):
-            part = batch.slice(0, left)
-            left -= part.num_rows
-            part = part.filter(pc.less(part.column("scn"), end))
-            log = pa.array([sequence] * part.num_rows, LANDED_SCHEMA.field(at).type)
-            yield part.set_column(at, LANDED_SCHEMA.field(at), log)
-            if not left:
-                return
-
-
-@contextmanager
-def open_spool(container: str | None, thread: int, number: int) -> Iterator[Spool]:
-    with tempfile.TemporaryFile(prefix="redolake-stream-") as file:
-        yield Spool(file, container, thread, number)
-
-
-@dataclass(frozen=True, slots=True)
-class Taken:
-    """What one stream has given. `whole` is its cut where the thread is closed and has no more redo."""
-
-    stream: Stream
-    state: StreamState
-    sequencer: Sequencer
-    spool: Spool
-    whole: Cut | None = None
-
-    def reach(self, facts: RedoFacts) -> int | None:
-        """Return the SCN up to which the thread's redo has come; a closed one may open again after CURRENT_SCN was read."""
-        if self.whole is not None:
-            return int(facts.current_scn)
-        return None if self.sequencer.cut is None else self.sequencer.cut.end
-
-    def cut_at(self, end: int) -> Cut:
-        found = self.sequencer.cut_at(end) if self.whole is None else self.sequencer.at_end_of_thread(self.whole, end)
-        assert found is not None, "a stream that holds back ends no window"
-        return found
-
-
-@dataclass(frozen=True, slots=True)
-class Received:
-    """A window's end, and what each stream has given of it."""
-
-    end: int
-    taken: tuple[Taken, ...]  # by redo thread
-
-    @property
-    def cuts(self) -> list[Cut]:
-        return [one.cut_at(self.end) for one in self.taken]
-
-    @property
-    def rows(self) -> int:
-        return sum(cut.rows for cut in self.cuts)
-
-    @property
-    def seconds(self) -> int | None:
-        """When the streams of open threads stood at the window's end; the earliest time."""
-        found = [one.cut_at(self.end).seconds for one in self.taken if one.whole is None]
-        return min((seconds for seconds in found if seconds is not None), default=None)
-
-
-@dataclass(frozen=True, slots=True)
-class HeldBack:
-    """A redo thread's stream that has nothing behind the position yet, so that no window can end."""
-
-    taken: Taken
-
-    @property
-    def reason(self) -> str:
-        at = self.taken.sequencer.checkpoint
-        where = "has sent no checkpoint" if at is None else f"has read to SCN {at.c_scn}, log {at.sequence}"
-        closed = "" if self.taken.stream.end is None else f"; the thread was closed at SCN {self.taken.stream.end}"
-        return f"redo thread {self.taken.stream.thread} holds windows back: OpenLogReplicator at {self.address} {where}{closed}"
-
-    @property
-    def address(self) -> str:
-        address = self.taken.stream.address
-        return f"{address.host}:{address.port}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -538,13 +426,6 @@ def window_of(position: Position, received: Received) -> Window:
         log = LogFile(one.stream.thread, sequence_of(one, received.end), position.resetlogs_id, position.scn, end)
         slices.append(Slice(one.spool.number, one.stream.thread, (log,)))
     return Window(position.dbid, position.resetlogs_id, ScnRange(position.scn, end), tuple(slices))
-
-
-def sequence_of(one: Taken, end: int) -> int:
-    """Return the log of the stream's anchor; of one that has none yet, that of its last checkpoint."""
-    anchor, last = one.cut_at(end).anchor, one.sequencer.checkpoint
-    assert last is not None, "a window ends behind a checkpoint"
-    return last.sequence if anchor is None else anchor.sequence
 
 
 def write_rows(context: PipelineContext, window: Window, received: Received, start: Start) -> list[SliceRecord]:
