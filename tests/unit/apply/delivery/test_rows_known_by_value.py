@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from pyspark.sql import functions as F
 
 from pipelines.apply.delivery.nullable_key import of_whole_rows
 from pipelines.apply.net.net_change import events
@@ -106,3 +107,16 @@ def test_equal_rows_are_not_marked_as_deleted_one_by_one(spark: Any, name: str, 
     (rows,) = netted(spark, [HISTORIES[name]], TargetOptions(deletes="mark"))
 
     assert {row["finding"] and row["finding"]["what"] for row in rows} == {finding}
+
+
+def test_values_that_are_null_by_rule_are_counted_with_the_change_that_brings_them(spark: Any) -> None:
+    transactions = [[insert(None, "a"), insert(None, "a", "B")], [update(None, "b", w3="a")]]
+    frame = changes(spark, [transactions]).withColumn("nulled", F.expr("pow(2, commit_scn)").cast("int"))
+    happened = events(frame, KEY, nulls=True)
+    columns = {column.id: column for column in COLUMNS}
+
+    found = of_whole_rows(happened, target(spark, [{}]), columns, KEY, TargetOptions(), ["touched"], counts_nulls=True)
+
+    assert sorted((row["a3"], row["op"], row["nulled"]) for row in found.collect()) == [
+        ("a", EQUAL, 2 + 2), ("a", INSERTED, 0), ("b", EQUAL, 4), ("b", INSERTED, 0),
+    ]  # fmt: skip
