@@ -205,7 +205,7 @@ def test_the_shadow_follows_a_ddl_in_a_range_that_is_landed_but_not_applied(hist
             "first",
             "to",
             ["SHOP.PARTS"],
-            r"changes are known from SCN \d+.*\n.*begin at SCN \d+",
+            r"a DDL at SCN \d+ changed it before it was first described.*\n.*begin at SCN \d+",
             id="older than the snapshot",
         ),
         pytest.param("from", "to", ["SHOP.NONE"], "SHOP.NONE: is no table of the pipeline.*\n.*SHOP.PARTS", id="no such table"),

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from pyspark import SparkConf
 from pyspark.errors import AnalysisException
 from pyspark.logger import PySparkLogger
-from pyspark.sql import Row, SparkSession
+from pyspark.sql import DataFrame, Row, SparkSession
 
 from pipelines.errors import ConfigurationError, Finding
 from pipelines.host.runtime import prepare_this_process, spark_jars
@@ -172,10 +172,15 @@ def keep(session: SparkSession, settings: Mapping[str, str]) -> None:
 def run_sql(session: SparkSession, statement: str) -> list[Row]:
     """Run a statement whose names and texts were quoted by `delta.quoting`. Raise ConfigurationError if the session would read
     them otherwise, whoever has changed it meanwhile."""
+    rows: list[Row] = query(session, statement).collect()
+    return rows
+
+
+def query(session: SparkSession, statement: str) -> DataFrame:
+    """Return the rows of a query whose names and texts were quoted, as run_sql does."""
     if "$" in statement or "\\" in statement:
         read_as_written(session)
-    rows: list[Row] = session.sql(statement).collect()
-    return rows
+    return session.sql(statement)
 
 
 @contextmanager

@@ -143,7 +143,7 @@ def net_of(found: Any) -> tuple[dict[tuple[int, int], str | None], int, object]:
     )
     net = net_change(events(images, KEY), KEY).persist()
     folded = {(row["k9"], row["k1"]): row["a2"] if row["op"] == "U" else None for row in net.collect()}
-    changes, finding = probe_net_changes(net).answer()
+    changes, finding, _ = probe_net_changes(net).answer()
     net.unpersist()
     return folded, changes, finding
 
