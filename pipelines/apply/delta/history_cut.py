@@ -18,7 +18,7 @@ from pipelines.apply.delta.history import BEGAN, DeltaHistory, newest_epoch
 from pipelines.apply.delta.schema import COLUMN_ID, KEY_PLACE
 from pipelines.apply.delta.table import DeltaTable
 from pipelines.apply.spark.quoting import quote
-from pipelines.apply.spark.session import query
+from pipelines.apply.spark.session import run_query
 from pipelines.host import crash
 from pipelines.values.history import COLUMNS
 from pipelines.values.history_sql import as_of_sql
@@ -88,7 +88,7 @@ def beginning(history: DeltaHistory, cut: HistoryCut, keys: Collection[int]) -> 
     names = [field.name for field in fields]
     key = [field.name for field in fields if field.metadata[COLUMN_ID] in keys]
     history.rows.createOrReplaceTempView(VIEW)
-    there = query(history.spark, f"SELECT * FROM ({as_of_sql(VIEW, names, key, quote, cut.scn)}) r")
+    there = run_query(history.spark, f"SELECT * FROM ({as_of_sql(VIEW, names, key, quote, cut.scn)}) r")
     loaded = there.withColumns({"_op": F.lit("load"), "_image": F.lit("after"), "_note": F.lit(None).cast("string")})
     first = history.spark.range(1).select(F.lit("begin").alias("_op"), F.lit(REMOVED).alias("_note"))
     both = first.unionByName(loaded, allowMissingColumns=True).withColumns(

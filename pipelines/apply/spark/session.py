@@ -172,11 +172,11 @@ def keep(session: SparkSession, settings: Mapping[str, str]) -> None:
 def run_sql(session: SparkSession, statement: str) -> list[Row]:
     """Run a statement whose names and texts were quoted by `delta.quoting`. Raise ConfigurationError if the session would read
     them otherwise, whoever has changed it meanwhile."""
-    rows: list[Row] = query(session, statement).collect()
+    rows: list[Row] = run_query(session, statement).collect()
     return rows
 
 
-def query(session: SparkSession, statement: str) -> DataFrame:
+def run_query(session: SparkSession, statement: str) -> DataFrame:
     """Return the rows of a query whose names and texts were quoted, as run_sql does."""
     if "$" in statement or "\\" in statement:
         read_as_written(session)

@@ -160,10 +160,11 @@ POINT_IN = {  # writers whose callers pass the point
     "merge": ("merge_range",),
     "append": ("merge_range",),
 }
+RUN = ("run_sql", "run_query")  # they run statements of others, whose calls count
 NO_POINT = {
     "_create_object",  # `create`, which calls it, has the point
     "_require_single_creation",  # tries the store with a file that nobody reads, and removes it
-    "run_sql",  # runs statements of others, whose calls count
+    *RUN,
     "answer_query",  # runs the query of a person over views; a statement that writes is refused
     "make_private",  # an empty ledger is none
 }
@@ -265,8 +266,8 @@ def writers_by_other_ways() -> set[str]:
 
 def is_write(name: str, call: ast.Call) -> bool:
     """Return whether the call writes. Spark SQL writes unless it is a query; a text that is not a literal may write."""
-    text = ast.unparse(call.args[-1] if name == "run_sql" else call.args[0]) if call.args else ""
-    if name.endswith(".sql") or name == "run_sql":
+    text = ast.unparse(call.args[-1] if name in RUN else call.args[0]) if call.args else ""
+    if name.endswith(".sql") or name in RUN:
         return not re.match(r"f?['\"](SELECT|DESCRIBE)", text)
     opened = name == "open" and len(call.args) > 1 and "r" not in ast.unparse(call.args[1])
     return opened or ELSE.fullmatch(name) is not None or (".write." in name and name.endswith(".parquet"))
