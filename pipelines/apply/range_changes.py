@@ -20,6 +20,7 @@ from pipelines.apply.delta.log import read_log
 from pipelines.apply.landed.check_changes import check_finding
 from pipelines.apply.landed.decoded import REDO, by_names, with_rowid
 from pipelines.apply.landed.findings import finding
+from pipelines.apply.net.history_rows import OF_CHANGE
 from pipelines.apply.spark.shallow import unite
 from pipelines.apply.target import target_columns
 from pipelines.apply.translation import Translation
@@ -35,14 +36,6 @@ from pipelines.values.table import ROWID_COLUMN, TableVersion
 from pipelines.values.target_options import TargetOptions
 
 OPERATIONS: Mapping[int, str] = {Operation.INSERT: "insert", Operation.UPDATE: "update", Operation.DELETE: "delete"}
-OF_CHANGE: Mapping[str, str] = {
-    "_commit_scn": "commit_scn",
-    "_commit_time": "commit_at",
-    "_scn": "scn",
-    "_xid": "xid",
-    "_user": "username",
-    "_redo_thread": "commit_thread",
-}
 REMOVALS = ("truncate", "remove_rows")
 SUCCESS = "_SUCCESS"  # Spark writes it last
 

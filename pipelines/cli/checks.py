@@ -19,9 +19,9 @@ from pipelines.cli.options import (
     ConfigOption,
     OutputOption,
     PipelineOption,
+    TableArgument,
     TablesArgument,
     YesOption,
-    check_table_name,
     confirm,
     report_errors,
     select_pipeline,
@@ -219,7 +219,7 @@ def row_key(text: str) -> dict[str, str]:
 
 
 def repair(
-    table: Annotated[str, typer.Argument(help="OWNER.TABLE.", callback=check_table_name)],
+    table: TableArgument,
     reason: Annotated[str, typer.Option(help="Why; stored with the repair and in the Delta commit.")],
     key: Annotated[
         list[str] | None,

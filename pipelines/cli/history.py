@@ -10,9 +10,10 @@ from pipelines.cli.options import (
     ConfigOption,
     OutputOption,
     PipelineOption,
+    RemoveOption,
+    TableArgument,
     TablesArgument,
     YesOption,
-    check_table_name,
     confirm,
     report_errors,
     select_pipeline,
@@ -24,7 +25,7 @@ app = typer.Typer(no_args_is_help=True)
 
 @app.command(name="rebuild")
 def rebuild_history(
-    table: Annotated[str, typer.Argument(help="OWNER.TABLE.", callback=check_table_name)],
+    table: TableArgument,
     start: Annotated[
         str,
         typer.Option(
@@ -55,7 +56,7 @@ def rebuild_history(
 @app.command(name="prune")
 def prune_histories(
     tables: TablesArgument = None,
-    execute: Annotated[bool, typer.Option("--execute/--dry-run", help="Remove it, or only show what would go.")] = False,
+    execute: RemoveOption = False,
     pipeline: PipelineOption = None,
     yes: YesOption = False,
     config: ConfigOption = None,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import getpass
-from typing import Annotated
 
 import typer
 
@@ -12,6 +11,7 @@ from pipelines.cli.options import (
     ConfigOption,
     OutputOption,
     PipelineOption,
+    RemoveOption,
     TablesArgument,
     YesOption,
     confirm,
@@ -22,7 +22,7 @@ from pipelines.cli.output import Output, progress, show
 
 
 def prune(
-    execute: Annotated[bool, typer.Option("--execute/--dry-run", help="Remove it, or only show what would go.")] = False,
+    execute: RemoveOption = False,
     pipeline: PipelineOption = None,
     yes: YesOption = False,
     config: ConfigOption = None,

@@ -49,6 +49,8 @@ PipelineOption = Annotated[
 TablesArgument = Annotated[
     list[str] | None, typer.Argument(help="OWNER.TABLE ...; default: all tables.", callback=check_table_names)
 ]
+TableArgument = Annotated[str, typer.Argument(help="OWNER.TABLE.", callback=check_table_name)]
+RemoveOption = Annotated[bool, typer.Option("--execute/--dry-run", help="Remove it, or only show what would go.")]
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 
 

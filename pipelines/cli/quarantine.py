@@ -14,9 +14,9 @@ from pipelines.cli.options import (
     ConfigOption,
     OutputOption,
     PipelineOption,
+    TableArgument,
     TablesArgument,
     YesOption,
-    check_table_name,
     confirm,
     report_errors,
     select_pipeline,
@@ -32,7 +32,6 @@ COLUMNS = ("table", "key", "state", "commit SCN", "operation", "error", "reason"
 
 app = typer.Typer(no_args_is_help=True)
 
-TableArgument = Annotated[str, typer.Argument(help="OWNER.TABLE.", callback=check_table_name)]
 KeyOption = Annotated[
     list[str] | None, typer.Option(help="Only this key, e.g. ID=42; once for each. Default: all that are in quarantine.")
 ]
