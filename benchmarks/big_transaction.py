@@ -103,7 +103,8 @@ def do_capture() -> tuple[float, int]:
 
 
 def do_apply() -> tuple[float, int]:
-    from pipelines.steps.run import Spark, apply
+    from pipelines.steps.run import apply
+    from pipelines.steps.spark_session import Spark
 
     mine = pipeline()
     spark = Spark(mine)

@@ -38,7 +38,7 @@ from pipelines.steps.backfill_logs import LogsToRead, PlannedLogs, bounds_of, mi
 from pipelines.steps.decisions import check_reason
 from pipelines.steps.range_ends import RangeEnd, database_clock, find_range_ends
 from pipelines.steps.repair import RepairedTable, repair_table
-from pipelines.steps.run import spark_when_needed
+from pipelines.steps.spark_session import spark_when_needed
 from pipelines.steps.touched_keys import TouchedRows, TouchedTable, Xid, read_window, why_not_by_key
 from pipelines.values.redo import Operation
 from pipelines.values.scn import Scn, ScnRange

@@ -31,9 +31,9 @@ from pipelines.source import ConnectParams
 from pipelines.steps.decisions import check_reason
 from pipelines.steps.mine_range import RangePlan, RangeToMine, files_of, mine_range, plan_range
 from pipelines.steps.repair import RepairedTable, repair_table
-from pipelines.steps.run import spark_when_needed
 from pipelines.steps.same_container import read_same_container
 from pipelines.steps.scn_times import time_written
+from pipelines.steps.spark_session import spark_when_needed
 from pipelines.steps.touched_keys import (
     KEYS_AT_ONCE,
     TouchedRows,

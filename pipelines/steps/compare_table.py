@@ -42,8 +42,8 @@ from pipelines.steps.hash_chunks import (
     hash_by_chunks,
     position_of,
 )
-from pipelines.steps.run import Spark
 from pipelines.steps.shown_facts import expected_rows
+from pipelines.steps.spark_session import Spark
 from pipelines.steps.table_rows import read_rows
 from pipelines.values.canonical import BUCKET, ROW_HASH, Form, HashPlan, columns_behind, hash_plan, of_filter, of_key
 from pipelines.values.dictionary_table import DictionaryTable

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from pipelines.config import Pipeline
 from pipelines.config.tables import OnDdl
 from pipelines.steps.proposal import ProposedTable
-from pipelines.values.table import LargeObjects, TableId, upper_name, yaml_text
+from pipelines.values.table import LargeObjects, TableId, upper_name, yaml_table, yaml_text
 
 WIDTH = 120
 COMMENT_AT = 36
@@ -91,11 +91,11 @@ def values_of(annotation: Any) -> list[str]:
 def table_lines(file: FirstFile) -> Iterator[str]:
     plain = [table for table in file.tables if table.is_plain]
     for pattern in file.patterns:
-        yield line(f"      - {text(pattern)}", "all tables, except those listed below")
+        yield line(f"      - {yaml_table(pattern)}", "all tables, except those listed below")
     for table in plain:
         if not file.patterns or table.table in file.named:
             yield from comments(table.why)
-            yield f"      - {text(str(table.table))}"
+            yield f"      - {yaml_table(str(table.table))}"
     if file.patterns:
         noted = [f"{table.table}: {why}" for table in plain if table.table not in file.named for why in table.why]
         yield from comments(noted)
@@ -106,12 +106,12 @@ def table_lines(file: FirstFile) -> Iterator[str]:
         if table.refused:
             yield from comments([f"{table.table} is left out: {why}" for why in table.refused])
             if file.patterns:
-                yield f"      - {text(f'!{table.table}')}"
+                yield f"      - {yaml_table(f'!{table.table}')}"
 
 
 def entry(table: ProposedTable) -> Iterator[str]:
     yield from comments(table.why)
-    yield f"      - table: {text(str(table.table))}"
+    yield f"      - table: {yaml_table(str(table.table))}"
     if table.target:
         yield f"        target: {scalar(table.target)}"
     if table.key.kind != "primary":
@@ -147,11 +147,6 @@ def scalar(value: str) -> str:
     """Return a value as YAML, in quotes where it needs them."""
     plain = PLAIN.fullmatch(value) and value.lower() not in ("on", "off", "yes", "no", "true", "false", "null")
     return value if plain else json.dumps(value, ensure_ascii=False)
-
-
-def text(value: str) -> str:
-    """Return a name of a table or pattern as YAML."""
-    return value if re.fullmatch(r"[A-Z][A-Z0-9_$]*\.[A-Z][A-Z0-9_$]*", value) else yaml_text(value)
 
 
 def column(name: str) -> str:

@@ -16,8 +16,7 @@ from pipelines.host.filesystem import storage_errors
 from pipelines.host.paths import find_crowded
 from pipelines.land.landing import Landing
 from pipelines.reconcile.table_versions import app_id, origin
-from pipelines.steps.first_file import text
-from pipelines.values.table import TableId
+from pipelines.values.table import TableId, yaml_table
 
 LOGS_AT_ONCE = 16
 NOTHING_LANDED = "nothing yet"  # in place of where a landing began that has not
@@ -38,7 +37,7 @@ def folder_findings(pipeline: Pipeline, first: Collection[TableId] = ()) -> dict
 def shared_finding(pipeline: Pipeline, table: TableId, other: object) -> Finding:
     own, used = pipeline.table(table), [pipeline.table(one.id).path for one in pipeline.tables]
     what = f"its folder {own.path} is that of {other}, or one lies in the other"
-    entry = f"{{table: {text(str(table))}, target: {free_path(default_path(table), used)}}}"
+    entry = f"{{table: {yaml_table(str(table))}, target: {free_path(default_path(table), used)}}}"
     return Finding(str(table), what, f"give it a folder of its own in `tables`: {entry}, with the table's other settings")
 
 

@@ -16,16 +16,8 @@ from pipelines.errors import SparkLost, Transient
 from pipelines.host.pauses import growing_pauses
 from pipelines.source import ConnectParams, connect_params
 from pipelines.steps.beside import Beside
-from pipelines.steps.run import (
-    LOOK_SECONDS,
-    CapturedWindow,
-    Spark,
-    apply,
-    capture,
-    first_contents,
-    snapshot_again,
-    spark_when_needed,
-)
+from pipelines.steps.run import LOOK_SECONDS, CapturedWindow, apply, capture, first_contents, snapshot_again
+from pipelines.steps.spark_session import Spark, spark_when_needed
 from pipelines.steps.status import TableStatus, read_status
 from pipelines.steps.step_times import StepTimes
 from pipelines.steps.wait import AwaitedLog, log_overdue, plan_now

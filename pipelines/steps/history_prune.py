@@ -17,7 +17,7 @@ from pipelines.context import Report, now, open_context, silent
 from pipelines.errors import ConfigurationError, Finding
 from pipelines.steps.backfill import choose
 from pipelines.steps.repair import apply_lease_renewed
-from pipelines.steps.run import spark_when_needed
+from pipelines.steps.spark_session import spark_when_needed
 
 FARTHEST_ZONE = timedelta(hours=14)  # ahead of UTC: how far the clock of the database may be
 

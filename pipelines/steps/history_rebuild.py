@@ -26,8 +26,8 @@ from pipelines.records.windows import WindowManifest
 from pipelines.steps.as_of import check_known, incarnation_at, position_of, remove_left, remove_read, replay, with_contents
 from pipelines.steps.backfill import choose
 from pipelines.steps.repair import apply_lease_renewed
-from pipelines.steps.run import Spark, spark_when_needed
 from pipelines.steps.scn_times import time_written
+from pipelines.steps.spark_session import Spark, spark_when_needed
 from pipelines.values.scn import ChainPosition
 from pipelines.values.table import TableId
 from pipelines.values.utc import beside

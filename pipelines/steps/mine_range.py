@@ -22,7 +22,7 @@ from pipelines.records.windows import SliceRecord, WindowPlan
 from pipelines.source import ConnectParams, Source, read_log_headers, read_redo_facts, read_tables
 from pipelines.steps.capture import LEASE_SECONDS, mine
 from pipelines.steps.redo_dictionary import with_its_dictionary
-from pipelines.steps.run import make_retry
+from pipelines.steps.retries import make_retry
 from pipelines.steps.same_container import read_same_container
 from pipelines.values.redo import Position, RedoFacts, Window
 from pipelines.values.table import TableId

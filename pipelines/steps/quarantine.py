@@ -24,7 +24,7 @@ from pipelines.reconcile.table_versions import app_id, known_versions
 from pipelines.source import ConnectParams
 from pipelines.steps.decisions import check_reason
 from pipelines.steps.repair import RepairedTable, repair_table
-from pipelines.steps.run import Spark, spark_when_needed
+from pipelines.steps.spark_session import Spark, spark_when_needed
 from pipelines.values.quarantine import KeyState, Kind
 from pipelines.values.table import TableId
 

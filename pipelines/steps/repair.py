@@ -29,9 +29,9 @@ from pipelines.steps.compare_table import TableToCompare, describe, hash_plan_of
 from pipelines.steps.comparison_rows import comparison_place, folder_name, remove_left_rows
 from pipelines.steps.decisions import check_reason
 from pipelines.steps.leases import LeaseRenewer, take_apply_lease
-from pipelines.steps.run import Spark, spark_when_needed
 from pipelines.steps.same_container import read_same_container
 from pipelines.steps.scn_times import contents_time
+from pipelines.steps.spark_session import Spark, spark_when_needed
 from pipelines.steps.verify import check_readable, entry_with_contents, proof_name, record_proof
 from pipelines.values.canonical import WHOLE_HASH, HashPlan
 from pipelines.values.ora_codes import OUT_OF_REACH

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from threading import Event, Lock
+from threading import Event
 from typing import Any, TypeVar
-
-from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_exponential
 
 from pipelines.config import Pipeline
 from pipelines.context import Report, silent
@@ -25,7 +23,6 @@ from pipelines.errors import (
     SparkLost,
     TableHeld,
     Terminal,
-    Transient,
 )
 from pipelines.host.progress import Progress
 from pipelines.records.gaps import GapKind
@@ -37,10 +34,12 @@ from pipelines.steps.receive import receive_next_window
 from pipelines.steps.recover import check_gap_reason, declare_gap
 from pipelines.steps.refused_tables import capturable_tables, hold_unread
 from pipelines.steps.resnapshot import begin_resnapshots
+from pipelines.steps.retries import make_retry
 from pipelines.steps.snapshot import LoadedSnapshot, prepare_snapshot_load, record_snapshot_load
 from pipelines.steps.snapshot_begin import BegunSnapshot, begin_snapshot
 from pipelines.steps.snapshot_read import TableSnapshot, read_snapshot_table
-from pipelines.steps.spark_jobs import open_spark, run_spark_job, stop_session
+from pipelines.steps.spark_jobs import run_spark_job
+from pipelines.steps.spark_session import Spark, spark_when_needed
 from pipelines.steps.status import DeclaredGapReport, TableStatus, read_status
 from pipelines.steps.step_times import StepTimes
 from pipelines.steps.wait import await_log
@@ -75,58 +74,6 @@ class CapturedWindow(PlanOutcome):
 class RecoveredLoss:
     gap: DeclaredGapReport
     snapshots: tuple[TableSnapshot, ...]
-
-
-class Spark:
-    """One Spark session for all batches, opened when the first one needs it."""
-
-    def __init__(self, pipeline: Pipeline, given: Any = None, opens: Callable[[], Any] | None = None) -> None:
-        self._pipeline, self._given, self._own, self._opens = pipeline, given, None, opens
-        self._opening = Lock()  # a snapshot may be loaded beside batches
-
-    def session(self) -> Any:
-        if self._given is not None:
-            return self._given
-        with self._opening:
-            if self._own is None:
-                self._own = open_spark(self._pipeline) if self._opens is None else self._opens()
-            return self._own
-
-    def replace(self) -> None:
-        """Give up a session that has ended; the next call of `session` opens another."""
-        from pipelines.apply.spark.session import give_up
-
-        ended, self._given, self._own = self._own or self._given, None, None
-        if ended is not None:
-            give_up(ended)
-
-    def stop(self) -> None:
-        """Close the session if this process opened it; the next batch opens another. Raises SparkLost if none can be opened."""
-        own, self._own = self._own, None
-        if own is not None:
-            stop_session(own)
-
-
-@contextmanager
-def spark_when_needed(pipeline: Pipeline, given: Any, opens: Callable[[], Any] | None = None) -> Iterator[Spark]:
-    """Yield the given session, or one that is opened when it is needed, by `opens` where that is given."""
-    spark = Spark(pipeline, given, opens)
-    try:
-        yield spark
-    finally:
-        with suppress(SparkLost):  # the work is done, or the first error says why it is not
-            spark.stop()
-
-
-def make_retry(pipeline: Pipeline) -> Callable[[Callable[[], T]], T]:
-    """Return a function that tries a step as Airflow would: again after transient errors only, with growing pauses."""
-    retry = pipeline.retry
-    return Retrying(
-        retry=retry_if_exception_type(Transient),
-        stop=stop_after_attempt(retry.attempts),
-        wait=wait_exponential(multiplier=retry.initial_seconds, max=retry.max_seconds),
-        reraise=True,
-    )
 
 
 def take_snapshot(

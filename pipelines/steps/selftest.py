@@ -21,8 +21,9 @@ from pipelines.source.facts import read_current_scn
 from pipelines.source.quoting import quote
 from pipelines.source.scratch import Refused, Rows, ScratchSchema, Step
 from pipelines.source.selftest_cases import CASES, Case
-from pipelines.steps.run import run_pipeline, spark_when_needed, take_snapshot
+from pipelines.steps.run import run_pipeline, take_snapshot
 from pipelines.steps.snapshot_begin import check_source
+from pipelines.steps.spark_session import spark_when_needed
 from pipelines.steps.status import read_status
 from pipelines.steps.verify import TableComparison, verify_tables
 from pipelines.values.table import TableId

@@ -31,7 +31,7 @@ from pipelines.steps.as_of import check_gaps, check_known, position_of, replay, 
 from pipelines.steps.backfill import choose
 from pipelines.steps.decisions import check_reason
 from pipelines.steps.repair import Writer, apply_lease_renewed
-from pipelines.steps.run import Spark, spark_when_needed
+from pipelines.steps.spark_session import Spark, spark_when_needed
 from pipelines.steps.verify import entry_with_contents
 from pipelines.values.scn import ChainPosition
 from pipelines.values.table import TableId

@@ -39,9 +39,9 @@ from pipelines.source import ConnectParams, read_redo_facts
 from pipelines.steps.compare_table import Compared, Method, compare_in_lake, compare_its_history, describe
 from pipelines.steps.comparison_rows import comparison_place, folder_name, remove_left_rows
 from pipelines.steps.hash_chunks import with_unfinished
-from pipelines.steps.run import Spark, spark_when_needed
 from pipelines.steps.same_container import read_same_container
 from pipelines.steps.scn_times import contents_time
+from pipelines.steps.spark_session import Spark, spark_when_needed
 from pipelines.steps.status import DeclaredGapReport, open_gaps
 from pipelines.values.null_rule import nulled_text
 from pipelines.values.redo import RedoFacts

@@ -234,6 +234,11 @@ def yaml_text(text: str) -> str:
     return f'"{"".join(escaped)}"'
 
 
+def yaml_table(name: str) -> str:
+    """Return a name of a table, or a pattern, for pipelines.yml: in quotes where it needs them."""
+    return name if re.fullmatch(r"[A-Z][A-Z0-9_$]*\.[A-Z][A-Z0-9_$]*", name) else yaml_text(name)
+
+
 PRIMARY = KeyPolicy()
 
 

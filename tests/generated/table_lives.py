@@ -19,7 +19,8 @@ from pipelines import steps
 from pipelines.context import silent
 from pipelines.source.olr import needed_configuration
 from pipelines.steps.beside import Beside
-from pipelines.steps.run import apply, capture, first_contents, snapshot_again, spark_when_needed
+from pipelines.steps.run import apply, capture, first_contents, snapshot_again
+from pipelines.steps.spark_session import spark_when_needed
 from pipelines.window.dictionary import BUILD
 from standin.olr.options import Behaviour
 from standin.olr.server import OlrServer

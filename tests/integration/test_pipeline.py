@@ -24,7 +24,8 @@ from pipelines.decode.changes import decode_changes
 from pipelines.errors import ConfigurationError, TableHeld, TextNotValid
 from pipelines.job import translation
 from pipelines.source.olr import needed_configuration
-from pipelines.steps.run import apply, spark_when_needed
+from pipelines.steps.run import apply
+from pipelines.steps.spark_session import spark_when_needed
 from pipelines.values.table import TableId
 from tests.fixtures.shop import Shop, open_shop
 from tests.generated.hunts import hunt

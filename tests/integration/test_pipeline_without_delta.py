@@ -17,7 +17,8 @@ import pytest
 from pipelines import steps
 from pipelines.context import open_context
 from pipelines.errors import ConfigurationError, LandingDamaged, TableHeld
-from pipelines.steps.run import apply, capture, spark_when_needed
+from pipelines.steps.run import apply, capture
+from pipelines.steps.spark_session import spark_when_needed
 from pipelines.values.table import TableId
 from tests.fixtures.shop import Shop
 from tests.integration.test_pipeline import TWO_TABLES, caught_up, differences, parts_pipeline
