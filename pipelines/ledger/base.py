@@ -147,9 +147,14 @@ def insert_new(connection: Connection, table: Table, values: Mapping[str, Any]) 
 
 def unless_known(connection: Connection, table: Table) -> Insert:
     """Return an INSERT that leaves a row as it is where there is one with that key."""
-    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
-    found: Insert = dialect.insert(table).on_conflict_do_nothing()
+    found: Insert = insert_of(connection, table).on_conflict_do_nothing()
     return found
+
+
+def insert_of(connection: Connection, table: Table) -> Any:
+    """Return the dialect's INSERT, to which each adds the same answers for a row that has the key already."""
+    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
+    return dialect.insert(table)
 
 
 def change_row(connection: Connection, statement: Executable) -> bool:

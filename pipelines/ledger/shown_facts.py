@@ -10,7 +10,7 @@ from typing import Any, Literal
 from sqlalchemy import Connection, Table, delete, select, update
 
 from pipelines.ledger import tables as t
-from pipelines.ledger.base import LedgerBase, change_row, insert_new
+from pipelines.ledger.base import LedgerBase, change_row, insert_new, insert_of
 from pipelines.ledger.entries import Json
 from pipelines.ledger.table_entries import key_of
 from pipelines.values.table import TableId
@@ -70,23 +70,26 @@ class Facts(LedgerBase):
 def add_changes(connection: Connection, pipeline: str, changes: Mapping[TableId, Changes], now: datetime) -> None:
     """Add a batch's changes to those of this hour, and remove hours that nobody looks at any more."""
     hour = now.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
-    for table, found in changes.items():
-        key = {**key_of(pipeline, table), "hour": hour}
-        if any(found.rows.values()):
-            _add(connection, t.table_rows, key, found.rows)
-        for kind, number in found.ddl.items():
-            _add(connection, t.table_ddl, {**key, "kind": kind}, {"changes": number})
+    keys = {table: {**key_of(pipeline, table), "hour": hour} for table in changes}
+    rows = [{**keys[table], **found.rows} for table, found in changes.items() if any(found.rows.values())]
+    ddl = [
+        {**keys[table], "kind": kind, "changes": number}
+        for table, found in changes.items()
+        for kind, number in found.ddl.items()
+    ]
+    _add(connection, t.table_rows, rows)
+    _add(connection, t.table_ddl, ddl)
     for counted in (t.table_rows, t.table_ddl):
         is_old = counted.c.hour < hour - timedelta(hours=HOURS_KEPT)
         connection.execute(delete(counted).where(counted.c.pipeline == pipeline, is_old))
 
 
-def _add(connection: Connection, table: Table, key: Mapping[str, Any], counts: Mapping[str, int]) -> None:
-    """Add the counts to those of the row with that key."""
-    if not insert_new(connection, table, {**key, **counts}):
-        here = [table.c[name] == value for name, value in key.items()]
-        sums = {name: table.c[name] + number for name, number in counts.items()}
-        connection.execute(update(table).where(*here).values(sums))
+def _add(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Add the counts to those of the rows with the same keys, in one statement."""
+    added = insert_of(connection, table)
+    counts = {column.name: column + added.excluded[column.name] for column in table.columns if not column.primary_key}
+    if rows:
+        connection.execute(added.on_conflict_do_update(index_elements=list(table.primary_key), set_=counts), rows)
 
 
 def _put(connection: Connection, pipeline: str, kind: str, name: str, body: Json, now: datetime) -> None:

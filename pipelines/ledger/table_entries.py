@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, and_, or_, select, update
+from sqlalchemy import ColumnElement, Row, and_, bindparam, or_, select, update
 
 from pipelines.host import crash
 from pipelines.ledger import tables as t
@@ -101,6 +101,26 @@ class TableEntries(LedgerBase):
             news = or_(news, T.resetlogs_id.is_distinct_from(resetlogs_id))
         with self._write() as connection:
             return change_row(connection, update(t.tables).where(and_(_is(self._pipeline, table), news)).values(values))
+
+    @crash.writer
+    def record_all_complete(self, entries: Iterable[TableEntry]) -> None:
+        """Record in one statement up to which SCN tables are complete, and the versions of their Delta tables that are."""
+        rows = [
+            {
+                "named": entry.table.owner,
+                "table": entry.table.name,
+                "scn": entry.complete_to_scn,
+                "incarnation": entry.resetlogs_id,
+                "version": entry.delta_version,
+            }
+            for entry in entries
+        ]
+        found = and_(T.pipeline == self._pipeline, T.owner == bindparam("named"), T.table_name == bindparam("table"))
+        values: dict[str, Any] = {"complete_to_scn": bindparam("scn"), "delta_version": bindparam("version")}
+        values |= {"resetlogs_id": bindparam("incarnation"), "changed_at": self._now()}
+        with self._write() as connection:
+            if rows:
+                connection.execute(update(t.tables).where(found).values(values), rows)
 
 
 def key_of(pipeline: str, table: TableId) -> dict[str, str]:

@@ -225,6 +225,9 @@ def record_results(context: PipelineContext, found: Sequence[tuple[BatchResult, 
         for done in result.tables:
             if done.table in after and name not in void.get(done.table, ()):
                 after[done.table] = entry_after(context, after[done.table], done, result, name)
+    context.ledger.record_all_complete(
+        entry for table, entry in after.items() if contents_of(entry) != contents_of(before[table])
+    )
     for table, entry in after.items():
         move_entry(context, before[table], entry)
     chain = [(result, name) for result, name in found if catch_up_of(result) is None]
@@ -264,16 +267,17 @@ def entry_after(context: PipelineContext, entry: TableEntry, done: TableResult, 
     return found
 
 
+def contents_of(entry: TableEntry) -> tuple[Scn | None, int | None, int | None]:
+    return entry.complete_to_scn, entry.resetlogs_id, entry.delta_version
+
+
 def move_entry(context: PipelineContext, before: TableEntry, after: TableEntry) -> None:
-    """Write what has changed of a table's entry."""
-    table, contents = after.table, ("complete_to_scn", "resetlogs_id", "delta_version")
-    if any(getattr(after, name) != getattr(before, name) for name in contents):
-        context.ledger.record_complete_to(table, after.complete_to_scn, after.resetlogs_id, after.delta_version)
+    """Hold or release a table whose entry says so after a batch."""
     if after.state != "held" or after.held_at != before.held_at:
         if before.state == "held":
-            context.ledger.release(table)
+            context.ledger.release(after.table)
         if after.state == "held":
-            context.ledger.hold(table, after.error or {})
+            context.ledger.hold(after.table, after.error or {})
 
 
 def applied_batch(context: PipelineContext, result: BatchResult, name: str) -> AppliedBatch:

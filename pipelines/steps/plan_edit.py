@@ -3,7 +3,7 @@ Delta tables are where a table has no contents yet."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -63,8 +63,9 @@ def plan_edit(pipeline: Pipeline) -> EditPlan:
         filled = with_contents(context)
         empty = [table for table in configured if table not in filled]
         refused = folder_findings(context.pipeline, filled) | refused_folders(context, empty)
+        without = windows_without(context, entries.values())
         edits = [
-            edit_of(context, table, entries.get(table), versions.get(table, []), tasks.get(table))
+            edit_of(context, table, entries.get(table), versions.get(table, []), tasks.get(table), without.get(table))
             if table not in refused
             else TableEdit(str(table), "held", refused[table].what, refused[table].cure)
             for table in configured
@@ -121,9 +122,11 @@ def edit_of(
     entry: TableEntry | None,
     known: list[TableVersion],
     task: LastTask | None,
+    window: str | None,
 ) -> TableEdit:
+    """Return what the edit means for one table; `window` is the first that was mined without it."""
     name = str(table)
-    if entry is not None and (window := window_without(context, entry)) is not None:
+    if window is not None:
         what = f"was not listed when window {window} was landed, which has none of its rows"
         return TableEdit(name, "held", what, f"`redolake snapshot {table} --replace`")
     if entry is None or entry.complete_to_scn is None:
@@ -153,12 +156,17 @@ def edit_of(
     return TableEdit(name, "same", "")
 
 
-def window_without(context: PipelineContext, entry: TableEntry) -> str | None:
-    """Return the first window after the table's position that was mined without it; None for a table that is not live."""
-    if entry.state != "live":
-        return None
-    later = context.landing.windows.each_after(entry.position.plus(1))
-    return next((window.name for window in later if str(entry.table) not in window.tables), None)
+def windows_without(context: PipelineContext, entries: Iterable[TableEntry]) -> dict[TableId, str]:
+    """Return for live tables the first window after their position that was mined without them."""
+    live, found = [entry for entry in entries if entry.state == "live"], dict[TableId, str]()
+    if not live:
+        return found
+    for window in context.landing.windows.each_after(min(entry.position for entry in live).plus(1)):
+        mined = set(window.tables)
+        for entry in live:
+            if str(entry.table) not in mined and layout.ends_after(window.name, entry.position.plus(1)):
+                found.setdefault(entry.table, window.name)
+    return found
 
 
 def rewritten(context: PipelineContext, table: TableId, task: LastTask, known: list[TableVersion]) -> Iterator[str]:

@@ -25,11 +25,11 @@ STEPS = (
 )  # fmt: skip
 
 
-def costs(folder: Path, age: int) -> dict[str, Cost]:
+def costs(folder: Path, age: int, tables: int = 1) -> dict[str, Cost]:
     """Return what each step of a round costs after so many windows and decisions of people."""
     lake = PlainLake()
     with standin(archive_lag_target=0, background=False) as oracle, lake.in_place_of_spark():
-        aged = AgedPipeline(Shop(oracle, folder), lake, age, decisions=age)
+        aged = AgedPipeline(Shop(oracle, folder), lake, age, tables, decisions=age)
         return {name: cost_of(work) for name, work in aged.steps()}
 
 
@@ -52,6 +52,15 @@ def test_on_a_disk_no_step_lists_what_grows_with_the_windows(ages: tuple[dict[st
     decisions = OLD - YOUNG  # their folder is listed whole, by the steps that correct the ledger
 
     assert {step for step in STEPS if old[step].on_disk > young[step].on_disk + FOLDERS + decisions} == set()
+
+
+def test_no_step_asks_for_each_table_by_itself(tmp_path: Path) -> None:
+    """In seconds of an object store, 2,000 tables would be minutes."""
+    few, many = costs(tmp_path / "few", 10, tables=2), costs(tmp_path / "many", 10, tables=12)
+
+    assert {step: (cost.requests, cost.statements) for step, cost in many.items()} == {
+        step: (cost.requests, cost.statements) for step, cost in few.items()
+    }
 
 
 def test_a_transaction_that_was_dropped_long_ago_has_its_outcome(tmp_path: Path) -> None:
