@@ -61,6 +61,7 @@ GROUPS = {
         "tests/integration/test_keyless.py",
         "tests/integration/test_backfill_ranges.py",
         "tests/integration/test_as_of.py",
+        "tests/integration/test_filled_columns.py",
         "tests/integration/test_history.py",
         "tests/integration/test_table_writers.py",
         "tests/integration/test_table_kinds.py",

@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from pipelines.apply.delta.commit import Tag
 from pipelines.apply.delta.create import overwrite
+from pipelines.apply.delta.enable import enable_for
 from pipelines.apply.delta.features import beyond, check_readers
 from pipelines.apply.delta.log import load_id, read_log, token_in
 from pipelines.apply.delta.own_columns import of_load
@@ -61,6 +62,7 @@ def load_snapshot(spark: SparkSession, spec: SnapshotSpec, task: SnapshotTask, t
             table=task.table,
         )
     check_owner(read_log(task.target), owner, task.table, task.target, use)  # the checks took long: another may have come
+    enable_for(table, contents, metadata)
     load = load_id(task.app_id, table.version, spec.token)
     overwrite(contents, task.target, Tag(load, task.scn, metadata).options(), task.options)
     table.refresh()

@@ -1,4 +1,5 @@
-"""Commands for tables and pipelines that stopped, or have wrong rows: resume, recover, close-gap, swap."""
+"""Commands for tables and pipelines that stopped, lack columns, or have wrong rows: resume, recover, close-gap, swap,
+fill-columns."""
 
 from __future__ import annotations
 
@@ -16,6 +17,7 @@ from pipelines.cli.options import (
     ConfigOption,
     OutputOption,
     PipelineOption,
+    TableArgument,
     YesOption,
     check_table_name,
     check_table_names,
@@ -28,6 +30,9 @@ from pipelines.values.utc import beside
 
 if TYPE_CHECKING:
     from pipelines.steps.run import RecoveredLoss
+
+
+NOT_DONE = "Nothing is done yet; --execute does it."
 
 
 class DdlChoice(StrEnum):
@@ -173,7 +178,29 @@ def swap(
             found = steps.swap_table(
                 selected, table, shadow, execute=execute, reason=reason, by=getpass.getuser(), report=report
             )
-        ending = () if execute else ("Nothing is done yet; --execute does it.",)
+        ending = () if execute else (NOT_DONE,)
+        show(output, found, lambda: Text("\n".join((*found.lines, *ending))))
+
+
+def fill_columns(
+    table: TableArgument,
+    execute: Annotated[bool, typer.Option("--execute", help="Read and add them; default: show what that takes.")] = False,
+    reason: Annotated[str, typer.Option(help="Stored with the decision; --execute needs it.")] = "",
+    pipeline: PipelineOption = None,
+    config: ConfigOption = None,
+    output: OutputOption = Output.table,
+) -> None:
+    """Add the columns that pipelines.yml left out of a table before and wants now, with their values, without a new snapshot.
+
+    Only these columns and the key are read, AS OF the table's position.
+    """
+    from pipelines import steps
+
+    with report_errors(output):
+        selected = resolve_connections(select_pipeline(pipeline, config))
+        with progress() as report:
+            found = steps.fill_columns(selected, table, execute=execute, reason=reason, by=getpass.getuser(), report=report)
+        ending = () if execute else (NOT_DONE,)
         show(output, found, lambda: Text("\n".join((*found.lines, *ending))))
 
 
@@ -187,4 +214,4 @@ def declared_text(made: RecoveredLoss) -> str:
     return "\n".join(lines)
 
 
-COMMANDS = (resume, recover, close_gap, swap)
+COMMANDS = (resume, recover, close_gap, swap, fill_columns)

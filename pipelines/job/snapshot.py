@@ -6,10 +6,12 @@ import logging
 
 from pyspark.sql import SparkSession
 
+from pipelines.apply.added_columns import add_columns
 from pipelines.apply.context import MayCommit, Report, allow, silent
 from pipelines.apply.snapshot import load_snapshot
-from pipelines.apply.spark.failures import check_session, held_error
-from pipelines.errors import OF_ALL_TABLES, RedolakeError
+from pipelines.apply.spark.failures import check_session, failure_text, held_error
+from pipelines.apply.spark.session import read_as_written
+from pipelines.errors import OF_ALL_TABLES, OF_SPARK, InvariantBroken, RedolakeError, report_with
 from pipelines.host import crash
 from pipelines.host.progress import Progress
 from pipelines.job.damaged_files import check_files
@@ -37,6 +39,27 @@ def run_snapshot(
     result = SnapshotResult(spec.pipeline, spec.scn, tuple(tables))
     write_snapshot_result(spec.manifest, result)
     return result
+
+
+def run_filling(spark: SparkSession, spec: SnapshotSpec, may_commit: MayCommit = allow) -> SnapshotLoaded:
+    """Add columns to the one table of the spec. An error leaves the table as it is, and holds nothing."""
+    check_usable(spec.lake)
+    (task,) = spec.tables
+    try:
+        read_as_written(spark)
+        check_files(dict.fromkeys(task.files, "run it again"), spec.digests)
+        loaded = add_columns(spark, spec, task, TRANSLATION, may_commit)
+    except RedolakeError:
+        raise
+    except Exception as surprise:
+        check_session(spark, surprise)
+        raise InvariantBroken(
+            f"the columns could not be added: {failure_text(surprise)}",
+            cure=f"run it once more, which is right whatever was committed. If it comes again, {report_with(OF_SPARK)}",
+            table=task.table,
+        ) from None  # its text may contain row data
+    write_snapshot_result(spec.manifest, SnapshotResult(spec.pipeline, spec.scn, (loaded,)))
+    return loaded
 
 
 def load_or_hold(spark: SparkSession, spec: SnapshotSpec, task: SnapshotTask) -> SnapshotLoaded:

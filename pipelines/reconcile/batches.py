@@ -2,7 +2,8 @@
 
 A table keeps being applied while its new snapshot is read, so loading the snapshot may set it back. The batches and loads that
 had brought it beyond are superseded from then on. Their own manifests cannot say so, and a rebuilt ledger has nothing else.
-So the spec of the load names them, and the load's own name ends in REPLACES, so that only few specs need to be read.
+So the spec of the load names them, and the load's own name ends in REPLACES, so that only few specs need to be read. That of
+a load which adds columns at the table's position does too: its SCN alone would not show that it is new.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ Void = Mapping[TableId, set[str]]
 
 
 def load_name(token: str, scn: int, tasks: Sequence[SnapshotTask]) -> str:
-    return f"{scn:020d}-{token}{REPLACES if any(task.supersedes for task in tasks) else ''}"
+    return f"{scn:020d}-{token}{REPLACES if any(task.supersedes or task.joins for task in tasks) else ''}"
 
 
 def scn_of(load: str) -> int:

@@ -89,9 +89,10 @@ def choice_conflict(pipeline: Pipeline, version: TableVersion) -> SchemaConflict
         )
         if text
     )
+    fill = f"`redolake fill-columns {version.table}` reads these alone, where it can; " if missing and not out else ""
     return SchemaConflict(
         f"pipelines.yml {what}",
-        cure=f"`redolake snapshot {version.table} --replace` reads it again with the present columns; or restore the old "
+        cure=f"{fill}`redolake snapshot {version.table} --replace` reads it again with the present columns; or restore the old "
         "`exclude_columns`, `include_columns`, `large_objects` and `unsupported_columns`, and "
         f"`redolake resume {version.table}`",
         table=version.table,

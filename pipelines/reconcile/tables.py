@@ -101,14 +101,16 @@ def restore_load(context: PipelineContext, name: str, void: Void) -> None:
     for task, delta_version in tasks:
         entry = context.ledger.table(task.table)
         position = position_loaded(task)
-        if entry is None or name in void.get(task.table, ()) or (entry.position >= position and not task.supersedes):
+        is_old = entry is not None and entry.position >= position and not (task.supersedes or task.joins)
+        if entry is None or name in void.get(task.table, ()) or is_old:
             continue
         record_ddl(context, task.table, context.landing.windows.after(), below=task.version.from_scn)
         restart_versions(context, task.version)
         restore_pruned_versions(context, task.version)
         if entry.state != "snapshotting":
             context.ledger.move_table(task.table, (entry.state,), "snapshotting")
-        context.ledger.move_table(task.table, ("snapshotting",), "live", snapshot_scn=Scn(position.scn))
+        snapshot_scn = None if task.joins else Scn(position.scn)  # the other columns are those of the snapshot before
+        context.ledger.move_table(task.table, ("snapshotting",), "live", snapshot_scn=snapshot_scn)
         context.ledger.record_complete_to(task.table, Scn(position.scn), position.resetlogs_id, delta_version)
     record_load(context, name)
 

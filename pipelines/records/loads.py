@@ -15,7 +15,8 @@ from pipelines.values.target_options import DEFAULT, TargetOptions
 @dataclass(frozen=True, slots=True)
 class SnapshotTask:
     """One table's Parquet files, read AS OF `scn`. `supersedes` names the batches and loads that brought the table beyond that
-    SCN before; the load makes them void for this table."""
+    SCN before; the load makes them void for this table. With `joins`, the files have the key and these columns alone, and the
+    others are those that the table has at the SCN."""
 
     table: TableId
     target: str
@@ -30,13 +31,14 @@ class SnapshotTask:
     comments: tuple[tuple[int, str], ...] = ()  # of columns, by column id
     scn: int = field(kw_only=True)
     scns: Mapping[str, int] = field(kw_only=True, default_factory=dict)  # of the files with rows AS OF another SCN
+    joins: tuple[int, ...] = field(kw_only=True, default=())  # ids of columns
 
 
 @dataclass(frozen=True, slots=True)
 class SnapshotSpec:
     """`scn` is the highest of its tables', which usually have the same one."""
 
-    FORMAT: ClassVar[int] = 8
+    FORMAT: ClassVar[int] = 9
     GONE: ClassVar[tuple[str, ...]] = ("spark",)
 
     pipeline: str

@@ -15,6 +15,7 @@ from pipelines.steps.close_gap import GapClosing, close_gap
 from pipelines.steps.column_lineage import read_column_lineage
 from pipelines.steps.decisions import record_rejection
 from pipelines.steps.doctor import examine, run_doctor
+from pipelines.steps.fill_columns import FilledColumns, fill_columns
 from pipelines.steps.folders import find_shared
 from pipelines.steps.follow import follow_pipeline
 from pipelines.steps.history_prune import prune_histories
@@ -60,6 +61,7 @@ __all__ = [
     "AlreadyLanded",
     "AwaitedLog",
     "Copies",
+    "FilledColumns",
     "GapClosing",
     "Into",
     "LiveBackfill",
@@ -84,6 +86,7 @@ __all__ = [
     "drop_transaction",
     "examine",
     "external_spark_job",
+    "fill_columns",
     "find_shared",
     "find_source",
     "find_tables",

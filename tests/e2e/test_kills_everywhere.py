@@ -50,6 +50,7 @@ NOT_IN_WORKFLOWS = {
         ("history created", "history", "history's columns", "history cut"),
         "stopped at in tests/integration/test_history.py, and in its Spark tests",
     ),
+    "columns added": "killed in tests/integration/test_filled_columns.py",
     "repair": "killed in tests/integration/spark/test_verify_buckets.py",
     **dict.fromkeys(
         ("snapshot's log removed", "snapshot removed"), "killed in tests/integration/spark/test_snapshot.py: no log is damaged"

@@ -39,7 +39,7 @@ from pipelines.records.loads import SnapshotLoaded, SnapshotResult, SnapshotSpec
 from pipelines.values.delivery import RereadRows, RereadValues
 from pipelines.values.landed_schema import LANDED_SCHEMA
 from pipelines.values.redo import CHANGES, TRANSACTION_ENDS, Operation
-from pipelines.values.table import ROWID_COLUMN, ROWID_NAME, TableVersion, TypeRule
+from pipelines.values.table import ROWID_COLUMN, ROWID_NAME, TableVersion, TypeRule, of_columns
 from tests.references import plain_ddl
 from tests.references.assemble_reference import DisposedRow, Row, assemble, deciding_xid, fold, row_key
 from tests.references.source_comparison import compare_keyed, plain, rows_of
@@ -126,6 +126,7 @@ class PlainLake:
         with (
             run,
             session,
+            mock.patch("pipelines.job.snapshot.run_filling", self.fill),
             mock.patch("pipelines.job.comparison.compare_tables", self.compare),
             mock.patch("tests.references.source_comparison.compare_tables", self.compare),
         ):
@@ -151,6 +152,25 @@ class PlainLake:
         result = SnapshotResult(spec.pipeline, spec.scn, tuple(loaded))
         write_snapshot_result(spec.manifest, result)
         return result
+
+    def fill(self, _: Any, spec: SnapshotSpec, may_commit: Callable[[], None]) -> SnapshotLoaded:
+        """Add columns to the rows of a table, whose other ones stay."""
+        (task,) = spec.tables
+        there, read = self.tables[task.target], of_columns(task.version, {*task.version.key, *task.joins})
+        assert there.version is not None
+        new = {
+            key_of(row, read): dict(zip(ids_of(read), row, strict=True)) for row in source_rows(task.files, read, task.rules)
+        }
+        old = {key: dict(zip(ids_of(there.version), row, strict=True)) for key, row in there.rows.items()}
+        assert old.keys() == new.keys(), "the rows are those of the SCN"
+        may_commit()
+        rows = {key: tuple({**old[key], **new[key]}[number] for number in ids_of(task.version)) for key in old}
+        positions = {**there.positions, task.app_id: task.scn}
+        self.tables[task.target] = replace(there, positions=positions, rows=rows, version=task.version, load=spec.token)
+        crash.point("columns added")
+        loaded = SnapshotLoaded(task.table, "applied", True, len(rows), NO_VERSIONS)
+        write_snapshot_result(spec.manifest, SnapshotResult(spec.pipeline, spec.scn, (loaded,)))
+        return loaded
 
     def apply(self, spec: BatchSpec) -> BatchResult:
         done = read_published(spec)

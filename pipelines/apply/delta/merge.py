@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from pipelines.apply.delta.commit import Tag, session_with_metadata, session_with_tag
-from pipelines.apply.delta.features import enable_clause, has_feature
+from pipelines.apply.delta.commit import Tag, session_with_tag
+from pipelines.apply.delta.enable import enable_features
 from pipelines.apply.delta.key_range import condition
 from pipelines.apply.delta.own_columns import of_change
 from pipelines.apply.delta.table import DeltaTable
@@ -17,7 +17,6 @@ from pipelines.apply.spark.quoting import quote, table_at
 from pipelines.apply.spark.session import run_sql
 from pipelines.apply.spark.shallow import any_of
 from pipelines.apply.target import OBJECTS, REMOVE, UPSERT, Merged, NetColumns, TargetColumn
-from pipelines.host import crash
 from pipelines.values import frames
 from pipelines.values.target_options import DEFAULT, DELETED, Readers, TargetOptions
 
@@ -46,10 +45,8 @@ def merge(table: DeltaTable, net: DataFrame, has: NetColumns, tag: Tag, options:
     view = f"redolake_{uuid.uuid4().hex}"  # tables are merged at the same time
     net.select(*names, *lacks, *of_change(options)).createOrReplaceTempView(view)
     marks = marks_deleted(table, options.readers)
-    if marks and table.log is not None and not has_feature(table.log, "deletionVectors"):
-        with session_with_metadata(spark, tag.metadata) as session:
-            run_sql(session, f"ALTER TABLE {table_at(table.path)} {enable_clause('deletionVectors')}")
-        crash.point("feature")
+    if marks:
+        enable_features(table, ["deletionVectors"], tag.metadata)
     try:
         with session_with_tag(spark, tag) as session:
             session.conf.set(DELETION_VECTORS, "true" if marks else "false")

@@ -14,10 +14,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from pipelines.apply.delta.commit import Tag
+from pipelines.apply.delta.current import check_current
 from pipelines.apply.delta.log import REPAIRS
 from pipelines.apply.delta.merge import merge
 from pipelines.apply.delta.own_columns import live, needed_columns
-from pipelines.apply.delta.owner import Owner, check_owner
+from pipelines.apply.delta.owner import Owner
 from pipelines.apply.delta.schema import check_columns
 from pipelines.apply.delta.table import DeltaTable
 from pipelines.apply.landed.source_rows import check_values, read_source
@@ -27,7 +28,7 @@ from pipelines.apply.translation import Translation
 from pipelines.apply.verify.buckets import HashedColumn, hash_of
 from pipelines.apply.verify.compare import MOST_LISTED, lake_hashing, rows_with
 from pipelines.apply.verify.comparison import CompareTask
-from pipelines.errors import SchemaConflict, TableSetBack, Terminal, Transient
+from pipelines.errors import Terminal
 from pipelines.host import crash
 from pipelines.records.proofs import FoundRow
 from pipelines.values import frames
@@ -84,30 +85,7 @@ def repair(spark: SparkSession, task: RepairTask, translation: Translation, may_
 def check_repairable(table: DeltaTable, task: RepairTask) -> None:
     """Raise an error where the table's rows are not those of the SCN that was read, but for what was found."""
     one = task.compare
-    if table.log is None:
-        raise SchemaConflict(
-            "the Delta table is missing",
-            cure=f"run `redolake snapshot {one.table} --replace`",
-            table=one.table,
-            path=one.target,
-        )
-    check_owner(table.log, Owner.of(one.app_id, one.origin), one.table, one.target)
-    passed = max((scn for scn in (table.position, table.filled_to) if scn is not None), default=0)
-    if passed > one.complete_to:
-        raise Transient(
-            f"the Delta table has commits up to SCN {passed}, and the ledger knows those up to SCN {one.complete_to}: a batch "
-            "has ended before it was recorded",
-            cure="let apply run once, then repair again",
-            table=one.table,
-        )
-    foreign = table.log.newest_foreign_write(f"{one.app_id.rpartition('/')[0]}/")
-    if foreign is not None and (task.covers is None or foreign > task.covers):
-        raise TableSetBack(
-            f"another writer has changed rows in version {foreign} of the Delta table, after the last comparison of all rows",
-            cure=f"run `redolake verify {one.table}`, which finds them, then repair again",
-            table=one.table,
-            path=one.target,
-        )
+    check_current(table, Owner.of(one.app_id, one.origin), one.table, one.complete_to, task.covers)
 
 
 def net_changes(source: DataFrame, lake: DataFrame, task: RepairTask, version: TableVersion) -> tuple[DataFrame, NetColumns]:

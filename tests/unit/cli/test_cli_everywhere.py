@@ -39,6 +39,7 @@ OF_ALL = {"init", "validate"}  # not of one pipeline of the file
 OF_HOST = {"spark setup", "spark compile", "spark serve"}  # without a file
 ARGUMENTS = {
     "backfill": "--from-scn 1 --to-scn 2",
+    "fill-columns": "SHOP.ORDERS",
     "read": "--as-of 5",
     "history rebuild": "SHOP.ORDERS",
     "remine": "no-such-window",

@@ -129,6 +129,8 @@ NOT_KILLED_AT = {
     "begin_hashing": "test_chunks.py kills the comparison after a chunk; without its beginning it begins again",
     "write_hashed": "as begin_hashing",
     "end_hashing": "as begin_hashing: what it leaves belongs to no comparison, and the next one removes it",
+    "fill_columns": "test_filled_columns.py kills it after each write; what it read is removed by the next comparison",
+    "load_columns": "as fill_columns",
     "repair_table": "as replace_redo: test_verify_buckets.py stops it after each write",
     "write_failure": "the job's last write, and the one who waits for the job does not depend on it",
     "record_key": "a key that was recorded is found by the next writer of rows; without the record, it is recorded again",
@@ -154,7 +156,7 @@ NOT_KILLED_AT = {
     "same_place": "`validate --spark` tries whether Spark uses the same place",
 }
 POINT_IN = {  # writers whose callers pass the point
-    "overwrite": ("load_snapshot", "create_shadow"),
+    "overwrite": ("load_snapshot", "add_columns", "create_shadow"),
     **dict.fromkeys(("statement_commit", "add_column", "truncate", "delete"), ("follow_steps",)),  # its commits
     "rewrite": ("follow_steps",),
     "merge": ("merge_range",),

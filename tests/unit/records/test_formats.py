@@ -39,7 +39,7 @@ def digest(kind: type[Any]) -> str:
 FORMATS = {
     "batch spec": (12, "ac6accda5c6b"),
     "batch result": (8, "e77ef7d1d9b6"),
-    "snapshot spec": (8, "6c68c349d174"),
+    "snapshot spec": (9, "bcbd48a45e84"),
     "snapshot result": (2, "9e9bd8b4ce3c"),
     "window manifest": (2, "ad55e744423f"),
     "window plan": (2, "44f70573fb25"),

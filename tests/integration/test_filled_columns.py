@@ -1,0 +1,123 @@
+"""Columns that were left out and are wanted now come with all their values, without a snapshot of the other columns."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipelines import steps
+from pipelines.config import Pipeline
+from pipelines.errors import Terminal
+from standin.serve import standin
+from tests.fixtures.shop import Shop
+from tests.generated.column_lives import CREATE, ColumnLife
+from tests.generated.hunts import EXAMPLES
+from tests.references.delta_table import delta_rows
+from tests.references.plain_lake import PlainLake
+from tests.references.source_comparison import compare_with_source
+from tests.states.lost_ledger import lose_ledger
+from tests.support.killed import killed_at
+
+TABLE = "SHOP.PARTS"
+
+
+def caught_up(shop: Shop, pipeline: Pipeline, spark: Any) -> None:
+    shop.switch_logs()
+    steps.run_pipeline(pipeline, until_caught_up=True, source=shop.params, spark=spark)
+
+
+def without(shop: Shop, *names: str, **settings: Any) -> Pipeline:
+    """Return the pipeline whose table lacks these columns."""
+    return shop.pipeline(tables=[{"table": TABLE, "exclude_columns": list(names), **settings}])
+
+
+def fill(shop: Shop, pipeline: Pipeline, spark: Any, **choice: Any) -> steps.FilledColumns:
+    choice = {"execute": True, "reason": "wanted now", **choice}
+    return steps.fill_columns(pipeline, TABLE, source=shop.params, spark=spark, **choice)
+
+
+def table_of(pipeline: Pipeline) -> Any:
+    (table,) = steps.read_status(pipeline).tables
+    return table
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("deletes", ["remove", "mark"])
+def test_left_out_columns_are_filled_from_the_source_and_then_from_the_redo(tmp_path: Path, spark: Any, deletes: str) -> None:
+    with standin(threads=2, log_bytes=64 * 1024, archive_lag_target=0) as oracle:
+        shop = Shop(oracle, tmp_path)
+        shop.run_sql(
+            "CREATE TABLE parts (id NUMBER(9) PRIMARY KEY, place VARCHAR2(20), quantity NUMBER(9), born DATE, size_ NUMBER)",
+            "ALTER TABLE parts ADD SUPPLEMENTAL LOG DATA (PRIMARY KEY) COLUMNS",
+            *(f"INSERT INTO parts VALUES ({n}, 'W{n}', {n}, DATE '2026-01-0{n}', {n}.5)" for n in range(1, 7)),
+        )
+        more = {"deletes": deletes, "history": "changes", "columns": {"SIZE_": "decimal(10,2)"}}
+        narrow, wide = without(shop, "PLACE", "BORN", "SIZE_", **more), without(shop, "SIZE_", **more)
+        steps.take_snapshot(narrow, source=shop.params, spark=spark)
+        shop.run_sql("DELETE FROM parts WHERE id = 6", "UPDATE parts SET place = 'moved', quantity = 20 WHERE id = 2")
+        with shop.oracle.connect("SHOP") as long_one, long_one.cursor() as cursor:
+            cursor.execute("UPDATE parts SET place = 'late' WHERE id = 4")
+            cursor.execute("INSERT INTO parts VALUES (9, 'open', 9, NULL, 9)")
+            caught_up(shop, narrow, spark)
+            (edit,) = steps.plan_edit(wide).edits
+            assert ("captures PLACE, BORN" in edit.what, "`redolake fill-columns SHOP.PARTS`" in edit.cure) == (True, True)
+            shop.run_sql("UPDATE parts SET place = 'later' WHERE id = 1", "INSERT INTO parts VALUES (7, 'new', 7, NULL, 7)")
+            long_one.commit()
+        caught_up(shop, wide, spark)
+        held = table_of(wide)
+        assert (held.state, held.code) == ("held", "SchemaConflict")
+
+        planned = fill(shop, wide, spark, execute=False)
+        assert (planned.columns, planned.applied_scn) == (("PLACE", "BORN"), held.complete_to_scn)
+        with pytest.raises(Terminal, match="needs a reason"):
+            fill(shop, wide, spark, reason=" ")
+        for point in ("columns added", "write_snapshot_result loads/*/manifest.json"):
+            with killed_at(point):
+                fill(shop, wide, spark)
+            assert table_of(wide).state == "held"
+        with pytest.raises(Terminal, match="has every column"):  # the second one was recorded before
+            fill(shop, wide, spark)
+        assert (table_of(wide).state, table_of(wide).complete_to_scn) == ("live", held.complete_to_scn)
+        target = wide.target(wide.tables[0].id)
+        assert {row["ID"]: row["PLACE"] for row in delta_rows(target) if row.get("_deleted") is not True} == {
+            1: "W1", 2: "moved", 3: "W3", 4: "W4", 5: "W5",
+        }  # fmt: skip
+
+        def is_equal(pipeline: Pipeline) -> bool:
+            found = steps.verify_tables(pipeline, source=shop.params, spark=spark)
+            assert [one.history.equal for one in found.tables if one.history] == [True]
+            return found.equal
+
+        caught_up(shop, wide, spark)
+        assert is_equal(wide)
+        assert {row["ID"]: row["PLACE"] for row in delta_rows(target) if row["ID"] in (1, 4, 7, 9)} == {
+            1: "later", 4: "late", 7: "new", 9: "open",
+        }  # fmt: skip
+
+        # A ledger that is lost learns of the columns from the landing, and another column is filled at once.
+        lose_ledger(tmp_path / "landing")
+        every = without(shop, **more)
+        shop.run_sql("UPDATE parts SET size_ = 3.25 WHERE id = 3")
+        done = fill(shop, every, spark)
+        assert (done.columns, done.rows, done.applied_scn) == (("SIZE_",), 7, table_of(every).complete_to_scn)
+        caught_up(shop, every, spark)
+        assert is_equal(every)
+
+
+@pytest.mark.parametrize("seed", range(EXAMPLES or 3))
+def test_columns_that_are_wanted_at_any_time_have_every_value(tmp_path: Path, seed: int) -> None:
+    lake = PlainLake()
+    with standin(background=False, threads=2, log_bytes=64 * 1024, archive_lag_target=0) as oracle, lake.in_place_of_spark():
+        life = ColumnLife(Shop(oracle, tmp_path), lake, random.Random(seed))
+        life.shop.run_sql(*CREATE)
+        life.sessions = [oracle.connect("SHOP") for _ in range(2)]
+        life.play(25)
+        found = compare_with_source(life.pipeline, life.shop.params)
+        for session in life.sessions:
+            session.close()
+
+    assert found.equal, "\n".join([*life.log, *map(str, found.tables)])
+    assert life.filled, "\n".join(life.log)
