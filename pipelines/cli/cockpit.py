@@ -85,7 +85,7 @@ def explain_lag(pipeline: PipelineOption = None, config: ConfigOption = None, ou
 
 
 def latency_grid(found: Overview) -> Grid:
-    from pipelines.cockpit.texts import duration
+    from pipelines.values.amounts import duration
 
     rows = [
         (

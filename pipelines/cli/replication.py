@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import getpass
 import signal
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from enum import StrEnum
@@ -27,15 +27,17 @@ from pipelines.cli.options import (
     select_pipeline,
 )
 from pipelines.cli.output import Output, grid, print_progress, progress, show
+from pipelines.values.amounts import duration, size
 from pipelines.values.moment import FORMS, is_time
 from pipelines.values.null_rule import nulled_text
+from pipelines.values.table import TableId
 from pipelines.values.utc import utc_text
 
 if TYPE_CHECKING:
     from pipelines.config import Pipeline
     from pipelines.steps import LogsToRead
     from pipelines.steps.backfill import RangeTarget
-    from pipelines.steps.chunks import ChunkedTable
+    from pipelines.steps.chunks import SnapshotProgress
     from pipelines.steps.follow import FollowOutcome
     from pipelines.steps.run import RunOutcome
 
@@ -101,17 +103,16 @@ def snapshot(
             selected = select_pipeline(pipeline, config)
             if pause:
                 steps.pause_snapshots(selected, tables or (), paused=True, by=getpass.getuser())
-            show_chunked(output, steps.read_chunked_tables(selected))
+            show_progress(output, steps.read_snapshot_progress(selected))
             return
         selected = resolve_connections(select_pipeline(pipeline, config))
         if resume:
             steps.pause_snapshots(selected, tables or (), paused=False, by=getpass.getuser())
-            tables, replace = (
-                [one.table for one in steps.read_chunked_tables(selected) if not tables or one.table in tables],
-                True,
-            )
+            found = steps.read_snapshot_progress(selected)
+            asked = {str(TableId.parse(name)) for name in tables or ()}
+            tables, replace = [one.table for one in found.tables if not asked or one.table in asked], True
             if not tables:
-                show_chunked(output, ())
+                show_progress(output, found)
                 return
         with progress() as report:
             result = steps.take_snapshot(selected, tables or None, replace=replace, restart=restart, report=report)
@@ -121,23 +122,27 @@ def snapshot(
         show(output, result, lambda: grid("Snapshot", ("table", "AS OF SCN", "UTC", "rows", *by_rule), rows) if rows else none)
 
 
-def show_chunked(output: Output, found: Sequence[ChunkedTable]) -> None:
-    """Show how far the snapshots of large tables are."""
+def show_progress(output: Output, found: SnapshotProgress) -> None:
+    """Show how far the snapshots of large tables are, and which tables are paused."""
     rows = [
         (
             t.table,
             ", ".join(map(str, t.scns or (t.scn,))),
             f"{t.read} of {t.chunks}",
             t.rows,
-            f"{t.bytes / 2**20:,.0f} of {t.total_bytes / 2**20:,.0f}",
-            "" if t.seconds_left is None else f"{t.seconds_left / 60:,.0f}",
-            "" if t.paused_by is None else f"paused by {t.paused_by}",
+            f"{size(t.bytes)} of {size(t.total_bytes)}",
+            "" if t.seconds_left is None else duration(t.seconds_left),
         )
-        for t in found
+        for t in found.tables
     ]
-    head = ("table", "AS OF SCN", "chunks", "rows", "MiB in Oracle", "minutes left, one session", "")
+    paused = [(p.table, p.by, p.at) for p in found.paused]
+
+    head = ("table", "AS OF SCN", "chunks", "rows", "of it in Oracle", "left, one session")
     none = "No snapshot is being read in chunks."
     show(output, found, lambda: grid("Snapshots in chunks", head, rows) if rows else none)
+    if paused and output is not Output.json:
+        title = "Paused: no further chunk begins until --resume"
+        show(output, found, lambda: grid(title, ("table", "by", "since"), paused))
 
 
 def run(

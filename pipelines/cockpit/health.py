@@ -6,11 +6,12 @@ import re
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from pipelines.cockpit.texts import clock, count, duration, plural
+from pipelines.cockpit.texts import clock, count, plural
 from pipelines.cockpit.values import TONES, Health, Latency, State, TableLine, Tone
 from pipelines.ledger.reading import FactRow, LedgerReading, WindowRow
 from pipelines.records.codec import from_body
 from pipelines.records.shown_facts import FailureFact, PlanFact, RunwayFact, StreamsFact
+from pipelines.values.amounts import duration
 
 LATE_TIMES, LATE_FLOOR_SECONDS = 3.0, 300.0
 SILENT_SECONDS = 900.0

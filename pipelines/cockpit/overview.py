@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from pipelines.cockpit.health import health_of, one
 from pipelines.cockpit.latency import latency_of
 from pipelines.cockpit.redo_chart import redo_chart
-from pipelines.cockpit.texts import count, duration
+from pipelines.cockpit.texts import count
 from pipelines.cockpit.values import (
     AccountPart,
     Batch,
@@ -46,6 +46,7 @@ from pipelines.records.shown_facts import (
     StreamFact,
     StreamsFact,
 )
+from pipelines.values.amounts import duration, size
 from pipelines.values.redo import Position
 from pipelines.values.scn import ChainPosition
 from pipelines.values.table import TableId
@@ -287,7 +288,9 @@ def snapshot_text(reading: LedgerReading, entry: TableEntry) -> str:
         return f"{count(found.rows)} rows read in {duration(found.seconds)}, loading for {for_seconds}"
     if found.chunks is not None:
         how_many = f"{count(found.chunks_read)} of {count(found.chunks)} chunks"
-        return f"{how_many} read AS OF SCN {count(found.scn)}, the last {for_seconds} ago"
+        of_bytes = "" if found.bytes is None else f", {size(found.bytes_read)} of {size(found.bytes)},"
+        left = "" if found.seconds_left is None else f", some {duration(found.seconds_left)} left then"
+        return f"{how_many}{of_bytes} read AS OF SCN {count(found.scn)}, the last {for_seconds} ago{left}"
     return f"being read AS OF SCN {count(found.scn)} for {for_seconds}" if found.state == "reading" else "waits to be read"
 
 

@@ -6,9 +6,10 @@ from collections.abc import Callable, Collection, Sequence
 from datetime import datetime, timedelta
 from itertools import zip_longest
 
-from pipelines.cockpit.texts import clock, size
+from pipelines.cockpit.texts import clock
 from pipelines.cockpit.values import LogBar, RedoChart, ThreadBar
 from pipelines.records.shown_facts import LogFact, RedoFact, ThreadFact
+from pipelines.values.amounts import size
 
 READ_SHOWN = 0.45  # the most that logs which are read may take of the width: the rest matters more
 NICE_STEPS = (10, 30, 60, 300, 600, 1800, 3600, 3 * 3600, 6 * 3600, 12 * 3600, 86400, 2 * 86400, 7 * 86400)

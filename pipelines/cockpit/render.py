@@ -16,6 +16,7 @@ from pipelines.cockpit import actions, texts
 from pipelines.cockpit.timeline import timeline_of
 from pipelines.cockpit.values import HistoryLine, Overview, Proof, Tone, WindowLine
 from pipelines.records.proofs import ProvedHistory
+from pipelines.values import amounts
 
 WORST_FIRST: tuple[Tone, ...] = ("bad", "notice", "good", "quiet")
 FOLDER = Path(__file__).with_name("page")
@@ -55,8 +56,8 @@ def version() -> str:
 def environment() -> Environment:
     made = Environment(loader=FileSystemLoader(FOLDER), autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     made.filters |= {
-        "duration": texts.duration,
-        "size": texts.size,
+        "duration": amounts.duration,
+        "size": amounts.size,
         "count": texts.count,
         "clock": texts.clock,
         "proof": proof_text,
@@ -110,7 +111,7 @@ def history_text(found: HistoryLine) -> str:
     state = found.state
     to = "" if state.position is None else f"to SCN {texts.count(state.position)}, "
     since = "" if state.since is None else f" counts since SCN {texts.count(state.since)}, because {state.why}"
-    size = "" if state.bytes is None else f"; {texts.size(state.bytes)}"
+    size = "" if state.bytes is None else f"; {amounts.size(state.bytes)}"
     return f"History ({found.kind}): {to}epoch {state.epoch}{since}{size}."
 
 

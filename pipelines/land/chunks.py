@@ -55,9 +55,10 @@ class Chunks:
             log.warning("chunk %s of %s AS OF SCN %s is read again: %s", number, table, scn, error)
             return None
 
-    def count(self, table: TableId, scn: int) -> int:
-        """Return how many chunks were read, by their names alone."""
-        return sum(name.startswith("chunk-") for name in self._files.names(layout.snapshot_folder(table, scn)))
+    def numbers(self, table: TableId, scn: int) -> set[int]:
+        """Return the numbers of the chunks that were read, by their names alone."""
+        numbers = map(layout.chunk_number, self._files.names(layout.snapshot_folder(table, scn)))
+        return {number for number in numbers if number is not None}
 
     def chunk(self, table: TableId, scn: int, number: int) -> ChunkManifest | None:
         file = layout.chunk_manifest(table, scn, number)
@@ -120,6 +121,13 @@ class Chunks:
         """Return who has paused the table's snapshots; None if they may go on."""
         found = self._files.read_record(SnapshotPause, layout.snapshot_pause(table))
         return found if found is not None and found.is_paused else None
+
+    def pauses(self, tables: Iterable[TableId]) -> dict[TableId, SnapshotPause]:
+        """Return the pauses of those of the tables whose snapshots may not go on."""
+        names = set(self._files.names(layout.PAUSES))
+        asked = [table for table in tables if layout.snapshot_pause(table).rpartition("/")[2] in names]
+        found = {table: self.pause_of(table) for table in asked}
+        return {table: pause for table, pause in found.items() if pause is not None}
 
     def _damage(self, table: TableId, file: str, what: str) -> LandingDamaged:
         return LandingDamaged(what, cure=snapshot_again(table), path=self._files.path_text(file), table=table)

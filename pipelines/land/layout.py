@@ -229,6 +229,11 @@ def chunk_name(number: int) -> str:
     return f"chunk-{number:06d}.json"
 
 
+def chunk_number(name: str) -> int | None:
+    """Return the number in the name of a chunk's manifest; None for other files."""
+    return int(name.removeprefix("chunk-").removesuffix(".json")) if name.startswith("chunk-") else None
+
+
 def chunk_manifest(table: TableId, scn: int, number: int) -> str:
     return f"{snapshot_folder(table, scn)}/{chunk_name(number)}"
 

@@ -182,9 +182,10 @@ class HistoryFact:
 @dataclass(frozen=True, slots=True)
 class SnapshotFact:
     """A table's snapshot. `scn` was the source's current one at `scn_at`; `seconds` are those of reading the table. For a large
-    table, all processes together have read `chunks_read` of its `chunks`. `nulled` values are NULL by rule."""
+    table, all processes together have read `chunks_read` of its `chunks` and `bytes_read` of its `bytes` in Oracle;
+    `seconds_left` is what the process that read the last chunk expects. `nulled` values are NULL by rule."""
 
-    FORMAT: ClassVar[int] = 3
+    FORMAT: ClassVar[int] = 4
 
     state: Literal["chosen", "reading", "read", "loaded"]
     scn: int
@@ -194,3 +195,6 @@ class SnapshotFact:
     chunks: int | None = None
     chunks_read: int | None = None
     nulled: int = 0
+    bytes: int | None = None
+    bytes_read: int | None = None
+    seconds_left: float | None = None

@@ -10,7 +10,7 @@ from pipelines.steps.backfill import Into, prepare_backfill, record_backfill, ru
 from pipelines.steps.backfill_live import LiveBackfill, backfill_live
 from pipelines.steps.backfill_logs import LogsToRead
 from pipelines.steps.capture import AlreadyLanded, land_window, mine_window_slice, plan_next_window
-from pipelines.steps.chunks import pause_snapshots, read_chunked_tables
+from pipelines.steps.chunks import pause_snapshots, read_chunked_tables, read_snapshot_progress
 from pipelines.steps.close_gap import GapClosing, close_gap
 from pipelines.steps.column_lineage import read_column_lineage
 from pipelines.steps.decisions import record_rejection
@@ -125,6 +125,7 @@ __all__ = [
     "read_column_lineage",
     "read_complete_to",
     "read_job_failure",
+    "read_snapshot_progress",
     "read_snapshot_table",
     "read_stats",
     "read_status",

@@ -11,7 +11,7 @@ import logging
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -25,6 +25,7 @@ from pipelines.errors import (
     SnapshotPaused,
     SnapshotTooEarly,
     SourceRefused,
+    Terminal,
 )
 from pipelines.host import crash
 from pipelines.host.progress import Progress
@@ -34,6 +35,7 @@ from pipelines.reconcile.batches import is_loaded
 from pipelines.reconcile.chosen_columns import chosen_columns
 from pipelines.reconcile.mappings import with_mapping
 from pipelines.reconcile.pushed_filter import pushed_for, read_by_another_filter
+from pipelines.reconcile.snapshot_pauses import pause_now
 from pipelines.reconcile.snapshot_start import chain_epoch, check_followed
 from pipelines.records.pauses import SnapshotPause
 from pipelines.records.shown_facts import SnapshotFact
@@ -53,11 +55,12 @@ from pipelines.source import (
 from pipelines.steps.resnapshot import check_limit
 from pipelines.steps.shown_facts import record_snapshot
 from pipelines.steps.table_rows import read_rows
+from pipelines.values.amounts import duration, size
 from pipelines.values.chunks import Chunk
 from pipelines.values.delivery import allows_several_scns, deliveries_of
 from pipelines.values.dictionary_table import DictionaryTable
 from pipelines.values.mapping import computes_key
-from pipelines.values.ora_codes import OUT_OF_REACH
+from pipelines.values.ora_codes import NO_SUCH_PARTITION, OUT_OF_REACH
 from pipelines.values.scn import Scn
 from pipelines.values.table import TableId
 
@@ -99,6 +102,11 @@ class ReadTask:
     by_itself: bool = False
     waits: bool = True
     stop: threading.Event | None = None
+
+    def seconds_ahead(self, rows: int, begun_at: float) -> float:
+        """Return how long to wait where so many rows came faster than `rows_per_second`."""
+        most = self.pipeline.snapshot_settings(self.table).rows_per_second
+        return 0.0 if most is None else max(0.0, rows / most - (time.monotonic() - begun_at))
 
 
 # --- The plan ---------------------------------------------------------------------------------------------------------
@@ -169,6 +177,7 @@ class ChunkReading:
     plan: ChunkPlan
     rows: int = 0
     done: int = 0
+    bytes_read: int = 0  # of the chunks that this process has read
     begun_at: float = field(default_factory=time.monotonic)
     lock: threading.Lock = field(default_factory=threading.Lock)
     stopped: threading.Event = field(default_factory=threading.Event)
@@ -182,17 +191,31 @@ class ChunkReading:
         """Count rows that were fetched, and wait where they came faster than `rows_per_second`."""
         with self.lock:
             self.rows += rows
-            most = self.task.pipeline.snapshot_settings(self.task.table).rows_per_second
-            ahead = 0.0 if most is None else self.rows / most - (time.monotonic() - self.begun_at)
+            ahead = self.task.seconds_ahead(self.rows, self.begun_at)
             self.task.report(Progress("", f"chunks of {self.task.table}", self.done, len(self.plan.chunks)))
         if ahead > 0:
             self.stopped.wait(ahead)
 
-    def finish(self, chunk: ChunkManifest) -> None:
+    def finish(self, chunk: ChunkManifest, found: SnapshotFact) -> None:
+        """Report a chunk that was read, and how far the table is."""
         with self.lock:
-            self.done += 1
-            line = f"{self.task.table}: chunk {self.done} of {len(self.plan.chunks)}, {chunk.rows} rows AS OF SCN {chunk.scn}"
+            self.done = found.chunks_read or 0
+            left = "" if found.seconds_left is None else f", some {duration(found.seconds_left)} left"
+            line = (
+                f"{self.task.table}: chunk {self.done} of {found.chunks}, {chunk.rows} rows AS OF SCN {chunk.scn}; "
+                f"{size(found.bytes_read)} of {size(found.bytes)}{left}"
+            )
             self.task.report(Progress(line, f"chunks of {self.task.table}", self.done, len(self.plan.chunks)))
+
+    def progress(self, read: Collection[int]) -> SnapshotFact:
+        """Return how far the table is; the time left is what this process has taken for each byte so far."""
+        sizes = {chunk.number: chunk.bytes for chunk in self.plan.chunks}
+        done, total = sum(sizes[number] for number in read if number in sizes), sum(sizes.values())
+        took = time.monotonic() - self.begun_at
+        left = round(took / self.bytes_read * (total - done), 1) if self.bytes_read else None
+        return SnapshotFact(
+            "reading", self.task.scn, chunks=len(sizes), chunks_read=len(read), bytes=total, bytes_read=done, seconds_left=left
+        )
 
 
 def read_chunks(task: ReadTask) -> SnapshotManifest | None:
@@ -244,39 +267,27 @@ def read_until_none(reading: ChunkReading, take: Callable[[], Chunk | None]) -> 
                 if not context.landing.chunks.is_whole(
                     reading.task.table, reading.task.scn, chunk.number
                 ):  # another host may have it
-                    reading.finish(read_chunk(context, oracle, reading, found, chunk))
-                    record_chunks(context, reading)
+                    done = read_chunk(context, oracle, reading, found, chunk)
+                    reading.finish(done, record_chunks(context, reading, chunk))
 
 
-def record_chunks(context: PipelineContext, reading: ChunkReading) -> None:
-    """Record for the page how many chunks are read."""
-    done = context.landing.chunks.count(reading.task.table, reading.task.scn)
-    fact = SnapshotFact("reading", reading.task.scn, chunks=len(reading.plan.chunks), chunks_read=done)
-    record_snapshot(context, [reading.task.table], fact)
+def record_chunks(context: PipelineContext, reading: ChunkReading, chunk: Chunk) -> SnapshotFact:
+    """Record for the page how far the table is, and return it."""
+    with reading.lock:
+        reading.bytes_read += chunk.bytes
+    found = reading.progress(context.landing.chunks.numbers(reading.task.table, reading.task.scn))
+    record_snapshot(context, [reading.task.table], found)
+    return found
 
 
 def check_may_read(context: PipelineContext, reading: ChunkReading) -> None:
     """Raise SnapshotPaused where a person has paused the table, or outside its hours; with `waits`, wait for these."""
-    settings, table = context.pipeline.snapshot_settings(reading.task.table), reading.task.table
-    was_told = False
-    while not reading.is_over:
-        pause = context.landing.chunks.pause_of(table)
-        if pause is not None:
-            raise SnapshotPaused(
-                f"{pause.by} has paused the table's snapshot at {pause.at}; what was read stays",
-                cure=f"run `redolake snapshot {table} --resume`",
-                table=table,
-            )
-        if settings.begins_at(now().hour):
-            return
-        if not reading.task.waits:
-            raise SnapshotPaused(
-                f"chunks are read in the hours {settings.hours_utc} UTC; what was read stays",
-                cure="run it again within these hours",
-                table=table,
-            )
+    table, was_told = reading.task.table, False
+    while not reading.is_over and (paused := pause_now(context, table, now())) is not None:
+        if paused.by_person or not reading.task.waits:
+            raise SnapshotPaused(f"{paused.what}; what was read stays", cure=paused.cure, table=table)
         if not was_told:
-            reading.task.report(f"{table}: waiting for the hours {settings.hours_utc} UTC")
+            reading.task.report(f"{table}: {paused.what}: waiting for them")
             was_told = True
         reading.stopped.wait(LOOK_SECONDS)
 
@@ -290,6 +301,8 @@ def read_chunk(
         try:
             return read_chunk_as_of(context, oracle, reading, found, chunk, scn)
         except RedolakeError as error:
+            if error.ora_code == NO_SUCH_PARTITION:
+                raise partition_gone(reading.task.table, chunk, error) from error
             if error.ora_code not in OUT_OF_REACH:
                 raise
             if attempt == MORE_SCNS:
@@ -297,6 +310,15 @@ def read_chunk(
             scn = later_than(context, reading, found, scn, error)
             log.warning("chunk %s of %s is read AS OF SCN %s: %s", chunk.number, reading.task.table, scn, error.what)
     raise AssertionError("the last attempt returns or raises")
+
+
+def partition_gone(table: TableId, chunk: Chunk, error: RedolakeError) -> ChunksNeedOneScn:
+    """Return the error of a chunk whose partition was dropped or renamed: the plan has no such rows at any SCN."""
+    return ChunksNeedOneScn(
+        f"partition {chunk.part} is gone or has another name since the chunks were planned: {error.what}",
+        cure=f"run `redolake snapshot {table} --replace --restart`, which reads it from the beginning",
+        table=table,
+    )
 
 
 def undo_too_short(table: TableId, chunk: Chunk, scn: int, error: RedolakeError) -> SourceRefused:
@@ -413,9 +435,14 @@ def choose_scn(context: PipelineContext, reading: ChunkReading, found: Dictionar
 
 
 def pause_snapshots(pipeline: Pipeline, tables: Sequence[str], *, paused: bool, by: str = "") -> tuple[str, ...]:
-    """Let no more chunks of the tables be read, or let them be read again. Chunks that have begun are finished."""
+    """Let no more chunks of the tables be read, or let them be read again. Chunks that have begun are finished. Raises Terminal
+    for a table that is none of the pipeline."""
     with open_context(pipeline) as context:
-        chosen = tuple(TableId.parse(text) for text in tables) or tuple(t.id for t in pipeline.tables)
+        configured = tuple(table.id for table in context.pipeline.tables)
+        chosen = tuple(TableId.parse(text) for text in tables) or configured
+        for table in chosen:
+            if table not in configured:
+                raise Terminal("is no table of the pipeline", cure="`redolake status` names its tables", table=table)
         at = now().isoformat(timespec="seconds")
         for table in chosen:
             context.landing.chunks.pause(table, SnapshotPause(paused, by or owner(), at))
@@ -436,6 +463,30 @@ class ChunkedTable:
     seconds_left: float | None
     paused_by: str | None = None
     scns: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PausedTable:
+    """A table whose snapshots read no further chunk, as `by` decided."""
+
+    table: str
+    by: str
+    at: str
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotProgress:
+    """The tables that are read in chunks, and the paused ones, whether a snapshot of them is under way or not."""
+
+    tables: tuple[ChunkedTable, ...]
+    paused: tuple[PausedTable, ...]
+
+
+def read_snapshot_progress(pipeline: Pipeline) -> SnapshotProgress:
+    with open_to_read(pipeline) as context:
+        pauses = context.landing.chunks.pauses(table.id for table in context.pipeline.tables)
+        paused = tuple(PausedTable(str(table), pause.by, pause.at) for table, pause in pauses.items())
+    return SnapshotProgress(read_chunked_tables(pipeline), paused)
 
 
 def read_chunked_tables(pipeline: Pipeline) -> tuple[ChunkedTable, ...]:

@@ -40,7 +40,7 @@ from pipelines.steps.redo_dictionary import dictionary_for
 from pipelines.steps.redo_streams import stream_findings
 from pipelines.steps.running_stream import replicator_findings
 from pipelines.steps.same_container import pdb_change, recorded_container
-from pipelines.steps.snapshot_estimates import estimate_findings, estimates, undo_retention
+from pipelines.steps.snapshot_estimates import estimate_findings, estimates, undo_retention, unknown_sizes
 from pipelines.steps.validation import place_findings
 from pipelines.values.dictionary_table import DictionaryTable
 from pipelines.values.redo import RedoFacts
@@ -134,8 +134,9 @@ def large_table_findings(pipeline: Pipeline, oracle: Source, probed: ProbeResult
     """Return what the snapshots of large tables that have no contents yet will take."""
     filled = tables_with_contents(pipeline)
     tables = chosen_columns(pipeline, {table: found for table, found in probed.tables.items() if table not in filled})
-    found = estimates(pipeline, oracle, tuple(tables.values()))
-    return list(estimate_findings(found, undo_retention(oracle) if found else None))
+    found, unknown = estimates(pipeline, oracle, tuple(tables.values()))
+    of_size = unknown_sizes(pipeline, unknown)
+    return [*estimate_findings(found, undo_retention(oracle) if found else None), *of_size]
 
 
 def tables_with_contents(pipeline: Pipeline) -> frozenset[TableId]:

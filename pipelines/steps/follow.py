@@ -11,9 +11,10 @@ from threading import Event
 from typing import Any, Literal
 
 from pipelines.config import Pipeline
-from pipelines.context import Report, open_context, open_pipeline_source, silent
-from pipelines.errors import SparkLost, Transient
+from pipelines.context import Report, now, open_context, open_pipeline_source, open_to_read, silent
+from pipelines.errors import SnapshotPaused, SparkLost, Transient
 from pipelines.host.pauses import growing_pauses
+from pipelines.reconcile.snapshot_pauses import may_go_on
 from pipelines.source import ConnectParams, connect_params
 from pipelines.steps.beside import Beside
 from pipelines.steps.run import LOOK_SECONDS, CapturedWindow, apply, capture, first_contents, snapshot_again
@@ -21,6 +22,7 @@ from pipelines.steps.spark_session import Spark, spark_when_needed
 from pipelines.steps.status import TableStatus, read_status
 from pipelines.steps.step_times import StepTimes
 from pipelines.steps.wait import AwaitedLog, log_overdue, plan_now
+from pipelines.values.table import TableId
 from pipelines.window import NothingNew, Wait
 
 
@@ -68,6 +70,7 @@ class Follower:
         self._pauses = self._new_pauses()
         self._times = StepTimes()
         self._has_contents = False
+        self._paused = list[SnapshotPaused]()  # tables whose hours are over, or that a person has paused
         self.beside = Beside()
         self._was_nothing = False
         self._awaited: AwaitedLog | None = None
@@ -92,10 +95,19 @@ class Follower:
         except Exception:
             self._has_contents = False
             raise
-        if self._has_contents or not is_free:
+        if not is_free or (self._has_contents and not self._may_go_on()):
             return
-        first_contents(self.pipeline, self.source, spark, self.report, self.beside)
+        self._paused.clear()
+        first_contents(self.pipeline, self.source, spark, self.report, self.beside, self._paused)
         self._has_contents = True
+
+    def _may_go_on(self) -> bool:
+        """Return whether a table whose snapshot was paused may be read now."""
+        if not self._paused:
+            return False
+        tables = [TableId.parse(str(paused.where["table"])) for paused in self._paused]
+        with open_to_read(self.pipeline) as context:
+            return may_go_on(context, tables, now())
 
     def _new_pauses(self) -> Iterator[float]:
         return growing_pauses(self.pipeline.retry.max_seconds, self.pipeline.retry.initial_seconds)

@@ -12,10 +12,10 @@ from pipelines.context import PipelineContext, open_to_read
 from pipelines.errors import LandingDamaged
 from pipelines.land import layout
 from pipelines.ledger import TableEntry
-from pipelines.reconcile.batches import attempt_of, batch_result, loaded_tasks
+from pipelines.reconcile.batches import attempt_of, batch_result, find_superseded, loaded_tasks, scn_of
 from pipelines.reconcile.chosen_columns import choice_conflict
 from pipelines.reconcile.mappings import mapping_conflict
-from pipelines.reconcile.newest_batches import newest_first
+from pipelines.reconcile.newest_batches import end_of, newest_first
 from pipelines.reconcile.table_versions import all_known_versions, rules
 from pipelines.reconcile.version_conflicts import key_policy_conflict
 from pipelines.records.batches.spec import BatchSpec, TableTask
@@ -77,18 +77,22 @@ def plan_edit(pipeline: Pipeline) -> EditPlan:
 
 
 def last_tasks(context: PipelineContext) -> dict[TableId, LastTask]:
-    """Return each table's part of the newest batch, or of its load if no batch has had it since: they have the settings that it
-    was written with."""
-    found = dict[TableId, LastTask]()
+    """Return each table's part of the newest batch, or of a load that is newer or without a batch since: they have the settings
+    that it was written with. Batches and loads that a later load of the table has set back do not count."""
+    found, end, void = dict[TableId, LastTask](), 0, find_superseded(context)
     recent = context.ledger.recent_batches()
     applied = context.ledger.applied_of(recent)
     for batch in newest_first(name for name in recent if name in applied)[:1]:
-        found = {task.table: task for task in spec_of(context, batch).tables}
+        end = end_of(batch).scn
+        found = {task.table: task for task in spec_of(context, batch).tables if batch not in void.get(task.table, ())}
     for name in reversed(context.landing.files.names(layout.LOADS)):
-        if with_contents(context) <= set(found):
+        if scn_of(name) < end and with_contents(context) <= set(found):
             break
         for task, _ in loaded_tasks(context, name) or ():
-            found.setdefault(task.table, task)
+            known = found.get(task.table)
+            is_newer = known is None or (isinstance(known, TableTask) and task.scn >= end)
+            if is_newer and name not in void.get(task.table, ()):
+                found[task.table] = task
     return found
 
 

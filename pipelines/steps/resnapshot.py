@@ -18,7 +18,8 @@ from pipelines.host import crash
 from pipelines.ledger import TableEntry
 from pipelines.reconcile.approvals import approvals, record_approval
 from pipelines.reconcile.ledger import reconcile_ledger
-from pipelines.reconcile.resnapshot_policy import answer, obstacle, restate, too_large
+from pipelines.reconcile.resnapshot_policy import Obstacle, answer, obstacle, restate, too_large
+from pipelines.reconcile.snapshot_pauses import pause_now, reads_chunks
 from pipelines.values.table import TableId
 
 T = TypeVar("T")
@@ -63,6 +64,9 @@ def is_due(context: PipelineContext, entry: TableEntry, at: datetime) -> bool:
     limits, error = context.pipeline.resnapshot_limits(entry.table), dict(entry.error or {})
     earlier = approvals(context, "resnapshot", entry.table)
     found = obstacle(limits, earlier, entry.stopped_at, error.get("where", {}).get("max_rows"), at)
+    if found is None and earlier and reads_chunks(context, entry.table):  # an attempt that only finds it paused is none
+        paused = pause_now(context, entry.table, at)
+        found = None if paused is None else Obstacle(paused.what, True)
     if found is None:
         return True
     log.info("%s is not snapshotted again by itself now: %s", entry.table, found.what)

@@ -119,13 +119,14 @@ def finish_snapshot(
     by_itself: bool = False,
     waits: bool = True,
     stop: Event | None = None,
+    paused: list[SnapshotPaused] | None = None,
 ) -> LoadedSnapshot:
     """Read the tables that were begun, and load them. Once `stop` is set, no further chunk is read, and a table that lacks one
-    is not loaded: the next snapshot continues it."""
+    is not loaded: the next snapshot continues it. `paused` gets the errors of tables that may not be read now."""
     retried = make_retry(pipeline)
     if not begun.tables:
         return report_unloaded(LoadedSnapshot(None, ()), begun.held)
-    reads, unread, paused = dict[str, int](), dict[str, Terminal](), list[SnapshotPaused]()
+    reads, unread, paused = dict[str, int](), dict[str, Terminal](), [] if paused is None else paused
     for number, table in enumerate(begun.tables):
         report(
             Progress(
@@ -208,9 +209,16 @@ def run_pipeline(
     return RunOutcome(windows, batches, found.outcome, found.reason, read_status(pipeline).tables)
 
 
-def first_contents(pipeline: Pipeline, source: ConnectParams | None, spark: Spark, report: Report, beside: Beside) -> None:
+def first_contents(
+    pipeline: Pipeline,
+    source: ConnectParams | None,
+    spark: Spark,
+    report: Report,
+    beside: Beside,
+    paused: list[SnapshotPaused] | None = None,
+) -> None:
     """Snapshot tables without contents: beside the stream if some are read in chunks. A table that was added later has to wait
-    until its redo is landed."""
+    until its redo is landed. `paused` gets the errors of tables that may not be read now."""
     try:
         begun = make_retry(pipeline)(lambda: begin_snapshot(pipeline, source))
     except SnapshotTooEarly as error:
@@ -219,8 +227,10 @@ def first_contents(pipeline: Pipeline, source: ConnectParams | None, spark: Spar
 
     def finish() -> None:
         try:
-            finish_snapshot(pipeline, begun, source, spark, report, waits=False, stop=beside.stop)
-        except (SnapshotTooEarly, SnapshotPaused, TableHeld) as error:
+            finish_snapshot(pipeline, begun, source, spark, report, waits=False, stop=beside.stop, paused=paused)
+        except SnapshotPaused:
+            return  # it is reported where it is found
+        except (SnapshotTooEarly, TableHeld) as error:
             report(str(error))
 
     if begun.chunks:

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from pipelines.config import Pipeline
 from pipelines.errors import Finding
 from pipelines.source import Source, TableSize, read_sizes
+from pipelines.values.amounts import duration, size
 from pipelines.values.dictionary_table import DictionaryTable
 from pipelines.values.table import TableId
 
 ROWS_PER_SECOND = 50_000  # of one session; docs/sizing.md has what was measured
-MEBIBYTE = 2**20
+NAMED = 5  # tables in one finding
+ROW_BYTES = 100  # where no statistics say how many rows a table has
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,25 +25,31 @@ class Estimate:
     size: TableSize
     chunks: int
     sessions: int
-    seconds: float | None
+    rate: float
     allows_several: bool
 
+    @property
+    def seconds(self) -> float:
+        return self.rows / self.rate
+
     def __str__(self) -> str:
-        size = self.size
-        rows = "an unknown number of rows" if size.rows is None else f"{size.rows:,} rows by statistics"
-        time = (
-            "" if self.seconds is None else f", some {max(1, round(self.seconds / 60)):,} minutes with {self.sessions} sessions"
-        )
+        how = f"if each has {ROW_BYTES} bytes: there are no statistics" if self.size.rows is None else "by statistics"
         return (
-            f"has {(size.bytes or 0) / MEBIBYTE:,.0f} MiB and {rows}: its snapshot is read in some {self.chunks:,} chunks{time}"
+            f"has {size(self.size.bytes)} and {self.rows:,} rows {how}: its snapshot is "
+            f"read in some {self.chunks:,} chunks, some {duration(self.seconds)} with {self.sessions} sessions"
         )
 
+    @property
+    def rows(self) -> int:
+        return (self.size.bytes or 0) // ROW_BYTES if self.size.rows is None else self.size.rows
 
-def estimates(pipeline: Pipeline, oracle: Source, tables: Sequence[DictionaryTable]) -> list[Estimate]:
-    """Return an estimate for each table that would be read in chunks."""
+
+def estimates(pipeline: Pipeline, oracle: Source, tables: Sequence[DictionaryTable]) -> tuple[list[Estimate], list[TableId]]:
+    """Return an estimate for each table that would be read in chunks, and the tables of unknown size."""
     sizes = read_sizes(oracle, [table.in_oracle for table in tables], pipeline.source.container) if tables else {}
     found = (estimate(pipeline, table, sizes[table.in_oracle]) for table in tables)
-    return [one for one in found if one is not None]
+    unknown = [table.table for table in tables if sizes[table.in_oracle].bytes is None]
+    return [one for one in found if one is not None], unknown
 
 
 def estimate(pipeline: Pipeline, table: DictionaryTable, size: TableSize) -> Estimate | None:
@@ -51,17 +59,17 @@ def estimate(pipeline: Pipeline, table: DictionaryTable, size: TableSize) -> Est
     chunks = -(-size.bytes // settings.chunk_bytes)
     sessions = min(settings.sessions, chunks)
     rate = min(ROWS_PER_SECOND * sessions, settings.rows_per_second or ROWS_PER_SECOND * sessions)
-    seconds = None if size.rows is None else size.rows / rate
     is_plain = not (table.large_objects or table.documents or table.rereads_rows)
-    return Estimate(table.table, size, chunks, sessions, seconds, is_plain and key in ("primary", "rowid"))
+    return Estimate(table.table, size, chunks, sessions, rate, is_plain and key in ("primary", "rowid"))
 
 
 def estimate_findings(found: list[Estimate], undo_seconds: int | None) -> Iterator[Finding]:
     """Yield a note for each large table, and a warning for one that takes longer than undo is kept."""
     for one in found:
         name = str(one.table)
-        if undo_seconds is None or one.seconds is None or one.seconds <= undo_seconds:
-            yield Finding(name, str(one), "run `redolake snapshot --status` while it is read: it shows how far it is", "note")
+        if undo_seconds is None or one.seconds <= undo_seconds:
+            status = "`redolake snapshot --status` shows how far it is while it is read"
+            yield Finding(name, str(one), gather(one.table) if one.size.rows is None else status, "note")
             continue
         then = (
             "chunks that undo no longer reaches are read AS OF newer SCNs"
@@ -73,6 +81,23 @@ def estimate_findings(found: list[Estimate], undo_seconds: int | None) -> Iterat
             f"{one}, and UNDO_RETENTION is {undo_seconds:,} s: {then}",
             f"ALTER SYSTEM SET UNDO_RETENTION = {int(one.seconds * 1.5)}, with an undo tablespace as large as that needs; or "
             "raise `snapshot.sessions`, or read the table at a quieter time",
+            "warning",
+        )
+
+
+def gather(table: TableId) -> str:
+    return f"for a better estimate, BEGIN DBMS_STATS.GATHER_TABLE_STATS('{table.owner}', '{table.name}'); END;"
+
+
+def unknown_sizes(pipeline: Pipeline, unknown: Sequence[TableId]) -> Iterator[Finding]:
+    """Yield a warning for tables of unknown size that shall be read in some hours only: each is read in one piece."""
+    tables = [table for table in unknown if pipeline.snapshot_settings(table).hours_utc is not None]
+    if tables:
+        names = ", ".join(map(str, tables[:NAMED])) + (f" and {len(tables) - NAMED} more" if len(tables) > NAMED else "")
+        yield Finding(
+            "`snapshot.hours_utc`",
+            f"does not hold for {names}: nothing says how large they are, so each is read in one piece, at any hour",
+            f"GRANT SELECT ON DBA_SEGMENTS, or gather statistics: {gather(tables[0])}",
             "warning",
         )
 

@@ -108,7 +108,7 @@ def read_table_as_of(task: ReadTask) -> TableSnapshot:
             there = read_in_one_piece(context, task)
         elif there is None:
             assert plan is not None
-            done = context.landing.chunks.count(table, scn)
+            done = len(context.landing.chunks.numbers(table, scn))
             record_snapshot(context, [table], SnapshotFact("reading", scn, chunks=len(plan.chunks), chunks_read=done))
             there = read_chunks(task)
             if there is None:  # others read the rest
@@ -128,7 +128,7 @@ def read_in_one_piece(context: PipelineContext, task: ReadTask) -> SnapshotManif
         by_rowid, token = pipeline.table(table).key == "rowid", uuid.uuid4().hex
 
         def write(answers: Iterator[Any]) -> WrittenFile:
-            counted = count_rows(answers, f"rows of {table}", task.report, expected)
+            counted = count_rows(limit_rate(answers, task), f"rows of {table}", task.report, expected)
             return context.landing.snapshots.write_rows(table, scn, counted, token=token)
 
         chosen = within_limit(context, table, write) if task.by_itself else write
@@ -139,6 +139,15 @@ def read_in_one_piece(context: PipelineContext, task: ReadTask) -> SnapshotManif
     there = context.landing.snapshots.publish_manifest(table, scn, [file], filter=record)
     record_snapshot(context, [table], SnapshotFact("read", scn, there.row_count, round(time.monotonic() - started, 3)))
     return there
+
+
+def limit_rate(answers: Iterator[Any], task: ReadTask) -> Iterator[Any]:
+    """Pass the driver's data frames on, no more rows a second than `rows_per_second`."""
+    rows, begun_at, stop = 0, time.monotonic(), task.stop or Event()
+    for answer in answers:
+        rows += answer.num_rows()
+        yield answer
+        stop.wait(task.seconds_ahead(rows, begun_at))
 
 
 def dictionary_of(context: PipelineContext, table: TableId, scn: int) -> DictionaryTable:

@@ -45,6 +45,7 @@ INTERNAL = 600  # of LogMiner's own code it is LogMinerFailed (source/failures.p
 HOLE, CORRUPT = 1291, 1343  # also values of STATUS in V$LOGMNR_CONTENTS
 NO_LOGMINER_SESSION = 1307
 ALTERED_SINCE = 1466
+NO_SUCH_PARTITION = 2149
 NO_TIME_KNOWN = 8181
 NOT_REMEMBERED = frozenset({8180, NO_TIME_KNOWN})  # no SCN is known for a time, or no time for an SCN
 
@@ -96,6 +97,10 @@ TABLE: tuple[Row, ...] = (
         (ALTERED_SINCE,), SourceRefused, "the table was altered after the SCN, or seconds before it", Role.OUT_OF_REACH,
         cure="a DDL changed the table after that SCN, or seconds before it: take the snapshot again; before `verify`, let "
         "capture and apply pass the DDL",
+    ),
+    _row(
+        (NO_SUCH_PARTITION,), SourceRefused, "a partition that is read by its name is gone or has another one",
+        cure="take the snapshot again",
     ),
     _row((NO_TIME_KNOWN, 8186), Terminal, "no time is known for the SCN, or no SCN for the time"),
     _row(

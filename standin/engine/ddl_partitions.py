@@ -31,7 +31,7 @@ def change_partition(session: EngineSession, store: TableStore, cursor: Cursor) 
 
 def _refresh(session: EngineSession, store: TableStore) -> None:
     session.database.tables.refresh(store)
-    store.structure_scn = session.database.clock.scn
+    store.structure_scn = session.database.clock.scn + 1  # the DDL itself comes after the SCN at which the rows still were
 
 
 def _by_reference(
@@ -221,7 +221,7 @@ def _exchange(session: EngineSession, store: TableStore, how: Partitioning, curs
     table = other.definition
     leaf.data_object_id, table.data_object_id = table.data_object_id, leaf.data_object_id
     table.last_ddl = session.database.ddl_time()
-    other.structure_scn = scn
+    other.structure_scn = scn + 1
     session.database.tables.refresh(other)
 
 

@@ -237,6 +237,35 @@ def test_a_ddl_between_the_chunks_begins_the_snapshot_again(shop: Shop, no_spark
     assert differences(shop, pipeline) == {}
 
 
+@pytest.mark.parametrize(
+    "ddl", ["DROP PARTITION p1", "RENAME PARTITION p2 TO p9", "TRUNCATE PARTITION p2", "MOVE PARTITION p2"]
+)
+def test_a_partition_that_changes_between_the_chunks_begins_the_snapshot_again(shop: Shop, no_spark: str, ddl: str) -> None:
+    """Oracle shows nothing of it AS OF an SCN before that, and the plan names it."""
+    large(shop, 10)
+    shop.run_sql(
+        "DROP TABLE parts PURGE",
+        "CREATE TABLE parts (id NUMBER(9), place VARCHAR2(20), quantity NUMBER(9)) PARTITION BY RANGE (id) (PARTITION p0 "
+        "VALUES LESS THAN (2000), PARTITION p1 VALUES LESS THAN (4000), PARTITION p2 VALUES LESS THAN (MAXVALUE))",
+        "ALTER TABLE parts ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
+        "INSERT INTO parts SELECT LEVEL, 'W' || LEVEL, LEVEL FROM dual CONNECT BY LEVEL <= 6000",
+    )
+    pipeline = shop.pipeline(tables=[{"table": "SHOP.PARTS", "key": "rowid"}], snapshot={"chunk_bytes": "64KiB", "sessions": 1})
+    lines = list[str]()
+
+    def report(line: str) -> None:
+        if "chunk 1 of" in line and not lines:
+            lines.append(line)
+            shop.run_sql(f"ALTER TABLE parts {ddl}")
+
+    taken = steps.take_snapshot(pipeline, source=shop.params, spark=no_spark, report=report)
+    caught_up(shop, pipeline, no_spark)
+
+    assert [t.rows for t in taken.tables] == [{"DROP": 4000, "TRUNCATE": 3999}.get(ddl.split()[0], 6000)]
+    assert len(list((shop.folder / "landing").rglob("given-up.json"))) == 1
+    assert differences(shop, pipeline) == {}
+
+
 def test_a_paused_snapshot_reads_no_further_chunk_until_it_is_resumed(shop: Shop, no_spark: str) -> None:
     pipeline = large(shop, snapshot={"chunk_bytes": "64KiB", "sessions": 1})
 
@@ -329,7 +358,8 @@ def test_a_process_that_is_killed_after_a_write_is_repeated_and_makes_the_table_
 
 
 def test_doctor_says_what_the_snapshot_of_a_large_table_takes_and_whether_undo_lasts(shop: Shop, no_spark: str) -> None:
-    pipeline = large(shop, snapshot={"chunk_bytes": "64KiB", "rows_per_second": 2})
+    pipeline = large(shop, snapshot={"chunk_bytes": "64KiB", "rows_per_second": 2, "hours_utc": "22-05"})
+    (guessed,) = (f for f in steps.run_doctor(pipeline, shop.params) if f.subject == "SHOP.PARTS" and "chunks" in f.what)
     shop.run_sql("BEGIN DBMS_STATS.GATHER_TABLE_STATS('SHOP', 'PARTS'); END;")
     shop.oracle.database.clock.skip(10)
 
@@ -341,10 +371,21 @@ def test_doctor_says_what_the_snapshot_of_a_large_table_takes_and_whether_undo_l
     (after,) = found()
     steps.take_snapshot(pipeline.model_copy(update={"snapshot": CHUNKS}), source=shop.params, spark=no_spark)
 
-    assert "5,000 rows by statistics: its snapshot is read in some 4 chunks, some 42 minutes with 4 sessions" in before.what
+    assert "and 2,621 rows if each has 100 bytes: there are no statistics" in guessed.what
+    assert guessed.severity == "warning"
+    assert "5,000 rows by statistics: its snapshot is read in some 4 chunks, some 41 min with 4 sessions" in before.what
     assert (before.severity, "UNDO_RETENTION is 900 s" in before.what) == ("warning", True)
     assert after.severity == "note"
     assert found() == []
+
+
+def test_doctor_says_where_nobody_knows_the_size_of_a_table_that_is_to_be_read_at_night(shop: Shop) -> None:
+    pipeline = large(shop, snapshot={"hours_utc": "22-05"})
+    shop.run_sql("REVOKE SELECT ON dba_segments FROM c##redolake", user="SYS")
+    (found,) = (f for f in steps.run_doctor(pipeline, shop.params) if "hours_utc" in f.subject)
+
+    assert "does not hold for SHOP.PARTS" in found.what
+    assert "GATHER_TABLE_STATS('SHOP', 'PARTS')" in found.cure
 
 
 def test_capture_and_apply_go_on_while_follow_reads_the_chunks_of_a_large_table(shop: Shop, no_spark: str) -> None:

@@ -166,6 +166,20 @@ def test_another_key_is_taken_up_by_a_new_snapshot(life: Life) -> None:
     life.settle(edited)
 
 
+def test_an_edit_is_no_longer_announced_once_the_table_was_read_again_with_it(life: Life) -> None:
+    """Before any batch has had the table since, too, and where the new snapshot has set it back."""
+    both = begun(life)
+    life.run(both)
+    edited = life.listing({"table": ONE, "deletes": "mark"}, TWO)
+    before = effects(edited)
+    life.session.commit()
+    steps.take_snapshot(edited, [ONE], replace=True, source=life.shop.params, spark=life.spark)
+
+    assert before == {ONE: "held"}
+    assert effects(edited) == {}
+    assert effects(both) == {ONE: "held"}
+
+
 def test_other_columns_hold_their_table_alone(life: Life) -> None:
     both = begun(life)
     edited = life.listing({"table": ONE, "exclude_columns": ["PLACE"]}, TWO)

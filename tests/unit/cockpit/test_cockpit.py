@@ -292,6 +292,11 @@ def test_a_snapshot_in_progress_says_how_far_it_is(shop: CockpitLedger) -> None:
     in_chunks = SnapshotFact("reading", FIRST_SCN + 9, chunks=800, chunks_read=30)
     shop.ledger.record_fact("snapshot", to_body(in_chunks), "SHOP.CUSTOMERS")
     assert seen(shop).tables[0].snapshot == f"30 of 800 chunks read AS OF SCN {FIRST_SCN + 9:,}, the last 50 s ago"
+    with_bytes = replace(in_chunks, bytes=200_000_000_000, bytes_read=7_500_000_000, seconds_left=5400)
+    shop.ledger.record_fact("snapshot", to_body(with_bytes), "SHOP.CUSTOMERS")
+    found = seen(shop).tables[0].snapshot
+    assert found.startswith("30 of 800 chunks, 7.5 GB of 200.0 GB, read AS OF SCN")
+    assert found.endswith("the last 50 s ago, some 1 h 30 min left then")
 
 
 def test_choices_after_lost_redo_have_their_costs_and_ask_for_what_the_form_needs(shop: CockpitLedger) -> None:

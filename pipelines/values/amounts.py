@@ -1,0 +1,28 @@
+"""Times and sizes as people read them. Pure."""
+
+from __future__ import annotations
+
+UNITS = ((86400.0, "d", 3600.0, "h"), (3600.0, "h", 60.0, "min"), (60.0, "min", 1.0, "s"))
+
+
+def duration(seconds: float | None) -> str:
+    """Return `0.4 s`, `41 s`, `12 min 5 s`, `3 h 20 min`, `2 d 4 h`."""
+    if seconds is None:
+        return "–"
+    sign, seconds = ("−" if seconds < 0 else ""), abs(seconds)
+    for size, name, part, part_name in UNITS:
+        if round(seconds) >= size:
+            whole = int(round(seconds) // size)
+            rest = int((round(seconds) - whole * size) // part)
+            return f"{sign}{whole} {name}" + (f" {rest} {part_name}" if rest and whole < 10 else "")
+    return f"{sign}{seconds:.1f} s" if seconds < 10 else f"{sign}{round(seconds)} s"
+
+
+def size(number: float | None) -> str:
+    """Return bytes as `512 B`, `3.4 MB`, `1.2 GB`; units are powers of 1000."""
+    if number is None:
+        return "–"
+    for limit, name in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if number >= limit:
+            return f"{number / limit:.1f} {name}"
+    return f"{number:.0f} B"
