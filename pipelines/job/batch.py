@@ -30,7 +30,7 @@ from pipelines.land.files import Files
 from pipelines.records.batches.carry import join_transactions
 from pipelines.records.batches.manifest import BatchResult, TableResult
 from pipelines.records.batches.spec import BatchSpec
-from pipelines.records.codec import decode, encode
+from pipelines.records.codec import decode, to_file
 from pipelines.values.quarantine import QuarantineRule
 
 log = logging.getLogger(__name__)
@@ -180,7 +180,7 @@ def read_published(spec: BatchSpec) -> BatchResult | None:
 def publish_batch(spec: BatchSpec, result: BatchResult) -> BatchResult:
     """Write the manifest. If another attempt has written it first, return that attempt's result."""
     folder, _, name = spec.manifest.rpartition("/")
-    if not Files(folder).create(name, encode(result).encode()):
+    if not Files(folder).create(name, to_file(result)):
         first = read_published(spec)
         assert first is not None, "a manifest is never removed"
         return first

@@ -24,7 +24,7 @@ from pipelines.job.maintenance import run_maintenance
 from pipelines.job.snapshot import run_snapshot
 from pipelines.land.files import Files
 from pipelines.records.batches.spec import BatchSpec
-from pipelines.records.codec import encode
+from pipelines.records.codec import to_file
 from pipelines.records.jobs import TERMINAL_EXIT, JobFailure, Result, Spec, decode_spec
 from pipelines.records.maintenance import MaintenanceSpec
 
@@ -100,7 +100,7 @@ def write_line(line: str) -> None:
 @crash.writer
 def write_failure(path: str, failure: JobFailure) -> None:
     folder, _, name = path.rpartition("/")
-    Files(folder or ".").create(name, encode(failure).encode())
+    Files(folder or ".").create(name, to_file(failure))
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from pipelines.host import crash
 from pipelines.host.progress import Progress
 from pipelines.job.history_prune import shorten_history
 from pipelines.land.files import Files
-from pipelines.records.codec import encode
+from pipelines.records.codec import to_file
 from pipelines.records.maintenance import MaintainedTable, MaintenanceResult, MaintenanceSpec, MaintenanceTask
 
 log = logging.getLogger(__name__)
@@ -84,4 +84,4 @@ def write_maintenance_result(path: str, result: MaintenanceResult) -> None:
     """Replace the result of an earlier attempt: what it did stays done."""
     folder, _, name = path.rpartition("/")
     with Files(folder).open_new(name) as out:
-        out.write(encode(result).encode())
+        out.write(to_file(result))

@@ -19,7 +19,7 @@ from pipelines.job.lake import check_usable
 from pipelines.job.translation import TRANSLATION
 from pipelines.land.cures import snapshot_again
 from pipelines.land.files import Files
-from pipelines.records.codec import encode
+from pipelines.records.codec import to_file
 from pipelines.records.loads import SnapshotLoaded, SnapshotResult, SnapshotSpec, SnapshotTask
 
 log = logging.getLogger(__name__)
@@ -84,4 +84,4 @@ def write_snapshot_result(path: str, result: SnapshotResult) -> None:
     """Replace the result of an earlier attempt: the tables themselves say what is loaded."""
     folder, _, name = path.rpartition("/")
     with Files(folder).open_new(name) as out:
-        out.write(encode(result).encode())
+        out.write(to_file(result))

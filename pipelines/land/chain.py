@@ -159,6 +159,8 @@ class Chain:
 
     def read_once(self, window: str) -> WindowManifest | None:
         """Return what `manifest` does, and do not keep it."""
+        if not self._is_kept(window):
+            return None
         return self._read_manifest(window) or self._read_linked(window)
 
     def _read_manifest(self, window: str) -> WindowManifest | None:

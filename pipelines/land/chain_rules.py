@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from pipelines.errors import InvariantBroken, LandingConflict, report_with
@@ -66,17 +66,22 @@ def _circumstance(record: SliceRecord) -> Mapping[str, Any]:
     return {"token": record.token, **record.circumstance}
 
 
-def capture_start(newest_first: Iterable[WindowManifest], table: TableId, enough: ChainPosition = BEFORE_ALL) -> int | None:
-    """Return the start of the last run of adjoining windows that capture the table, or of its newest window that begins at
-    `enough` or before, so that no older ones are read. None when the newest window does not capture the table."""
-    start = None
+def capture_starts(
+    newest_first: Iterable[WindowManifest], tables: Collection[TableId], enough: ChainPosition = BEFORE_ALL
+) -> dict[TableId, int]:
+    """Return by table the start of the last run of adjoining windows that capture it, or of its newest window that begins at
+    `enough` or before, so that no older ones are read. A table that the newest window does not capture is left out."""
+    rest, starts, next_start = {str(table): table for table in tables}, dict[TableId, int](), None
     for window in newest_first:
-        if str(table) not in window.tables or start not in (None, window.end):
+        captured = set(window.tables)
+        rest = {name: table for name, table in rest.items() if name in captured}
+        if not rest or next_start not in (None, window.end):
             break
-        start = window.start
+        starts.update(dict.fromkeys(rest.values(), window.start))
         if window.start_position <= enough and window.start <= enough.scn:
             break
-    return start
+        next_start = window.start
+    return starts
 
 
 def check_position(window: Window, end: Position | None, previous_end: int | None) -> None:

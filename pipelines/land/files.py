@@ -44,7 +44,7 @@ from pipelines.host.filesystem import (
     storage_errors,
 )
 from pipelines.host.secrets import RowsKey
-from pipelines.records.codec import DAMAGED, decode, encode
+from pipelines.records.codec import DAMAGED, decode, to_file
 from pipelines.records.file_digest import FileDigest
 
 T = TypeVar("T")
@@ -345,12 +345,12 @@ class Files:
 
     def create_record(self, relative: str, record: Any) -> bool:
         """Write a record if no file has its name; return False when there is one already."""
-        return self.create(relative, encode(record).encode())
+        return self.create(relative, to_file(record))
 
     def replace_record(self, relative: str, record: Any) -> None:
         """Write a record in the place of another, at once."""
         with self.open_new(relative) as out:
-            out.write(encode(record).encode())
+            out.write(to_file(record))
 
     def write_new_record(self, relative: str, record: Any) -> str:
         """Write a record and return its location. Raises LandingConflict when a file has its name already."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -51,6 +51,7 @@ class Reread:
 
 NOTHING_REREAD = Reread()
 READ_AT_ONCE = 16
+KEPT = 1000  # manifests in memory, each with the names of all tables
 MINE_AGAIN = "run again: the window has not landed, and is mined again"
 log = logging.getLogger(__name__)
 
@@ -246,13 +247,20 @@ class Windows:
         """Return the landed windows that end after a position, in the order of the chain."""
         return list(self.each_after(position))
 
+    def names_after(self, position: ChainPosition) -> list[str]:
+        """Return the names of the landed windows that end after a position, in the order of the chain."""
+        return list(self._chain.names_after(position))
+
     def each_after(self, position: ChainPosition) -> Iterator[WindowManifest]:
         """Yield what `after` returns; a manifest is read when it is asked for."""
         return self._read(self._chain.names_after(position))
 
     def newest_first(self) -> Iterator[WindowManifest]:
-        """Yield the landed windows in the reverse order of the chain; a manifest is read when it is asked for."""
-        return self._read(self._chain.newest_names())
+        """Yield the landed windows in the reverse order of the chain. A manifest is read when it is asked for; only the newest
+        are kept in memory."""
+        names = self._chain.newest_names()
+        yield from self._read(islice(names, KEPT))
+        yield from self.each_once(names)
 
     def names(self) -> list[str]:
         """Return the names of the landed windows in the order of the chain."""
@@ -281,9 +289,13 @@ class Windows:
         """Return the landed windows that contain an SCN: one in each incarnation at most."""
         return list(self._read(name for name in self._chain.window_names() if layout.contains(name, scn)))
 
-    def other_than(self, names: Container[str]) -> list[WindowManifest]:
-        """Return the landed windows that are not in `names`; only these are read."""
-        return list(self._read(name for name in self._chain.window_names() if name not in names))
+    def each(self, names: Sequence[str]) -> Iterator[WindowManifest]:
+        """Yield the manifests of windows. Those of a few are kept for who asks next; those of years would fill the memory."""
+        return self._read(names) if len(names) <= KEPT else self.each_once(names)
+
+    def with_ddl(self) -> list[WindowManifest]:
+        """Return the landed windows that contain DDL, in the order of the chain."""
+        return [manifest for manifest in self.each(self.names()) if manifest.ddl]
 
     def last(self, number: int) -> list[WindowManifest]:
         """Return the newest windows in the order of the chain, without reading older ones."""

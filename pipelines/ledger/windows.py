@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from itertools import islice
 from typing import Any
 
 from sqlalchemy import (
@@ -106,11 +107,12 @@ class WindowEntries(LedgerBase):
             return True
 
     @crash.writer
-    def record_all_landed(self, manifests: Sequence[WindowManifest]) -> None:
-        """Record what manifests prove, as one transaction: a ledger that was lost gets all windows in a few statements."""
-        with self.at_once():
-            for start in range(0, len(manifests), WINDOWS_AT_ONCE):
-                some = manifests[start : start + WINDOWS_AT_ONCE]
+    def record_all_landed(self, manifests: Iterable[WindowManifest]) -> None:
+        """Record what manifests prove: a ledger that was lost gets all windows in a few statements. Those of years are read one
+        after another, so that neither the memory holds all of them nor a transaction waits for their files."""
+        rest = iter(manifests)
+        while some := list(islice(rest, WINDOWS_AT_ONCE)):
+            with self.at_once():
                 unknown = self._unknown(some)
                 if unknown:
                     rows = [_landed_row(self._pipeline, manifest, self._now()) for manifest in unknown]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime
 from typing import Any
@@ -21,14 +22,13 @@ from pipelines.reconcile.approvals import reconcile_approvals
 from pipelines.reconcile.batches import Void, batch_result, find_superseded, left_alone
 from pipelines.reconcile.histories import record_histories
 from pipelines.reconcile.lake_place import missing_landing
-from pipelines.reconcile.newest_batches import end_of, is_in_chain, newest_batches, newest_first
+from pipelines.reconcile.newest_batches import end_of, is_in_chain, newest_batches, newest_first, oldest_first
 from pipelines.reconcile.quarantine import record_quarantined
 from pipelines.reconcile.tables import rebuild_tables, rebuild_versions
 from pipelines.records.batches.manifest import BatchResult, RowAccount, TableResult
 from pipelines.records.codec import from_body, to_body
 from pipelines.records.drops import DroppedTransaction
 from pipelines.records.gaps import DeclaredGap
-from pipelines.records.windows import WindowManifest
 from pipelines.values.redo import Position
 from pipelines.values.scn import ChainPosition, Scn, ScnRange
 from pipelines.values.table import TableId
@@ -36,6 +36,7 @@ from pipelines.values.table import TableId
 log = logging.getLogger(__name__)
 
 DROP = "drop transaction"
+BATCHES_AT_ONCE = 100  # in memory, each with what it did to all tables
 
 
 @crash.writer
@@ -44,7 +45,7 @@ def reconcile_ledger(context: PipelineContext) -> None:
     ledger that was lost or replaced by an older copy."""
     if news := unknown_windows(context):
         log.info("recording %s landed window(s) that the ledger does not know", len(news))
-        context.ledger.record_all_landed(news)
+        context.ledger.record_all_landed(context.landing.windows.each(news))
     context.landing.handover.copy_start()
     position = landed_position(context)
     if position is not None and context.ledger.position() != position:
@@ -56,12 +57,13 @@ def reconcile_ledger(context: PipelineContext) -> None:
     reconcile_drops(context)
 
 
-def unknown_windows(context: PipelineContext) -> list[WindowManifest]:
+def unknown_windows(context: PipelineContext) -> list[str]:
     """Return the landed windows that the ledger does not know. It knows those before its position: they are recorded first."""
     position = context.ledger.position()
     if position is None:
-        return context.landing.windows.other_than(context.ledger.landed_names())
-    return context.landing.windows.after(position.chain_position)
+        known = context.ledger.landed_names()
+        return [name for name in context.landing.windows.names() if name not in known]
+    return context.landing.windows.names_after(position.chain_position)
 
 
 def landed_position(context: PipelineContext) -> Position | None:
@@ -166,14 +168,22 @@ def reconcile_batches(context: PipelineContext) -> None:
         names, known = context.landing.files.names(layout.BATCHES), context.ledger.applied_names()
     else:
         names, known = list(newest.names), context.ledger.applied_of(newest.names)
-    found = [(name, batch_result(context, name)) for name in names if name not in known]
-    unknown = [(result, name) for name, result in found if result is not None]
-    if unknown:
-        log.info("recording %s batch(es) that the ledger does not know", len(unknown))
+    groups = results_in_groups(context, oldest_first(name for name in names if name not in known))
+    if (first := next(groups, None)) is not None:
         void = find_superseded(context)
         with context.ledger.at_once():
-            record_results(context, sorted(unknown, key=lambda u: (u[0].end_position, -u[0].start)), void)
+            for found in itertools.chain([first], groups):
+                log.info("recording %s batch(es) that the ledger does not know", len(found))
+                record_results(context, found, void)
             rebuild_versions(context)
+
+
+def results_in_groups(context: PipelineContext, names: Sequence[str]) -> Iterator[list[tuple[BatchResult, str]]]:
+    """Yield the results of batches that have one, each with its name, some at a time: those of years would fill the memory."""
+    found = ((batch_result(context, name), name) for name in names)
+    done = ((result, name) for result, name in found if result is not None)
+    while some := list(itertools.islice(done, BATCHES_AT_ONCE)):
+        yield some
 
 
 def last_batch(context: PipelineContext, until: ChainPosition | None = None) -> BatchResult | None:

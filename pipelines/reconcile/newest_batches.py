@@ -88,4 +88,13 @@ def start_of(batch: str) -> int:
 def newest_first(batches: Iterable[str]) -> list[str]:
     """Return the names in the reverse order in which the batches were applied. If two have one end, the longer one is newer: it
     has read the windows of the other again."""
-    return sorted(batches, key=lambda name: (end_of(name), -start_of(name)), reverse=True)
+    return sorted(batches, key=applied_when, reverse=True)
+
+
+def oldest_first(batches: Iterable[str]) -> list[str]:
+    """Return the names in the order in which the batches were applied."""
+    return sorted(batches, key=applied_when)
+
+
+def applied_when(batch: str) -> tuple[ChainPosition, int]:
+    return end_of(batch), -start_of(batch)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from itertools import dropwhile, islice, takewhile
 
 from pipelines.context import PipelineContext, owner
 from pipelines.host import crash
 from pipelines.land import layout
-from pipelines.land.chain_rules import capture_start
+from pipelines.land.chain_rules import capture_starts
 from pipelines.land.dictionary import Readings
 from pipelines.ledger import Lease, TableEntry
 from pipelines.reconcile.batches import REPLACES, Void, find_superseded, loaded_tasks, position_loaded, scn_of
@@ -32,12 +32,12 @@ def rebuild_tables(context: PipelineContext) -> None:
     known = {entry.table for entry in context.ledger.tables()}
     missing = [table.id for table in context.pipeline.tables if table.id not in known]
     if missing:
-        found = {table: capture_scn(context, table) for table in missing}
-        add_tables(context, {table: since for table, since in found.items() if since is not None})
+        add_tables(context, capture_scns(context, missing))
     unknown = unknown_loads(context)
-    void = find_superseded(context) if unknown else {}
-    for name in unknown:
-        restore_load(context, name, void)
+    if unknown:
+        void, with_ddl = find_superseded(context), context.landing.windows.with_ddl()
+        for name in unknown:
+            restore_load(context, name, void, with_ddl)
 
 
 @crash.writer
@@ -49,24 +49,34 @@ def add_tables(context: PipelineContext, captured_from_scn: Mapping[TableId, Scn
 
 
 def capture_scn(context: PipelineContext, table: TableId, enough: ChainPosition = BEFORE_ALL) -> Scn | None:
-    """Return the SCN from which a table's redo is landed without a declared gap, or will be; where that is before `enough`,
+    """Return what `capture_scns` does of one table; None if that leaves it out."""
+    return capture_scns(context, [table], enough).get(table)
+
+
+def capture_scns(
+    context: PipelineContext, tables: Collection[TableId], enough: ChainPosition = BEFORE_ALL
+) -> dict[TableId, Scn]:
+    """Return by table the SCN from which its redo is landed without a declared gap, or will be; where that is before `enough`,
     perhaps a later one that is too.
 
-    None if the newest window omits the table, or before the first snapshot. After a gap every configured table is captured.
+    A table that the newest window omits is left out, and all are before the first snapshot. After a gap every configured table
+    is captured.
     """
     newest, gaps = context.landing.windows.last(1), context.landing.gaps.all()
     after = gaps[-1].end.chain_position if gaps else BEFORE_ALL
     if gaps and (not newest or newest[0].end_position <= after):
-        return gaps[-1].end.scn
+        return dict.fromkeys(tables, gaps[-1].end.scn)
     if not newest:
         start = context.landing.handover.start()
-        return None if start is None else Scn(start.scn)
+        return {} if start is None else dict.fromkeys(tables, Scn(start.scn))
     unbroken = takewhile(lambda window: window.start_position >= after, context.landing.windows.newest_first())
-    since = capture_start(unbroken, table, enough)
     pruned = context.landing.pruned
-    if since is not None and pruned is not None and since == pruned.position.scn and after <= pruned.position:
-        since = capture_before(pruned, table, after) or since
-    return None if since is None else Scn(since)
+    found = dict[TableId, Scn]()
+    for table, since in capture_starts(unbroken, tables, enough).items():
+        is_cut = pruned is not None and since == pruned.position.scn and after <= pruned.position
+        before = capture_before(pruned, table, after) if pruned is not None and is_cut else None
+        found[table] = Scn(before or since)
+    return found
 
 
 def capture_before(pruned: Pruned, table: TableId, after: ChainPosition) -> int | None:
@@ -93,7 +103,7 @@ def recorded_loads(context: PipelineContext) -> set[str]:
     return {decision.body["name"] for decision in context.ledger.decisions(LOAD)}
 
 
-def restore_load(context: PipelineContext, name: str, void: Void) -> None:
+def restore_load(context: PipelineContext, name: str, void: Void, with_ddl: Sequence[WindowManifest]) -> None:
     """Restore tables in the ledger as they were after a load, with the column ids it was written under."""
     tasks = loaded_tasks(context, name)
     if tasks is None:
@@ -104,7 +114,7 @@ def restore_load(context: PipelineContext, name: str, void: Void) -> None:
         is_old = entry is not None and entry.position >= position and not (task.supersedes or task.joins)
         if entry is None or name in void.get(task.table, ()) or is_old:
             continue
-        record_ddl(context, task.table, context.landing.windows.after(), below=task.version.from_scn)
+        record_ddl(context, task.table, with_ddl, below=task.version.from_scn)
         restart_versions(context, task.version)
         restore_pruned_versions(context, task.version)
         if entry.state != "snapshotting":
@@ -140,7 +150,7 @@ def restore_pruned_versions(context: PipelineContext, loaded: TableVersion) -> N
 
 def rebuild_versions(context: PipelineContext) -> None:
     """Record the versions that landed DDL made of the tables, as far as it is applied; apply derives later ones itself."""
-    windows, breaks = context.landing.windows.after(), context.landing.gaps.all()
+    windows, breaks = context.landing.windows.with_ddl(), context.landing.gaps.all()
     for entry in context.ledger.tables():
         if entry.complete_to_scn is not None:
             record_ddl(context, entry.table, windows_with_ddl(windows, breaks, entry), below=entry.complete_to_scn + 1)

@@ -4,14 +4,17 @@ A record is a frozen dataclass. Its JSON also contains `record`, its noun, and `
 fields raises its number (`FORMAT`; 1 where a class has none), so that an older Redolake refuses the file instead of ignoring
 the new field. An unknown field is refused as well, whatever the number is; of files of an older format those in `GONE` are
 passed over, which mean nothing any more. A file also contains `check`, a hash of all the rest, so that a changed bit is found;
-files of older versions have none.
+files of older versions have none. A large file is compressed by gzip under its own name: of 2,000 tables a batch's spec and
+result would be 5 MB of repeated settings, 288 times a day.
 """
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
 import re
+import zlib
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
@@ -27,6 +30,8 @@ T = TypeVar("T")
 NEWER = "use the Redolake that wrote it, or a newer one"
 DAMAGED = "restore the file from a copy of the landing; it was not written by Redolake, or was changed"
 CHECK = "check"
+COMPRESSED_FROM = 32 << 10  # bytes; smaller files can be read with any editor
+GZIP = b"\x1f\x8b"
 
 
 def noun_of(kind: type[Any]) -> str:
@@ -42,6 +47,12 @@ def encode(record: Any) -> str:
     """Return the record as the text of a file; equal records have equal text."""
     body = to_body(record)
     return json.dumps({**body, CHECK: check_of(body)}, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+def to_file(record: Any) -> bytes:
+    """Return the bytes of a record's file; equal records have equal bytes, so no time stands in what is compressed."""
+    body = encode(record).encode()
+    return body if len(body) < COMPRESSED_FROM else gzip.compress(body, mtime=0)
 
 
 def check_of(body: Mapping[str, Any]) -> str:
@@ -93,6 +104,8 @@ def from_body(kind: type[T], body: Mapping[str, Any], file: str) -> T:
 
 def parse(text: bytes | str, file: str) -> dict[str, Any]:
     """Return a file's JSON object. Raises LandingDamaged."""
+    if isinstance(text, bytes) and text.startswith(GZIP):
+        text = _decompress(text, file)
     try:
         body = json.loads(text)
     except ValueError as error:
@@ -103,6 +116,13 @@ def parse(text: bytes | str, file: str) -> dict[str, Any]:
     if check is not None and check != check_of(body):
         raise LandingDamaged("was changed after it was written: its check does not fit", cure=DAMAGED, path=file)
     return body
+
+
+def _decompress(body: bytes, file: str) -> bytes:
+    try:
+        return gzip.decompress(body)
+    except (EOFError, OSError, zlib.error) as error:
+        raise LandingDamaged("cannot be decompressed: it is cut short, or was changed", cure=DAMAGED, path=file) from error
 
 
 @cache

@@ -12,7 +12,7 @@ import pytest
 
 from pipelines.errors import FormatTooNew, InvariantBroken, LandingConflict, LandingUnwritable
 from pipelines.land import layout
-from pipelines.land.chain_rules import capture_start
+from pipelines.land.chain_rules import capture_starts
 from pipelines.land.files import Files
 from pipelines.land.landing import Landing
 from pipelines.records.codec import decode, encode, from_body, to_body
@@ -267,7 +267,7 @@ def test_windows_after_a_position_are_those_that_end_after_it(landing):
     assert landing.windows.after(ChainPosition(11, 299)) == [first, second]
     assert landing.windows.after(ChainPosition(11, 300)) == [second]
     assert landing.windows.after(ChainPosition(12, 0)) == []
-    assert landing.windows.other_than({first.name}) == [second]
+    assert landing.windows.names_after(ChainPosition(11, 300)) == [second.name]
 
 
 @pytest.mark.parametrize(
@@ -285,7 +285,7 @@ def test_a_table_is_capture_start_the_last_adjoining_windows_that_name_it(window
         WindowManifest(7, 11, start, end, (), tuple(f"S.{t}" for t in tables), {}, "", (), ()) for start, end, tables in windows
     ]
 
-    assert capture_start(reversed(landed), TableId("S", "A")) == since
+    assert capture_starts(reversed(landed), [TableId("S", "A")]).get(TableId("S", "A")) == since
 
 
 def test_no_window_is_read_beyond_the_position_that_is_asked_for():
@@ -293,14 +293,14 @@ def test_no_window_is_read_beyond_the_position_that_is_asked_for():
         yield from (WindowManifest(7, 11, n, n + 5, (), ("S.A",), {}, "", (), ()) for n in (20, 15, 10))
         raise AssertionError("an older window was read")
 
-    assert capture_start(newest_first(), TableId("S", "A"), ChainPosition(11, 12)) == 10
+    assert capture_starts(newest_first(), [TableId("S", "A")], ChainPosition(11, 12)).get(TableId("S", "A")) == 10
 
 
 def test_a_window_of_an_older_incarnation_may_begin_after_the_scn_that_is_asked_for():
     """A prepared transaction may have begun before a RESETLOGS."""
     landed = [WindowManifest(7, n, start, end, (), ("S.A",), {}, "", (), ()) for n, start, end in ((2, 20, 23), (1, 15, 20))]
 
-    assert capture_start(landed, TableId("S", "A"), ChainPosition(3, 17)) == 15
+    assert capture_starts(landed, [TableId("S", "A")], ChainPosition(3, 17)).get(TableId("S", "A")) == 15
 
 
 def test_a_failing_stream_leaves_no_file_under_its_name(tmp_path):

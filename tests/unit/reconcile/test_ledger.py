@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
+from typing import Any
 
-from pipelines.context import PipelineContext
+import pytest
+
+from pipelines.context import PipelineContext, open_context
 from pipelines.reconcile.ledger import drops, last_batch, reconcile_ledger
 from pipelines.reconcile.newest_batches import batch_name
 from pipelines.records.batches.manifest import CARRIED_IN, RowAccount
+from pipelines.records.windows import DdlRow
 from pipelines.steps.apply import resume_tables
 from pipelines.steps.status import list_windows
 from pipelines.values.redo import Position
 from pipelines.values.scn import ChainPosition, Scn
+from tests.states.lost_ledger import lose_ledger
 from tests.unit.reconcile.pipeline_on_disk import (
     DBID,
     FIRST,
@@ -39,6 +45,31 @@ def test_an_older_ledger_learns_of_a_newer_snapshot(on_disk: PipelineOnDisk, con
 
     assert (entry.state, entry.snapshot_scn, entry.position) == ("live", 250, ChainPosition(FIRST, 250))
     assert [int(v.from_scn) for v in context.ledger.versions(ORDERS)] == [120, 250]
+
+
+def test_a_lost_ledger_is_the_same_if_the_landing_is_read_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The landing of years does not fit into the memory; here a part is one window, and one batch."""
+    on_disk = PipelineOnDisk(tmp_path)
+    on_disk.load(120)
+    for start in (100, 200, 300, 400):
+        text = f"ALTER TABLE shop.orders ADD (note{start} VARCHAR2(9))"
+        on_disk.batch(on_disk.window(start, start + 100, ddl=(DdlRow(start + 80, 1, "0x1", 0, "SHOP", "ORDERS", 4711, text),)))
+
+    def rebuilt() -> tuple[Any, ...]:
+        with open_context(on_disk.pipeline) as context:
+            entry, windows = corrected_table(context), context.ledger.windows()
+            versions = [(v.from_scn, v.body, v.ddl) for v in context.ledger.versions(ORDERS)]
+            return entry.position, entry.state, versions, [(w.name, w.state) for w in windows]
+
+    at_once = rebuilt()
+    lose_ledger(tmp_path)
+    monkeypatch.setattr("pipelines.land.windows.KEPT", 1)
+    monkeypatch.setattr("pipelines.ledger.windows.WINDOWS_AT_ONCE", 1)
+    monkeypatch.setattr("pipelines.reconcile.ledger.BATCHES_AT_ONCE", 1)
+
+    assert at_once[0] == ChainPosition(FIRST, 499)
+    assert len(at_once[2]) == 5
+    assert rebuilt() == at_once
 
 
 def test_known_batches_are_not_read_again(on_disk: PipelineOnDisk, context: PipelineContext) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from pipelines.errors import FormatTooNew, LandingConflict, LandingDamaged
 from pipelines.records.chain import decode_link
-from pipelines.records.codec import decode, encode, format_of, from_body, noun_of, to_body
+from pipelines.records.codec import decode, encode, format_of, from_body, noun_of, to_body, to_file
 from pipelines.records.jobs import decode_spec
 from pipelines.records.windows import WindowManifest
 from tests.unit.records.samples import BATCH, GAP, LOAD, MANIFEST, RECORDS
@@ -105,6 +106,32 @@ def test_one_changed_bit_in_the_file_of_a_record_is_found_or_changes_nothing(rec
         except (LandingDamaged, FormatTooNew):
             found += 1
     assert found > 0.9 * len(whole)
+
+
+def many_tables(record: WindowManifest) -> WindowManifest:
+    return replace(record, tables=tuple(f"SHOP.TABLE_{number:05d}" for number in range(2_000)))
+
+
+def test_a_large_record_is_compressed_and_equal_ones_have_equal_files() -> None:
+    large = many_tables(MANIFEST)
+    body = to_file(large)
+
+    assert len(body) < len(encode(large)) / 4
+    assert body == to_file(many_tables(MANIFEST))
+    assert decode(WindowManifest, body, "file") == large
+    assert to_file(MANIFEST) == encode(MANIFEST).encode()
+
+
+def test_a_damaged_compressed_file_is_found_or_is_read_as_it_was() -> None:
+    large = many_tables(MANIFEST)
+    whole = to_file(large)
+    for at, byte in enumerate(whole):
+        changed = whole[:at] + bytes([byte ^ 1 << at % 8]) + whole[at + 1 :]
+        for body in (changed, whole[:at]):
+            try:
+                assert decode(WindowManifest, body, "file") == large
+            except LandingDamaged:
+                continue
 
 
 @each_record
