@@ -161,11 +161,24 @@ def open_pipeline_source(pipeline: Pipeline, params: ConnectParams | None, conta
     """Connect to the container, or to the root, by `params` or else by AIRFLOW_CONN_<ID> in the environment."""
     retry = RetryRule(pipeline.retry.initial_seconds, pipeline.retry.max_seconds, pipeline.retry.attempts)
     return open_source(
-        params or connect_params(pipeline.source.connection, os.environ),
+        params or pipeline_params(pipeline),
         container=container,
         call_timeout_seconds=pipeline.source.call_timeout_seconds,
         retry=retry,
     )
+
+
+def pipeline_params(pipeline: Pipeline) -> ConnectParams:
+    """Return the pipeline's connection of the environment. Raises ConfigurationError where it has none."""
+    if pipeline.source.connection is None:
+        raise no_connection(pipeline, "is not set, and this needs the database")
+    return connect_params(pipeline.source.connection, os.environ)
+
+
+def no_connection(pipeline: Pipeline, what: str) -> ConfigurationError:
+    """Return the error of something that only the database can give."""
+    cure = "name a `connection` below `source` in pipelines.yml and run it again; it may be left out once more after that"
+    return ConfigurationError([Finding(f"{pipeline.name}.source.connection", what, cure)])
 
 
 def read_spec(context: PipelineContext, location: str) -> Spec:

@@ -100,12 +100,14 @@ def column_facets(pipeline: Pipeline, written: Mapping[str, Place]) -> dict[Plac
     from pipelines import steps
 
     try:
-        dsn, container = source_of(pipeline).dsn, pipeline.source.container
+        source, container = source_of(pipeline), pipeline.source.container
     except ConfigurationError:
+        source = None
+    if source is None:
         return {}  # the batch is recorded, and apply needs no source
     with resolved_pipeline(pipeline) as resolved:
         origins = steps.read_column_lineage(resolved, written)
-    tables = {one.table: oracle_table(dsn, container, TableId.parse(one.table)) for one in origins}
+    tables = {one.table: oracle_table(source.dsn, container, TableId.parse(one.table)) for one in origins}
     return {written[one.table]: column_facet(tables[one.table], one) for one in origins}
 
 

@@ -135,8 +135,8 @@ def report_landed(pipeline: Pipeline, landed: LandedWindowReport, captured: Mapp
     extra = {"window": landed.window, "start_scn": landed.start_scn, "end_scn": landed.end_scn, "ends_at": landed.ends_at}
     context["outlet_events"][landing_asset(pipeline)].extra = extra
     if is_installed():
-        dsn, container = source_of(pipeline).dsn, pipeline.source.container
-        read = [oracle_table(dsn, container, TableId.parse(name)) for name in sorted(captured)]
+        source, container = source_of(pipeline), pipeline.source.container
+        read = [] if source is None else [oracle_table(source.dsn, container, TableId.parse(name)) for name in sorted(captured)]
         report_lineage(context, read, [landing_folder(pipeline)])
 
 
@@ -160,7 +160,8 @@ def receive_dag(pipeline: Pipeline) -> DAG:
     settings = dag_settings(pipeline, "capture")
     params = {"old_range": old_range(pipeline)}
     with DAG(**settings, schedule=capture_schedule(pipeline), params=params, doc_md=dag_text(RECEIVE, pipeline)) as dag:
-        runway_task(pipeline)
+        if pipeline.source.connection is not None:
+            runway_task(pipeline)
         landed = give_links(receive(), WINDOW_LINKS)
         if pipeline.patterns and pipeline.new_tables == "capture":
             join_new_tables(pipeline, landed)

@@ -38,10 +38,12 @@ def terminal_connection(conn_id: str) -> str | None:
 
 
 def source_of(pipeline: Pipeline) -> Any:
-    """Return the pipeline's source as ConnectParams, which shows its password in no repr and no XCom."""
+    """Return the pipeline's source as ConnectParams, which shows its password in no repr and no XCom; None without one."""
     from pipelines.source.connection import connection_from_json
 
     conn_id = pipeline.source.connection
+    if conn_id is None:
+        return None
     return connection_from_json(connection_json(conn_id), f"connection {conn_id}")
 
 

@@ -80,7 +80,7 @@ class PlanWindow(BaseOperator, SkipMixin):
         log.warning("%s", error)
         pipeline, retry = self.pipeline, self.pipeline.retry
         trigger = SourceTrigger(
-            pipeline.name, pipeline.source.connection, retry.initial_seconds, retry.max_seconds, until.isoformat()
+            pipeline.name, str(pipeline.source.connection), retry.initial_seconds, retry.max_seconds, until.isoformat()
         )
         self.defer(trigger=trigger, method_name="plan_again")
         raise AssertionError("a deferred task does not go on")
@@ -97,6 +97,6 @@ class PlanWindow(BaseOperator, SkipMixin):
             raise AirflowFailException(str(error))
         pipeline = self.pipeline
         trigger = ArchivedLogTrigger(
-            pipeline.name, pipeline.source.connection, asdict(awaited), pipeline.wait_max_pause_seconds, until.isoformat()
+            pipeline.name, str(pipeline.source.connection), asdict(awaited), pipeline.wait_max_pause_seconds, until.isoformat()
         )
         self.defer(trigger=trigger, method_name="plan_again")

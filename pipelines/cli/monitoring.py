@@ -34,6 +34,7 @@ from pipelines.cli.output import (
     show_dropped,
     show_held,
 )
+from pipelines.records.readers import NOT_PROVED
 from pipelines.values.utc import beside, utc_text
 
 if TYPE_CHECKING:
@@ -96,8 +97,7 @@ def show_details(status: Status) -> None:
     rows = [(w.name, w.state, w.logs, w.rows, utc_text(w.ends_at)) for w in status.windows]
     windows = grid("Latest windows", ("window", "state", "logs", "rows", "ends, UTC"), rows, ("window",))
     console.print(windows if rows else "No window has landed yet.")
-    for stream in status.streams:
-        show_stream(stream)
+    show_streams(status)
     show_histories(status.tables)
     if status.pruned_to_scn is not None:
         console.print(f"Windows before SCN {status.pruned_to_scn} were pruned, the last of them on {status.pruned_at}")
@@ -128,6 +128,17 @@ def show_details(status: Status) -> None:
     if status.lost is not None:
         lost = status.lost
         print_alert(f"LOST since {lost.since}: {lost.what}\n  do this: redolake recover -p {status.pipeline}")
+
+
+def show_streams(status: Status) -> None:
+    """Print where OpenLogReplicator stands, and since when nobody has asked the database."""
+    for stream in status.streams:
+        show_stream(stream)
+    if status.unproved_since_scn is not None:
+        print_notice(
+            f"Since SCN {status.unproved_since_scn} windows are received without a connection: {NOT_PROVED}\n"
+            "  do this: name `connection` below `source`; the next run proves it"
+        )
 
 
 def show_stream(stream: StreamFact) -> None:

@@ -52,6 +52,10 @@ def validate(
             help="Also start Spark, or ask the Connect server; let it write there, and resolve expressions of mappings.",
         ),
     ] = False,
+    olr: Annotated[
+        bool,
+        typer.Option("--olr", help="Also ask each OpenLogReplicator, and look for three seconds at what a running one sends."),
+    ] = False,
     config: ConfigOption = None,
     output: OutputOption = Output.table,
 ) -> None:
@@ -66,7 +70,7 @@ def validate(
         file = config or config_file()
         findings = steps.package_findings(file.absolute().parent)
         for pipeline in pipelines:
-            findings += steps.validate(pipeline, executors=executors, start_spark=spark, file=file)
+            findings += steps.validate(pipeline, executors=executors, start_spark=spark, ask_olr=olr, file=file)
         if not any(finding.severity == "error" for finding in findings):
             findings += steps.find_shared(pipelines)
         report_findings(output, findings, "The configuration is good.", "redolake doctor")

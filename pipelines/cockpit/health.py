@@ -48,7 +48,7 @@ def health_of(
             any(table.counted_as == "held" for table in tables),
         ),
         sentence=sentence,
-        more=tuple(more_facts(reading, tables, now)),
+        more=tuple(more_facts(reading, tables, now, is_stream)),
         cure=cure,
         complete_to_at=None if newest is None else newest.ends_at,
         complete_to_scn=None if newest is None else newest.end_scn,
@@ -172,7 +172,13 @@ def is_nothing_new(reading: LedgerReading) -> bool:
     return plan is not None and plan.body.get("outcome") == "nothing"
 
 
-def more_facts(reading: LedgerReading, tables: Sequence[TableLine], now: datetime) -> list[str]:
+def unproved_scn(reading: LedgerReading) -> int | None:
+    """Return the SCN since which streams are received without asking the database."""
+    fact = one(reading, "streams")
+    return None if fact is None else from_body(StreamsFact, fact.body, "the streams in the ledger").unproved_since
+
+
+def more_facts(reading: LedgerReading, tables: Sequence[TableLine], now: datetime, is_stream: bool) -> list[str]:
     held = sum(table.counted_as == "held" for table in tables)
     found = [f"{plural(held, 'table')} held"] if held else []
     if (runway := one(reading, "runway")) is not None:
@@ -181,6 +187,8 @@ def more_facts(reading: LedgerReading, tables: Sequence[TableLine], now: datetim
             least = "at least " if fact.is_floor else ""
             low = "" if fact.state == "enough" else f" (below {fact.warn_below_hours:g} h)"
             found.append(f"runway {least}{duration(fact.hours_left * 3600)}{low}")
+    if is_stream and (unproved := unproved_scn(reading)) is not None:
+        found.append(f"not proved by the database since SCN {count(unproved)}")
     wrong = sum(table.differs for table in tables if table.listed)
     equal = [t.proof for t in tables if t.proof and t.proof.result.is_equal and t.counted_as not in ("held", "not listed")]
     if wrong:

@@ -8,7 +8,7 @@ from contextlib import closing
 from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 
-from pipelines.cockpit.health import health_of, one
+from pipelines.cockpit.health import health_of, one, unproved_scn
 from pipelines.cockpit.latency import latency_of
 from pipelines.cockpit.redo_chart import redo_chart
 from pipelines.cockpit.texts import count
@@ -109,6 +109,7 @@ def overview_of(
         health=health_of(pipeline.name, reading, lines, latency, paused=paused, is_stream=is_stream),
         is_stream=is_stream,
         streams=stream_lines(reading) if is_stream else (),
+        unproved_since=unproved_scn(reading) if is_stream else None,
         schedule=pipeline.schedule,
         redo=chart_of(reading),
         latency=latency,

@@ -273,6 +273,7 @@ class Overview:
     schedule: str | None
     is_stream: bool = False
     streams: tuple[StreamLine, ...] = ()
+    unproved_since: int | None = None  # the SCN since which the streams were received without asking the database
     redo: RedoChart | None = None
     latency: Latency = Latency()
     windows: tuple[WindowLine, ...] = ()

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, ValidationInfo, field_validator, model_validator
+from pydantic_core import PydanticCustomError
 
 from pipelines.config.airflow_settings import AirflowSettings
 from pipelines.config.keep import KeepSettings, OptimizeSettings
@@ -59,7 +60,12 @@ class SourceSettings(Settings):
     silent_seconds: float = Field(
         60, gt=0, description="how long OpenLogReplicator may send nothing, not even checkpoints, before it counts as gone"
     )
-    connection: str = Field(description="Airflow connection id; outside Airflow, AIRFLOW_CONN_<ID> is read")
+    connection: str | None = Field(
+        None,
+        validate_default=True,
+        description="Airflow connection id; outside Airflow, AIRFLOW_CONN_<ID> is read. With `openlogreplicator` it may be "
+        "left out once a window has landed: what only the database proves is then said, and proved when it is named again",
+    )
     container: str | None = Field(None, description="PDB that owns the tables; omit for a non-CDB")
     dictionary: Literal["online", "redo"] = Field(
         "online",
@@ -73,6 +79,15 @@ class SourceSettings(Settings):
     @classmethod
     def address_has_a_port(cls, value: str | None) -> str | None:
         return None if value is None else host_and_port(value)
+
+    @field_validator("connection")
+    @classmethod
+    def database_is_asked(cls, value: str | None, info: ValidationInfo) -> str | None:
+        if value is None and info.data.get("kind") == "logminer":
+            raise PydanticCustomError("missing", "LogMiner runs in the database")
+        if value is None and info.data.get("streams"):
+            raise ValueError("with several streams it is needed: tables are compared with the dictionary at each window")
+        return value
 
     @field_validator("streams")
     @classmethod
@@ -322,6 +337,8 @@ class Pipeline(ShapeSettings):
         """Refuse what is not proved to work with OpenLogReplicator."""
         if not self.source.is_stream:
             return self
+        if self.source.connection is None and self.verify_schedule is not None:
+            raise ValueError("`verify_schedule` needs `connection` below `source`: tables are compared with Oracle's rows")
         settings: list[tuple[str | None, str | None]] = [(self.large_objects, self.unsupported_columns)]
         settings += [(table.large_objects, table.unsupported_columns) for table in self.tables]
         settings += [(match.large_objects, match.unsupported_columns) for match in self.matches]

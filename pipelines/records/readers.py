@@ -14,6 +14,11 @@ from pipelines.records.windows import WindowManifest
 ANCHOR, SECONDS = "anchor", "seconds"  # of a slice: where the stream stood at the window's end, and when
 STREAMS = "streams"  # of a slice: where each redo thread's stream stands at the window's end
 OPEN = "open"  # of a slice: OpenTransactions, as they were read beside the window
+UNPROVED = "unproved"  # of a slice: the SCN since which windows were received without asking the database
+NOT_PROVED = (
+    "nothing proves that no other redo thread wrote, that the PDB is still the same one, that supplemental logging is there, "
+    "and that times are right"
+)
 HANDED_OVER = "handed_over"  # of a slice: the windows before are of LogMiner, and the stream gives what was open there
 READS_FROM = "reads_from"  # of a window: see redo.Window
 
@@ -44,6 +49,11 @@ def is_received(manifest: WindowManifest) -> bool:
 def is_handed_over(manifest: WindowManifest) -> bool:
     """Return whether another reader has read the windows before: nothing is carried into this one."""
     return READS_FROM in manifest.circumstance or any(facts.get(HANDED_OVER) for facts in slice_facts(manifest))
+
+
+def unproved_scn(manifest: WindowManifest) -> int | None:
+    """Return the SCN since which windows were received without asking the database; None where it has proved them."""
+    return next((int(facts[UNPROVED]) for facts in slice_facts(manifest) if UNPROVED in facts), None)
 
 
 def lowest_scn(manifest: WindowManifest) -> int:

@@ -100,10 +100,13 @@ class StreamFact:
 
 @dataclass(frozen=True, slots=True)
 class StreamsFact:
-    """The streams as they were received last."""
+    """The streams as they were received last. `unproved_since`: the SCN since which the database was not asked."""
 
     streams: tuple[StreamFact, ...]
     at: str
+    unproved_since: int | None = None
+
+    FORMAT: ClassVar[int] = 2
 
 
 @dataclass(frozen=True, slots=True)

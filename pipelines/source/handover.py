@@ -178,11 +178,13 @@ def first_window_start(facts: RedoFacts, start_scn: Scn) -> Scn:
     """Return FIRST_CHANGE# of the log before the one that contains `start_scn`, the lowest of all threads.
 
     One log earlier, because a committing transaction leaves V$TRANSACTION before its redo appears. If that log is gone,
-    the one that contains `start_scn` is used. Never below the oldest log that every thread still has.
+    the one that contains `start_scn` is used. Never below the oldest log that every thread still has. A thread that was closed
+    before `start_scn` has nothing that is needed, although its last log has no end.
     """
     current = facts.current_incarnation.resetlogs_id
     starts, floors = [], []
-    for thread in sorted({g.thread for g in (*facts.archived, *facts.online)}):
+    threads = {g.thread for g in (*facts.archived, *facts.online)}
+    for thread in sorted(threads - threads_closed_before(start_scn, facts) or threads):
         logs = _available(thread, current, facts)
         at = next((n for n, log in enumerate(logs) if _contains(log, start_scn)), None)
         if at is None:
@@ -194,6 +196,12 @@ def first_window_start(facts: RedoFacts, start_scn: Scn) -> Scn:
         if logs[oldest].sequence > 1:  # before sequence 1 the thread has no redo in this incarnation
             floors.append(logs[oldest].first_scn)
     return max([min(starts), *floors]) if starts else start_scn
+
+
+def threads_closed_before(scn: Scn, facts: RedoFacts) -> set[int]:
+    """Return the redo threads that are closed, and whose redo ends before an SCN."""
+    closed = (thread for thread in facts.threads if not thread.is_open and thread.checkpoint_scn is not None)
+    return {thread.number for thread in closed if thread.checkpoint_scn is not None and thread.checkpoint_scn <= scn}
 
 
 def _contains(log: LogFile, scn: Scn) -> bool:

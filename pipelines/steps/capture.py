@@ -20,6 +20,7 @@ from pipelines.errors import (
     RedoLost,
     RedoNotUnderstood,
     SchemaConflict,
+    StreamLost,
     Terminal,
     report_with,
 )
@@ -51,6 +52,7 @@ from pipelines.steps.matched_tables import announced_tables, with_matched_tables
 from pipelines.steps.read_and_plan import PAUSE_SECONDS, read_and_plan
 from pipelines.steps.reader_change import last_window, plan_first_mined
 from pipelines.steps.redo_dictionary import with_its_dictionary
+from pipelines.steps.redo_streams import prove_unasked
 from pipelines.steps.reread import reread
 from pipelines.steps.same_container import pdb_change, read_same_container, record_pdb_change
 from pipelines.steps.scn_times import end_time
@@ -66,7 +68,7 @@ from pipelines.steps.wait import AwaitedLog, awaited_log
 from pipelines.steps.whole_tables import read_whole_tables
 from pipelines.values.dictionary_table import DictionaryTable
 from pipelines.values.mapping import needs_all_columns
-from pipelines.values.redo import ContainerIdentity, LogFile, Window, logs_text
+from pipelines.values.redo import ContainerIdentity, LogFile, Position, Window, logs_text
 from pipelines.values.table import TableId
 from pipelines.window import Lost, NothingNew, Wait, missing_logs
 from pipelines.window.recovery_options import choices, gap_end, rman_commands
@@ -133,6 +135,7 @@ def plan_next(pipeline: Pipeline, source: ConnectParams | None) -> PlanOutcome:
             ahead = host_clock_ahead(oracle)
             last = last_window(context, position)
             if last is not None and is_received(last):
+                prove_landed(context, oracle, position, last)
                 facts, found = plan_first_mined(context, oracle, position, last)
             else:
                 pause = min(PAUSE_SECONDS, pipeline.wait_max_pause_seconds)
@@ -162,6 +165,15 @@ def plan_next(pipeline: Pipeline, source: ConnectParams | None) -> PlanOutcome:
                 outcome = plan_slices(context, oracle, window, resetlogs_id, container, ends_at)
             record_plan(context, outcome.outcome, outcome.reason, outcome.awaited)
             return outcome
+
+
+def prove_landed(context: PipelineContext, oracle: Source, position: Position, last: WindowManifest) -> None:
+    """Prove received windows that nobody has proved yet; a loss there is recorded, and raised."""
+    try:
+        prove_unasked(context.pipeline, oracle, position, last)
+    except StreamLost as error:
+        record_redo_loss(context, error, "mine", position, ())  # no view shows that it is lost
+        raise
 
 
 @crash.writer

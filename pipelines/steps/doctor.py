@@ -38,7 +38,7 @@ from pipelines.steps.mapping_findings import mapped_version, mapping_findings
 from pipelines.steps.matched_tables import pattern_findings
 from pipelines.steps.redo_dictionary import dictionary_for
 from pipelines.steps.redo_streams import stream_findings
-from pipelines.steps.running_stream import replicator_findings
+from pipelines.steps.running_stream import known_tables, replicator_findings
 from pipelines.steps.same_container import pdb_change, recorded_container
 from pipelines.steps.snapshot_estimates import estimate_findings, estimates, undo_retention, unknown_sizes
 from pipelines.steps.validation import place_findings
@@ -85,6 +85,8 @@ def checked_tables(
     """Return the pipeline with the tables that could be checked, all findings, and the tables as the dictionary has them."""
     unread = pipeline.model_copy(update={"tables": []})
     findings = place_findings(pipeline)
+    if pipeline.source.connection is None:
+        return unread, sorted([*findings, *replicator_findings(pipeline, known_tables(pipeline))], key=gravity), ()
     of_patterns: list[Finding] = []
     try:
         with open_pipeline_source(pipeline, source) as oracle:

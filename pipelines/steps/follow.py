@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,11 +10,11 @@ from threading import Event
 from typing import Any, Literal
 
 from pipelines.config import Pipeline
-from pipelines.context import Report, now, open_context, open_pipeline_source, open_to_read, silent
+from pipelines.context import Report, now, open_context, open_pipeline_source, open_to_read, pipeline_params, silent
 from pipelines.errors import SnapshotPaused, SparkLost, Transient
 from pipelines.host.pauses import growing_pauses
 from pipelines.reconcile.snapshot_pauses import may_go_on
-from pipelines.source import ConnectParams, connect_params
+from pipelines.source import ConnectParams
 from pipelines.steps.beside import Beside
 from pipelines.steps.run import LOOK_SECONDS, CapturedWindow, apply, capture, first_contents, snapshot_again
 from pipelines.steps.spark_session import Spark, spark_when_needed
@@ -65,7 +64,7 @@ class Follower:
 
     def __init__(self, pipeline: Pipeline, stop: Event, source: ConnectParams | None, report: Report) -> None:
         self.pipeline, self.stop, self.report = pipeline, stop, report
-        self.source = source or connect_params(pipeline.source.connection, os.environ)
+        self.source = source or (pipeline_params(pipeline) if pipeline.source.connection else None)
         self.windows = self.batches = self.retries = 0
         self._pauses = self._new_pauses()
         self._times = StepTimes()

@@ -15,7 +15,6 @@ from pipelines.source.olr import Cut, Sequencer, to_batch
 from pipelines.source.olr.messages import Message
 from pipelines.steps.redo_streams import Stream, StreamState
 from pipelines.values.landed_schema import LANDED_SCHEMA
-from pipelines.values.redo import RedoFacts
 
 BATCH_MESSAGES = 5000
 
@@ -73,10 +72,10 @@ class Taken:
     spool: Spool
     whole: Cut | None = None
 
-    def reach(self, facts: RedoFacts) -> int | None:
+    def reach(self, current_scn: int | None) -> int | None:
         """Return the SCN up to which the thread's redo has come; a closed one may open again after CURRENT_SCN was read."""
         if self.whole is not None:
-            return int(facts.current_scn)
+            return current_scn
         return None if self.sequencer.cut is None else self.sequencer.cut.end
 
     def cut_at(self, end: int) -> Cut:

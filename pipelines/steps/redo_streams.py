@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
 from pipelines.config import Pipeline
 from pipelines.errors import Finding, RedoLost, ReplicatorRefused, StreamLost
 from pipelines.records.codec import from_body, to_body
-from pipelines.records.readers import ANCHOR, STREAMS, slice_facts
+from pipelines.records.readers import ANCHOR, STREAMS, slice_facts, unproved_scn
 from pipelines.records.windows import WindowManifest
-from pipelines.source import Source, read_current_scn
+from pipelines.source import Source, read_current_scn, read_redo_facts
 from pipelines.source.dictionary import read_tables_around
 from pipelines.source.handover import seconds_to_settle
 from pipelines.source.olr import Address, Anchor
@@ -128,6 +128,33 @@ def ends_of_threads(position: Position, facts: RedoFacts) -> dict[int, Scn | Non
     if not isinstance(branch, Branch):
         raise branch
     return {one.known.thread: None if isinstance(one.end, End) else one.end for one in follow_all(branch, facts)}
+
+
+def prove_unasked(pipeline: Pipeline, oracle: Source, position: Position, last: WindowManifest) -> None:
+    """Prove the windows that were received without a connection, up to the last one. Raises StreamLost where another redo
+    thread has had redo since."""
+    since = unproved_scn(last)
+    if since is None:
+        return
+    began = replace(position, scn=Scn(since))
+    facts = read_redo_facts(oracle, began.scn)
+    check_incarnation(pipeline, began, facts)
+    ends = ends_of_threads(began, facts)
+    others = {thread for thread, end in ends.items() if end is None or end > since} - set(states_of(last))
+    if others:
+        raise other_threads(sorted(others), since)
+
+
+def other_threads(threads: Iterable[int], since: int) -> StreamLost:
+    listed = ", ".join(map(str, threads))
+    return StreamLost(
+        f"redo thread {listed} has had redo since SCN {since}, and windows since then were received without a connection: "
+        "they lack its transactions",
+        cure="give each open redo thread a stream, below `streams` under `source`, or set `kind: logminer`; then read the "
+        "tables again: `redolake recover --snapshot`",
+        threads=listed,
+        since=since,
+    )
 
 
 def addresses_of(pipeline: Pipeline, facts: RedoFacts) -> dict[int, Address]:

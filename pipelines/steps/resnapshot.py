@@ -34,7 +34,7 @@ LONGEST_REASON = 200
 def begin_resnapshots(pipeline: Pipeline, at: datetime | None = None) -> tuple[str, ...]:
     """Return the held tables to read again now, and record an attempt for each. Where a limit forbids it for good, the error of
     the table says which."""
-    if not pipeline.may_resnapshot:
+    if not pipeline.may_resnapshot or pipeline.source.connection is None:
         return ()
     at = at or now()
     with open_context(pipeline) as context:

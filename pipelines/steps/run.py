@@ -36,7 +36,7 @@ from pipelines.steps.refused_tables import capturable_tables, hold_unread
 from pipelines.steps.resnapshot import begin_resnapshots
 from pipelines.steps.retries import make_retry
 from pipelines.steps.snapshot import LoadedSnapshot, prepare_snapshot_load, record_snapshot_load
-from pipelines.steps.snapshot_begin import BegunSnapshot, begin_snapshot
+from pipelines.steps.snapshot_begin import BegunSnapshot, begin_snapshot, lacking_contents
 from pipelines.steps.snapshot_read import TableSnapshot, read_snapshot_table
 from pipelines.steps.spark_jobs import run_spark_job
 from pipelines.steps.spark_session import Spark, spark_when_needed
@@ -218,7 +218,11 @@ def first_contents(
     paused: list[SnapshotPaused] | None = None,
 ) -> None:
     """Snapshot tables without contents: beside the stream if some are read in chunks. A table that was added later has to wait
-    until its redo is landed. `paused` gets the errors of tables that may not be read now."""
+    until its redo is landed, and without a connection until one is named. `paused` gets the errors of tables that may not be
+    read now."""
+    if (waiting := waiting_for_connection(pipeline)) is not None:
+        report(waiting)
+        return
     try:
         begun = make_retry(pipeline)(lambda: begin_snapshot(pipeline, source))
     except SnapshotTooEarly as error:
@@ -237,6 +241,12 @@ def first_contents(
         beside.start(finish)
     else:
         finish()
+
+
+def waiting_for_connection(pipeline: Pipeline) -> str | None:
+    """Return which tables have no contents while others are captured without a connection."""
+    lacking = [] if pipeline.source.connection is not None else lacking_contents(pipeline)
+    return f"{', '.join(lacking)}: no contents yet; a snapshot needs `connection` below `source`" if lacking else None
 
 
 def snapshot_again(pipeline: Pipeline, source: ConnectParams | None, spark: Spark, report: Report, beside: Beside) -> bool:

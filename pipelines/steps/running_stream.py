@@ -8,11 +8,15 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import Any
 
 from pipelines.config import Pipeline
+from pipelines.context import open_to_read
 from pipelines.decode.messages import value_errors
 from pipelines.errors import Finding, RedolakeError, ReplicatorRefused
+from pipelines.land.dictionary import Readings
+from pipelines.reconcile.chosen_columns import chosen_columns
 from pipelines.source.olr import Address, Connection, connect
 from pipelines.source.olr.messages import BEGIN, CHANGES, CHECKPOINT, COMMIT, refusals, refuse
 from pipelines.source.olr.wire import AnswerCode
@@ -34,6 +38,16 @@ def replicator_findings(pipeline: Pipeline, tables: Iterable[DictionaryTable]) -
     addresses = addresses or [Address.parse(str(source.address), str(source.database))]
     described = {table.in_oracle: table for table in tables}
     return [finding for address in addresses for finding in findings_of_one(pipeline, address, described)]
+
+
+def known_tables(pipeline: Pipeline) -> tuple[DictionaryTable, ...]:
+    """Return the captured tables as the newest reading of the dictionary has them; none before the first one."""
+    with suppress(RedolakeError), open_to_read(pipeline) as context:
+        reading = next(Readings(context.landing.dictionary).newest_first(0, 0), None)
+        found = {} if reading is None else {one.id: reading.table(one.id) for one in context.pipeline.tables}
+        described = {table: one for table, one in found.items() if one is not None}
+        return tuple(chosen_columns(context.pipeline, described).values())
+    return ()
 
 
 def findings_of_one(pipeline: Pipeline, address: Address, tables: dict[TableId, DictionaryTable]) -> list[Finding]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 
 from pipelines.config import Pipeline
+from pipelines.context import pipeline_params
 from pipelines.errors import ConfigurationError
-from pipelines.source import ConnectParams, connect_params
+from pipelines.source import ConnectParams
 from pipelines.source.setup_sql import (
     RDS_HOURS,
     Flavour,
@@ -84,6 +84,6 @@ def logged_columns(pipeline: Pipeline | None) -> dict[TableId, str]:
 def known_connection(pipeline: Pipeline) -> ConnectParams | None:
     """Return the pipeline's connection, or None where it is not configured yet: the script comes first."""
     try:
-        return connect_params(pipeline.source.connection, os.environ)
+        return pipeline_params(pipeline)
     except ConfigurationError:
         return None

@@ -111,7 +111,7 @@ def begin_snapshot(
             tables = [table for table in tables or () if table in still]
             if not tables:
                 return BegunSnapshot(0, (), replace)
-        if pipeline.patterns:
+        if pipeline.patterns and (pipeline.source.connection is not None or tables):
             with open_pipeline_source(pipeline, source) as oracle:
                 context = with_matched_tables(context, oracle, pipeline)
             pipeline = context.pipeline
@@ -206,6 +206,13 @@ def check_source(pipeline: Pipeline, oracle: Source, chosen: Sequence[TableId]) 
     if of_source:
         raise ConfigurationError(errors)
     return {table: found for table, found in by_table.items() if found}
+
+
+def lacking_contents(pipeline: Pipeline) -> list[str]:
+    """Return the tables that a later snapshot must read; none before the first one."""
+    with open_context(pipeline) as context:
+        reconcile_ledger(context)
+        return [] if context.ledger.position() is None else list(map(str, choose(context, None, replace=False)))
 
 
 def choose(context: PipelineContext, tables: Sequence[str] | None, replace: bool) -> tuple[TableId, ...]:

@@ -140,6 +140,7 @@ class Status:
     pruned_at: str | None = None
     pruned_by: str | None = None
     streams: tuple[StreamFact, ...] = ()  # of OpenLogReplicator, as they were received last
+    unproved_since_scn: int | None = None  # since when they were received without asking the database
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +169,7 @@ def read_complete_to(pipeline: Pipeline) -> dict[str, int]:
 def read_status(pipeline: Pipeline) -> Status:
     with open_to_read(pipeline) as context:
         reading, gone_at = context.ledger.reading(windows=LATEST_WINDOWS), dropped_tables(context)
-        position, pruned = reading.position, context.landing.pruned
+        position, pruned, streams = reading.position, context.landing.pruned, read_streams(context)
         last = None if pruned is None else pruned.steps[-1]
         return Status(
             pipeline=pipeline.name,
@@ -186,13 +187,14 @@ def read_status(pipeline: Pipeline) -> Status:
             announced=announced_tables(context),
             gone=gone_tables(context),
             lacks_ledger=position is None and proven_position(context) is not None,
-            streams=read_streams(context),
+            streams=() if streams is None else streams.streams,
+            unproved_since_scn=None if streams is None else streams.unproved_since,
         )
 
 
-def read_streams(context: PipelineContext) -> tuple[StreamFact, ...]:
+def read_streams(context: PipelineContext) -> StreamsFact | None:
     body = context.ledger.fact("streams") if context.pipeline.source.is_stream else None
-    return () if body is None else from_body(StreamsFact, body, "the streams in the ledger").streams
+    return None if body is None else from_body(StreamsFact, body, "the streams in the ledger")
 
 
 def announced_tables(context: PipelineContext) -> tuple[AnnouncedTable, ...]:

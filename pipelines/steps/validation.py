@@ -24,11 +24,14 @@ from pipelines.land.files import Files
 from pipelines.ledger import Ledger, ledger_version, open_ledger
 from pipelines.records.codec import decode, from_body
 from pipelines.records.lakes import LakeMark
+from pipelines.records.readers import NOT_PROVED, is_received
 from pipelines.records.shown_facts import SettingsFact
 from pipelines.source import connect_params, driver_findings, is_connection_set
 from pipelines.steps.expression_findings import known_expression_findings
 from pipelines.steps.folders import folder_findings, with_contents
 from pipelines.steps.key_findings import key_findings
+from pipelines.steps.reader_change import last_window
+from pipelines.steps.running_stream import known_tables, replicator_findings
 from pipelines.steps.spark_jobs import opened_spark
 from pipelines.steps.user_code_findings import known_code_findings
 
@@ -41,16 +44,18 @@ def validate(
     *,
     executors: Sequence[str] = (),
     start_spark: bool = False,
+    ask_olr: bool = False,
     spark: Any = None,
     file: Path | None = None,
 ) -> list[Finding]:
     """Check everything that needs no Oracle. `executors` are Airflow's; with `start_spark`, Spark reads and writes the places
-    too, and resolves the expressions of mappings, whose lines are those of `file`."""
+    too, and resolves the expressions of mappings, whose lines are those of `file`; with `ask_olr`, each OpenLogReplicator is
+    asked, and what a running one sends is checked."""
     findings = [*arrow_findings(), *driver_findings(), *place_findings(pipeline), *host_findings(pipeline, executors)]
     findings += [*spark_findings(pipeline), *crowded_findings(pipeline), *known_code_findings(pipeline)]
     if start_spark and not any(finding.severity == "error" for finding in findings):
         findings += try_spark(pipeline, spark, file)
-    return findings
+    return [*findings, *(replicator_findings(pipeline, known_tables(pipeline)) if ask_olr else ())]
 
 
 def package_findings(folder: Path) -> list[Finding]:
@@ -71,6 +76,8 @@ def place_findings(pipeline: Pipeline) -> list[Finding]:
     findings += [] if findings else [*mount_findings(pipeline), *key_findings(pipeline)]
     findings += open_landing(pipeline)
     findings += ledger_findings(pipeline)
+    if pipeline.source.connection is None:
+        return [*findings, without_connection(pipeline)]
     try:
         connect_params(pipeline.source.connection, os.environ)
     except ConfigurationError as error:
@@ -78,6 +85,27 @@ def place_findings(pipeline: Pipeline) -> list[Finding]:
         severity = "error" if is_connection_set(pipeline.source.connection, os.environ) else "warning"
         findings += [replace(finding, severity=severity) for finding in error.findings]
     return findings
+
+
+def without_connection(pipeline: Pipeline) -> Finding:
+    """Return what a pipeline without a connection does not prove, or that it cannot begin."""
+    subject = f"{pipeline.name}.source.connection"
+    if not has_received(pipeline):
+        what = "is not set, and the snapshots and the first window of OpenLogReplicator need it"
+        return Finding(subject, what, "name it; it may be left out once that window has landed")
+    what = f"is not set: {NOT_PROVED}. Snapshots, `verify`, `repair` and DDL of captured tables need it"
+    return Finding(subject, what, "name it from time to time: the next run then proves what has landed meanwhile", "warning")
+
+
+def has_received(pipeline: Pipeline) -> bool:
+    """Return whether the position is the end of a window that OpenLogReplicator has sent."""
+    try:
+        with open_to_read(pipeline) as context:
+            position = context.ledger.position()
+            last = None if position is None else last_window(context, position)
+            return last is not None and is_received(last)
+    except RedolakeError:
+        return False
 
 
 def ledger_findings(pipeline: Pipeline) -> list[Finding]:

@@ -5,16 +5,15 @@ Only the plan decides which log is awaited. This module checks whether to plan a
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from pipelines.config import Pipeline, WindowLimits
-from pipelines.context import Report
+from pipelines.context import Report, pipeline_params
 from pipelines.errors import LogOverdue, SourceUnavailable
 from pipelines.host.pauses import growing_pauses
-from pipelines.source import ConnectParams, RetryRule, Source, connect_params, open_source, read_current_scn, read_redo_facts
+from pipelines.source import ConnectParams, RetryRule, Source, open_source, read_current_scn, read_redo_facts
 from pipelines.values.redo import Position
 from pipelines.values.scn import Scn
 from pipelines.window import Wait, WindowDecision, plan_window
@@ -70,7 +69,7 @@ def await_log(
     pipeline: Pipeline, awaited: AwaitedLog, source: ConnectParams | None, report: Report, retried: Callable[..., bool]
 ) -> None:
     """Block until the log is there, without limit. Report that it is overdue each time the deadline passes."""
-    params = source or connect_params(pipeline.source.connection, os.environ)
+    params = source or pipeline_params(pipeline)
     began = reported = time.monotonic()
     report(f"waiting for {awaited}")
     for pause in growing_pauses(pipeline.wait_max_pause_seconds):

@@ -15,16 +15,32 @@ RAC = "kind: openlogreplicator, database: DB, streams: [{thread: 1, address: 'a:
 
 
 def parse(source: str, more: str = "") -> Any:
+    source = source if "connection" in source else f"connection: oracle_shop, {source}"
     text = f"""
 pipelines:
   shop:
-    source: {{connection: oracle_shop, {source}}}
+    source: {{{source}}}
     landing: /data/landing
     lake: /lake
     tables: [SHOP.ORDERS]
     {more}
 """
     return parse_configuration(text, {}).pipelines["shop"]
+
+
+def test_only_one_stream_may_be_received_without_a_connection() -> None:
+    def without(source: str, more: str = "") -> Any:
+        return parse(f"connection: null, {source}", more)
+
+    assert without(STREAM).source.connection is None
+    for source, more, said in (
+        ("container: PDB", "", "pipelines.shop.source.connection: is missing"),
+        (f"{RAC}]", "", "tables are compared with the dictionary at each window"),
+        (STREAM, "verify_schedule: '0 3 * * *'", "tables are compared with Oracle's rows"),
+    ):
+        with pytest.raises(ConfigurationError) as refused:
+            without(source, more)
+        assert said in str(refused.value)
 
 
 def test_a_stream_needs_its_address_and_the_alias_of_its_source() -> None:

@@ -78,7 +78,7 @@ FORMATS = {
     "source fact": (1, "2958016356d5"),
     "failure fact": (1, "891abfc615d5"),
     "plan fact": (1, "8ab4f61e0523"),
-    "streams fact": (1, "15171364e22e"),
+    "streams fact": (2, "fa46ee44d532"),
     "settings fact": (1, "b9814da73495"),
     "redo fact": (1, "b31dda0f917a"),
     "runway fact": (1, "27d08b475a0b"),
