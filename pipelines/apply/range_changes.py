@@ -20,7 +20,7 @@ from pipelines.apply.delta.log import read_log
 from pipelines.apply.landed.check_changes import check_finding
 from pipelines.apply.landed.decoded import REDO, by_names, with_rowid
 from pipelines.apply.landed.findings import finding
-from pipelines.apply.net.history_rows import OF_CHANGE
+from pipelines.apply.net.history_rows import OF_CHANGE, said_of_change
 from pipelines.apply.spark.shallow import unite
 from pipelines.apply.target import target_columns
 from pipelines.apply.translation import Translation
@@ -96,10 +96,7 @@ def as_rows(decoded: DataFrame, version: TableVersion, task: TableTask, columns:
         *CHANGE_ORDER,
         finding(version, version.key, task.known_from, F.lit(False)).alias("finding"),
         operation.alias("_op"),
-        *(
-            F.nullif(F.col(name), F.lit("UNKNOWN")).alias(own) if own == "_user" else F.col(name).alias(own)
-            for own, name in OF_CHANGE.items()
-        ),
+        *said_of_change(),
         named(absent, columns).alias("_unknown_before"),
         named(F.when(code == Operation.UPDATE, unset), columns).alias("_unknown_after"),
         F.when(code != Operation.INSERT, image(version, columns, frames.redo_before)).alias("before"),

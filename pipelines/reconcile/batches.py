@@ -102,8 +102,14 @@ def positions_loaded(context: PipelineContext, name: str) -> dict[TableId, Chain
 
 def is_loaded(context: PipelineContext, table: TableId, scn: int) -> bool:
     """Return whether some load has filled the table with its snapshot AS OF this SCN."""
+    return snapshot_position(context, table, scn) is not None
+
+
+def snapshot_position(context: PipelineContext, table: TableId, scn: int) -> ChainPosition | None:
+    """Return where the newest load has filled the table with a snapshot AS OF this SCN; None if none has."""
     names = [name for name in context.landing.files.names(layout.LOADS) if scn_of(name) >= scn]
-    return any((task.table, task.scn) == (table, scn) for name in names for task, _ in loaded_tasks(context, name) or ())
+    tasks = (task for name in reversed(names) for task, _ in loaded_tasks(context, name) or ())
+    return next((position_loaded(task) for task in tasks if (task.table, task.scn, task.joins) == (table, scn, ())), None)
 
 
 def position_loaded(task: SnapshotTask) -> ChainPosition:

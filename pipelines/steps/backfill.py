@@ -318,7 +318,7 @@ def objections(history: TableHistory, scns: ScnRange, manifests: Sequence[Window
 def missing_files(context: PipelineContext, windows: Sequence[WindowManifest]) -> Iterator[Finding]:
     """Yield the windows whose redo is no longer there: pruned, or removed by hand."""
     for window in windows:
-        there = context.landing.files.names(layout.window_folder(window.name))
+        there = context.landing.windows.files.names(layout.window_folder(window.name))
         gone = sorted(set(window.all_files) - set(there))
         if gone:
             what = f"{len(gone)} file(s) of the window {window.name} are gone: {gone[0]}"

@@ -70,8 +70,11 @@ def plan_logs(
         task = RangeToMine(context, given.source, context.landing, nowhere, nowhere, tuple(tables), offered, report)
         facts = task.facts(oracle)
     start, end = (in_incarnation(int(scn), facts) for scn in (scns.start, Scn(scns.end - 1)))
-    if start is None or end is None or start.resetlogs_id != end.resetlogs_id:
-        return Finding("range", f"{scns} crosses a RESETLOGS, or lies before every incarnation", "choose a range of one")
+    if start is None or end is None:
+        return Finding("range", f"{scns} begins before every incarnation of the database", "begin it later")
+    if start.resetlogs_id != end.resetlogs_id:
+        at = next(one.resetlogs_scn for one in facts.incarnations if one.resetlogs_id == end.resetlogs_id)
+        return Finding("range", f"{scns} crosses a RESETLOGS", f"end the range at SCN {at}, or begin it at SCN {at}")
     names = hashlib.sha256(" ".join(sorted(map(str, tables))).encode()).hexdigest()[:8]
     side = context.landing.side_landing(f"{start.chain_position.name}-{scns.end}-{names}")
     task = replace(task, side=side, start=start, end=replace(end, scn=scns.end))

@@ -20,6 +20,7 @@ from pipelines.errors import RedoNotUnderstood, Terminal
 from pipelines.host.progress import Progress
 from pipelines.land.landing import Landing
 from pipelines.ledger import TableEntry
+from pipelines.reconcile.batches import snapshot_position
 from pipelines.reconcile.ledger import last_batch, reconcile_ledger
 from pipelines.reconcile.redo_loss import MissingLogReport, missing_log_report
 from pipelines.reconcile.table_versions import known_versions, object_ids
@@ -41,8 +42,9 @@ from pipelines.steps.touched_keys import (
     Xid,
     read_ends,
     read_window,
+    refuse_older,
     why_not_by_key,
-)  # fmt: skip
+)
 from pipelines.values.scn import ChainPosition
 from pipelines.values.table import TableId
 from pipelines.values.utc import beside
@@ -263,7 +265,8 @@ def read_touched(task: Task, chosen: Sequence[TableEntry]) -> TouchedRows:
     for entry in chosen:
         versions = known_versions(context, entry.table)
         if versions and entry.complete_to_scn is not None:
-            tables[entry.table] = TouchedTable(version_as_of(versions, entry.complete_to_scn))
+            version, since = version_as_of(versions, entry.complete_to_scn), snapshot_of_incarnation(context, gap, entry)
+            tables[entry.table] = TouchedTable(version, since=since)
     touched = TouchedRows(tables, object_ids(context, {}))
     read_dropped(task, touched)
     windows = task.side.windows.after()
@@ -275,7 +278,15 @@ def read_touched(task: Task, chosen: Sequence[TableEntry]) -> TouchedRows:
         for one in touched.tables.values():
             one.refuse("the windows after the gap were pruned, which show whether its transactions have ended")
     read_ends(context.landing, later, touched)
+    refuse_older(touched)
     return touched
+
+
+def snapshot_of_incarnation(context: PipelineContext, gap: DeclaredGap, entry: TableEntry) -> int:
+    """Return the SCN of the table's snapshot, if it is of the gap's incarnation: SCNs of others do not compare. Else -1."""
+    scn = entry.snapshot_scn
+    position = None if scn is None else snapshot_position(context, entry.table, int(scn))
+    return position.scn if position is not None and position.resetlogs_id == gap.start.resetlogs_id else -1
 
 
 def later_windows(landing: Landing, gap: DeclaredGap) -> Iterator[WindowManifest]:
@@ -358,7 +369,7 @@ def with_later_keys(task: Task, touched: TouchedRows, entry: TableEntry) -> tupl
     last = last_batch(task.context)
     assert last is not None, "planned_table has looked"
     known = touched.tables[entry.table]
-    later = TouchedRows({entry.table: TouchedTable(known.version)}, touched.ids)
+    later = TouchedRows({entry.table: TouchedTable(known.version, since=known.since)}, touched.ids)
     for window in later_windows(task.context.landing, task.gap):
         if window.end_position <= last.end_position:
             read_window(task.context, task.context.landing, window, later)

@@ -171,10 +171,18 @@ def scn_at_time(at: datetime, manifests: Sequence[WindowManifest], times: EndTim
         if last is None:
             raise ValueError(f"{utc_text(at)} UTC has not landed yet: the last window ended at {utc_text(ended[-1][1])} UTC")
         return last.end
-    before = [manifest for manifest, when in ended if when <= at]
+    before = [number for number, m in enumerate(manifests) if (when := times.get(m.end_position)) is not None and when <= at]
     if not before:
         raise ValueError(
             f"{utc_text(at)} UTC is before the end of the first window, {utc_text(ended[0][1])} UTC, and when it began is not "
             "known: write `first`"
         )
-    return before[-1].end
+    return scn_before_end(manifests[before[-1]], manifests[before[-1] + 1 :])
+
+
+def scn_before_end(window: WindowManifest, later: Sequence[WindowManifest]) -> int:
+    """Return the last SCN that was certainly written by the time recorded for a window's end. Where no log begins at the end,
+    that time is the one at which the newest log before it began (window/redo_of_threads.py)."""
+    if any(log.first_scn == window.end for log in (later[0].logs if later else ())):
+        return window.end
+    return max((log.first_scn for log in window.logs if log.first_scn < window.end), default=window.start)

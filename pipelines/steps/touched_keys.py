@@ -59,6 +59,7 @@ class Transaction:
 
     names: frozenset[Xid]
     tables: set[TableId]
+    first_scn: int
     last_scn: int
     ended_at: int | None = None
 
@@ -73,10 +74,11 @@ class Transactions:
     def change(self, names: frozenset[Xid], table: TableId, scn: int) -> None:
         one = next((self.open[name] for name in names if name in self.open), None)
         if one is None:
-            one = Transaction(names, set(), scn)
+            one = Transaction(names, set(), scn, scn)
             self.every.append(one)
         one.names |= names
         one.tables.add(table)
+        one.first_scn = min(one.first_scn, scn)
         one.last_scn = max(one.last_scn, scn)
         self.open |= dict.fromkeys(one.names, one)
 
@@ -95,11 +97,14 @@ class Transactions:
 class TouchedTable:
     """`version` is that of the position AS OF which the keys are read; changes were mined under `versions`, with the names
     `mined`. `changes` rows of redo were read; `unknown` ones of them have no key that can be read, the first `why_unknown`.
-    `why_not` says why the keys are not all that the range touches."""
+    `why_not` says why the keys are not all that the range touches. The contents began with a snapshot AS OF `since`;
+    `older_ddl` is the last DDL before it."""
 
     version: TableVersion
     versions: tuple[TableVersion, ...] = ()
     mined: tuple[MinedNames, ...] = ()
+    since: int = -1
+    older_ddl: int = -1
     keys: set[Key] = field(default_factory=set)
     changes: int = 0
     unknown: int = 0
@@ -164,9 +169,10 @@ class TouchedRows:
 
 def why_not_by_key(context: PipelineContext, version: TableVersion) -> str:
     """Return why rows of the table cannot be read again by the keys in the redo; empty where they can."""
-    plan = hash_plan(version, rules(context, version.table, (version,)), spark_ddl_type, context.landing.encoding(), 2)
-    if version.mapping is not None:
-        return "its columns in the lake are computed from those in Oracle"
+    mapping, plain = version.mapping, replace(version, mapping=None)
+    plan = hash_plan(plain, rules(context, version.table, (version,)), spark_ddl_type, context.landing.encoding(), 2)
+    if mapping is not None and any(one.id in version.key for one in mapping.computed):
+        return "its key in the lake is computed from columns in Oracle"
     if plan is None or not plan.key or version.key_kind == "rowid":
         return "it has no key of columns, or one that Oracle and Spark do not hash alike"
     if any(form not in KEY_VALUES for _, form in plan.key):
@@ -210,7 +216,7 @@ def read_window(
 def columns_of(landing: Landing, window: WindowManifest, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
     paths = [layout.in_window(window.name, name) for name in window.files]
     digests = {layout.in_window(window.name, name): one for name, one in window.digests.items()}
-    return read_columns(landing.files, paths, columns, digests, DAMAGED)
+    return read_columns(landing.windows.files, paths, columns, digests, DAMAGED)
 
 
 def take_row(into: TouchedRows, row: Mapping[str, object], only: frozenset[Xid] | None) -> TableId | None:
@@ -308,12 +314,27 @@ def text_of(value: object) -> str:
 
 
 def add_ddl(into: TouchedRows, row: DdlRow) -> None:
-    """Refuse the tables whose columns or rows a DDL of the range changed: it may have removed rows that no redo shows."""
+    """Refuse the tables whose columns or rows a DDL of the range changed: it may have removed rows that no redo shows. What it
+    did before the table's snapshot, that has seen."""
     owned = into.ids.get(row.object_id)
     for name, one in into.tables.items():
         its_own = owned == name or (row.owner, row.table) == (one.version.in_oracle.owner, one.version.in_oracle.name)
-        if row.cascades_from or (its_own and has_effect(row, one.version)):
+        if not row.cascades_from and not (its_own and has_effect(row, one.version)):
+            continue
+        if row.scn <= one.since:
+            one.older_ddl = max(one.older_ddl, row.scn)
+        else:
             one.refuse(f"a DDL at SCN {row.scn} may have changed its columns, or rows that no redo shows")
+
+
+def refuse_older(into: TouchedRows) -> None:
+    """Refuse the tables with changes from before a DDL that their snapshot has not seen, because their transaction was open at
+    it: their columns then are not known. Call it once the transactions' ends are read."""
+    for name, one in into.tables.items():
+        if any(found.first_scn < one.older_ddl for found in into.transactions.open_at(name, one.since)):
+            one.refuse(
+                f"a DDL ran at SCN {one.older_ddl}, before the table's snapshot, while a transaction with changes was open"
+            )
 
 
 def has_effect(row: DdlRow, version: TableVersion) -> bool:

@@ -97,6 +97,27 @@ def test_a_range_that_cuts_a_transaction_of_unknown_beginning_is_refused(losing:
         from_logs(losing, inside, end)
 
 
+def test_a_range_across_a_resetlogs_is_refused_and_its_two_parts_are_read(losing: LosingPipeline) -> None:
+    start = int(losing.status().landed_to_scn or 0)
+    losing.change("UPDATE parts SET quantity = 5 WHERE id = 1")
+    losing.shop.oracle.faults.reset_logs()
+    losing.change("UPDATE parts SET quantity = 6 WHERE id = 2", "DELETE FROM parts WHERE id = 3")
+    losing.catch_up()
+    end = int(losing.status().landed_to_scn or 0)
+
+    for read in (from_logs, from_landed):
+        with pytest.raises(ConfigurationError, match="crosses a RESETLOGS") as refused:
+            read(losing, start, end)
+        cure = re.fullmatch(r"end the range at SCN (\d+), or begin it at SCN (\d+)", refused.value.findings[0].cure)
+        assert cure is not None
+        first, second = int(cure[1]), int(cure[2])
+        if read is from_logs:
+            assert [row[:3] for row in rows(from_logs(losing, start, first))] == [(1, "A", 5)]
+            assert [row[0] for row in rows(from_logs(losing, second, end))] == [2]
+        for part in ((start, first), (second, end)):
+            assert from_landed(losing, *part).prepared.plan
+
+
 def test_logs_in_a_folder_are_read_through_the_database(losing: LosingPipeline) -> None:
     start = int(losing.status().landed_to_scn or 0)
     losing.change("UPDATE parts SET quantity = 5 WHERE id = 1")

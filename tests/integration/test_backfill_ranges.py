@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 from pipelines import steps
 from pipelines.apply.delta.table import DeltaTable
 from pipelines.errors import ConfigurationError, Terminal
+from pipelines.values.table import TableId
 from standin.serve import standin
 from tests.fixtures.shop import Shop
 from tests.references.delta_table import delta_rows
@@ -84,15 +85,22 @@ def test_a_range_from_before_the_last_snapshot_is_replayed_with_the_columns_of_i
 
 
 def damage(pipeline: Any, spark: Any) -> None:
-    """Damage rows as a fault of ours would: under our own application id, so that no other writer is seen."""
-    target = pipeline.target(pipeline.tables[0].id)
-    app = DeltaTable(spark, target, f"{pipeline.name}/SHOP.PARTS/1").app_id
-    rows = spark.read.format("delta").load(target)
+    """Damage rows: change two of the first table, remove one, and add two that are gone; change and add one of the second."""
+    rows, mapped = (spark.read.format("delta").load(pipeline.target(table.id)) for table in pipeline.tables)
     kept = rows.filter("CODE <> 2").withColumn("QUANTITY", F.expr("IF(CODE IN (1, 4), -1, QUANTITY)"))
     more = rows.filter("CODE = 5").withColumns({"CODE": F.explode(F.array(F.lit(3), F.lit(7))), "QUANTITY": F.lit(-1)})
-    typed = (F.col(field.name).cast(field.dataType).alias(field.name) for field in rows.schema.fields)
-    writer = kept.unionByName(more).select(*typed).write.format("delta").mode("overwrite")
-    writer.option("txnAppId", f"{app}/ddl").option("txnVersion", 1).save(target)
+    write_as_ours(pipeline, spark, "SHOP.PARTS", kept.unionByName(more))
+    wrong = mapped.withColumn("AMOUNT", F.expr("IF(ID = 2, -1, AMOUNT)"))
+    write_as_ours(pipeline, spark, "SHOP.SHAPED", wrong.unionByName(mapped.filter("ID = 1").withColumn("ID", F.lit(3))))
+
+
+def write_as_ours(pipeline: Any, spark: Any, table: str, rows: Any) -> None:
+    """Write rows as a fault of ours would: under our own application id, so that no other writer is seen."""
+    target = pipeline.target(TableId.parse(table))
+    app = DeltaTable(spark, target, f"{pipeline.name}/{table}/1").app_id
+    fields = spark.read.format("delta").load(target).schema.fields
+    writer = rows.select(*(F.col(field.name).cast(field.dataType).alias(field.name) for field in fields)).write
+    writer.format("delta").mode("overwrite").option("txnAppId", f"{app}/ddl").option("txnVersion", 1).save(target)
 
 
 def test_rows_that_ranges_have_touched_are_read_again_into_the_live_table(tmp_path: Path, spark: Any) -> None:
@@ -102,8 +110,12 @@ def test_rows_that_ranges_have_touched_are_read_again_into_the_live_table(tmp_pa
             "CREATE TABLE parts (id NUMBER(9), kind VARCHAR2(9), quantity NUMBER(9), PRIMARY KEY (id, kind))",
             "ALTER TABLE parts ADD SUPPLEMENTAL LOG DATA (PRIMARY KEY) COLUMNS",
             *(f"INSERT INTO parts VALUES ({n}, 'it''s', {n})" for n in range(1, 7)),
+            "CREATE TABLE shaped (id NUMBER(9) PRIMARY KEY, amount NUMBER(9))",
+            "ALTER TABLE shaped ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
+            *(f"INSERT INTO shaped VALUES ({n}, {n})" for n in range(1, 5)),
         )
-        pipeline = shop.pipeline(tables=["SHOP.PARTS"])
+        shaped = {"columns": {"AMOUNT": {"expression": "amount * 100", "type": "decimal(20,0)"}}, "where": "amount < 9"}
+        pipeline = shop.pipeline(tables=["SHOP.PARTS", {"table": "SHOP.SHAPED", **shaped}])
         start = steps.take_snapshot(pipeline, source=shop.params, spark=spark).scn + 1
         with shop.oracle.connect("SHOP") as long_one, long_one.cursor() as cursor:
             cursor.execute("UPDATE parts SET quantity = 40 WHERE id = 4")
@@ -112,6 +124,7 @@ def test_rows_that_ranges_have_touched_are_read_again_into_the_live_table(tmp_pa
                 "DELETE FROM parts WHERE id = 2",
                 "UPDATE parts SET id = 30 WHERE id = 3",
                 "INSERT INTO parts VALUES (7, 'it''s', 7)",
+                "UPDATE shaped SET amount = amount + 6 WHERE id > 1",
             )
             middle = caught_up(shop, pipeline, spark)
             long_one.commit()
@@ -129,10 +142,11 @@ def test_rows_that_ranges_have_touched_are_read_again_into_the_live_table(tmp_pa
 
         def fill(start: int, end: int, **choice: Any) -> steps.LiveBackfill:
             choice = {"execute": True, "reason": "a fault", **choice}
-            return steps.backfill_live(pipeline, start, end, source=shop.params, spark=spark, **choice)
+            tables = choice.pop("tables", ["SHOP.PARTS"])
+            return steps.backfill_live(pipeline, start, end, tables, source=shop.params, spark=spark, **choice)
 
         def differing() -> tuple[int, ...]:
-            (found,) = steps.verify_tables(pipeline, source=shop.params, spark=spark).tables
+            (found,) = steps.verify_tables(pipeline, ["SHOP.PARTS"], source=shop.params, spark=spark).tables
             return found.missing_rows, found.extra_rows, found.differing_cells
 
         assert differing() == (1, 2, 2)
@@ -155,10 +169,17 @@ def test_rows_that_ranges_have_touched_are_read_again_into_the_live_table(tmp_pa
         assert differing() == (0, 0, 0)
         again = fill(start, middle)
         assert (again.tables[0].inserted, again.tables[0].deleted, again.is_whole) == (0, 0, True)
+        # The logs say the same: their rows have the names of now, and the beginning of what commits in them has landed.
+        mined = fill(middle, end, from_logs=steps.LogsToRead((), shop.params))
+        assert (mined.tables[0].keys, mined.tables[0].unknown, mined.cut) == (3, 0, 0)
         assert steps.read_status(pipeline).tables[0].complete_to_scn == position
+        # Rows that are mapped and filtered: of those that the range names, 3 and 4 no longer pass the filter.
+        mapped = fill(start, middle, tables=["SHOP.SHAPED"]).tables[0]
+        assert (mapped.keys, mapped.inserted, mapped.updated, mapped.deleted, mapped.why_not) == (3, 0, 1, 1, "")
         shop.run_sql("UPDATE parts SET quantity = 56 WHERE code = 1")
         caught_up(shop, pipeline, spark)
         assert differing() == (0, 0, 0)
+        assert steps.verify_tables(pipeline, ["SHOP.SHAPED"], source=shop.params, spark=spark).equal
 
 
 def test_the_changes_of_a_range_are_written_as_they_are(tmp_path: Path, spark: Any) -> None:

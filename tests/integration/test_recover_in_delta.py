@@ -10,6 +10,7 @@ import pytest
 from pipelines import steps
 from pipelines.errors import RedoLost, Terminal
 from tests.fixtures.shop import Shop
+from tests.references.source_comparison import compare_with_source
 from tests.states.losing_pipeline import LosingPipeline, check_new_incarnation
 from tests.states.lost_ledger import lose_ledger
 from tests.support.killed import killed_at
@@ -173,6 +174,32 @@ def test_a_ddl_in_the_gap_needs_a_snapshot(losing: LosingPipeline) -> None:
     assert not left.done
     assert left.tables[0].why_not
     assert losing.status().declared_gaps
+
+
+def test_a_ddl_that_is_older_than_the_tables_snapshot_does_not_keep_its_gap_open(shop: Shop, spark: Any) -> None:
+    shop.run_sql(
+        "CREATE TABLE parts (id NUMBER(9) PRIMARY KEY, quantity NUMBER(9))",
+        "ALTER TABLE parts ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
+        "INSERT INTO parts VALUES (1, 1)",
+    )
+    pipeline = shop.pipeline(tables=["SHOP.PARTS"])
+    steps.take_snapshot(pipeline, source=shop.params, spark=spark)
+    shop.run_sql("UPDATE parts SET quantity = 10", "INSERT INTO parts VALUES (2, 2)")
+    shop.switch_logs()
+    shop.oracle.faults.purge_logs()
+    shop.run_sql("INSERT INTO parts VALUES (3, 3)")
+    shop.switch_logs()
+    with pytest.raises(RedoLost):
+        steps.plan_next_window(pipeline, shop.params)
+    why: dict[str, Any] = {"reason": "gone", "by": "test", "source": shop.params, "spark": spark}
+    steps.recover_redo_loss(pipeline, "gap", **why)
+    steps.run_pipeline(pipeline, until_caught_up=True, source=shop.params, spark=spark)
+    shop.oracle.faults.restore_logs()
+
+    closed = steps.close_gap(pipeline, execute=True, **why)
+
+    assert (closed.done, closed.tables[0].why_not) == (True, "")
+    assert compare_with_source(pipeline, shop.params).equal
 
 
 def test_a_table_that_is_held_at_the_gap_goes_on_when_it_is_closed(losing: LosingPipeline) -> None:

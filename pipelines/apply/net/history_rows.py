@@ -20,6 +20,7 @@ from pipelines.apply.target import TargetColumn
 from pipelines.values import frames
 from pipelines.values.redo import COMMIT_ORDER, Operation
 
+UNKNOWN_USER = "UNKNOWN"
 MOVED = "moved"  # of an event: the change gives its row another key
 OF_CHANGE: Mapping[str, str] = {
     "_commit_scn": "commit_scn",
@@ -29,6 +30,12 @@ OF_CHANGE: Mapping[str, str] = {
     "_user": "username",
     "_redo_thread": "commit_thread",
 }
+
+
+def said_of_change() -> list[Expression]:
+    """Return our columns of a change. LogMiner calls a user that it does not know UNKNOWN; that is NULL, as in the ledger."""
+    users = {"_user": F.nullif(F.col("username"), F.lit(UNKNOWN_USER))}
+    return [users.get(own, F.col(name)).alias(own) for own, name in OF_CHANGE.items()]
 
 
 def changed_rows(
@@ -77,7 +84,7 @@ def changed_rows(
         "_op",
         "_image",
         "_seq",
-        *(F.col(name).alias(own) for own, name in OF_CHANGE.items()),
+        *said_of_change(),
         *(value.alias(name) for name, value in values.items()),
     )
 
@@ -88,7 +95,7 @@ def inserted_rows(inserts: DataFrame, columns: Iterable[int]) -> DataFrame:
         F.lit("insert").alias("_op"),
         F.lit("after").alias("_image"),
         F.lit(1).cast("bigint").alias("_seq"),
-        *(F.col(name).alias(own) for own, name in OF_CHANGE.items()),
+        *said_of_change(),
         *(frames.after(i) for i in columns),
     )
 

@@ -100,7 +100,7 @@ def test_each_change_has_the_row_before_and_after_it(spark: Any, tmp_path: Path)
     loaded(spark, tmp_path, mine, rows=[{"ID": n, "V": f"v{n}"} for n in range(1, 6)])
     rows = [
         *committed(0, 20, (3, update(1, "v1", "a"), "R1"), (3, update(1, "a", "b"), "R1"), username="ANN"),
-        *committed(10, 22, (3, move(2, 3, "v2"), "R2"), (3, move(3, 2, "v3"), "R3")),
+        *committed(10, 22, (3, move(2, 3, "v2"), "R2"), (3, move(3, 2, "v3"), "R3"), username="UNKNOWN"),
         *committed(20, 24, (1, insert(9, "new"), "R9"), (2, delete(9, "new"), "R9")),
         *committed(30, 26, (3, partial(4, """"ID" = '40'"""), "R4")),
         *committed(40, 28, (2, delete(5, "v5"), "R5")),
@@ -126,6 +126,7 @@ def test_each_change_has_the_row_before_and_after_it(spark: Any, tmp_path: Path)
     ]
     first = next(row for row in history_rows(mine) if row["_commit_scn"] == 21)
     assert (first["_user"], first["_xid"], first["_redo_thread"], first["_scn"]) == ("ANN", "1.2.0", 1, 20)
+    assert {row["_user"] for row in history_rows(mine) if row["_commit_scn"] == 23} == {None}, "LogMiner does not know the user"
     with duckdb.connect() as connection:
         connection.register("history", read_delta(str(mine.history)))
         sql = versions_sql("history", ("ID", "V"), ("ID",), quoted)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from types import SimpleNamespace
 
 import pytest
 
-from pipelines.records.windows import WindowManifest
+from pipelines.records.windows import LogIdentity, WindowManifest
 from pipelines.source import ScnAtTime
 from pipelines.steps.range_ends import RangeEnd, end_of, scn_of
 from pipelines.values.moment import parse_moment
 
-WINDOWS = [WindowManifest(7, 1, start, start + 100, (), (), {}, "", (), ()) for start in (100, 200, 300)]
+WINDOWS = [
+    WindowManifest(7, 1, start, start + 100, (LogIdentity(1, start // 100, 1, start, start + 100),), (), {}, "", (), ())
+    for start in (100, 200, 300)
+]
 TIMES = {
     window.end_position: datetime(2026, 11, 20, hour, tzinfo=UTC) for window, hour in zip(WINDOWS, (8, 9, 10), strict=True)
 }
@@ -34,6 +38,19 @@ def test_a_range_by_time_has_every_window_in_which_it_begins_and_ends(asked, fir
     moment = parse_moment(asked)
 
     assert [scn_of(moment, WINDOWS, TIMES, is_last=is_last) for is_last in (False, True)] == [first, end]
+
+
+def test_a_range_by_time_begins_early_enough_where_no_log_begins_at_the_end_of_a_window():
+    """The time of such an end is that of an older log: the window ended later than it says."""
+    cut = [
+        replace(WINDOWS[0], logs=(LogIdentity(1, 1, 1, 100, 150), LogIdentity(1, 2, 1, 150, 230))),
+        replace(WINDOWS[1], logs=(LogIdentity(1, 2, 1, 150, 230), LogIdentity(1, 3, 1, 230, 300))),
+        WINDOWS[2],
+    ]
+    times = ["2026-11-20 08:30 UTC", "2026-11-20 09:30 UTC", "2026-11-20 10:30 UTC"]
+    begins = [scn_of(parse_moment(time), cut, TIMES, is_last=False) for time in times]
+
+    assert begins == [150, 300, 300], "by the last time nothing tells that more than the last log had begun"
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 
 from pipelines.records.batches.spec import MinedNames
 from pipelines.records.windows import DdlRow
-from pipelines.steps.touched_keys import TouchedRows, TouchedTable, Transactions, add_ddl, other_key, take_row
+from pipelines.steps.touched_keys import TouchedRows, TouchedTable, Transactions, add_ddl, other_key, refuse_older, take_row
 from pipelines.values.redo import Operation
 from pipelines.values.scn import Scn
 from pipelines.values.table import Column, OracleType, TableId, TableVersion
@@ -301,6 +301,26 @@ def test_a_row_that_names_no_key_or_no_transaction_refuses_the_table(one: dict[s
 def test_a_ddl_with_an_effect_refuses_the_table(sql: str, refused: bool) -> None:
     into = touched()
     add_ddl(into, DdlRow(10, 1, "0x1", 1, "SHOP", "PARTS", 70, sql))
+
+    assert bool(into.tables[PARTS].why_not) == refused
+
+
+@pytest.mark.parametrize(
+    ("first_change", "commit", "refused"),
+    [(5, 30, True), (5, 15, False), (12, 30, False), (5, None, True)],
+    ids=["open at both", "ended before the snapshot", "begun after the DDL", "never ended"],
+)
+def test_a_ddl_from_before_the_snapshot_counts_only_for_transactions_that_were_open_at_it(
+    first_change: int, commit: int | None, refused: bool
+) -> None:
+    into = touched()
+    into.tables[PARTS].since = 20
+    take_row(into, row(first_change, Operation.UPDATE), None)
+    add_ddl(into, DdlRow(10, 1, "0x1", 1, "SHOP", "PARTS", 70, "ALTER TABLE parts ADD (shelf VARCHAR2(9))"))
+    take_row(into, row(18, Operation.UPDATE if commit != 15 else Operation.COMMIT), None)
+    if commit is not None:
+        take_row(into, row(commit, Operation.COMMIT), None)
+    refuse_older(into)
 
     assert bool(into.tables[PARTS].why_not) == refused
 
