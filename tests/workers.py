@@ -49,6 +49,7 @@ GROUPS = {
         "tests/integration/test_pipeline.py",
         "tests/integration/test_quarantine.py",
         "tests/integration/test_null_by_rule.py",
+        "tests/integration/test_quarantine_lives.py",
         "tests/integration/test_lake_trouble.py",
         "tests/integration/test_redo_forms.py",
         "tests/integration/test_objects_from_redo.py",

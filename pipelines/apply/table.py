@@ -21,6 +21,7 @@ from pipelines.apply.context import ApplyContext
 from pipelines.apply.delivery import prepare_range
 from pipelines.apply.delivery.prepared import ChangesOf, PreparedRange, TableRange, ToAppend, ToMerge
 from pipelines.apply.landed.check_changes import check_finding, check_merged
+from pipelines.apply.landed.key_texts import is_among, key_text
 from pipelines.apply.net.history_rows import changed_rows, inserted_rows
 from pipelines.apply.net.missing_columns import not_in_target
 from pipelines.apply.quarantine.divide import write_taken
@@ -41,6 +42,7 @@ from pipelines.errors import (
 from pipelines.host import crash
 from pipelines.records.batches.manifest import RowAccount, TableResult
 from pipelines.records.batches.spec import TableTask
+from pipelines.values import frames
 
 log = logging.getLogger(__name__)
 
@@ -217,7 +219,8 @@ def merge_range(
     check_position(table, task, standing)
     write_taken(context, table, task, commit_range, prepared.taken)
     before = table.version
-    if history is not None and commit_range.whole is None:  # of rows that were read again, single changes are not known
+    is_empty = isinstance(prepared, ToMerge) and prepared.is_empty
+    if history is not None and commit_range.whole is None and not is_empty:  # single changes of rows read again are not known
         record_changes(context, history, table, task, commit_range, prepared, count)
     match prepared:
         case ToAppend(changes, count):
@@ -262,8 +265,9 @@ def record_changes(
         case ToMerge():
             assert prepared.events is not None, "`follow` has refused other deliveries"
             check_in_target(table, task, prepared)
-            live = table.live(task.options)
-            rows = changed_rows(prepared.events, live, table.columns, commit_range.version.key, prepared.missing.ids, count)
+            live, version, healed = table.live(task.options), commit_range.version, prepared.taken.healed
+            heals = is_among(key_text(version, lambda i: F.col(frames.key(i))), healed) if healed else None
+            rows = changed_rows(prepared.events, live, table.columns, version.key, prepared.missing.ids, count, heals)
         case _:
             assert_never(prepared)
     history.record(context, table, task, rows, commit_range.last_scn)

@@ -60,14 +60,12 @@ class OnError(Settings):
         return tuple(name for name in CLASSES if getattr(self, name) == "quarantine")
 
 
-def refuse_unsound(own: OnError, key: object, settings: Sequence[object], has_history: bool) -> None:
+def refuse_unsound(own: OnError, key: object, settings: Sequence[object]) -> None:
     """Raise ValueError for a table that asks for a quarantine it cannot have. `settings` say what is read again or
     assembled."""
     wanted = any(getattr(own, name) == "quarantine" for name in own.model_fields_set & set(CLASSES))
     if wanted and key == "append":
         raise ValueError("`on_error: quarantine` needs a key that says which row of the lake is wrong, and append is none")
-    if wanted and has_history:
-        raise ValueError("`on_error: quarantine` and `history` do not go together: the history would lack the changes")
     if wanted and ("reread" in settings or "redo" in settings):
         raise ValueError(
             "`on_error: quarantine` is for tables whose changes have all their values in one row of the redo, and this one's "

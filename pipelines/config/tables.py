@@ -128,9 +128,7 @@ class TableSettings(TableShape):
 
     @model_validator(mode="after")
     def quarantine_is_sound(self) -> Self:
-        refuse_unsound(
-            self.on_error, self.key, (self.large_objects, self.unsupported_columns), self.history not in (None, "none")
-        )
+        refuse_unsound(self.on_error, self.key, (self.large_objects, self.unsupported_columns))
         return self
 
     @model_validator(mode="after")

@@ -303,17 +303,16 @@ def table_task(
 def quarantine_rule(pipeline: Pipeline, versions: Sequence[TableVersion]) -> QuarantineRule:
     """Return what may go to the table's quarantine, and where that is: something may be there from earlier, whatever
     pipelines.yml says now. Nothing new goes there of a table whose changes are not each in one row of the redo, or have no
-    key of their own, and of one with a history, which would lack them."""
+    key of their own."""
     table = versions[-1].table
     policies = pipeline.error_policies(table)
-    classes, limit = policies.quarantined if may_quarantine(pipeline, versions) else (), policies.at_most
+    classes, limit = policies.quarantined if may_quarantine(versions) else (), policies.at_most
     return QuarantineRule(pipeline.quarantine_path(table), classes, limit.rows, limit.percent)
 
 
-def may_quarantine(pipeline: Pipeline, versions: Sequence[TableVersion]) -> bool:
+def may_quarantine(versions: Sequence[TableVersion]) -> bool:
     """Return whether changes of the table may go to quarantine: each is one row of the redo, and names a row of the lake."""
-    is_plain = all(isinstance(one, Plain) for one in deliveries_of(versions)) and versions[-1].organization != "index"
-    return is_plain and pipeline.history_target(versions[-1].table) is None
+    return all(isinstance(one, Plain) for one in deliveries_of(versions))
 
 
 def names_in_redo(versions: Sequence[TableVersion], declared: TableId) -> tuple[NameInRedo, ...]:

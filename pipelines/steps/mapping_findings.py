@@ -86,11 +86,11 @@ def masking_findings(pipeline: Pipeline, table: str) -> Iterator[Finding]:
 
 def quarantine_findings(pipeline: Pipeline, version: TableVersion) -> Iterator[Finding]:
     """Yield a warning for a table that `on_error` puts into quarantine and that cannot have one."""
-    if pipeline.error_policies(version.table).quarantined and not may_quarantine(pipeline, (version,)):
+    if pipeline.error_policies(version.table).quarantined and not may_quarantine((version,)):
         what = (
             "`on_error: quarantine` is not possible for it, and a change that cannot be applied holds it: a quarantine needs a "
+            "key without NULLs, and all values of a change in one row of the redo"
         )
-        what += "key without NULLs, all values of a change in one row of the redo, and no `history`"
         yield Finding(str(version.table), what, "write `on_error` with `hold` for the table, or leave it so", "warning")
 
 

@@ -7,7 +7,6 @@ import hashlib
 import hmac
 import os
 import random
-import threading
 from collections.abc import Callable, Mapping
 from operator import itemgetter
 from pathlib import Path
@@ -16,10 +15,10 @@ from typing import Any
 import pytest
 
 from pipelines import steps
-from pipelines.host import crash
 from standin.serve import standin
 from tests.fixtures.shop import Shop
 from tests.generated.hunts import EXAMPLES, hunt
+from tests.generated.killed import repeat_killed
 from tests.references.delta_table import delta_rows
 
 pytestmark = pytest.mark.spark
@@ -132,32 +131,6 @@ def live(shop: Shop, chance: random.Random, taken: set[int], transactions: int) 
                 taken.update(before)
             else:
                 connection.commit()
-
-
-class Killed(BaseException):
-    """Stands for a process that ends here."""
-
-
-def repeat_killed(monkeypatch: pytest.MonkeyPatch, chance: random.Random, work: Callable[[], object]) -> int:
-    """Do the work, end it after up to three writes by chance, and repeat it until it ends by itself. Return how often it was
-    ended."""
-    ended = 0
-
-    def end_sometimes(_: str) -> None:
-        nonlocal ended
-        is_lease = threading.current_thread().name == "lease"  # a thread beside the work, which goes on without it
-        if not is_lease and ended < 3 and chance.random() < 0.1:
-            ended += 1
-            raise Killed
-
-    with monkeypatch.context() as killing:
-        killing.setattr(crash, "point", end_sometimes)
-        while True:
-            try:
-                work()
-                return ended
-            except Killed:
-                continue
 
 
 def rows_of_source(shop: Shop) -> list[Row]:

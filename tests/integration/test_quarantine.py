@@ -227,3 +227,52 @@ def test_a_ddl_that_changes_the_key_waits_until_no_key_is_in_quarantine(spark: A
     assert shown[0] == "held"
     assert "1 keys of the table are in quarantine" in (shown[1] or "")
     assert (last.keys, last.dropped) == (0, 0)
+
+
+def test_an_index_organized_table_and_one_with_a_history_go_on_and_the_history_says_where_changes_are_missing(
+    spark: Any, source: Shop
+) -> None:
+    source.run_sql(
+        "CREATE TABLE places (id NUMBER(9) PRIMARY KEY, n NUMBER, note VARCHAR2(20)) ORGANIZATION INDEX",
+        LOG.format("places", "ALL"),
+        *(f"INSERT INTO places VALUES ({n}, {n}, 'n{n}')" for n in range(1, 5)),
+    )
+    tables = [{**ITEMS, "history": "changes"}, {"table": "SHOP.PLACES", "columns": {"N": 2}}]
+    pipeline = source.pipeline(tables=tables, on_error={"value": "quarantine"})
+    steps.take_snapshot(pipeline, source=source.params, spark=spark)
+
+    def verified() -> dict[str, Any]:
+        source.switch_logs()
+        steps.run_pipeline(pipeline, until_caught_up=True, source=source.params, spark=spark)
+        compared = steps.verify_tables(pipeline, source=source.params, spark=spark).tables
+        return {one.table: (one.equal, one.quarantined_keys) for one in compared}
+
+    source.run_sql("UPDATE items SET n = 5 WHERE id = 5")
+    assert set(verified().values()) == {(True, 0)}
+    source.run_sql(
+        "UPDATE items SET n = 1.2345 WHERE id = 1",
+        "UPDATE items SET n = 22 WHERE id = 2",
+        "INSERT INTO items VALUES (7, 7.7777, NULL, 'n7')",
+        "UPDATE items SET n = 4.4444 WHERE id = 4",
+        "UPDATE places SET n = 1.2345 WHERE id = 1",
+        "UPDATE places SET id = 20 WHERE id = 2",
+    )
+    assert verified() == {"SHOP.ITEMS": (True, 3), "SHOP.PLACES": (True, 1)}
+
+    # All columns are logged, so these make the keys right. Another row comes to the key of PLACES that was wrong.
+    source.run_sql(
+        "UPDATE items SET n = 11, note = 'one' WHERE id = 1",
+        "DELETE FROM items WHERE id = 7",
+        "DELETE FROM items WHERE id = 4",
+        "INSERT INTO items VALUES (4, 4, NULL, 'new')",
+        "UPDATE places SET n = 30, id = 30 WHERE id = 1",
+        "UPDATE places SET id = 1 WHERE id = 3",
+        "UPDATE places SET note = 'came' WHERE id = 1",
+    )
+    assert verified() == {"SHOP.ITEMS": (True, 0), "SHOP.PLACES": (True, 0)}
+    history = spark.read.format("delta").load(pipeline.history_target(pipeline.tables[0].id)).filter("_epoch = 1")
+    rows = history.filter("_note IS NOT NULL AND ID IS NOT NULL").orderBy("ID", "_commit_scn", "_seq").collect()
+    assert [(int(row["ID"]), row["_op"], row["_image"], row["N"], row["NOTE"]) for row in rows] == [
+        (1, "update", "before", 1, "n1"), (1, "update", "after", 11, "one"), (4, "delete", "before", 4, "n4"),
+        (7, "delete", "before", None, None),
+    ]  # fmt: skip

@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame
 from pipelines.apply.context import ApplyContext
 from pipelines.apply.delivery.prepared import TableRange
 from pipelines.apply.landed.decoded import Target, decode
+from pipelines.apply.landed.key_texts import key_in_lake, without_keys
 from pipelines.apply.landed.keys import is_moved
 from pipelines.apply.landed.mapped_changes import with_mapping
 from pipelines.apply.mapping import maps_key
@@ -79,9 +80,11 @@ def filled_events(
     *,
     objects: bool = False,
     nulls: bool = False,
+    healed: Collection[str] = (),
 ) -> Plan[tuple[DataFrame, Missing]]:
     """Return the events (net.events) of the changes, by key, with the values that their redo lacks, and the columns that still
-    keep the target's. The values of the columns `apart` come from elsewhere."""
+    keep the target's. The values of the columns `apart` come from elsewhere; what the target has at the keys `healed` is of
+    no row any more."""
     table, key = part.table, part.key
     outside_key = [column for column in table.columns.values() if column.id not in {*key, *apart}]
     in_index = part.version.organization == "index"
@@ -90,7 +93,7 @@ def filled_events(
     if part.is_mixed and looked is not None and looked["moved"] and (missing.columns or in_index):
         raise moved_in_chunks(part)
     if in_index and looked is not None and looked["moved"]:
-        decoded = follow_in_index(context, part, decoded)
+        decoded = follow_in_index(context, part, decoded, healed)
     if maps_key(part.version):
         decoded = with_entering(decoded, key)
     if part.task.history is not None:
@@ -116,7 +119,7 @@ def moved_in_chunks(part: TableRange) -> ChunksNeedOneScn:
     )
 
 
-def follow_in_index(context: ApplyContext, part: TableRange, decoded: DataFrame) -> DataFrame:
+def follow_in_index(context: ApplyContext, part: TableRange, decoded: DataFrame, healed: Collection[str]) -> DataFrame:
     """Return the changes of an index-organized table, in which UPDATEs change keys, each with the row that it is of."""
     table, task = part.table, part.task
     if task.shadow_from is not None:  # it begins without rows, so nothing says which keys are taken
@@ -126,8 +129,10 @@ def follow_in_index(context: ApplyContext, part: TableRange, decoded: DataFrame)
             table=task.table,
             scn=part.commit_range.start,
         )
-    key = [table.columns[i] for i in part.key]
-    return context.kept.keep(task.table, with_rows(decoded, table.live(task.options), key))
+    key, rows = [table.columns[i] for i in part.key], table.live(task.options)
+    if healed:
+        rows = without_keys(rows, key_in_lake(part.version, task.options), healed)
+    return context.kept.keep(task.table, with_rows(decoded, rows, key))
 
 
 def fill_missing(part: TableRange, happened: DataFrame, missing: Missing) -> DataFrame:

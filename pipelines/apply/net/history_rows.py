@@ -21,6 +21,7 @@ from pipelines.values import frames
 from pipelines.values.redo import COMMIT_ORDER, Operation
 
 UNKNOWN_USER = "UNKNOWN"
+HEALS = "changes of the row before this one are in quarantine, or were"
 MOVED = "moved"  # of an event: the change gives its row another key
 OF_CHANGE: Mapping[str, str] = {
     "_commit_scn": "commit_scn",
@@ -45,8 +46,13 @@ def changed_rows(
     key: Sequence[int],
     missing: Iterable[int],
     count: int,
+    heals: Expression | None = None,
 ) -> DataFrame:
-    """Return a<id> and our columns of a history, one row for each image. `count` is the number of changes."""
+    """Return a<id> and our columns of a history, one row for each image. `count` is the number of changes.
+
+    `heals` says of an event whether its key was in quarantine, and is right from this range on. The first change of such a key
+    has a note: what the target and the history have of it is older than the row before the change, or they have different rows
+    or none."""
     keys = [frames.key(i) for i in key]
     of_row = Window.partitionBy(*keys, "row_id").orderBy(*ORDER)
     known = {
@@ -64,6 +70,13 @@ def changed_rows(
     ).withColumns({"is_first": is_first, "arrives": arrives})
     before = {i: F.when(F.col("follows") == ENTERED, F.col(was(i))).otherwise(F.col(frames.in_target(i))) for i in columns}
     had = F.coalesce(F.col("follows") == ENTERED, F.lit(False)) | F.col("is_first")
+    note = {}
+    if heals is not None:
+        is_first_of_key = F.row_number().over(Window.partitionBy(*keys).orderBy(*ORDER)) == 1
+        placed = placed.withColumn("heals", heals & is_first_of_key)
+        had = had | (F.col("heals") & (F.col("there").isNotNull() | (F.col("event") == LEFT)))
+        before |= {i: F.coalesce(before[i], F.col(frames.key(i))) for i in key}
+        note = {"_note": F.when(F.col("heals"), F.lit(HEALS))}
     images = placed.withColumns({"had": had, "stays": stays(keys)}).withColumn(
         "_image", F.explode(image_names(F.col("event") == ENTERED))
     )
@@ -85,7 +98,7 @@ def changed_rows(
         "_image",
         "_seq",
         *said_of_change(),
-        *(value.alias(name) for name, value in values.items()),
+        *(value.alias(name) for name, value in {**note, **values}.items()),
     )
 
 

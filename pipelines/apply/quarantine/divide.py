@@ -38,13 +38,14 @@ FOLLOWS = "a change of the same key is in quarantine, or lacks values of a row t
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """`count` changes go to quarantine, as `rows` of its table. `open_keys` are wrong afterwards. Nothing is written unless
-    `is_new`."""
+    """`count` changes go to quarantine, as `rows` of its table. `open_keys` are wrong afterwards, `healed` keys are right
+    again. Nothing is written unless `is_new`."""
 
     count: int = 0
     rows: tuple[Mapping[str, object], ...] = ()
     open_keys: int = 0
     is_new: bool = False
+    healed: frozenset[str] = frozenset()
     windows: Mapping[int, int] = field(default_factory=dict)  # the changes by the start of their window
 
 
@@ -129,7 +130,8 @@ def divide(
     ]
     is_new = rule.may_write and (bool(rows) or changes.has_tail)
     windows = Counter(int(str(row.pop("window"))) for row in rows if "window" in row)
-    return changes.without(decision.out).drop(TROUBLE), Taken(taken, tuple(rows), len(open_after), is_new, windows)
+    left = changes.without(decision.out).drop(TROUBLE)
+    return left, Taken(taken, tuple(rows), len(open_after), is_new, decision.healed, windows)
 
 
 def has_events(context: ApplyContext, table: Target, rule: QuarantineRule | None) -> bool:

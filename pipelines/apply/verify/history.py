@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -11,13 +11,19 @@ from pipelines.apply.delta.history import DeltaHistory, newest_epoch, of_table
 from pipelines.apply.delta.own_columns import live
 from pipelines.apply.delta.schema import columns_of
 from pipelines.apply.delta.table import DeltaTable
+from pipelines.apply.landed.key_texts import key_text, without_keys
 from pipelines.apply.spark.quoting import quote
 from pipelines.apply.spark.session import run_sql
+from pipelines.apply.verify.compare import keys_apart
 from pipelines.apply.verify.comparison import CompareTask, HistoryComparison
 from pipelines.values.history import COLUMNS, why_begins
 from pipelines.values.history_sql import as_of_sql
 
 VIEW = "redolake_history"
+
+
+def as_is(images: DataFrame) -> DataFrame:
+    return images
 
 
 def compare_history(spark: SparkSession, task: CompareTask, path: str) -> HistoryComparison:
@@ -26,19 +32,30 @@ def compare_history(spark: SparkSession, task: CompareTask, path: str) -> Histor
     waits = why_begins(None if epoch is None else epoch.reached, of_table(table))
     if waits is not None:
         return HistoryComparison(waits=waits)
-    rows = spark.read.format("delta").option("versionAsOf", task.delta_version).load(task.target)
-    return folded_differences(spark, history, live(rows, task.options), task.version.key, task.complete_to)
+    rows = live(spark.read.format("delta").option("versionAsOf", task.delta_version).load(task.target), task.options)
+    key, apart = task.version.key, keys_apart(spark, task)
+
+    def known(images: DataFrame) -> DataFrame:
+        return without_keys(images, key_text(task.version, lambda i: F.col(f"c{i}")), apart)
+
+    return folded_differences(spark, history, rows, key, task.complete_to, known if apart else as_is)
 
 
 def folded_differences(
-    spark: SparkSession, history: DeltaHistory, rows: DataFrame, key: Sequence[int], scn: int
+    spark: SparkSession,
+    history: DeltaHistory,
+    rows: DataFrame,
+    key: Sequence[int],
+    scn: int,
+    known: Callable[[DataFrame], DataFrame] = as_is,
 ) -> HistoryComparison:
-    """Compare what a history says of an SCN with a table's live rows."""
-    named, known = columns_of(rows.schema), history.columns
+    """Compare what a history says of an SCN with a table's live rows. `known` leaves out the rows, by c<id>, of which nobody
+    knows what is right."""
+    named, columns = columns_of(rows.schema), history.columns
     ours = rows.select(*(F.col(quote(column.name)).alias(f"c{i}") for i, column in named.items()))
-    values = (F.col(quote(known[i].name)).cast(column.type).alias(f"c{i}") for i, column in named.items())
-    ours.createOrReplaceTempView(f"{VIEW}_table")
-    history.rows.select(*COLUMNS, *values).createOrReplaceTempView(VIEW)
+    values = (F.col(quote(columns[i].name)).cast(column.type).alias(f"c{i}") for i, column in named.items())
+    known(ours).createOrReplaceTempView(f"{VIEW}_table")
+    known(history.rows.select(*COLUMNS, *values)).createOrReplaceTempView(VIEW)
     names = [f"c{i}" for i in named]
     theirs = as_of_sql(VIEW, names, [f"c{i}" for i in key], quote, scn)
     found = f"SELECT {', '.join(names)} FROM {VIEW}_table"

@@ -213,7 +213,6 @@ def test_a_mistake_has_its_line() -> None:
     [
         ("key: append, on_error: {value: quarantine}", "append is none"),
         ("large_objects: reread, on_error: {undecodable: quarantine}", "read again or assembled"),
-        ("history: changes, on_error: {value: quarantine}", "the history would lack the changes"),
         ("on_error: {filter: quarantine}", "hold"),
         ("on_error: {value: skip}", "quarantine"),
         ("on_error: {at_most: {rows: 0}}", "at least 1"),
