@@ -71,7 +71,8 @@ def apply_dag(pipeline: Pipeline) -> DAG:
             written = {name: files(pipeline.target(TableId.parse(name))) for name in sorted(advanced)}
             histories = [files(path) for name in written if (path := pipeline.history_target(TableId.parse(name))) is not None]
             written_to = [*written.values(), *histories]
-            report_lineage(context, [landing_folder(pipeline)], written_to, column_facets(pipeline, written))
+            changes = {place: recorded.tables[name] for name, place in written.items()}
+            report_lineage(context, [landing_folder(pipeline)], written_to, column_facets(pipeline, written), changes)
         if recorded.more:
             start_again(events, pipeline, recorded.end_scn)
         return {**asdict(recorded), "message": message}

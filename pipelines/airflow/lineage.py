@@ -11,9 +11,11 @@ from pipelines.config import Pipeline
 from pipelines.values.table import TableId
 
 if TYPE_CHECKING:
+    from pipelines.steps.apply import AppliedTable
     from pipelines.steps.column_lineage import ColumnOrigin, TableOrigin
 
 Place = tuple[str, str]  # namespace and name of a dataset, as OpenLineage's naming has them
+CHANGE_COUNTS = ("inserted", "updated", "deleted", "filtered", "quarantined", "masked", "nulled")  # of AppliedTable
 
 
 def is_installed() -> bool:
@@ -52,20 +54,42 @@ def column_facet(table: Place, origin: TableOrigin) -> Any:
     return facet.ColumnLineageDatasetFacet(fields={one.name: inputs_of(one) for one in origin.columns}, dataset=left_out)
 
 
+def change_facets(table: AppliedTable) -> dict[str, Any]:
+    """Return the facets of a Delta table that count what a batch wrote there, and what the lake has not as Oracle does."""
+    from openlineage.client.facet_v2 import output_statistics_output_dataset as facet
+    from openlineage.client.generated.base import OutputDatasetFacet
+
+    counts = {name: getattr(table, name) for name in CHANGE_COUNTS}
+    return {
+        "outputStatistics": facet.OutputStatisticsOutputDatasetFacet(rowCount=table.inserted + table.updated),
+        "redolake_changes": OutputDatasetFacet().with_additional_properties(**counts),
+    }
+
+
 def report_lineage(
-    context: Any, inputs: Iterable[Place], outputs: Iterable[Place], columns: Mapping[Place, Any] | None = None
+    context: Any,
+    inputs: Iterable[Place],
+    outputs: Iterable[Place],
+    columns: Mapping[Place, Any] | None = None,
+    changes: Mapping[Place, AppliedTable] | None = None,
 ) -> None:
-    """Let the provider report these datasets when the task of this context is complete. `columns` are facets of the outputs."""
+    """Let the provider report these datasets when the task of this context is complete. `columns` are facets of the outputs,
+    `changes` say what a batch did to them."""
     if not is_installed():
         return
     from airflow.providers.openlineage.extractors import OperatorLineage
-    from openlineage.client.event_v2 import Dataset
+    from openlineage.client.event_v2 import Dataset, OutputDataset
 
-    facets = columns or {}
+    facets, applied = columns or {}, changes or {}
     found = OperatorLineage(
         inputs=[Dataset(namespace=namespace, name=name) for namespace, name in inputs],
         outputs=[
-            Dataset(namespace=one[0], name=one[1], facets={"columnLineage": facets[one]} if one in facets else {})
+            OutputDataset(
+                namespace=one[0],
+                name=one[1],
+                facets={"columnLineage": facets[one]} if one in facets else {},
+                outputFacets=change_facets(applied[one]) if one in applied else {},
+            )
             for one in outputs
         ],
     )

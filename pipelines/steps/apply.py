@@ -43,11 +43,18 @@ class PreparedBatch:
 
 @dataclass(frozen=True, slots=True)
 class AppliedTable:
+    """What a batch did to a table: rows that were written, changes that the filter left out or that went to quarantine, changes
+    of masked columns, and values that are NULL by rule."""
+
     state: str
     complete_to_scn: int | None
     inserted: int
     updated: int
     deleted: int
+    filtered: int = 0
+    quarantined: int = 0
+    masked: int = 0
+    nulled: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +103,7 @@ def record_batch(pipeline: Pipeline, batch: str) -> RecordedBatch:
                 record_results(context, [(result, name)], find_superseded(context))
             context.ledger.release_lease(lease)
         check_goes_on(context, result, name)
-        tables = {
-            str(done.table): AppliedTable(done.state, done.complete_to, done.inserted, done.updated, done.deleted)
-            for done in result.tables
-        }
+        tables = {str(done.table): applied_table(done) for done in result.tables}
         held = tuple(name for name, table in tables.items() if table.state == "held")
         more = any(True for _ in context.landing.windows.each_after(result.end_position))
         ends_at = end_time(context, result.end_position)
@@ -108,6 +112,11 @@ def record_batch(pipeline: Pipeline, batch: str) -> RecordedBatch:
         if newly:
             raise TableHeld([finding_of(done.table, done.error) for done in newly], recorded)
         return recorded
+
+
+def applied_table(done: TableResult) -> AppliedTable:
+    written, account = (done.inserted, done.updated, done.deleted), done.balance
+    return AppliedTable(done.state, done.complete_to, *written, account.filtered, account.quarantined, done.masked, done.nulled)
 
 
 def check_goes_on(context: PipelineContext, result: BatchResult, name: str) -> None:

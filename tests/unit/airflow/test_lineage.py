@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from types import SimpleNamespace
 
 import pytest
 
 from pipelines.airflow.lineage import column_facet, files, landing_folder, oracle_table, report_lineage
+from pipelines.records.batches.manifest import RowAccount, TableResult
+from pipelines.steps.apply import applied_table
 from pipelines.steps.column_lineage import ColumnOrigin, TableOrigin
 from pipelines.values.table import TableId
 
@@ -56,6 +59,29 @@ def test_a_column_of_the_lake_names_those_of_oracle_and_whether_it_hides_them():
         "total": [("ORCL.SHOP.ORDERS", name, "TRANSFORMATION", False) for name in "AB"],
     }
     assert [(one.field, one.transformations[0].type) for one in facet.dataset] == [("REGION", "INDIRECT")]
+
+
+def test_a_run_of_apply_counts_for_each_table_what_the_lake_has_not_as_oracle_does(settings):
+    pytest.importorskip("airflow.providers.openlineage")
+    from openlineage.client.serde import Serde
+
+    from pipelines.airflow.apply import apply_dag
+
+    pipeline = settings()
+    record, lake = apply_dag(pipeline).get_task("record"), files("/lake/shop/orders")
+    account = RowAccount(landed=15, applied=8, filtered=3, quarantined=4)
+    done = applied_table(
+        TableResult(ORDERS, "applied", 199, inserted=5, updated=2, deleted=1, balance=account, masked=7, nulled=6)
+    )
+    report_lineage({"task": record}, [landing_folder(pipeline)], [lake, files("/lake/history")], changes={lake: done})
+
+    table, history = record.get_openlineage_facets_on_complete(None).outputs
+    sent = json.loads(Serde.to_json(table))["outputFacets"]
+    assert sent["outputStatistics"]["rowCount"] == 7
+    assert {name: value for name, value in sent["redolake_changes"].items() if not name.startswith("_")} == {
+        "inserted": 5, "updated": 2, "deleted": 1, "filtered": 3, "quarantined": 4, "masked": 7, "nulled": 6,
+    }  # fmt: skip
+    assert history.outputFacets == {}
 
 
 @pytest.mark.parametrize(
