@@ -57,7 +57,7 @@ def question(pipeline: Pipeline, chosen: Mapping[str, Any]) -> Question | None:
         return None
     found = steps.list_quarantine(pipeline, chosen_tables(chosen) or None, **opened_with(pipeline))
     keys = {table: [*map(json.dumps, given)] for table, given in chosen_keys(chosen, found).items()}
-    lines = [f"{c.table} {c.key}: {c.operation} of SCN {c.commit_scn}, {c.error}: {c.reason}" for c in found.changes]
+    lines = [f"{c.table} {c.keys}: {c.operation} of SCN {c.commit_scn}, {c.error}: {c.reason}" for c in found.changes]
     body = "\n".join(["The changes of these keys are never applied; their rows stay as they are:", *lines])
     return Question(f"{pipeline.name}: drop changes in quarantine", body, keys)
 
@@ -74,13 +74,12 @@ def chosen_keys(chosen: Mapping[str, Any], found: QuarantineList) -> dict[str, l
     if given:
         return {tables[0]: given}
     open_keys: dict[str, list[dict[str, str]]] = {}
-    for change in found.changes:
-        key = json.loads(change.key)
-        if change.state == "open" and key not in open_keys.setdefault(change.table, []):
-            open_keys[change.table].append(key)
-    if not any(open_keys.values()):
+    for one in found.wrong:
+        if one.state == "open":
+            open_keys.setdefault(one.table, []).append(json.loads(one.key))
+    if not open_keys:
         raise AirflowFailException("no key is in quarantine\n  do this: nothing; `list` shows what is there")
-    return {table: keys for table, keys in open_keys.items() if keys}
+    return open_keys
 
 
 def quarantine_dag(pipeline: Pipeline) -> DAG:
@@ -134,5 +133,5 @@ def drop_keys(pipeline: Pipeline, resolved: Pipeline, context: Any, how: Mapping
 def log_changes(found: QuarantineList) -> str:
     """Log each change; return how many keys there are."""
     for one in found.changes:
-        log.info("%s %s (%s): %s of SCN %s, %s", one.table, one.key, one.state, one.operation, one.commit_scn, one.reason)
+        log.info("%s %s (%s): %s of SCN %s, %s", one.table, one.keys, one.state, one.operation, one.commit_scn, one.reason)
     return f"{found.keys} keys in quarantine" + (f", {found.dropped} dropped" if found.dropped else "")

@@ -53,7 +53,7 @@ def list_quarantine(
 
 
 def quarantine_grid(found: QuarantineList) -> Table | str:
-    rows = [(c.table, c.key, c.state, c.commit_scn, c.operation, c.error or "", c.reason) for c in found.changes]
+    rows = [(c.table, c.keys, c.state, c.commit_scn, c.operation, c.error or "", c.reason) for c in found.changes]
     title = f"{found.keys} keys in quarantine" + (f", {found.dropped} dropped" if found.dropped else "")
     return grid(title, COLUMNS, rows) if rows else "No change is in quarantine."
 

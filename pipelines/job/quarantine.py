@@ -13,13 +13,13 @@ from pipelines.apply.delta.log import load_in, read_log
 from pipelines.apply.quarantine.log import add_events, events_frame, read_events
 from pipelines.apply.spark.failures import check_session, failure_text
 from pipelines.errors import OF_SPARK, InvariantBroken, RedolakeError, report_with
-from pipelines.values.quarantine import Event, KeyState, Kind, fold
+from pipelines.values.quarantine import Event, Kind, Wrong, wrong_keys
 from pipelines.values.table import TableId
 
 
-def read_states(spark: SparkSession, path: str, target: str, app_id: str, position: int) -> dict[str, KeyState]:
+def read_wrong(spark: SparkSession, path: str, target: str, app_id: str, position: int) -> dict[str, Wrong]:
     """Return the keys that are wrong in the table at the position."""
-    return fold(read_own_events(spark, path, target, app_id), position)
+    return wrong_keys(read_own_events(spark, path, target, app_id), position)
 
 
 def read_own_events(spark: SparkSession, path: str, target: str, app_id: str) -> list[Event]:
@@ -32,15 +32,18 @@ def load_of(target: str, app_id: str) -> str:
     return "" if log is None else load_in(log.current_id(app_id))
 
 
-def read_changes(
-    spark: SparkSession, path: str, target: str, app_id: str, states: Mapping[str, KeyState]
-) -> list[dict[str, Any]]:
+def read_changes(spark: SparkSession, path: str, target: str, app_id: str, wrong: Mapping[str, Wrong]) -> list[dict[str, Any]]:
     """Return the changes of the keys that are wrong, as rows of the quarantine, in the order of their commits."""
-    if not states or read_log(path) is None:
+    if not wrong or read_log(path) is None:
         return []
     load = load_of(target, app_id)
     rows = events_frame(spark, path).filter((F.col("load") == load) & (F.col("event") == "quarantined")).collect()
-    found = [row.asDict() for row in rows if row["key"] in states or row["other_key"] in states]
+    since = {key: one.since for key, one in wrong.items()}
+    found = [
+        row.asDict()
+        for row in rows
+        if any(row["position"] >= since[key] for key in (row["key"], row["other_key"]) if key in since)
+    ]
     return sorted(found, key=lambda row: (row["commit_scn"], row["scn"], row["key"]))
 
 

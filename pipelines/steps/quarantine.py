@@ -25,7 +25,7 @@ from pipelines.source import ConnectParams
 from pipelines.steps.decisions import check_reason
 from pipelines.steps.repair import RepairedTable, repair_table
 from pipelines.steps.spark_session import Spark, spark_when_needed
-from pipelines.values.quarantine import KeyState, Kind
+from pipelines.values.quarantine import KeyState, Kind, Wrong
 from pipelines.values.table import TableId
 
 OCTETS = frozenset({"RAW", "EXTENDED RAW"})
@@ -33,9 +33,19 @@ OF_VALUES = (ValueDoesNotFit, TextNotValid, MappingFailed)  # errors of one row,
 
 
 @dataclass(frozen=True, slots=True)
+class QuarantinedKey:
+    """A key that is known to be wrong: `open`, or `dropped` by a person."""
+
+    table: str
+    key: str
+    state: KeyState
+
+
+@dataclass(frozen=True, slots=True)
 class QuarantinedChange:
-    """A change in quarantine. `state` is that of its key: `open`, or `dropped` by a person. `redo` is its text, None where
-    columns are masked, computed or left out; `row` is the row after it, as far as it was read."""
+    """A change in quarantine, of a row at `key` that it gives `other_key`, if that is another one. `state` is that of the keys.
+    `redo` is its text, None where columns are masked, computed or left out; `row` is the row after it, as far as it was
+    read."""
 
     table: str
     key: str
@@ -49,15 +59,21 @@ class QuarantinedChange:
     xid: str | None
     redo: str | None
     row: str | None
+    other_key: str | None = None
+
+    @property
+    def keys(self) -> str:
+        return self.key if self.other_key is None else f"{self.key} to {self.other_key}"
 
 
 @dataclass(frozen=True, slots=True)
 class QuarantineList:
-    """`keys` counts the open keys, `dropped` the dropped ones, in all tables."""
+    """`keys` counts the open keys, `dropped` the dropped ones, in all tables; `wrong` are all of them."""
 
     keys: int
     dropped: int
     changes: tuple[QuarantinedChange, ...]
+    wrong: tuple[QuarantinedKey, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +100,7 @@ class Quarantine:
     path: str
     target: str
     app: str
-    states: Mapping[str, KeyState]
+    wrong: Mapping[str, Wrong]
 
     @property
     def table(self) -> TableId:
@@ -97,21 +113,21 @@ class Quarantine:
 
     @property
     def open_keys(self) -> int:
-        return sum(state == "open" for state in self.states.values())
+        return sum(one.state == "open" for one in self.wrong.values())
 
 
 def quarantine_of(context: PipelineContext, spark: Spark, table: TableId) -> Quarantine | None:
     """Return a table's quarantine; None for a table without contents, or of which nothing was ever there."""
     from pipelines.job.lake import has_log
-    from pipelines.job.quarantine import read_states
+    from pipelines.job.quarantine import read_wrong
 
     entry = context.ledger.table(table)
     path, target = context.pipeline.quarantine_path(table), context.pipeline.target(table)
     if entry is None or entry.complete_to_scn is None or not has_log(path):
         return None
     app = app_id(context, table, entry.resetlogs_id or 0)
-    states = read_states(spark.session(), path, target, app, int(entry.complete_to_scn))
-    return Quarantine(context, spark, entry, path, target, app, states)
+    wrong = read_wrong(spark.session(), path, target, app, int(entry.complete_to_scn))
+    return Quarantine(context, spark, entry, path, target, app, wrong)
 
 
 @contextmanager
@@ -129,24 +145,25 @@ def list_quarantine(
 
     with spark_when_needed(pipeline, spark, opens) as session, open_reconciled(pipeline) as context:
         ids = [TableId.parse(text) for text in tables] if tables else [table.id for table in context.pipeline.tables]
-        found, states = list[QuarantinedChange](), list[KeyState]()
+        found, wrong = list[QuarantinedChange](), list[QuarantinedKey]()
         for table in ids:
             one = quarantine_of(context, session, table)
             if one is None:
                 continue
             record_open_keys(context, table, one.open_keys)
-            states += one.states.values()
-            rows = read_changes(session.session(), one.path, one.target, one.app, one.states)
-            found += [change_of(table, row, one.states) for row in rows]
-        return QuarantineList(states.count("open"), states.count("dropped"), tuple(found))
+            wrong += [QuarantinedKey(str(table), key, state.state) for key, state in sorted(one.wrong.items())]
+            rows = read_changes(session.session(), one.path, one.target, one.app, one.wrong)
+            found += [change_of(table, row, one.wrong) for row in rows]
+        open_keys = sum(one.state == "open" for one in wrong)
+        return QuarantineList(open_keys, len(wrong) - open_keys, tuple(found), tuple(wrong))
 
 
-def change_of(table: TableId, row: Mapping[str, Any], states: Mapping[str, KeyState]) -> QuarantinedChange:
-    key = row["key"] if row["key"] in states else row["other_key"]
-    at = row["commit_time"]
+def change_of(table: TableId, row: Mapping[str, Any], wrong: Mapping[str, Wrong]) -> QuarantinedChange:
+    states, at = {wrong[key].state for key in (row["key"], row["other_key"]) if key in wrong}, row["commit_time"]
     return QuarantinedChange(
-        str(table), key, states[key], row["code"], row["reason"], row["operation"], row["scn"], row["commit_scn"],
-        None if at is None else at.isoformat(sep=" "), row["xid"], row["redo"], row["row"],
+        str(table), row["key"], "open" if "open" in states else "dropped", row["code"], row["reason"], row["operation"],
+        row["scn"], row["commit_scn"], None if at is None else at.isoformat(sep=" "), row["xid"], row["redo"], row["row"],
+        row["other_key"],
     )  # fmt: skip
 
 
@@ -233,11 +250,11 @@ def drop_quarantined(
 
 def choose_keys(found: Quarantine | None, table: TableId, keys: Sequence[Mapping[str, str]]) -> list[str]:
     """Return the keys that are meant. Raise Terminal where none is in quarantine, or one of them is not."""
-    states = {} if found is None else found.states
+    wrong = {} if found is None else found.wrong
     if not keys:
-        wanted = [key for key, state in states.items() if state == "open"]
+        wanted = [key for key, one in wrong.items() if one.state == "open"]
     else:
-        names = {frozenset(json.loads(key).items()): key for key in states}
+        names = {frozenset(json.loads(key).items()): key for key in wrong}
         wanted = [names.get(frozenset(given.items()), "") for given in keys]
     if not wanted or "" in wanted:
         what = "no such key of the table is in quarantine" if keys else "no key of the table is in quarantine"

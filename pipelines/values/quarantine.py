@@ -8,7 +8,7 @@ is right again after a range whose changes say all of its row.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 ErrorClass = Literal["undecodable", "value", "transform"]
@@ -66,19 +66,32 @@ class Decision:
     healed: frozenset[str] = frozenset()
 
 
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """A key is wrong: changes of it are in quarantine from the position `since` on. Those from before are done."""
+
+    state: KeyState
+    since: int
+
+
 def fold(events: Iterable[Event], position: int) -> dict[str, KeyState]:
     """Return the keys that are wrong in the table when it is complete to the position."""
+    return {key: one.state for key, one in wrong_keys(events, position).items()}
+
+
+def wrong_keys(events: Iterable[Event], position: int) -> dict[str, Wrong]:
+    """Return the keys that are wrong in the table when it is complete to the position, and since when they are."""
     in_effect = (event for event in events if event.position <= position)
-    states: dict[str, KeyState] = {}
+    wrong: dict[str, Wrong] = {}
     for event in sorted(in_effect, key=lambda one: (one.position, one.kind in ("retried", "dropped"), one.at)):
         for key in event.keys:
             if event.kind == "quarantined":
-                states[key] = "open"
+                wrong[key] = Wrong("open", wrong[key].since if key in wrong else event.position)
             elif event.kind in ("healed", "retried"):
-                states.pop(key, None)
-            elif key in states:
-                states[key] = "dropped"
-    return states
+                wrong.pop(key, None)
+            elif key in wrong:
+                wrong[key] = replace(wrong[key], state="dropped")
+    return wrong
 
 
 def decide(wrong: Collection[str], touches: Sequence[Touch]) -> Decision:

@@ -35,10 +35,10 @@ def compare_history(spark: SparkSession, task: CompareTask, path: str) -> Histor
     rows = live(spark.read.format("delta").option("versionAsOf", task.delta_version).load(task.target), task.options)
     key, apart = task.version.key, keys_apart(spark, task)
 
-    def known(images: DataFrame) -> DataFrame:
+    def keep(images: DataFrame) -> DataFrame:
         return without_keys(images, key_text(task.version, lambda i: F.col(f"c{i}")), apart)
 
-    return folded_differences(spark, history, rows, key, task.complete_to, known if apart else as_is)
+    return folded_differences(spark, history, rows, key, task.complete_to, keep if apart else as_is)
 
 
 def folded_differences(
@@ -47,15 +47,15 @@ def folded_differences(
     rows: DataFrame,
     key: Sequence[int],
     scn: int,
-    known: Callable[[DataFrame], DataFrame] = as_is,
+    keep: Callable[[DataFrame], DataFrame] = as_is,
 ) -> HistoryComparison:
-    """Compare what a history says of an SCN with a table's live rows. `known` leaves out the rows, by c<id>, of which nobody
+    """Compare what a history says of an SCN with a table's live rows. `keep` leaves out the rows, by c<id>, of which nobody
     knows what is right."""
     named, columns = columns_of(rows.schema), history.columns
     ours = rows.select(*(F.col(quote(column.name)).alias(f"c{i}") for i, column in named.items()))
     values = (F.col(quote(columns[i].name)).cast(column.type).alias(f"c{i}") for i, column in named.items())
-    known(ours).createOrReplaceTempView(f"{VIEW}_table")
-    known(history.rows.select(*COLUMNS, *values)).createOrReplaceTempView(VIEW)
+    keep(ours).createOrReplaceTempView(f"{VIEW}_table")
+    keep(history.rows.select(*COLUMNS, *values)).createOrReplaceTempView(VIEW)
     names = [f"c{i}" for i in named]
     theirs = as_of_sql(VIEW, names, [f"c{i}" for i in key], quote, scn)
     found = f"SELECT {', '.join(names)} FROM {VIEW}_table"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipelines.steps.quarantine import QuarantinedChange, QuarantineList, WorkedOff
+from pipelines.steps.quarantine import QuarantinedChange, QuarantinedKey, QuarantineList, WorkedOff
 from tests.unit.airflow.test_dag_runs import run
 
 pytestmark = [pytest.mark.airflow, pytest.mark.usefixtures("airflow_db")]
@@ -20,6 +20,10 @@ FOUND = QuarantineList(
     (
         change("SHOP.ORDERS", '{"ID":"1"}'), change("SHOP.ORDERS", '{"ID":"1"}'), change("SHOP.ORDERS", '{"ID":"2"}'),
         change("SHOP.ORDERS", '{"ID":"3"}', "dropped"), change("SHOP.ORDER_LINES", '{"ID":"9"}'),
+    ),
+    (
+        QuarantinedKey("SHOP.ORDERS", '{"ID":"1"}', "open"), QuarantinedKey("SHOP.ORDERS", '{"ID":"2"}', "open"),
+        QuarantinedKey("SHOP.ORDERS", '{"ID":"3"}', "dropped"), QuarantinedKey("SHOP.ORDER_LINES", '{"ID":"9"}', "open"),
     ),
 )  # fmt: skip
 

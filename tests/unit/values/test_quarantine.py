@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from pipelines.values.quarantine import Decision, Event, QuarantineRule, Touch, decide, fold, over_limit
+from pipelines.values.quarantine import Decision, Event, QuarantineRule, Touch, Wrong, decide, fold, over_limit, wrong_keys
 
 COLUMNS = ("a", "b")
 
@@ -109,6 +109,12 @@ def test_both_rows_of_a_swap_are_listed_where_one_of_its_changes_is_bad():
 def test_an_event_counts_once_the_table_has_its_position():
     events = [Event("quarantined", ("1",), 10), Event("healed", ("1",), 20)]
     assert [fold(events, at) for at in (9, 10, 19, 20)] == [{}, {"1": "open"}, {"1": "open"}, {}]
+
+
+def test_a_key_is_wrong_since_the_first_change_after_it_was_right():
+    events = [Event("quarantined", ("1",), at) for at in (10, 20, 40, 50)] + [Event("healed", ("1",), 30)]
+    assert [wrong_keys(events, at).get("1") for at in (20, 30, 50)] == [Wrong("open", 10), None, Wrong("open", 40)]
+    assert wrong_keys([*events, Event("dropped", ("1",), 50, "b")], 50) == {"1": Wrong("dropped", 40)}
 
 
 def test_a_dropped_key_stays_listed_until_it_is_right_again():
