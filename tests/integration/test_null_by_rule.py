@@ -7,12 +7,15 @@ import random
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.sql import functions as F
 
 from pipelines import steps
+from pipelines.apply.delta.table import DeltaTable
 from pipelines.errors import TableHeld
 from standin.serve import standin
 from tests.fixtures.shop import Shop
@@ -121,7 +124,7 @@ def caught_up(life: Life, pipeline: Any, spark: Any) -> Any:
 
 
 @pytest.mark.parametrize("life", ["ALL", "PRIMARY KEY"], indirect=True)
-def test_snapshot_stream_verify_repair_and_backfill_make_the_same_values_null_and_count_them(spark: Any, life: Life) -> None:
+def test_snapshot_stream_verify_and_repair_make_the_same_values_null_and_count_them(spark: Any, life: Life) -> None:
     spark.conf.set("spark.sql.session.timeZone", "UTC")
     pipeline = life.shop.pipeline(tables=[TABLE], on_error={"value": "null"})
     path = pipeline.target(pipeline.tables[0].id)
@@ -203,3 +206,120 @@ def test_tables_without_a_key_or_with_nulls_in_it_or_with_a_history_have_the_rul
     ]  # fmt: skip
     nulled = {one.table: one.total.nulled for one in steps.read_stats(pipeline, 1).tables}
     assert (nulled["SHOP.LOGGED"], nulled["SHOP.NK"], nulled["SHOP.TALES"]) == (4, 7, 1)
+
+
+def test_shadows_changes_files_a_live_range_and_a_swapped_copy_have_the_same_values_null(spark: Any, life: Life) -> None:
+    spark.conf.set("spark.sql.session.timeZone", "UTC")
+    pipeline = life.shop.pipeline(tables=[TABLE], on_error={"value": "null"})
+    path = pipeline.target(pipeline.tables[0].id)
+    life.change(20)
+    good, before = steps.take_snapshot(pipeline, source=life.shop.params, spark=spark).scn, life.expected()
+    for _ in range(40):
+        life.change(1)
+    assert caught_up(life, pipeline, spark).state == "live"
+    after, end = life.expected(), int(steps.read_status(pipeline).landed_to_scn or 0)
+    touched = {key for key in {*before, *after} if before.get(key) != after.get(key)}
+    assert None in {value for key in touched & {*after} for value in after[key]}
+
+    def written(into: steps.Into) -> str:
+        (done,) = steps.run_backfill(pipeline, good + 1, end, execute=True, into=into, spark=spark).recorded.tables
+        return str(done.target)
+
+    shadow = written(steps.Into())
+    deleted = {int(row["ID"]) for row in spark.read.format("delta").load(shadow).filter("_deleted").collect()}
+    replayed = {key: row for key, row in lake_of(spark, shadow).items() if key not in deleted}
+    assert replayed == {key: after[key] for key in replayed}
+    assert touched <= {*replayed, *deleted}
+    for form, into in (("delta", steps.Into("changes")), ("parquet", steps.Into("files", f"{life.shop.folder}/files"))):
+        assert played(before, spark.read.format(form).load(written(into))) == after
+
+    damage(pipeline, spark)
+    (filled,) = steps.backfill_live(
+        pipeline, good + 1, end, execute=True, reason="a fault", source=life.shop.params, spark=spark
+    ).tables
+    found = lake_of(spark, path)
+    assert (filled.unknown, {key: found.get(key) for key in touched}) == (0, {key: after.get(key) for key in touched})
+    damage(pipeline, spark)
+    copies = steps.copy_tables(pipeline, good, end, execute=True, spark=spark)
+    assert lake_of(spark, copies.tables[0].target) == after
+    steps.swap_table(pipeline, "SHOP.HOSTILE", copies.name, execute=True, reason="a fault", spark=spark)
+    (compared,) = steps.verify_tables(pipeline, source=life.shop.params, spark=spark).tables
+    assert (compared.equal, dict(compared.nulled), lake_of(spark, path)) == (True, life.unfit, after)
+
+
+def damage(pipeline: Any, spark: Any) -> None:
+    """Damage rows as a fault of ours would: under our own application id, so that no other writer is seen."""
+    path = pipeline.target(pipeline.tables[0].id)
+    log = DeltaTable(spark, path, f"{pipeline.name}/SHOP.HOSTILE/1")
+    rows = spark.read.format("delta").load(path).withColumn("N", F.lit(7).cast("decimal(38,2)"))
+    writer = rows.write.format("delta").mode("overwrite").option("txnAppId", f"{log.app_id}/ddl")
+    writer.option("txnVersion", log.version).save(path)
+
+
+def played(rows: dict[int, tuple[str | None, ...]], changes: Any) -> dict[int, tuple[str | None, ...]]:
+    """Return the rows with the changes of a range."""
+    images = {
+        side: [f"CAST({side}.{name} AS STRING) AS {side}_{name}" for name in ("ID", *VALUES)] for side in ("before", "after")
+    }
+    rows = dict(rows)
+    for change in changes.orderBy("_commit_scn", "_scn").selectExpr("_op", *images["before"], *images["after"]).collect():
+        if change["_op"] != "insert":
+            del rows[int(change["before_ID"])]
+        if change["_op"] != "delete":
+            rows[int(change["after_ID"])] = tuple(change[f"after_{name}"] for name in VALUES)
+    return rows
+
+
+def test_chunks_a_mask_a_filter_a_quarantine_and_a_history_keep_to_the_rule(spark: Any, tmp_path: Path) -> None:
+    entry = {
+        "table": "SHOP.BUSY",
+        "columns": {"N": 2},
+        "where": "region = 'EU'",
+        "mask": {"NOTE": "redact"},
+        "history": "changes",
+    }
+    with standin(threads=1, log_bytes=64 * 1024, archive_lag_target=0, urowids="unsupported") as oracle:
+        shop, lines = Shop(oracle, tmp_path), list[str]()
+        shop.run_sql("GRANT SELECT ON dba_extents TO c##redolake", "GRANT SELECT ON dba_segments TO c##redolake", user="SYS")
+        shop.run_sql(
+            "CREATE TABLE busy (id NUMBER(9) PRIMARY KEY, n NUMBER, region VARCHAR2(2), note VARCHAR2(20), v UROWID)",
+            LOG.format("busy", "ALL"),
+            "INSERT INTO busy SELECT LEVEL, LEVEL / 8, 'EU', 'n' || LEVEL, NULL FROM dual CONNECT BY LEVEL <= 5000",
+            "UPDATE busy SET region = 'US' WHERE id IN (2, 3)",
+        )
+        pipeline = shop.pipeline(
+            tables=[entry], on_error={"value": "null", "undecodable": "quarantine"}, snapshot={"chunk_bytes": "64KiB"}
+        )
+        steps.take_snapshot(pipeline, source=shop.params, spark=spark, report=lines.append)
+        assert "chunk 4 of 4" in str(lines)
+
+        def check(apart: frozenset[int] = frozenset()) -> None:
+            with oracle.connect("SHOP") as connection, connection.cursor() as cursor:
+                cursor.execute("SELECT id, TO_CHAR(n) FROM busy WHERE region = 'EU'")
+                source = {key: Decimal(n) for key, n in cursor if key not in apart}
+            wanted = {key: n if n == round(n, 2) else None for key, n in source.items()}
+            rows = spark.read.format("delta").load(pipeline.target(pipeline.tables[0].id)).select("ID", "N", "NOTE").collect()
+            assert {int(row["ID"]): row["N"] for row in rows if row["ID"] not in apart} == wanted
+            assert not any(str(row["NOTE"]).startswith("n") for row in rows)
+            nulls = {"N": sum(n is None for n in wanted.values())}
+            for method in ("rows", "buckets"):
+                (one,) = steps.verify_tables(pipeline, source=shop.params, spark=spark, method=method).tables
+                assert (one.equal, one.quarantined_keys, dict(one.nulled)) == (True, len(apart), nulls)
+
+        shop.run_sql(
+            "UPDATE busy SET n = 1.111 WHERE id = 1",
+            "UPDATE busy SET n = 2.222, region = 'EU' WHERE id = 2",
+            "UPDATE busy SET n = 3.333 WHERE id = 3",
+            "UPDATE busy SET n = 4.444, region = 'US' WHERE id = 4",
+            "UPDATE busy SET n = 5.555, v = 'AAAR3sAAEAAAACXAAB' WHERE id = 5",
+            "UPDATE busy SET n = 0.5 WHERE id = 7",
+            "UPDATE busy SET id = 9000 WHERE id = 9",
+            "DELETE FROM busy WHERE id = 11",
+            "INSERT INTO busy VALUES (9001, 9.001, 'EU', 'new', NULL)",
+        )
+        shop.switch_logs()
+        steps.run_pipeline(pipeline, until_caught_up=True, source=shop.params, spark=spark)
+        check(frozenset({5}))
+        done = steps.retry_quarantine(pipeline, "SHOP.BUSY", reason="read again", source=shop.params, spark=spark)
+        assert (done.done, done.left) == (('{"ID":"5"}',), {})
+        check()

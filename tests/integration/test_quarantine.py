@@ -12,7 +12,7 @@ from unittest import mock
 import pytest
 
 from pipelines import steps
-from pipelines.errors import TableHeld, Terminal
+from pipelines.errors import NotReadableAsOf, TableHeld, Terminal
 from standin.serve import standin
 from tests.fixtures.shop import Shop
 
@@ -90,6 +90,15 @@ def test_values_that_do_not_fit_or_are_not_shown_are_listed_and_the_table_goes_o
     assert (last.equal, last.quarantined_keys, last.source_rows) == (True, 0, 7)
     with pytest.raises(Terminal, match="no key of the table is in quarantine"):
         steps.retry_quarantine(pipeline, "SHOP.ITEMS", reason="again", source=source.params, spark=spark)
+
+    # A copy that begins before the retry would have the older row.
+    source.run_sql("UPDATE items SET note = 'later' WHERE id = 6")
+    caught_up(source, pipeline, spark)
+    end = int(steps.read_status(pipeline).landed_to_scn or 0)
+    with pytest.raises(NotReadableAsOf, match=rf"read rows of the quarantine again at SCN {done.applied_scn}"):
+        steps.copy_tables(pipeline, done.applied_scn, end, execute=True, spark=spark)
+    copied = steps.copy_tables(pipeline, end - 1, end, execute=True, spark=spark).tables[0]
+    assert {int(row["ID"]): row["V"] for row in spark.read.format("delta").load(copied.target).collect()}[2] is not None
 
 
 @pytest.mark.parametrize("source", ["PRIMARY KEY"], indirect=True)
