@@ -29,7 +29,7 @@ COLUMNS: Mapping[str, str] = {
     "_user": "string",
     "_redo_thread": "int",
     "_epoch": "int",
-    "_note": "string",  # why an epoch begins
+    "_note": "string",  # why an epoch begins, or that earlier changes of the row are in quarantine
 }
 NEEDS = ("commit_at", "xid", "username")  # columns of changes that a history is made of, beside those of every change
 
