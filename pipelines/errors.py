@@ -403,11 +403,11 @@ class MappingFailed(Terminal):
 class QuarantineInTheWay(Terminal):
     """Keys of the table are in quarantine, and what comes next needs their rows: a DDL that changed rows without redo or the
     type of the key, values that are read again, or more changes of these keys than one batch looks at. Or a copy of the table
-    would begin before a retry, and have the older rows.
+    begins before a retry, and would bring the older rows back.
 
     Run `redolake quarantine retry OWNER.TABLE`, which reads the rows again, and `redolake resume OWNER.TABLE`. Where the
-    database can no longer show them at the table's position, run `redolake snapshot OWNER.TABLE --replace`. Begin a copy after
-    the retry.
+    database can no longer show them at the table's position, run `redolake snapshot OWNER.TABLE --replace`. Make a copy that
+    begins after the retry.
     """
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from pipelines.config import Pipeline
 from pipelines.context import PipelineContext, Report, open_context, owner, silent
-from pipelines.errors import MappingFailed, Terminal, TextNotValid, ValueDoesNotFit
+from pipelines.errors import MappingFailed, QuarantineInTheWay, Terminal, TextNotValid, ValueDoesNotFit
 from pipelines.host import crash
 from pipelines.ledger import TableEntry
 from pipelines.reconcile.approvals import record_approval
@@ -246,6 +246,25 @@ def drop_quarantined(
             context, "quarantine", table, found.position, by=by, choice=f"drop {len(wanted)} keys", reason=reason.strip()
         )
         return record(context, session, table, "dropped", wanted, {}, found.position, by=by, why=reason)
+
+
+def check_retries(context: PipelineContext, spark: Spark, table: TableId, scn: int) -> None:
+    """Raise QuarantineInTheWay where a retry has put rows of the table right at the SCN or later: what it read is not in the
+    redo, so a copy that begins at the SCN has older rows."""
+    from pipelines.job.quarantine import read_own_events
+
+    found = quarantine_of(context, spark, table)
+    if found is None:
+        return
+    events = read_own_events(spark.session(), found.path, found.target, found.app)
+    retried = max((event.position for event in events if event.kind == "retried" and event.position >= scn), default=None)
+    if retried is not None:
+        raise QuarantineInTheWay(
+            "`redolake quarantine retry` has put rows right since the copy begins, and they are not in the redo",
+            cure=f"make a copy that begins after SCN {retried}",
+            table=table,
+            scn=retried,
+        )
 
 
 def choose_keys(found: Quarantine | None, table: TableId, keys: Sequence[Mapping[str, str]]) -> list[str]:

@@ -30,6 +30,7 @@ from pipelines.records.windows import WindowManifest
 from pipelines.steps.as_of import check_gaps, check_known, position_of, replay, with_contents
 from pipelines.steps.backfill import choose
 from pipelines.steps.decisions import check_reason
+from pipelines.steps.quarantine import check_retries
 from pipelines.steps.repair import Writer, apply_lease_renewed
 from pipelines.steps.spark_session import Spark, spark_when_needed
 from pipelines.steps.verify import entry_with_contents
@@ -245,9 +246,18 @@ def swap_table(
         found = SwappedTable(str(table), name, there.complete_to, at.scn, windows, held=is_held)
         if writer is None:
             return found
+        check_retries(context, opened, table, first_of_copy(name))
         report(f"{table}: bringing its copy to SCN {at.scn}")
         fold(context, spec, opened, report)
         return swap(context, entry, replace(found, by=by or owner(), reason=reason.strip()), path, writer, opened, report)
+
+
+def first_of_copy(name: str) -> int:
+    """Return the lowest SCN of which a change beside the redo may be missing in a copy. What a swap has replaced has all of its
+    own SCN."""
+    found = COPY.fullmatch(name)
+    first = 0 if found is None else int(found["start"])
+    return first + 1 if found is not None and found["kind"] == REPLACED else first
 
 
 def last_kept(context: PipelineContext, table: TableId) -> str:

@@ -12,7 +12,7 @@ from unittest import mock
 import pytest
 
 from pipelines import steps
-from pipelines.errors import NotReadableAsOf, TableHeld, Terminal
+from pipelines.errors import QuarantineInTheWay, TableHeld, Terminal
 from standin.serve import standin
 from tests.fixtures.shop import Shop
 
@@ -91,14 +91,15 @@ def test_values_that_do_not_fit_or_are_not_shown_are_listed_and_the_table_goes_o
     with pytest.raises(Terminal, match="no key of the table is in quarantine"):
         steps.retry_quarantine(pipeline, "SHOP.ITEMS", reason="again", source=source.params, spark=spark)
 
-    # A copy that begins before the retry would have the older row.
+    # A copy that begins before the retry would bring the older row back.
     source.run_sql("UPDATE items SET note = 'later' WHERE id = 6")
     caught_up(source, pipeline, spark)
-    end = int(steps.read_status(pipeline).landed_to_scn or 0)
-    with pytest.raises(NotReadableAsOf, match=rf"read rows of the quarantine again at SCN {done.applied_scn}"):
-        steps.copy_tables(pipeline, done.applied_scn, end, execute=True, spark=spark)
-    copied = steps.copy_tables(pipeline, end - 1, end, execute=True, spark=spark).tables[0]
-    assert {int(row["ID"]): row["V"] for row in spark.read.format("delta").load(copied.target).collect()}[2] is not None
+    end, how = int(steps.read_status(pipeline).landed_to_scn or 0), {"execute": True, "reason": "a fault", "spark": spark}
+    early, late = (steps.copy_tables(pipeline, at, end, execute=True, spark=spark).name for at in (done.applied_scn, end - 1))
+    with pytest.raises(QuarantineInTheWay, match="they are not in the redo"):
+        steps.swap_table(pipeline, "SHOP.ITEMS", early, **how)
+    steps.swap_table(pipeline, "SHOP.ITEMS", late, **how)
+    assert (lake(spark, pipeline)[2]["V"], lake(spark, pipeline)[6]["NOTE"]) == ("AAAR3sAAEAAAACXAAB", "later")
 
 
 @pytest.mark.parametrize("source", ["PRIMARY KEY"], indirect=True)

@@ -63,7 +63,6 @@ class Changes:
     wrong: frozenset[str] = frozenset()
     open: frozenset[str] = frozenset()
     has_tail: bool = False
-    retried_at: int | None = None  # the position of a retry since the table's contents, or at them
     before: Expression = field(init=False)
     after: Expression = field(init=False)
 
@@ -103,8 +102,6 @@ def divide(
     if rule is None:
         return decoded, NOTHING_TAKEN
     changes = read_state(context, table, commit_range, rule, decoded)
-    if changes.retried_at is not None and not rule.may_write:
-        raise begins_too_early(task, changes.retried_at, rule.path)
     if commit_range.whole is not None:
         refuse_open(task, commit_range, changes.wrong, "a DDL has changed rows without redo")
         return decoded.drop(TROUBLE), NOTHING_TAKEN
@@ -149,9 +146,7 @@ def read_state(
     states = fold(events, start - 1)
     is_open = frozenset(key for key, state in states.items() if state == "open")
     has_tail = any(event.position >= start for event in events)
-    retried = (event.position for event in events if event.kind == "retried")
-    retried_at = min((at for at in retried if start - 1 <= at <= commit_range.last_scn), default=None)
-    return Changes(decoded, commit_range.version, rule, frozenset(states), is_open, has_tail, retried_at)
+    return Changes(decoded, commit_range.version, rule, frozenset(states), is_open, has_tail)
 
 
 def look(task: TableTask, changes: Changes, seen: Row) -> tuple[list[Touch], Decision]:
@@ -204,17 +199,6 @@ def refuse_open(task: TableTask, commit_range: CommitRange, keys: Collection[str
     if keys and task.quarantine is not None:
         what = f"{why}, and {len(keys)} keys of the table are in quarantine"
         raise in_the_way(task, what, task.quarantine.path, commit_range.start)
-
-
-def begins_too_early(task: TableTask, scn: int, path: str) -> QuarantineInTheWay:
-    """Return the error of a copy from before a retry, which has put rows right beside the redo."""
-    return QuarantineInTheWay(
-        f"a retry has read rows of the quarantine again at SCN {scn}, and the copy would begin with older ones",
-        cure="begin it later: after the retry, let apply bring the table to a higher SCN",
-        table=task.table,
-        path=path,
-        scn=scn,
-    )
 
 
 def in_the_way(task: TableTask, what: str, path: str, scn: int | None = None) -> QuarantineInTheWay:
