@@ -1,8 +1,9 @@
 """All writers of a pipeline's tables in any order, each killed after any write, or overtaken by another process.
 
-The stream, snapshots (whole and in chunks), repairs, quarantines, closed gaps, prune, late tasks and lost ledgers work on
-the same tables. What Oracle had is recorded after each commit. After each step the rows of each Delta table are those of the
-SCN that its log names, and of the SCN that the ledger names; no position goes back.
+The stream, snapshots (whole and in chunks), repairs, quarantines, closed gaps, old ranges filled again, swaps with copies and
+back, rebuilt histories, prune, late tasks and lost ledgers work on the same tables. What Oracle had is recorded after each
+commit. After each step the rows of each Delta table are those of the SCN that its log names, and of the SCN that the ledger
+names; no position goes back.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from pipelines.config.keep import KeepSettings
 from pipelines.config.pipeline import Pipeline
 from pipelines.context import open_context
 from pipelines.errors import RedolakeError, RedoLost, TableHeld
+from pipelines.steps.backfill_logs import LogsToRead
 from pipelines.steps.views import history_of
 from pipelines.values.history_sql import as_of_sql
 from pipelines.values.table import TableId
@@ -76,6 +78,8 @@ class Writers:
     positions: dict[str, int] = field(default_factory=dict)
     begun: list[Begun] = field(default_factory=list)
     orders: list[str] = field(default_factory=list)
+    copies: list[tuple[str, str]] = field(default_factory=list)  # whole copies, by table and name
+    keeps_damage: set[str] = field(default_factory=set)  # tables whose damaged rows a swap has kept
     has_gap: bool = False
     may_fall: bool = False  # a snapshot was loaded: it may be AS OF a lower SCN than batches have reached
     gaps: list[tuple[int, int]] = field(default_factory=list)  # SCNs at which nobody knew what a gap had
@@ -86,6 +90,7 @@ class Writers:
     checked: int = 0
     log: list[str] = field(default_factory=list)
     done: Counter[str] = field(default_factory=Counter)
+    tried: Counter[str] = field(default_factory=Counter)
 
     # --- the source
 
@@ -264,13 +269,60 @@ class Writers:
             pass
         steps.retry_quarantine(self.pipeline, "SHOP.ODD", reason="they fit now", source=self.shop.params, spark=self.spark)
 
+    def copy(self) -> None:
+        """Make a whole copy of a table, from its version of some time."""
+        name = self.chance.choice(self.names)
+        start, _ = self.some_range([name])
+        done = steps.copy_tables(self.pipeline, start, "now", [f"SHOP.{name}"], execute=True, spark=self.spark)
+        self.copies.append((name, done.name))
+
+    def swap(self) -> None:
+        self.swap_with(*self.chance.choice(self.copies[-4:]))
+
+    def undo_swap(self) -> None:
+        name, _ = self.chance.choice(self.copies[-4:])
+        if name not in self.keeps_damage:
+            self.swap_with(name, None)
+
+    def swap_with(self, name: str, shadow: str | None) -> None:
+        self.keeps_damage |= {name} & self.damaged
+        steps.swap_table(self.pipeline, f"SHOP.{name}", shadow, execute=True, reason="by hand", spark=self.spark)
+
+    def fill_live(self) -> None:
+        """Read the rows of an old range again, from what landed or from the logs."""
+        names = self.chance.sample(self.names, self.chance.randint(1, len(self.names)))
+        start, end = self.some_range(names)
+        logs = LogsToRead(source=self.shop.params) if self.chance.random() < 0.3 else None
+        found = steps.backfill_live(
+            self.pipeline, start, end, [f"SHOP.{name}" for name in names], execute=True, reason="again", from_logs=logs,
+            source=self.shop.params, spark=self.spark,
+        )  # fmt: skip
+        self.log += [f"    {line}" for line in found.lines]
+
+    def rebuild_history(self) -> None:
+        name = self.chance.choice([name for name in self.names if "history" in TABLES[name][1]])
+        start = self.chance.choice(["first", str(self.some_range([name])[0])])
+        steps.rebuild_history(self.pipeline, f"SHOP.{name}", start, execute=True, spark=self.spark)
+
+    def some_range(self, names: Sequence[str]) -> tuple[int, int]:
+        """Return two SCNs between which something has landed, mostly after the tables were loaded."""
+        with open_context(self.pipeline) as context:
+            landed = context.landing.windows.after()
+            loaded = [int(e.snapshot_scn or 0) for e in context.ledger.tables() if e.table.name in names]
+        first, last = (0, 1) if not landed else (int(landed[0].start), int(landed[-1].end))
+        if self.chance.random() < 0.8:
+            first = min(max([first, *(scn + 1 for scn in loaded)]), last - 1)
+        start, end = sorted(self.chance.sample(range(first, last + 1), 2))
+        return start, end
+
     def correct_values(self) -> None:
         since = self.scn
         self.shop.run_sql(f"UPDATE odd SET n = {FITS} WHERE n = {UNFIT}")
         self.record(["ODD"], since)
 
     def prune(self) -> None:
-        keep = KeepSettings(landing="0s", ledger="0s", snapshots="0s", proofs="0s")  # type: ignore[arg-type]
+        landing = self.chance.choice(["0s", "1h"])
+        keep = KeepSettings(landing=landing, ledger="0s", snapshots="0s", proofs="0s")  # type: ignore[arg-type]
         steps.prune_pipeline(self.pipeline.model_copy(update={"keep": keep}), execute=True, by="test")
 
     def lose(self) -> None:
@@ -310,10 +362,13 @@ class Writers:
     def something(self) -> None:
         weights: dict[Callable[[], Any], int] = {
             self.work: 20, self.capture: 12, self.apply: 14, self.late: 6, self.begin: 7, self.load: 8, self.resume: 5,
-            self.prune: 4, self.lose_ledger: 4,
+            self.prune: 3, self.lose_ledger: 4, self.fill_live: 6, self.copy: 6,
         }  # fmt: skip
+        weights |= {self.close: 20} if self.has_gap else {self.lose: 3}
+        if self.copies:
+            weights |= {self.swap: 7, self.undo_swap: 3}
         if self.plain is None:
-            weights |= {self.repair: 5, (self.close if self.has_gap else self.lose): 3}
+            weights |= {self.repair: 5, self.rebuild_history: 3}
             weights |= {self.retry: 4} if "ODD" in self.names else {}
         self.do(self.chance.choices([*weights], [*weights.values()])[0])
 
@@ -336,8 +391,9 @@ class Writers:
         except Killed:
             outcome = " -> killed"
         except RedolakeError as error:
-            outcome = f" -> {error}"[:400]
+            outcome = " -> " + " ".join(str(error).split())[:400]
         self.done[step.__name__] += not outcome
+        self.tried[step.__name__] += 1
         self.log[mark] = f"{step.__name__}{what} by SCN {self.scn}{outcome}"
         self.check()
 
@@ -500,7 +556,12 @@ def writers(folder: Path, seed: int, spark: Any, names: Sequence[str] = tuple(TA
                 session.close()
 
 
-def play(life: Writers, length: int) -> None:
+def play(life: Writers, length: int, first: Sequence[Callable[[], Any]] = ()) -> None:
+    """Play `first`, and as many steps more at random."""
+    life.work()
+    catch_up(life)
+    for step in first:
+        life.do(step)
     for _ in range(length):
         life.something()
     end(life)

@@ -6,6 +6,7 @@ import re
 import shutil
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -221,6 +222,27 @@ def test_a_plan_into_a_live_table_names_the_keys_and_what_is_not_known(losing: L
     found = plan()
     assert (found.tables[0].keys, found.cut, found.is_whole) == (1, 1, False)
     assert found.lines[-1].startswith("not known: what 1 transaction(s) changed before SCN")
+
+
+def test_rows_of_a_live_table_are_read_again_from_logs_although_the_windows_are_gone(losing: LosingPipeline) -> None:
+    start = int(losing.status().landed_to_scn or 0)
+    losing.change("UPDATE parts SET quantity = 5 WHERE id = 1", "DELETE FROM parts WHERE id = 3")
+    losing.catch_up()
+    end = int(losing.status().landed_to_scn or 0)
+    for file in Path(losing.pipeline.landing).glob("shop/windows/*/*.parquet"):
+        file.unlink()
+    lake, target = FolderLake(), losing.pipeline.target(TableId("SHOP", "PARTS"))
+    good, _, *others = (table := lake.tables[target]).rows.items()
+    lake.tables[target] = replace(table, rows=dict([(good[0], (*good[1][:2], "999")), *others]))
+    assert len(rows_in_folder(target)) == 1
+
+    logs = steps.LogsToRead((), losing.shop.params)
+    found = steps.backfill_live(
+        losing.pipeline, start, end, execute=True, reason="by hand", from_logs=logs, source=losing.shop.params, spark="no Spark"
+    )
+
+    assert (found.is_whole, found.tables[0].keys, found.tables[0].is_done) == (True, 2, True)
+    assert [tuple(row.values())[:3] for row in rows_in_folder(target)] == [(1, "A", 5)], "the other one is not of the range"
 
 
 def test_a_range_is_mined_for_one_of_several_tables(losing: LosingPipeline) -> None:

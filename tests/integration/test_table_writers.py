@@ -1,7 +1,8 @@
 """No order of the writers of a table, and no kill, makes it older or loses a row: in the real lake, and by the decisions alone.
 
-Through Spark with repairs, quarantines, closed gaps and histories; `make soak` plays many of these. Without Spark as often as
-possible: captures, batches, snapshots whole and in chunks, prune, late tasks, other processes and lost ledgers.
+Through Spark with repairs, quarantines and histories; `make soak` plays many of these. Without Spark as often as possible:
+captures, batches, snapshots whole and in chunks, swaps with copies and back, old ranges filled again, gaps lost and closed,
+prune, late tasks, other processes and lost ledgers.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ SEEDS = CHANCE.sample(range(10**9), MORE)
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize(("seed", "length"), [(seed, 30) for seed in SEEDS] or [(1, 5)])
+@pytest.mark.parametrize(("seed", "length"), [(seed, 30) for seed in SEEDS] or [(1, 3)])
 def test_no_order_of_writers_makes_a_table_older_or_loses_a_row(tmp_path: Path, spark: Any, seed: int, length: int) -> None:
     names = tuple(TABLES) if SEEDS else ("KEYED", "ODD")
     with writers(tmp_path, seed, spark, names) as life:
-        play(life, length)
+        play(life, length, [] if SEEDS else [life.copy, life.swap, life.fill_live, life.undo_swap])
         found = steps.verify_tables(life.pipeline, source=life.shop.params, spark=spark)
         for name in life.names:
             life.check_history(name)
@@ -38,7 +39,7 @@ def test_no_order_of_writers_makes_a_table_older_or_loses_a_row(tmp_path: Path, 
     assert life.checked >= length
 
 
-@pytest.mark.parametrize("seed", SEEDS or [7, 14])
+@pytest.mark.parametrize("seed", SEEDS or [2, 3])
 def test_no_order_of_decisions_does_so_either(tmp_path: Path, seed: int) -> None:
     with writers(tmp_path, seed, PlainLake(), ("KEYED", "LARGE")) as life:
         play(life, 100 if SEEDS else 25)

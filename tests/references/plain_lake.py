@@ -1,5 +1,7 @@
 """Run batches and snapshot loads in plain Python instead of Spark: the reference assembles and folds, a dict is the lake.
 
+Rows that were read again by their keys, and whole copies of tables, go into it too.
+
 For tests of capture and recovery, to which Spark and Delta add nothing. Tables have a key or ROWIDs and log all columns. A
 table with DDL is replayed change by change (tests/references/plain_ddl.py).
 """
@@ -11,7 +13,7 @@ import re
 import uuid
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -22,31 +24,36 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pipelines.apply.landed.source_rows import READ_AS_REDO
+from pipelines.apply.target import Merged
 from pipelines.apply.verify.comparison import CompareTask, Comparison
+from pipelines.apply.verify.repair import RepairCommit, RepairTask
 from pipelines.assemble.dropped import TransactionEnd, XidUse, xid_uses
 from pipelines.decode.changes import decode_changes
 from pipelines.decode.datatypes import family_of, target_type
-from pipelines.errors import RedoNotUnderstood
+from pipelines.errors import NotReadableAsOf, RedoNotUnderstood, Transient
 from pipelines.host import crash
+from pipelines.job.as_of import VersionToRead, check_result
 from pipelines.job.batch import publish_batch, read_published
 from pipelines.job.snapshot import write_snapshot_result
+from pipelines.job.swap import Copied, Swap
 from pipelines.land.files import Files
 from pipelines.records.batches.carry import OpenTransaction
 from pipelines.records.batches.manifest import BatchResult, DroppedRows, RowAccount, TableResult
 from pipelines.records.batches.spec import BatchSpec, DroppedXid, TableTask
 from pipelines.records.file_digest import FileDigest
 from pipelines.records.loads import SnapshotLoaded, SnapshotResult, SnapshotSpec
+from pipelines.records.proofs import FoundRow
 from pipelines.values.delivery import RereadRows, RereadValues
 from pipelines.values.landed_schema import LANDED_SCHEMA
 from pipelines.values.redo import CHANGES, TRANSACTION_ENDS, Operation
-from pipelines.values.table import ROWID_COLUMN, ROWID_NAME, TableVersion, TypeRule, of_columns
+from pipelines.values.table import ROWID_COLUMN, ROWID_NAME, TableId, TableVersion, TypeRule, of_columns
 from tests.references import plain_ddl
 from tests.references.assemble_reference import DisposedRow, Row, assemble, deciding_xid, fold, row_key
 from tests.references.source_comparison import compare_keyed, plain, rows_of
 
 Rows = list[dict[str, Any]]
 NO_ROWID = "A" * 18
-NO_VERSIONS = 0  # the Delta version of all its tables
+NOTHING: Mapping[str, object] = {}
 
 
 @dataclass(slots=True)
@@ -54,6 +61,7 @@ class PlainTable:
     """Rows by key; positions by app id, as in a Delta log, where each incarnation has its own.
 
     `version` is that of the rows' columns, None where nothing was loaded or applied yet; `defaults` those of added columns.
+    `says` is the metadata of the newest commit.
     """
 
     positions: dict[str, int]
@@ -61,6 +69,8 @@ class PlainTable:
     version: TableVersion | None = None
     defaults: dict[int, Any] = field(default_factory=dict)
     load: str = ""  # the token of the load whose contents it continues
+    delta_version: int = 0
+    says: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -118,19 +128,36 @@ class PlainLake:
 
     tables: dict[str, PlainTable] = field(default_factory=dict)
     replays: bool = False
+    versions: dict[tuple[str, int], PlainTable] = field(default_factory=dict)
 
     @contextmanager
     def in_place_of_spark(self) -> Iterator[None]:
-        run = mock.patch("pipelines.job.job.run", self.run)
-        session = mock.patch("pipelines.apply.spark.session.open_session", return_value=mock.Mock())
-        with (
-            run,
-            session,
-            mock.patch("pipelines.job.snapshot.run_filling", self.fill),
-            mock.patch("pipelines.job.comparison.compare_tables", self.compare),
-            mock.patch("tests.references.source_comparison.compare_tables", self.compare),
-        ):
+        places = {
+            "pipelines.job.job.run": self.run,
+            "pipelines.apply.spark.session.open_session": mock.Mock(),
+            "pipelines.job.snapshot.run_filling": self.fill,
+            "pipelines.job.comparison.compare_tables": self.compare,
+            "tests.references.source_comparison.compare_tables": self.compare,
+            "pipelines.job.repair.name_keys": name_keys,
+            "pipelines.job.repair.repair_rows": self.repair_rows,
+            "pipelines.job.swap.position_of_copy": self.position_of_copy,
+            "pipelines.job.swap.make_copy": self.make_copy,
+            "pipelines.job.swap.keep_newest": self.keep_newest,
+            "pipelines.job.swap.fold_into_copies": self.fold_into_copies,
+            "pipelines.job.swap.find_swap": self.find_swap,
+            "pipelines.job.swap.swap_rows": self.swap_rows,
+        }
+        with ExitStack() as stack:
+            for place, ours in places.items():
+                stack.enter_context(mock.patch(place, ours))
             yield
+
+    def commit(self, path: str, table: PlainTable, says: Mapping[str, object] = NOTHING) -> int:
+        """Make the table the newest version of the one at the path."""
+        there = self.tables.get(path)
+        made = replace(table, delta_version=0 if there is None else there.delta_version + 1, says=says)
+        self.tables[path] = self.versions[path, made.delta_version] = made
+        return made.delta_version
 
     def run(self, _: Any, spec: Any, report: Any = None, may_commit: Callable[[], None] = lambda: None) -> Any:
         may_commit()
@@ -141,14 +168,14 @@ class PlainLake:
         for task in spec.tables:
             there = self.tables.get(task.target)
             if there is not None and there.load == spec.token:  # a repeat commits nothing
-                loaded.append(SnapshotLoaded(task.table, "applied", False, delta_version=NO_VERSIONS))
+                loaded.append(SnapshotLoaded(task.table, "applied", False, delta_version=there.delta_version))
                 continue
             by_scn = sorted(task.files, key=lambda file: task.scns.get(file, task.scn))
             rows = source_rows(by_scn, task.version, task.rules)  # of a row in two chunks the newer one counts
             keyed = {key_of(row, task.version): row for row in rows}
-            self.tables[task.target] = PlainTable({task.app_id: task.scn}, keyed, task.version, load=spec.token)
+            number = self.commit(task.target, PlainTable({task.app_id: task.scn}, keyed, task.version, load=spec.token))
             crash.point("snapshot")
-            loaded.append(SnapshotLoaded(task.table, "applied", True, len(rows), NO_VERSIONS))
+            loaded.append(SnapshotLoaded(task.table, "applied", True, len(rows), number))
         result = SnapshotResult(spec.pipeline, spec.scn, tuple(loaded))
         write_snapshot_result(spec.manifest, result)
         return result
@@ -166,9 +193,10 @@ class PlainLake:
         may_commit()
         rows = {key: tuple({**old[key], **new[key]}[number] for number in ids_of(task.version)) for key in old}
         positions = {**there.positions, task.app_id: task.scn}
-        self.tables[task.target] = replace(there, positions=positions, rows=rows, version=task.version, load=spec.token)
+        filled = replace(there, positions=positions, rows=rows, version=task.version, load=spec.token)
+        number = self.commit(task.target, filled)
         crash.point("columns added")
-        loaded = SnapshotLoaded(task.table, "applied", True, len(rows), NO_VERSIONS)
+        loaded = SnapshotLoaded(task.table, "applied", True, len(rows), number)
         write_snapshot_result(spec.manifest, SnapshotResult(spec.pipeline, spec.scn, (loaded,)))
         return loaded
 
@@ -226,26 +254,26 @@ class PlainLake:
         applied = [change for change in disposed if change.disposition == "applied"]
         if (refused := refusal(task, applied)) is not None:
             error = refused if task.hold is None else task.hold.error
-            return TableResult(task.table, "held", at, error, balance=account, position=at, delta_version=NO_VERSIONS)
+            return TableResult(task.table, "held", at, error, balance=account, position=at, delta_version=table.delta_version)
         images = [image(change, version) for change in applied]
         if version.organization != "index":
             net = fold(with_row_ids(images))
         elif moved_beside_undo(images, disposed):
-            return TableResult(task.table, "held", at, no_rowids(task), balance=account, position=at, delta_version=NO_VERSIONS)
+            there = {"balance": account, "position": at, "delta_version": table.delta_version}
+            return TableResult(task.table, "held", at, no_rowids(task), **there)
         else:
             net = fold_in_index(images, table.rows)
         folded = with_large_objects(spec, task, at, table.rows, net)
         position = position_after(spec, task, at)
-        self.tables[task.target] = replace(
-            table, positions={**table.positions, task.app_id: position}, rows=folded, version=version
-        )
+        done = replace(table, positions={**table.positions, task.app_id: position}, rows=folded, version=version)
+        number = self.commit(task.target, done)
         carried_out[task.target] = [c.row["raw"] for c in disposed if c.disposition == "carried_out"]
         if task.hold is not None:
             return TableResult(
-                task.table, "held", position, task.hold.error, balance=account, position=position, delta_version=NO_VERSIONS
+                task.table, "held", position, task.hold.error, balance=account, position=position, delta_version=number
             )
         new = len(folded.keys() - table.rows.keys())
-        more = {"position": position, "delta_version": NO_VERSIONS, "inserted": new}
+        more = {"position": position, "delta_version": number, "inserted": new}
         return TableResult(task.table, "applied", position, balance=account, **more)
 
     def carried_in(self, spec: BatchSpec, task: TableTask) -> Rows:
@@ -269,9 +297,8 @@ class PlainLake:
                         rows.pop(gone, None)
                     rows |= {key_of(row, version): row for row in source_rows([file.path], version, task.rules)}
         position = max(at, until - 1)
-        self.tables[task.target] = replace(
-            table, positions={**table.positions, task.app_id: position}, rows=rows, version=version
-        )
+        done = replace(table, positions={**table.positions, task.app_id: position}, rows=rows, version=version)
+        number = self.commit(task.target, done)
         carried_out[task.target] = []
         ids = version.object_ids
         changes = sum(
@@ -279,8 +306,8 @@ class PlainLake:
         )
         account = RowAccount(landed=changes, carried_in=0, dropped=0, applied=changes)
         if task.hold is not None:
-            return TableResult(task.table, "held", position, task.hold.error, balance=account, delta_version=NO_VERSIONS)
-        return TableResult(task.table, "applied", position, balance=account, position=position, delta_version=NO_VERSIONS)
+            return TableResult(task.table, "held", position, task.hold.error, balance=account, delta_version=number)
+        return TableResult(task.table, "applied", position, balance=account, position=position, delta_version=number)
 
     def apply_with_ddl(
         self, spec: BatchSpec, task: TableTask, landed: Sequence[tuple[int, pa.Table]], carried_out: dict[str, Rows]
@@ -300,7 +327,8 @@ class PlainLake:
             version = plain_ddl.apply_ranges(spec, task, before, at, rows, defaults, applied, undone)
         except plain_ddl.Ambiguous:
             account = RowAccount(landed=len(raw), carried_in=0, dropped=0, held=len(raw))
-            return TableResult(task.table, "held", at, no_rowids(task), balance=account, position=at, delta_version=NO_VERSIONS)
+            there = {"balance": account, "position": at, "delta_version": table.delta_version}
+            return TableResult(task.table, "held", at, no_rowids(task), **there)
         kept = {key: tuple(values[c.id] for c in version.columns) for key, values in rows.items()}
         carried_out[task.target] = [dict(c.row) for c in disposed if c.disposition == "carried_out"]
         changes = sum(row["operation_code"] in CHANGES for row in raw)
@@ -308,12 +336,13 @@ class PlainLake:
         account = RowAccount(landed=changes, carried_in=len(carried), dropped=0, **counts)
         assert account.difference == 0
         position = position_after(spec, task, at)
-        self.tables[task.target] = replace(
+        done = replace(
             table, positions={**table.positions, task.app_id: position}, rows=kept, version=version, defaults=defaults
         )
+        number = self.commit(task.target, done)
         error = None if task.hold is None else task.hold.error
         state = "applied" if error is None else "held"
-        return TableResult(task.table, state, position, error, balance=account, position=position, delta_version=NO_VERSIONS)
+        return TableResult(task.table, state, position, error, balance=account, position=position, delta_version=number)
 
     def compare(self, _: Any, tasks: Sequence[CompareTask], _lake: Any = None) -> tuple[Comparison, ...]:
         return tuple(
@@ -325,6 +354,72 @@ class PlainLake:
             )
             for task in tasks
         )
+
+    # --- Commits beside the stream, which leave the position as it is
+
+    def repair_rows(
+        self, _: Any, task: RepairTask, _lake: Any, may_commit: Callable[[], None]
+    ) -> tuple[RepairCommit, Comparison]:
+        one, table = task.compare, self.tables[task.compare.target]
+        version, keys = one.version, [name_of(one.version, number) for number in one.version.key]
+        wanted = pa.table({name: [row.key[n] for row in task.found] for n, name in enumerate(keys)})
+        found = {key_of(row, version): row for row in source_rows(one.files, version, one.rules)}
+        self.check_not_passed(table, one.app_id, one.complete_to)
+        may_commit()
+        gone = set(rows_of(wanted, keys, numbers_of(version))) - found.keys()
+        rows = {key: row for key, row in table.rows.items() if key not in gone} | found
+        at = one.complete_to if task.advances else table.positions.get(one.app_id, -1)
+        number = self.commit(
+            one.target, replace(table, rows=rows, positions={**table.positions, one.app_id: at}), task.metadata
+        )
+        crash.point("repair")
+        same = Comparison(one.table, one.complete_to, number, len(found), len(found), 0, 0, 0)
+        return RepairCommit(number, Merged(deleted=len(table.rows) - len(rows.keys() & table.rows.keys()))), same
+
+    def check_not_passed(self, table: PlainTable, app_id: str, scn: int) -> None:
+        if (position := table.positions.get(app_id, -1)) > scn:
+            raise Transient(f"the table has commits up to SCN {position}, later than SCN {scn}", cure="run it again")
+
+    def position_of_copy(self, path: str, app_id: str) -> int | None:
+        return self.tables[path].positions.get(app_id) if path in self.tables else None
+
+    def make_copy(self, _: Any, one: VersionToRead, metadata: Mapping[str, object]) -> None:
+        assert one.copy is not None
+        if self.position_of_copy(one.copy, one.app_id) is not None:
+            return
+        table = self.versions.get((one.path, one.version))
+        found = None if table is None else table.positions.get(one.app_id)
+        if table is None or found is None or one.position not in (None, found):
+            raise NotReadableAsOf(f"version {one.version} is not there any more", cure="another SCN", table=one.table)
+        self.commit(one.copy, replace(table, positions={one.app_id: one.complete_to}), metadata)
+        crash.point("whole copy")
+
+    def keep_newest(self, spark: Any, table: TableId, target: str, kept: Copied, metadata: Mapping[str, object]) -> None:
+        newest = self.tables[target].delta_version
+        self.make_copy(spark, VersionToRead(table, target, newest, kept.app_id, kept.position, None, kept.path), metadata)
+
+    def fold_into_copies(self, _: Any, spec: BatchSpec, report: Any) -> None:
+        check_result(spec, self.apply(spec))
+
+    def find_swap(self, target: str, shadow: str, scn: int) -> Swap | None:
+        table = self.tables[target]
+        is_it = (table.says.get("swap"), table.says.get("scn")) == (shadow, scn)
+        return Swap(table.delta_version, str(table.says["kept"])) if is_it else None
+
+    def swap_rows(
+        self, _: Any, table: TableId, target: str, copy: Copied, number: int, metadata: Mapping[str, object],
+        may_commit: Callable[[], None],
+    ) -> int:  # fmt: skip
+        live, other = self.tables[target], self.tables[copy.path]
+        self.check_not_passed(live, copy.app_id, copy.position)
+        may_commit()
+        made = self.commit(target, replace(live, rows=other.rows, defaults=other.defaults), metadata)
+        crash.point("swap")
+        return made
+
+
+def name_keys(_: Any, task: CompareTask, keys: Sequence[tuple[str, ...]]) -> tuple[FoundRow, ...]:
+    return tuple(FoundRow("differing", "|".join(key), key) for key in keys)
 
 
 def write_carried(path: str, rows: Mapping[str, Rows]) -> FileDigest:

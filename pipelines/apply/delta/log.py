@@ -93,7 +93,7 @@ class DeltaLog:
             if number not in numbers:
                 break
             for app, position in self._txns(numbers[number]).items():
-                if app.startswith(own) and not app.endswith("/ddl"):
+                if app.startswith(own) and not app.endswith(("/ddl", REPAIRS)):
                     return position
         return self.last_txn(self.current_id(app_id)) if version == self.version else None
 

@@ -57,6 +57,17 @@ def test_the_position_is_that_of_the_newest_load_whatever_older_contents_had_rea
     assert position_of(str(tmp_path), "p/S.T/1") == 70
 
 
+def test_a_version_after_a_repair_is_complete_to_the_position_that_the_repair_has_left(tmp_path: Path) -> None:
+    """The number of a repair is no SCN. The batch after it may have left that version as it was."""
+    app = "p/S.T/1/load/0-aa"
+    for version, txn in enumerate([(app, 50), (f"{app}/repair", 7), (f"{app}/ddl", 60), (app, 70)]):
+        commit(tmp_path, version, txn)
+
+    log = read_log(str(tmp_path))
+    assert log is not None
+    assert [log.position_at(version, "p/S.T/1") for version in range(5)] == [50, 50, 50, 70, None]
+
+
 def test_a_checkpoint_counts_only_when_all_its_parts_are_there(tmp_path: Path) -> None:
     for version in range(4):
         commit(tmp_path, version, ("p", 10 + version))
