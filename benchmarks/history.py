@@ -10,6 +10,7 @@ import argparse
 import sys
 import tempfile
 import time
+from datetime import datetime
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -69,7 +70,10 @@ def land(folder: Path, start: int, table: str, changes: int, rows: int, number: 
     from pipelines.values.landed_schema import LANDED_SCHEMA
 
     folder.mkdir(parents=True)
-    fixed: dict[str, Any] = {"slice": 0, "thread": 1, "sequence": 1, "xid": f"1.2.{number}", "status": 0, "rollback": False}
+    fixed: dict[str, Any] = {
+        "slice": 0, "thread": 1, "sequence": 1, "ssn": 0, "at": datetime(2026, 1, 2, 3, 4, 5), "con_id": 0,
+        "xid": f"1.2.{number}", "status": 0, "rollback": False,
+    }  # fmt: skip
 
     def sql(key: int) -> str:
         was = f"value {key}" if number == 1 else f"batch {number - 1}"

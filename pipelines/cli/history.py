@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from pipelines.cli.connections import resolve_connections
 from pipelines.cli.options import (
     ConfigOption,
     OutputOption,
@@ -35,21 +36,38 @@ def rebuild_history(
             "last load.",
         ),
     ] = "first",
+    from_logs: Annotated[
+        bool, typer.Option("--from-logs", help="Mine what has not landed any more from archived logs again.")
+    ] = False,
+    logs: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--logs", help="With --from-logs: a log, or a folder of them, that the database can read. Default: V$ARCHIVED_LOG."
+        ),
+    ] = None,
     execute: Annotated[bool, typer.Option("--execute", help="Rebuild it; without, only show what that reads.")] = False,
     pipeline: PipelineOption = None,
     yes: YesOption = False,
     config: ConfigOption = None,
     output: OutputOption = Output.table,
 ) -> None:
-    """Rebuild a table's history from an older SCN on, from the redo that has landed. The live table stays as it is."""
+    """Rebuild a table's history from an older SCN on, from the redo that has landed or from archived logs.
+
+    The live table stays as it is.
+    """
     from pipelines import steps
 
     with report_errors(output):
+        if logs and not from_logs:
+            raise typer.BadParameter("--logs needs --from-logs")
         selected = select_pipeline(pipeline, config)
+        reads = steps.LogsToRead(tuple(logs or ())) if from_logs else None
+        if reads is not None:
+            selected = resolve_connections(selected)
         if execute:
             confirm(selected, yes)
         with progress() as report:
-            found = steps.rebuild_history(selected, table, start, execute=execute, report=report)
+            found = steps.rebuild_history(selected, table, start, execute=execute, from_logs=reads, report=report)
         show(output, found, lambda: str(found))
 
 

@@ -1,8 +1,12 @@
-"""Rebuild a table's history from an older SCN on, by the redo that has landed.
+"""Rebuild a table's history from an older SCN on, by the redo that has landed, or by archived logs where that is gone.
 
 A copy of the table's version of that SCN is brought on by the job that applies batches, which makes a history of its own beside
 it. If that ends with the live table's rows, it is added to the live history in one commit, as its newest epochs. The stream
 goes on meanwhile: only the last part runs under the apply lease.
+
+From logs, the range up to the first batch whose windows are still there is mined beside the chain (backfill_logs.py) and
+applied as one batch. The one that ends there in the chain has the transactions that were open then, and the landed windows
+continue it.
 """
 
 from __future__ import annotations
@@ -19,16 +23,19 @@ from pipelines.land import layout
 from pipelines.ledger import TableEntry
 from pipelines.reconcile.contents import Contents, contents_at
 from pipelines.reconcile.lake_place import lake_place
-from pipelines.reconcile.ledger import reconcile_ledger
+from pipelines.reconcile.ledger import chain_names, reconcile_ledger
+from pipelines.reconcile.newest_batches import end_of
+from pipelines.reconcile.next_batch import unbroken
 from pipelines.reconcile.table_versions import app_id
 from pipelines.records.batches.spec import BatchSpec
 from pipelines.records.windows import WindowManifest
 from pipelines.steps.as_of import check_known, incarnation_at, position_of, remove_left, remove_read, replay, with_contents
-from pipelines.steps.backfill import choose
+from pipelines.steps.backfill import choose, refuse
+from pipelines.steps.backfill_logs import LogsToRead, PlannedLogs, mine_logs, objections_to_logs, plan_logs
 from pipelines.steps.repair import apply_lease_renewed
 from pipelines.steps.scn_times import time_written
 from pipelines.steps.spark_session import Spark, spark_when_needed
-from pipelines.values.scn import ChainPosition
+from pipelines.values.scn import ChainPosition, Scn, ScnRange
 from pipelines.values.table import TableId
 from pipelines.values.utc import beside
 
@@ -36,7 +43,7 @@ from pipelines.values.utc import beside
 @dataclass(frozen=True, slots=True)
 class HistoryRebuild:
     """What rebuilding a history reads, and did. `began_at` is the SCN from which the history counts until then, None without
-    one; `changes` are the images of rows that it has of the range."""
+    one; `changes` are the images of rows that it has of the range. `mined` says what is read of archived logs."""
 
     table: str
     from_scn: int
@@ -46,6 +53,7 @@ class HistoryRebuild:
     batches: int
     from_at: str | None = None
     began_at: int | None = None
+    mined: tuple[str, ...] = ()
     done: bool = False
     epochs: int = 0
     changes: int = 0
@@ -55,7 +63,15 @@ class HistoryRebuild:
         if self.done:
             return f"{where}: its history is rebuilt, with {self.changes} images of rows in {self.epochs} epoch(s)"
         read = f"{self.windows} window(s) with {self.rows} change rows of all tables are read, in {self.batches} batch(es)"
-        return f"{where}: {read}. Nothing is done yet; --execute does it"
+        return ". ".join((f"{where}: {read}", *self.mined, "Nothing is done yet; --execute does it"))
+
+
+@dataclass(frozen=True, slots=True)
+class RangeOfLogs:
+    """A range to mine of archived logs; what is after it has landed."""
+
+    scns: ScnRange
+    planned: PlannedLogs
 
 
 @dataclass(slots=True)
@@ -101,6 +117,20 @@ class Rebuild:
             bring_on(self.spark.session(), self.last, self.report)
             self.at = end
 
+    def apply_logs(self, logs: RangeOfLogs) -> None:
+        """Mine the range, and apply it. Raises ConfigurationError for a transaction whose beginning is older than the range."""
+        from pipelines.job.history_rebuild import bring_on
+
+        beside, until = mine_logs(logs.planned), int(logs.scns.end) - 1
+        windows, there = beside.landing.windows.after(), ChainPosition(self.base.resetlogs_id, until)
+        self.batches += 1
+        spec = replay(beside, {self.table: self.base}, there, windows, self.name)
+        refuse(list(objections_to_logs(beside, spec, windows, logs.scns)))
+        self.last = self.redirect(beside, spec)
+        self.report(f"{self.table}: changes up to SCN {until}, from logs")
+        bring_on(self.spark.session(), self.last, self.report)
+        self.at = until
+
     def redirect(self, context: PipelineContext, spec: BatchSpec) -> BatchSpec:
         path = context.pipeline.table(self.table).path
         tasks = tuple(
@@ -115,11 +145,13 @@ def rebuild_history(
     start: str,
     *,
     execute: bool = False,
+    from_logs: LogsToRead | None = None,
     spark: Any = None,
     report: Report = silent,
 ) -> HistoryRebuild:
     """Show what rebuilding a table's history from a moment on (values/moment.py) takes, or do it. `first` is the table's last
-    load. Raises NotReadableAsOf where the table was not, or is not, known then, or where redo since then is missing.
+    load. With `from_logs`, redo that has not landed any more is mined again. Raises NotReadableAsOf where the table was not, or
+    is not, known then, or where redo since then is missing, and RedoLost where logs of it are.
 
     A killed run has changed nothing, or everything; what it has left in the lake is removed later."""
     with open_context(pipeline) as context:
@@ -130,21 +162,45 @@ def rebuild_history(
         manifests = context.landing.windows.after()
         end = int(entry.position.scn)
         check_line(entry, base)
-        ends = ends_of(manifests, at, end, context.pipeline.batch.max_rows)
-        read = [m for m in manifests if m.end > at + 1 and m.start <= end and m.resetlogs_id == base.resetlogs_id]
+        logs = None if from_logs is None else logs_to_mine(context, table, at, ChainPosition(base.resetlogs_id, end), from_logs)
+        landed_from = at if logs is None else int(logs.scns.end) - 1
+        ends = ends_of(manifests, landed_from, end, context.pipeline.batch.max_rows)
+        read = [m for m in manifests if m.end > landed_from + 1 and m.start <= end and m.resetlogs_id == base.resetlogs_id]
         name = f"{now():%Y%m%dT%H%M%S}-{uuid.uuid4().hex}"
-        if not ends:
+        if not ends and logs is None:
             raise Terminal("nothing has been applied since that SCN", cure="choose a lower one", table=table, scn=at)
-        replay(context, {table: base}, ChainPosition(base.resetlogs_id, end), manifests, name)  # raises what stands against it
-        found = HistoryRebuild(str(table), at, end, len(read), sum(m.rows for m in read), len(ends), time_written(context, at))
-    if not execute:
-        return found
-    with spark_when_needed(pipeline, spark) as opened:
-        work = Rebuild(pipeline, table, opened, report, base, at, at, name)
-        return run_rebuild(work, found, entry)
+        if ends:
+            there = replace(base, complete_to=landed_from)
+            replay(context, {table: there}, ChainPosition(base.resetlogs_id, end), manifests, name)  # raises what is against it
+        batches = len(ends) + (logs is not None)
+        found = HistoryRebuild(str(table), at, end, len(read), sum(m.rows for m in read), batches, time_written(context, at))
+        found = replace(found, mined=() if logs is None else logs.planned.lines)
+        if not execute:
+            return found
+        with spark_when_needed(pipeline, spark) as opened:
+            work = Rebuild(pipeline, table, opened, report, base, at, at, name)
+            return run_rebuild(work, found, logs)
 
 
-def run_rebuild(work: Rebuild, found: HistoryRebuild, entry: TableEntry) -> HistoryRebuild:
+def logs_to_mine(
+    context: PipelineContext, table: TableId, after: int, end: ChainPosition, given: LogsToRead
+) -> RangeOfLogs | None:
+    """Return what is mined: from the SCN after `after` to the first batch from which on all windows are there; None where they
+    are there from the start. Raises RedoLost where a log of it is missing."""
+    tail = [m for m in unbroken(context.landing.windows.after()) if m.resetlogs_id == end.resetlogs_id]
+    landed = end.scn + 1 if not tail else int(tail[0].start)
+    if landed <= after + 1:
+        return None
+    ends = (end_of(name) for name in chain_names(context))
+    known = [at.scn for at in ends if at.resetlogs_id == end.resetlogs_id and landed <= at.scn <= end.scn]
+    scns = ScnRange(Scn(after + 1), Scn(min(known, default=end.scn + 1)))
+    planned = plan_logs(context, scns, [table], given, silent)
+    if isinstance(planned, Finding):
+        raise ConfigurationError([planned])
+    return RangeOfLogs(scns, planned)
+
+
+def run_rebuild(work: Rebuild, found: HistoryRebuild, logs: RangeOfLogs | None) -> HistoryRebuild:
     from pipelines.apply.delta.log import load_in, read_log
     from pipelines.job.history_rebuild import goes_back_to, join_history, says_the_same
 
@@ -167,6 +223,8 @@ def run_rebuild(work: Rebuild, found: HistoryRebuild, entry: TableEntry) -> Hist
     try:
         with open_context(pipeline) as context:
             work.begin(context)
+            if logs is not None:
+                work.apply_logs(logs)
             work.bring_to(context, found.to_scn)
         with apply_lease_renewed(pipeline) as writer, open_context(pipeline) as context:
             reconcile_ledger(context)

@@ -14,7 +14,7 @@ import pytest
 
 from pipelines import steps
 from pipelines.config import Pipeline
-from pipelines.errors import ConfigurationError
+from pipelines.errors import ConfigurationError, NotReadableAsOf
 from pipelines.steps.views import history_of
 from pipelines.values.history_sql import as_of_sql
 from pipelines.values.table import TableId
@@ -184,6 +184,53 @@ def test_a_history_that_was_wanted_later_is_rebuilt_from_the_redo_that_has_lande
         "the history was rebuilt from redo",
         "a DDL changed all rows without redo",
     ] * 2
+
+
+def test_a_history_is_rebuilt_from_archived_logs_where_the_landing_was_pruned(shop: Shop, spark: Any) -> None:
+    """What is still there of the landing continues it: prune keeps what was open then."""
+    old = TableId.parse("SHOP.OLD")
+    shop.run_sql(
+        "CREATE TABLE old (id NUMBER(9) PRIMARY KEY, words VARCHAR2(20))",
+        "ALTER TABLE old ADD SUPPLEMENTAL LOG DATA (PRIMARY KEY) COLUMNS",
+        *(f"INSERT INTO old VALUES ({n}, 'first')" for n in (1, 2, 3)),
+    )
+    folder = Path(shop.folder) / "pruned"
+    places = {"landing": str(folder / "landing"), "lake": str(folder / "lake"), "keep": {"landing": "0s"}}
+    without = shop.pipeline(tables=[str(old)], **places)
+    pipeline = shop.pipeline(tables=[{"table": str(old), "history": "scd2"}], **places)
+    steps.take_snapshot(without, source=shop.params, spark=spark)
+    seen = list[int]()
+
+    def step(*statements: str) -> None:
+        shop.run_sql(*statements)
+        seen.append(scn_of(shop))
+        shop.switch_logs()
+        steps.run_pipeline(without, until_caught_up=True, source=shop.params, spark=spark)
+
+    with shop.oracle.connect("SHOP") as connection, connection.cursor() as cursor:
+        step("UPDATE old SET words = 'second' WHERE id = 1", "DELETE FROM old WHERE id = 2")
+        cursor.execute("INSERT INTO old VALUES (9, 'long')")
+        step("UPDATE old SET id = 30 WHERE id = 3", "INSERT INTO old VALUES (2, 'again')")
+        steps.prune_pipeline(without, execute=True, by="test")
+        cursor.execute("UPDATE old SET words = 'longer' WHERE id = 9")
+        step("UPDATE old SET words = 'third' WHERE id = 1")
+        connection.commit()
+    step("DELETE FROM old WHERE id = 30")
+
+    with pytest.raises(NotReadableAsOf, match="is not landed without a break"):
+        steps.rebuild_history(pipeline, str(old), "first", spark=spark)
+    logs = steps.LogsToRead((), shop.params)
+    planned = steps.rebuild_history(pipeline, str(old), "first", from_logs=logs, spark=spark)
+    assert "mines" in str(planned), planned
+    done = steps.rebuild_history(pipeline, str(old), "first", execute=True, from_logs=logs, spark=spark)
+    assert done.done
+
+    for scn in seen:
+        with shop.oracle.connect("SHOP") as connection, connection.cursor() as cursor:
+            wanted = cursor.execute(f"SELECT id, words FROM old AS OF SCN {scn} ORDER BY id").fetchall()
+        assert at(pipeline, scn, "id", "words", of=old) == wanted, scn
+    (compared,) = steps.verify_tables(pipeline, source=shop.params, spark=spark).tables
+    assert str(compared).endswith("its history says the same"), compared
 
 
 def test_tables_of_other_kinds_have_histories_too(shop: Shop, spark: Any) -> None:
