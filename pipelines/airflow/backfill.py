@@ -33,6 +33,7 @@ EXAMPLES = ["first", "now", "2026-11-20 08:00 Europe/Berlin"]
 TARGETS = {
     "shadow": "shadow: tables beside the live ones, with what committed in the range",
     "live": "live: rows that the range has touched are read again in the live tables",
+    "copy": "copy: whole copies of the tables at the range's end, for a swap",
     "changes": "changes: every change as it is, in Delta tables",
     "files": "files: every change as it is, in Parquet files",
 }
@@ -108,6 +109,27 @@ def fill_live(pipeline: Pipeline, context: Any) -> None:
     log.info("%s", text)
 
 
+def make_copies(pipeline: Pipeline, context: Any) -> None:
+    """Make whole copies of the tables, or log from what."""
+    from pipelines import steps
+
+    chosen = context["params"]
+    if chosen_logs(pipeline, chosen) is not None:
+        cure = "choose the source landed"
+        raise ConfigurationError([Finding("Source", "is logs, and copies are made from what has landed", cure)])
+    with resolved_pipeline(pipeline) as resolved:
+        found = steps.copy_tables(
+            resolved,
+            chosen["from_scn"],
+            chosen["to_scn"],
+            chosen_tables(chosen),
+            execute=not chosen["dry_run"],
+            report=log_line,
+            opens=partial(connect_session, pipeline) if pipeline.spark.mode == "connect" else None,
+        )
+    log.info("%s", "\n".join(found.lines))
+
+
 def backfill_dag(pipeline: Pipeline) -> DAG:
     @task.short_circuit(multiple_outputs=True, doc_md=TASKS["prepare"])
     def prepare() -> dict[str, Any]:
@@ -117,6 +139,9 @@ def backfill_dag(pipeline: Pipeline) -> DAG:
         chosen = context["params"]
         if chosen["target"] == "live":
             fill_live(pipeline, context)
+            return {}
+        if chosen["target"] == "copy":
+            make_copies(pipeline, context)
             return {}
         with resolved_pipeline(pipeline) as resolved:
             prepared = steps.prepare_backfill(

@@ -1,4 +1,4 @@
-"""Build twelve DAGs for each pipeline of pipelines.yml.
+"""Build thirteen DAGs for each pipeline of pipelines.yml.
 
 A wrong pipeline shows its findings in a DAG of its own; a wrong file is one import error that lists all findings.
 """
@@ -25,6 +25,7 @@ from pipelines.airflow.recover import recover_dag
 from pipelines.airflow.repair import repair_dag
 from pipelines.airflow.resume import resume_dag
 from pipelines.airflow.snapshot import snapshot_dag
+from pipelines.airflow.swap import swap_dag
 from pipelines.airflow.verify import verify_dag
 from pipelines.config import Pipeline, load_each
 from pipelines.errors import ConfigurationError
@@ -36,6 +37,7 @@ BUILDERS = (
     backfill_dag,
     verify_dag,
     repair_dag,
+    swap_dag,
     quarantine_dag,
     resume_dag,
     doctor_dag,

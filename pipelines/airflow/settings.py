@@ -20,6 +20,7 @@ DESCRIPTIONS = {
     "drop_transaction": "Lists the open transactions of {name}, and drops one",
     "quarantine": "Lists what {name} could not apply, and works it off",
     "repair": "Mends rows of {name} that differ from the source",
+    "swap": "Puts a whole copy in the place of a table of {name}, and back",
     "maintain": "Removes what {name} need not keep any longer",
     "recover": "Shows what lost redo of {name} costs, and carries out a choice",
 }
@@ -27,7 +28,19 @@ DESCRIPTIONS = {
 # same windows. Redo has SCNs: `<name>_backfill` takes them.
 RUN_TYPES = ("scheduled", "manual", "operator_triggered", "asset_triggered", "asset_materialization")
 STARTED_BY_HAND = frozenset(
-    {"snapshot", "backfill", "verify", "repair", "quarantine", "resume", "doctor", "drop_transaction", "recover", "maintain"}
+    [
+        "snapshot",
+        "backfill",
+        "verify",
+        "repair",
+        "swap",
+        "quarantine",
+        "resume",
+        "doctor",
+        "drop_transaction",
+        "recover",
+        "maintain",
+    ]
 )
 
 PRIORITY = {"backfill": {"priority_weight": 0}}  # what is new goes first: other tasks have 1, and what comes after them

@@ -44,8 +44,8 @@ Trigger it with the tables, or with none for all tables that have no contents ye
 `{name}_apply` triggers it for a held table where `on_ddl` says `resnapshot`.
 """
 
-BACKFILL = """Applies the changes that committed in an old range of **{name}** to *shadow* tables beside the live ones, or reads
-the rows of *live* tables again that the range has touched.
+BACKFILL = """Applies the changes that committed in an old range of **{name}** to *shadow* tables beside the live ones, reads
+the rows of *live* tables again that the range has touched, or makes whole *copies*, which `{name}_swap` puts in their place.
 
 It reads what has landed, or archived logs again. *Dry run* ends after `prepare`, whose log shows the plan: what is read, what
 the range crosses, and what will not be known. The range begins with *From* and ends before *To*; each is an SCN, a time with
@@ -76,6 +76,14 @@ to, and merges them in one Delta commit that contains the reason. Then it compar
 
 Other rows stay as they are, and no row becomes older: apply waits meanwhile. A table that is held because another writer has
 changed its rows goes on afterwards. Let `{name}_verify` find the rows first.
+"""
+
+SWAP = """Puts a whole copy of a table of **{name}** in the live table's place, in one Delta commit. What it replaces is kept as
+another copy, as long as `keep.shadows` says: *undo* puts it back.
+
+`{name}_backfill` with the target *copy* makes the copy, and its log has the name. The copy is brought to the table's own
+position first, so no row becomes older; apply waits meanwhile. *Dry run* only shows what it takes. Let `{name}_verify` prove
+the table afterwards.
 """
 
 RESUME = """Lets held tables of **{name}** continue from their own positions, once the cause is removed.
@@ -138,6 +146,8 @@ TASKS = {
     "advanced.",
     "check": "Fails if a table was held, with what happened, where, and what to do.",
     "repair": "Reads the rows again that the last comparison found, merges them, and compares them once more.",
+    "swap": "Brings the copy to the table's position, keeps the table's rows as another copy, and puts the copy's rows in "
+    "their place.",
     "quarantine": "Lists the changes in quarantine, reads their rows again, or drops them.",
     "verify": "Compares the tables one after the other and fails unless all are equal.",
     "prune": "Removes what is too old and not needed, or with *Dry run* shows it. Waits while a batch runs.",

@@ -139,6 +139,7 @@ FORMS = {
     "doctor": Opens(()),
     "verify": Opens(("Tables",)),
     "repair": Opens(("Tables", "Reason"), ("Tables",)),
+    "swap": Opens(("Choice", "Tables", "Copy", "Reason", "Dry run"), ("Tables",)),
     "quarantine": Opens(("Choice", "Tables", "Keys", "Reason", "Confirm")),
     "snapshot": Opens(("Tables", "Replace", "By policy")),
     "resume": Opens(("Tables", "DDL", "Reason", "Confirm"), ("Tables",)),
@@ -218,6 +219,28 @@ RUNS: dict[str, tuple[str, str, Fields, dict[str, Any], str, str]] = {
     ),
     "a repair without a reason": (
         NAMED, "repair", {"tables": "=SHOP.STOCK"}, {"tables": ["SHOP.STOCK"], "reason": None}, "failed", NEEDS_REASON,
+    ),
+    "copies of tables with nothing in them": (
+        NAMED, "backfill", {"from_scn": "5", "to_scn": "9", "target": "=copy: "}, {"target": "copy", "source": "landed"},
+        "failed", "the table has no contents yet",
+    ),
+    "copies from logs": (
+        NAMED, "backfill", {"from_scn": "5", "to_scn": "9", "target": "=copy: ", "source": "=logs: "},
+        {"target": "copy", "source": "logs"},
+        "failed", "Source: is logs, and copies are made from what has landed\n    do this: choose the source landed",
+    ),
+    "a swap with no copy": (
+        NAMED, "swap", {"tables": "=SHOP.STOCK"}, {"choice": "swap", "tables": ["SHOP.STOCK"], "shadow": None, "dry_run": True},
+        "failed", "the field Copy is empty\n  do this: trigger the backfill with the target copy",
+    ),
+    "a swap of a table without contents": (
+        MATCHED, "swap", {"tables": "SHOP.STOCK", "shadow": "5-9-copy", "reason": "a bug"},
+        {"tables": ["SHOP.STOCK"], "shadow": "5-9-copy", "reason": "a bug"}, "failed", "the table has no contents yet",
+    ),
+    "an undo that names a copy": (
+        NAMED, "swap", {"choice": "=undo: ", "tables": "=SHOP.STOCK", "shadow": "5-9-copy"},
+        {"choice": "undo", "shadow": "5-9-copy"},
+        "failed", "undo takes what the last swap has kept\n  do this: leave the field Copy empty",
     ),
     "a list of the quarantine": (NAMED, "quarantine", {}, {"choice": "list", "keys": None}, "success", ""),
     "keys of no table": (

@@ -16,6 +16,7 @@ from pipelines.steps.receive import ReceivedWindow
 from pipelines.steps.snapshot import LoadedSnapshot
 from pipelines.steps.snapshot_begin import BegunSnapshot
 from pipelines.steps.snapshot_read import TableSnapshot
+from pipelines.steps.swap import CopiedTable, Copies
 from tests.fixtures.airflow import write_dags
 from tests.unit.airflow.conftest import RUNWAY
 
@@ -476,6 +477,20 @@ def test_a_backfill_into_live_tables_fails_while_one_stays_as_it_is(run, steps, 
     ((name, positional, asked),) = steps.calls
     assert (name, positional, ran.state) == ("backfill_live", (100, 200, ["SHOP.ORDERS"]), state)
     assert (asked["execute"], asked["reason"], asked["from_logs"]) == (not dry_run, "a bug", None)
+
+
+@pytest.mark.parametrize(("form", "state"), [({"dry_run": True}, "success"), ({}, "success"), ({"source": "logs"}, "failed")])
+def test_whole_copies_are_made_in_one_task_from_what_has_landed(run, steps, form, state):
+    from pipelines.airflow.backfill import backfill_dag
+
+    steps.answers("copy_tables", Copies("100-200-copy", 1, (CopiedTable("SHOP.ORDERS", "/lake/copy", 3, 99, 199),)))
+    chosen = {"from_scn": 100, "to_scn": "now", "tables": ["SHOP.ORDERS"], "target": "copy", "dry_run": False}
+    states, ran = run(backfill_dag, {**chosen, **form})
+
+    assert (ran.state, states["record", -1]) == (state, "skipped" if state == "success" else "upstream_failed")
+    made = [(name, given, how["execute"]) for name, given, how in steps.calls]
+    wanted = ("copy_tables", (100, "now", ["SHOP.ORDERS"]), not form.get("dry_run"))
+    assert made == ([wanted] if state == "success" else [])
 
 
 def test_no_secret_travels_between_tasks(run, steps):

@@ -18,6 +18,7 @@ BUILDS = (
     "backfill",
     "verify",
     "repair",
+    "swap",
     "quarantine",
     "resume",
     "doctor",
@@ -166,7 +167,7 @@ def test_dags_run_one_at_a_time_and_retry_as_configured(dags):
                 task.retry_delay.total_seconds(),
                 task.max_retry_delay.total_seconds(),
             ) == (
-                0 if task.task_id in ("runway", "verify", "repair", "quarantine", "resume", "doctor", "drop") else 2,
+                0 if task.task_id in ("runway", "verify", "repair", "swap", "quarantine", "resume", "doctor", "drop") else 2,
                 2.0,
                 1.0,
                 60.0,
@@ -260,5 +261,6 @@ def test_each_form_can_be_submitted_as_it_opens_but_for_what_only_a_person_knows
         ("shop_backfill", "from_scn"),
         ("shop_backfill", "to_scn"),
         ("shop_repair", "tables"),
+        ("shop_swap", "tables"),
         ("shop_resume", "tables"),
     ]
