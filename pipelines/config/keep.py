@@ -58,7 +58,7 @@ class KeepSettings(Settings):
         description="what histories of rows say of older times: maintenance replaces it by the rows of then, once a tenth of a "
         "history would go",
     )
-    attempts: Duration = Field(
+    attempts: Annotated[Duration, Field(ge=timedelta(hours=1))] = Field(
         "2d",
         validate_default=True,
         description="files that killed attempts have left and that no manifest names; longer than the longest task runs",

@@ -127,6 +127,7 @@ class OracleSession:
             self._connection.call_timeout = int(call_timeout_seconds * 1000)
             if container is not None and not by_service:
                 self._switch(container)
+            self.call("compare_bytes")
             row = self.query("current_container")[0]
             self.container, self.container_id = str(row.container), int(row.con_id)
             if container is not None and self.container != container:

@@ -11,6 +11,10 @@ ALTER SESSION SET
   NLS_DATE_LANGUAGE = 'AMERICAN'
   NLS_CALENDAR = 'GREGORIAN'
 
+-- name: compare_bytes
+-- With settings of the instance or of a logon trigger, Oracle may take 'a' for 'A': in names, keys, ranges and filters.
+ALTER SESSION SET NLS_COMP = 'BINARY' NLS_SORT = 'BINARY'
+
 -- name: pin_time_zone
 -- LogMiner writes TIMESTAMP WITH LOCAL TIME ZONE in the session's zone.
 ALTER SESSION SET TIME_ZONE = '+00:00'

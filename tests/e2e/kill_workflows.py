@@ -281,16 +281,17 @@ def edited_tables(testbed: KillTestbed, kills: KillSequence) -> None:
     kills.run(*CATCH_UP)
     assert by_id(copy.rows_at(copy.pipeline.target(TableId("SHOP", "SHELVES")))) == by_id(source.rows("shelves"))
 
-    source.changing = ONE
-    for edit in ({"key": "rowid"}, {"exclude_columns": ["PLACE"]}):
-        source.work()
-        copy.configure("48KiB", tables=({"table": "SHOP.PARTS", **edit}, "SHOP.BINS"))
-        kills.run(*CATCH_UP, codes=(3,))
-        copy.configure("48KiB")
-        for _ in range(3):  # as with held_table
-            kills.run(redolake, "resume", "SHOP.PARTS", codes=NOTHING_LEFT)
-            if kills.run(*CATCH_UP, codes=(0, 3)) == 0:
-                break
+    source.work()
+    edited = {"table": "SHOP.PARTS", "key": "rowid"}, {"table": "SHOP.BINS", "exclude_columns": ["PLACE"]}
+    copy.configure("48KiB", tables=edited)
+    kills.run(*CATCH_UP, codes=(3,))
+    assert states_of(copy) == {"SHOP.PARTS": "held", "SHOP.BINS": "held"}
+    copy.configure("48KiB")
+    for _ in range(3):  # as with held_table
+        kills.run(redolake, "resume", "SHOP.PARTS", codes=NOTHING_LEFT)
+        kills.run(redolake, "resume", "SHOP.BINS", codes=NOTHING_LEFT)
+        if kills.run(*CATCH_UP, codes=(0, 3)) == 0:
+            break
 
 
 # What is written for an edited list: the batch and the windows with other tables, holds, versions, the contents of new tables.

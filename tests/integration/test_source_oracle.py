@@ -28,6 +28,7 @@ from pipelines.source.snapshot import read_snapshot
 from pipelines.values.redo import Encoding
 from pipelines.values.scn import Scn
 from pipelines.values.table import OracleType, TableId
+from standin.engine import session_state
 from standin.moment import Moment
 from standin.serve import standin
 from tests.unit.standin.engine.engine_database import logon
@@ -90,6 +91,17 @@ def test_session_settings_also_hold_in_another_container(source):
     assert source.pin_session() == dict(PINNED)
     source.use_container(PDB)
     assert source.query("session_time_zone")[0].time_zone == "+00:00"
+
+
+def test_each_session_compares_texts_byte_by_byte_whatever_the_database_is_set_to(oracle, monkeypatch):
+    """Else a filter, a key or the limit of a chunk would take 'a' for 'A', or one session other rows than another."""
+    monkeypatch.setitem(session_state.NLS_DEFAULTS, "NLS_COMP", "LINGUISTIC")
+    monkeypatch.setitem(session_state.NLS_DEFAULTS, "NLS_SORT", "BINARY_CI")
+    with open_source(params(oracle), retry=ONCE) as source:
+        for container in (None, PDB):
+            source.use_container(container)
+            found = {row.parameter: row.value for row in source.query("session_settings")}
+            assert (found["NLS_COMP"], found["NLS_SORT"]) == ("BINARY", "BINARY")
 
 
 def test_a_statement_runs_in_root_and_pdb_without_a_cursor_crossing_containers(source):
