@@ -62,7 +62,7 @@ def thread_bar(
             continue
         is_missing = (thread.thread, log.sequence) in missing
         kind = "missing" if is_missing else log.kind
-        bars.append(LogBar(kind, share(begins), share(ends), log_label(log, kind, begins, end)))
+        bars.append(LogBar(kind, share(begins), share(max(begins, ends)), log_label(log, kind, begins, end)))
     unread = [log for log in thread.logs if log.kind in ("unread", "due")]
     oldest = time_of(thread.logs[0]) if thread.logs else None
     return ThreadBar(

@@ -248,6 +248,20 @@ def test_logs_that_landed_after_the_last_look_at_the_source_are_shown_as_read(sh
     assert redo.threads[0].unread == 2, "logs 105 and 106 end after the position"
 
 
+def test_a_log_that_begins_after_the_next_one_by_the_clock_of_the_source_is_drawn_without_width(shop: CockpitLedger) -> None:
+    shop.run(2)
+    thread = shop.thread(1, NOW - timedelta(minutes=2))
+    logs = list(thread.logs)
+    late = datetime.fromisoformat(logs[-1].begins_at or "") + timedelta(seconds=9)
+    logs[-2] = replace(logs[-2], begins_at=late.isoformat())  # the clock was set back
+    shop.ledger.record_fact("redo", to_body(RedoFact(INCARNATION, FIRST_SCN, FIRST_SCN, (replace(thread, logs=tuple(logs)),))))
+
+    redo = seen(shop).redo
+
+    assert redo is not None
+    assert min(log.ends - log.begins for log in redo.threads[0].logs) >= 0
+
+
 def test_rows_of_the_last_day_are_counted_by_kind_and_once(shop: CockpitLedger) -> None:
     shop.run(4)
     counted = next(table for table in seen(shop).tables if table.name == "SHOP.ORDERS")
