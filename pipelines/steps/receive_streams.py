@@ -22,7 +22,7 @@ from pipelines.records.readers import SECONDS, slice_facts
 from pipelines.records.shown_facts import StreamFact, StreamsFact
 from pipelines.records.windows import WindowManifest
 from pipelines.source.olr import Connection, Cut, Selection, Sequencer, connect, open_stream
-from pipelines.source.olr.messages import Checkpoint, Message, refuse
+from pipelines.source.olr.messages import Checkpoint, Message, no_checkpoints, refuse
 from pipelines.steps.received_rows import HeldBack, Received, Spool, Taken, open_spool
 from pipelines.steps.redo_streams import Stream
 from pipelines.steps.stream_database import Database
@@ -160,6 +160,8 @@ def take_messages(
         is_full = connection.received >= pipeline.window.max_bytes
         is_long = elapsed >= pipeline.source.silent_seconds
         if is_enough(sequencer.cut, target, is_full=is_full, is_pause=message is None, is_long=is_long):
+            if sequencer.lacks_checkpoints:
+                raise no_checkpoints()
             return None
     return None
 

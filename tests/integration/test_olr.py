@@ -6,7 +6,7 @@ import json
 import os
 import random
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -31,6 +31,7 @@ from pipelines.records.readers import is_received
 from pipelines.source import ConnectParams, read_current_scn, read_redo_facts
 from pipelines.source.olr.settings import OF_PARTS, needed_configuration
 from pipelines.steps.reader_change import read_open
+from pipelines.steps.receive_streams import take_stream
 from pipelines.steps.run import capture
 from standin.olr.options import Behaviour
 from standin.olr.server import OlrServer
@@ -650,6 +651,9 @@ def test_doctor_looks_at_what_a_running_one_sends_and_names_each_setting(shop: S
     }
 
     assert found["good"] == []
+    for name, pipeline in pipelines.items():  # without asking Oracle, of the tables as the landing knows them
+        checked = steps.validate(pipeline, ask_olr=True)
+        assert [f for f in checked if f.subject.startswith("OpenLogReplicator")] == found[name]
     settings = {setting for f in found["poor"] for setting in re.findall(r'"([a-z-]+)": \d', f.cure)}
     assert settings == {"rid", "schema", "scn-type", "timestamp-type"}
     assert "SHOP.CUSTOMERS: column NAME: the value is not in hexadecimal digits: OpenLogReplicator needs `char: 2`" in {
@@ -658,3 +662,27 @@ def test_doctor_looks_at_what_a_running_one_sends_and_names_each_setting(shop: S
     shop.work(3, seed=3)
     servers["good"].run(pipelines["good"])  # the look has taken nothing away
     assert differences(shop, pipelines["good"]) == {}
+
+
+@contextmanager
+def meanwhile(happens: Callable[[], Any]) -> Iterator[None]:
+    """Let something happen after the first stream was received, and before the window's close."""
+    left = [happens]
+
+    def received(*given: Any) -> Any:
+        found = take_stream(*given)
+        if left:
+            left.pop()()
+        return found
+
+    with mock.patch("pipelines.steps.receive_streams.take_stream", received):
+        yield
+
+
+def test_a_redo_thread_that_opens_while_a_window_is_received_is_noticed_at_its_close(shop: Shop) -> None:
+    streamed, pipeline = two_tables(shop)
+    landed = steps.list_windows(pipeline)
+    shop.work(3, seed=2)
+    with meanwhile(lambda: shop.oracle.faults.add_thread(2)), pytest.raises(ReplicatorRefused, match="2 redo threads"):
+        streamed.run(pipeline)
+    assert steps.list_windows(pipeline) == landed

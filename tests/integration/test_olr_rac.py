@@ -26,7 +26,7 @@ from standin.olr.server import OlrServer
 from tests.fixtures.shop import TABLES, Shop, open_shop
 from tests.generated.hunts import EXAMPLES
 from tests.generated.table_lives import killer
-from tests.integration.test_olr import OTHER, SPARK, received
+from tests.integration.test_olr import OTHER, SPARK, meanwhile, received
 from tests.integration.test_pipeline import TWO_TABLES, differences
 from tests.references.plain_lake import PlainLake
 from tests.support.killed import Killed
@@ -301,3 +301,17 @@ def test_doctor_and_the_printed_configuration_know_each_threads_stream(shop: Sho
         steps.write_olr_config(pipeline)
     with pytest.raises(ConfigurationError, match="no stream for redo thread 3"):
         steps.write_olr_config(pipeline, 3)
+
+
+def test_a_thread_that_opens_while_a_window_is_received_is_noticed_at_its_close(shop: Shop) -> None:
+    rac = Rac(shop).start(1, 2)
+    pipeline = rac.loaded()
+    landed = steps.list_windows(pipeline)
+    rac.work()
+    with meanwhile(lambda: shop.oracle.faults.add_thread(3)), pytest.raises(ReplicatorRefused, match="redo thread 3 has redo"):
+        rac.run(pipeline)
+    assert steps.list_windows(pipeline) == landed
+    rac.start(3)
+    grown = rac.pipeline()
+    rac.run(grown)
+    assert differences(shop, grown) == {}

@@ -9,12 +9,16 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Collection
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from pipelines import steps
+from pipelines.errors import ReplicatorRefused
 from pipelines.source.olr import needed_configuration
 from standin.serve import standin
 from tests.fixtures.shop import Shop
@@ -27,6 +31,7 @@ from tests.published.recorded_stream import (
     SEQUENCE,
     recorded_server,
 )
+from tests.published.replayed_output import ADDS, OF_VALUES, published_lines, scns_of, stream_of
 from tests.published.scenarios import SCENARIOS, SECOND
 from tests.references.plain_lake import PlainLake
 
@@ -196,3 +201,68 @@ def test_the_bytes_that_a_real_one_sent_of_a_real_oracles_redo_land_and_are_appl
         assert {t.table: t.error for t in steps.read_status(pipeline).tables if t.error} == {}
         assert done.windows == 1
         assert rows_of(lake, f"{pipeline.lake}/olr_test/test_cdc") == {"1": {"ID": "1", "NAME": "hello world"}}
+
+
+OF_OUTPUT = ["basic-crud", "special-chars", "null-handling"]
+
+
+@pytest.mark.parametrize("name", OF_OUTPUT)
+def test_the_published_output_is_refused_setting_by_setting_and_lands_with_what_these_add(tmp_path: Path, name: str) -> None:
+    """The first bytes are those that a real one wrote of real redo; each refusal names what the next ones have in addition."""
+    ((table, columns),), lines = SCENARIOS[name].tables.items(), published_lines(name)
+    first, last = scns_of(lines)
+    lake = PlainLake()
+    with (
+        lake.in_place_of_spark(),
+        standin(threads=1, start_scn=first - 2_000, scns_per_second=0, background=False, archive_lag_target=0) as oracle,
+    ):
+        shop, clock = Shop(oracle, tmp_path), oracle.database.clock
+        oracle.database.counters["object"] = OBJECT_ID - 1
+        with oracle.connect("SYS", dsn=oracle.pdb_dsn) as connection, connection.cursor() as cursor:
+            for statement in (
+                *OF_RECORDED[:2],
+                f"CREATE TABLE olr_test.{table} ({columns})",
+                f"ALTER TABLE olr_test.{table} ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
+            ):
+                cursor.execute(statement)
+        clock.advance(first - 100 - clock.scn)
+
+        def pipeline_at(address: str, called: str = "shop") -> Any:
+            source = {"kind": "openlogreplicator", "address": address, "database": "DB", "silent_seconds": 1.5}
+            return shop.pipeline(
+                called,
+                tables=[f"OLR_TEST.{table.upper()}"],
+                lake=str(tmp_path / called),
+                source={"connection": "oracle_shop", "container": "FREEPDB1", **source},
+            )
+
+        for called in ("shop", "whole"):
+            steps.take_snapshot(pipeline_at("127.0.0.1:1", called), source=shop.params, spark="no Spark")
+        clock.advance(last + 100 - clock.scn)
+
+        def run(added: Collection[str], called: str = "shop") -> Any:
+            body = stream_of(lines, added, OBJECT_ID, [part.split()[0].upper() for part in columns.split(", ")])
+            with recorded_server(body, first) as address:
+                pipeline = pipeline_at(address, called)
+                steps.run_pipeline(pipeline, until_caught_up=True, source=shop.params, spark="no Spark")
+                return pipeline
+
+        added: list[str] = []
+        while "flags" not in added:
+            with pytest.raises(ReplicatorRefused) as refused:
+                run(added)
+            found = re.search(r'"([a-z-]+)": \d|`(flags)`', refused.value.cure)
+            assert found is not None
+            added.append(found[1] or found[2])
+        assert set(added) == ADDS.keys() - OF_VALUES
+        assert steps.list_windows(pipeline_at("127.0.0.1:1")) == []
+
+        held = run(added)  # its forms are found when values are read
+        (error,) = (t.error for t in steps.read_status(held).tables)
+        assert re.search(r"needs `char: 2`|lacks", str(error))
+        whole = run(ADDS, "whole")
+        assert {t.table: t.error for t in steps.read_status(whole).tables if t.error} == {}
+        found_rows = rows_of(lake, f"{whole.lake}/olr_test/{table}")
+    expected: list[dict[str, str]] = json.loads(READ.read_text(encoding="utf-8"))[table.upper()]
+    assert len(found_rows) == len(expected)
+    assert [cell for row in expected for cell in differing(row, found_rows[row["ID"]])] == []

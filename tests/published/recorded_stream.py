@@ -20,7 +20,6 @@ from standin.olr.protocol import NONE, Answer, Request, framed, read_request, ta
 NAME, FIRST_SCN, SEQUENCE, OBJECT_ID = "TEST", 2_266_635, 15, 72_726
 SECOND_LOG_SCN, LAST_SCN = 2_267_717, 2_267_723
 PIECE = 1000
-GOES_ON = write_answer(Answer.REPLICATE, FIRST_SCN - 1, NONE)
 
 
 @cache
@@ -29,8 +28,10 @@ def recorded_bytes() -> bytes:
 
 
 @contextmanager
-def recorded_server() -> Iterator[str]:
-    """Answer as OpenLogReplicator does, and send the recorded bytes to whoever starts it or goes on. Yield the address."""
+def recorded_server(sent: bytes | None = None, first_scn: int = FIRST_SCN) -> Iterator[str]:
+    """Answer as OpenLogReplicator does, and send the recorded bytes, or others, to whoever starts it or goes on. Yield the
+    address."""
+    begins = write_answer(Answer.REPLICATE, first_scn - 1, NONE)
     server = socket.create_server(("127.0.0.1", 0))
     started = threading.Event()
 
@@ -43,13 +44,13 @@ def recorded_server() -> Iterator[str]:
                 if request.code == Request.INFO:
                     is_running = started.is_set()
                     answer = (
-                        write_answer(Answer.REPLICATE, FIRST_SCN - 1, 2**64 - 1) if is_running else write_answer(Answer.READY)
+                        write_answer(Answer.REPLICATE, first_scn - 1, 2**64 - 1) if is_running else write_answer(Answer.READY)
                     )
                     client.sendall(framed(answer))
                 elif request.code in (Request.START, Request.CONTINUE):
                     started.set()
-                    client.sendall(framed(GOES_ON))
-                    found = recorded_bytes()
+                    client.sendall(framed(begins))
+                    found = recorded_bytes() if sent is None else sent
                     for at in range(0, len(found), PIECE):
                         client.sendall(found[at : at + PIECE])
 

@@ -111,6 +111,13 @@ def refusals(found: Mapping[str, Any], payload: Mapping[str, Any], container: st
             yield refuse("a change does not say of which object it is", "schema", 4)
 
 
+def no_checkpoints() -> ReplicatorRefused:
+    return ReplicatorRefused(
+        "OpenLogReplicator sends transactions, and no checkpoints, by which windows end",
+        cure="add 0x1000 to `flags` in OpenLogReplicator.json, and restart it: `redolake olr-config` prints what is needed",
+    )
+
+
 def other_database(name: str, container: str) -> ReplicatorRefused:
     return ReplicatorRefused(
         f"OpenLogReplicator reads {name}, and this pipeline's container is {container}",

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from pipelines.errors import StreamLost
-from pipelines.source.olr.messages import BEGIN, CHANGES, COMMIT, DDL, Checkpoint, Message
+from pipelines.source.olr.messages import BEGIN, CHANGES, COMMIT, DDL, Checkpoint, Message, no_checkpoints
 
 READ_AGAIN = (
     "restart OpenLogReplicator: it reads again from its last confirmed checkpoint, and Redolake goes on where the last window "
@@ -22,6 +22,7 @@ READ_AGAIN = (
 Logs = Mapping[int, tuple[int, int | None]]  # by sequence: the first SCN, and that of the next log where it has ended
 
 
+MOST_COMMITS = 100_000  # without a checkpoint: one follows each group of redo, which has far fewer
 MOST_CUTS = 20_000  # that are kept in memory; beyond, every second one is
 
 
@@ -88,6 +89,7 @@ class Sequencer:
         self._begins_at: int | None = None  # the number of the first message of an SCN
         self._open: _Open | None = None
         self._highest = start - 1  # commit SCN so far
+        self._commits = 0  # since the last checkpoint
         self._checkpoint: Checkpoint | None = None
         self._confirm: Checkpoint | None = None  # an earlier one, of a lower SCN
         self._proposed: Cut | None = None
@@ -100,6 +102,11 @@ class Sequencer:
     @property
     def is_past_anchor(self) -> bool:
         return self._is_past
+
+    @property
+    def lacks_checkpoints(self) -> bool:
+        """Return whether whole transactions have come, and no checkpoint."""
+        return self._commits > 0 and self._checkpoint is None and self._open is None
 
     @property
     def checkpoint(self) -> Checkpoint | None:
@@ -142,10 +149,14 @@ class Sequencer:
         return replace(proved, end=end, anchor=anchor)
 
     def take(self, message: Message) -> bool:
-        """Return whether the message is one of the window's. Raises StreamLost where something is missing.
+        """Return whether the message is one of the window's. Raises StreamLost where something is missing, and
+        ReplicatorRefused where no checkpoints come.
 
         Before the anchor nothing is checked: it was landed, and a confirmation may have cut it anywhere.
         """
+        self._commits += message.kind == COMMIT
+        if self._commits > MOST_COMMITS:
+            raise no_checkpoints()
         if not self._is_past:
             return False
         self._check_number(message)
@@ -254,6 +265,7 @@ class Sequencer:
         self.read_to = max(self.read_to, found.c_scn)
         if self._is_past:
             self._propose(found, rows)
+        self._commits = 0
         previous, self._checkpoint = self._checkpoint, found
         if previous is not None and previous.c_scn < found.c_scn:
             self._confirm = previous

@@ -145,6 +145,21 @@ def test_a_window_ends_at_a_checkpoint_that_a_later_one_proves() -> None:
     assert (sequencer.cut.anchor.c_scn, sequencer.cut.anchor.confirm_scn) == (12, 9)
 
 
+@pytest.mark.parametrize("anchor", [None, Anchor(3, 7, 512)])
+def test_transactions_without_end_and_no_checkpoint_name_the_flag(
+    monkeypatch: pytest.MonkeyPatch, anchor: Anchor | None
+) -> None:
+    monkeypatch.setattr("pipelines.source.olr.sequence.MOST_COMMITS", 3)
+    sequencer, stream = Sequencer(5, anchor), Stream()
+    for scn in range(11, 15):
+        stream.transaction(scn)
+    feed(sequencer, stream.messages[:9])
+    assert sequencer.lacks_checkpoints
+    with pytest.raises(ReplicatorRefused, match="no checkpoints") as refused:
+        feed(sequencer, stream.messages[9:])
+    assert "0x1000" in refused.value.cure
+
+
 def test_no_window_ends_where_a_commit_of_the_next_group_has_the_same_scn() -> None:
     stream = Stream().checkpoint(9).transaction(12, group=11).checkpoint(11).transaction(12, group=12).checkpoint(12)
     sequencer = Sequencer(5, None)
