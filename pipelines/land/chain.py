@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import insort
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import islice
 
@@ -32,6 +33,7 @@ class Chain:
     def __init__(self, files: Files, recent: Callable[[], Sequence[str]] = tuple) -> None:
         self.files, self._recent = files, recent
         self._manifests: dict[str, WindowManifest] = {}  # manifests never change
+        self._tables: dict[tuple[str, ...], tuple[str, ...]] = {}  # one list for all windows with the same tables
         self._newest: ChainPosition | None = None  # where the newest known link ends
         self._end: Position | None = None  # the same, if the links were followed from a hint
         self._tail: list[str] | None = None  # the newest windows, without a hole, if the links were followed from a hint
@@ -171,7 +173,9 @@ class Chain:
         if manifest is not None and manifest.name != window:
             what = f"the file is the manifest of another window: {manifest.name}"
             raise LandingDamaged(what, cure=cure, path=self.files.path_text(file))
-        return manifest
+        if manifest is None:
+            return None
+        return replace(manifest, tables=self._tables.setdefault(manifest.tables, manifest.tables))
 
     def _read_linked(self, window: str) -> WindowManifest | None:
         """Return the manifest of a window whose writer has died before it was in the window's own folder, or that was removed

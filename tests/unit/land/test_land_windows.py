@@ -260,6 +260,15 @@ def test_slices_mined_for_other_tables_are_not_published(landing):
     assert landing.windows.after() == []
 
 
+def test_windows_with_the_same_tables_share_one_list_in_memory(landing, url):
+    land(landing, window())
+    land(landing, window(300, 400, [(THREE,)]), 300, rows=((),))
+
+    first, second = Landing(url, "shop").windows.after()
+
+    assert first.tables is second.tables
+
+
 def test_windows_after_a_position_are_those_that_end_after_it(landing):
     first = land(landing, window())
     second = land(landing, window(300, 400, [(THREE,)]), 300, rows=((),))
