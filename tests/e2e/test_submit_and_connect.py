@@ -1,4 +1,5 @@
-"""A spec file through Spark Connect: with a DDL, and with more windows than a short plan has.
+"""Through Spark Connect: a spec file with a DDL, and with more windows than a short plan has; what the server logs; an
+encrypted landing on S3.
 
 Through spark-submit: tests/e2e/test_two_hosts.py.
 """
@@ -12,6 +13,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from pipelines import steps
 from pipelines.apply.delivery.reread_rows import check_read
 from pipelines.apply.spark.session import open_session
 from pipelines.assemble.landed import read_rows
@@ -21,6 +23,8 @@ from pipelines.job.snapshot import run_snapshot
 from pipelines.records.batches.manifest import BatchResult
 from pipelines.records.batches.spec import LandedWindow, RereadFile
 from pipelines.records.codec import decode, encode
+from tests.fixtures.s3 import S3
+from tests.fixtures.shop import Shop
 from tests.integration.spark.landing import a_row, land
 from tests.integration.spark.specs import batch_spec, snapshot_spec, task
 from tests.integration.spark.table_with_ddl import AFTER_DDL, ddl_rows, rows_of, with_ddl
@@ -92,3 +96,45 @@ def test_rows_that_were_read_again_are_checked_over_many_windows(session: Any, t
 
     with pytest.raises(RedoNotUnderstood, match="1 changed row"):
         check_read(changes, {start: found for start, found in files.items() if start != 700}, windows, mine, 0)
+
+
+def test_the_servers_log_says_that_a_cast_failed_and_not_of_which_value(
+    session: Any, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    rows = session.createDataFrame([("the clear text of a masked column",)], ["v"]).repartition(2)
+    with pytest.raises(Exception, match="the clear text"):
+        rows.selectExpr("cast(v AS int)").write.format("delta").save(str(tmp_path / "table"))
+
+    logs = "".join(log.read_text() for log in tmp_path_factory.getbasetemp().glob("connect*/logs/*"))
+    assert "Lost task" in logs
+    assert "clear text" not in logs
+
+
+def test_an_encrypted_landing_on_s3_is_read_and_carried_over_by_sparks_workers(
+    session: Any, shop: Shop, s3: S3, bucket: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REDOLAKE_LANDING_KEY", "a key of the landing that nobody guesses")
+    pipeline = shop.pipeline(
+        landing=f"s3://{bucket}/landing",
+        lake=f"s3://{bucket}/lake",
+        ledger={"url": f"sqlite:///{tmp_path}/ledger.db"},
+        landing_key={"variable": "REDOLAKE_LANDING_KEY"},
+        tables=["SHOP.CUSTOMERS"],
+        spark={"parallel_tables": 1},
+    )
+    steps.take_snapshot(pipeline, source=shop.params, spark=session)
+    with shop.oracle.connect("SHOP") as open_transaction:
+        open_transaction.cursor().execute("UPDATE customers SET name = 'carried over' WHERE id = 1")
+        shop.work(10)
+        shop.switch_logs()
+        steps.run_pipeline(pipeline, until_caught_up=True, source=shop.params, spark=session)
+        open_transaction.commit()
+    shop.switch_logs()
+    steps.run_pipeline(pipeline, until_caught_up=True, source=shop.params, spark=session)
+
+    assert [table.error for table in steps.read_status(pipeline).tables] == [None]
+    assert steps.verify_tables(pipeline, source=shop.params, spark=session).equal
+    landed = [key for key in s3.keys(bucket) if key.startswith("landing/") and key.endswith(".parquet")]
+    assert landed != []
+    assert [key for key in landed if not key.endswith(".encrypted.parquet")] == []
+    assert [key for key in landed if b"carried over" in s3.client().get_object(Bucket=bucket, Key=key)["Body"].read()] == []

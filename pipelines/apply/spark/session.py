@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import wait
 from contextlib import contextmanager
@@ -47,7 +48,10 @@ JAVA_OPTIONS, EXECUTOR_JAVA_OPTIONS = "spark.driver.extraJavaOptions", "spark.ex
 # By default Java interprets methods of more than 8,000 bytes forever. Spark's code for a table of 20 columns is longer.
 COMPILES_ALL = "-XX:-DontCompileHugeMethods"
 LOGS_OF_MESSAGES = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
-LOGGING = Path(__file__).with_name("log4j2.properties")
+LOGGING = Path(__file__).with_name("log4j2.properties")  # in a terminal
+# Executors find it where this package is on their hosts, which is the same place for the same Python.
+LOGGING_ON_HOSTS = Path(__file__).with_name("log4j2-host.properties")
+OWN_LOGGING = re.compile(r"-Dlog4j2?\.configurationFile=")
 SERVER = {
     f"spark.hadoop.{VERIFY_PAGES}": "true",
     "spark.ui.enabled": "false",
@@ -79,9 +83,20 @@ def spark_conf(extra: Mapping[str, str] | None = None) -> dict[str, str]:
     FIXED."""
     settings = {**DELTA, **S3, **s3_endpoint(os.environ), **SERVER, **SESSION, **(extra or {}), **FIXED}
     for name in (JAVA_OPTIONS, EXECUTOR_JAVA_OPTIONS):
-        given = settings.get(name, "")
-        settings[name] = given if "DontCompileHugeMethods" in given else f"{given} {COMPILES_ALL}".strip()
+        settings[name] = java_options(settings.get(name, ""))
     return settings
+
+
+def java_options(given: str) -> str:
+    """Return the options with those that they do not set themselves."""
+    compiles = () if "DontCompileHugeMethods" in given else (COMPILES_ALL,)
+    logs = () if OWN_LOGGING.search(given) else (logging_option(LOGGING_ON_HOSTS),)
+    return " ".join([*([given] if given else ()), *compiles, *logs])
+
+
+def logging_option(file: Path) -> str:
+    """Return Java's option that lets Spark log as the file says."""
+    return f"-Dlog4j2.configurationFile={file.as_uri()}"
 
 
 def s3_endpoint(environ: Mapping[str, str]) -> dict[str, str]:
@@ -113,7 +128,7 @@ def open_session(
         return session
     builder = SparkSession.builder.appName("redolake")
     if mode == "local":
-        conf = {JAVA_OPTIONS: f"-Dlog4j2.configurationFile={LOGGING.as_uri()}", **(conf or {})}
+        conf = {JAVA_OPTIONS: logging_option(LOGGING), **(conf or {})}
     if mode == "submit":
         conf = {**submitted_settings(), **(conf or {})}
     settings = spark_conf(conf)

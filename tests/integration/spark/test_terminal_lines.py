@@ -1,25 +1,36 @@
-"""What a local Spark writes into the terminal of `redolake run`."""
+"""What Spark writes into the terminal of `redolake run`, and into the logs of hosts."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pipelines.apply.spark.session import LOGGING
+from pipelines.apply.spark.session import LOGGING, LOGGING_ON_HOSTS
 
 pytestmark = pytest.mark.spark
 
 
-def is_shown(spark: Any, line: str) -> bool:
+def configured(spark: Any, file: Path) -> Any:
+    """Return the appender `stderr` of a configuration of log4j."""
     log4j = spark.sparkContext._jvm.org.apache.logging.log4j
-    source = log4j.core.config.ConfigurationSource(spark.sparkContext._jvm.java.io.FileInputStream(str(LOGGING)))
+    source = log4j.core.config.ConfigurationSource(spark.sparkContext._jvm.java.io.FileInputStream(str(file)))
     found = log4j.core.config.properties.PropertiesConfigurationFactory().getConfiguration(
-        log4j.core.LoggerContext("of the terminal"), source
+        log4j.core.LoggerContext("of the test"), source
     )
     found.initialize()
-    event = log4j.core.impl.Log4jLogEvent.newBuilder().setLevel(log4j.Level.WARN)
-    return not found.getAppender("stderr").isFiltered(event.setMessage(log4j.message.SimpleMessage(line)).build())
+    return found.getAppender("stderr")
+
+
+def warning(spark: Any, line: str, thrown: Any = None) -> Any:
+    log4j = spark.sparkContext._jvm.org.apache.logging.log4j
+    event = log4j.core.impl.Log4jLogEvent.newBuilder().setLevel(log4j.Level.WARN).setLoggerName("org.apache.spark.Some")
+    return event.setMessage(log4j.message.SimpleMessage(line)).setThrown(thrown).build()
+
+
+def is_shown(spark: Any, line: str) -> bool:
+    return not configured(spark, LOGGING).isFiltered(warning(spark, line))
 
 
 @pytest.mark.parametrize(
@@ -39,3 +50,30 @@ def test_what_each_batch_does_on_purpose_is_no_line(spark: Any, line: str) -> No
 def test_other_warnings_are_shown(spark: Any) -> None:
     assert is_shown(spark, "Lost task 0.0 in stage 20.0 (TID 14) (127.0.0.1 executor driver): java.lang.StackOverflowError")
     assert is_shown(spark, "first line\nNot enough space to cache rdd_4_0 in memory!")
+
+
+@pytest.mark.parametrize("clear", ["clear-4711", "clear-4711\n\tat org.clear-4711.Of(Row.java:1)\nCaused by: clear-4711"])
+@pytest.mark.parametrize("cast", ["cast(v AS int)", "cast(v AS date)", "to_timestamp(v)", "raise_error(v)"])
+def test_the_log_of_a_host_says_where_a_cast_failed_and_not_of_which_value(spark: Any, cast: str, clear: str) -> None:
+    with pytest.raises(Exception, match="clear-4711") as failed:
+        spark.createDataFrame([(clear,)], ["v"]).selectExpr(cast).collect()
+    thrown = failed.value._origin  # type: ignore[attr-defined]
+    text = thrown.toString()
+
+    layout = configured(spark, LOGGING_ON_HOSTS).getLayout()
+    lines = [
+        layout.toSerializable(warning(spark, "Exception in task 1.0 in stage 7.0 (TID 3)", thrown)),
+        layout.toSerializable(warning(spark, f"Lost task 0.0 in stage 7.0 (TID 3) (10.0.0.7 executor 0): {text}")),
+        layout.toSerializable(warning(spark, f"Job aborted. {failed.value}")),
+    ]
+
+    assert [line for line in lines if "clear" in line] == []
+    assert "Exception in task 1.0 in stage 7.0 (TID 3) (thrown in org.apache.spark." in lines[0]
+    assert "Lost task 0.0 in stage 7.0 (TID 3) (10.0.0.7 executor 0): org.apache.spark." in lines[1]
+    assert all(line.count("\n") == 1 for line in lines)
+
+
+def test_the_log_of_a_host_has_warnings_whole(spark: Any) -> None:
+    layout = configured(spark, LOGGING_ON_HOSTS).getLayout()
+    line = layout.toSerializable(warning(spark, "Not enough space to cache rdd_4_0 in memory!"))
+    assert line.endswith(" WARN Some: Not enough space to cache rdd_4_0 in memory!\n")

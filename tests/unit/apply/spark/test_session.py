@@ -12,16 +12,34 @@ from pipelines.apply.spark.session import (
     COMPILES_ALL,
     EXECUTOR_JAVA_OPTIONS,
     JAVA_OPTIONS,
+    LOGGING_ON_HOSTS,
+    logging_option,
     plan_for_few_rows,
     spark_conf,
 )
 from pipelines.host.spark_settings import AS_WRITTEN, FIXED
+from pipelines.job.connect_server import server_command
 from pipelines.steps.spark_jobs import open_spark
 
 
 def test_java_compiles_the_code_of_wide_tables_in_the_driver_and_the_executors():
-    assert spark_conf({})[JAVA_OPTIONS] == spark_conf({})[EXECUTOR_JAVA_OPTIONS] == COMPILES_ALL
-    assert spark_conf({JAVA_OPTIONS: "-Xss4m"})[JAVA_OPTIONS] == f"-Xss4m {COMPILES_ALL}"
+    for name in (JAVA_OPTIONS, EXECUTOR_JAVA_OPTIONS):
+        assert COMPILES_ALL in spark_conf({})[name].split()
+        assert {"-Xss4m", COMPILES_ALL} <= {*spark_conf({name: "-Xss4m"})[name].split()}
+
+
+def test_drivers_servers_and_executors_log_without_the_texts_of_exceptions():
+    ours = logging_option(LOGGING_ON_HOSTS)
+    for name in (JAVA_OPTIONS, EXECUTOR_JAVA_OPTIONS):
+        assert ours in spark_conf({name: "-Xss4m"})[name].split()
+    command = server_command("local[1]", "127.0.0.1", 15002, "1g", False, [])
+    assert len([part for part in command if ours in part and "extraJavaOptions" in part]) == 2
+
+
+@pytest.mark.parametrize("own", ["-Dlog4j2.configurationFile=/mine.xml", "-Dlog4j.configurationFile=file:/mine.xml"])
+def test_a_configuration_of_logging_of_ones_own_is_kept(own: str):
+    for name in (JAVA_OPTIONS, EXECUTOR_JAVA_OPTIONS):
+        assert [one for one in spark_conf({name: own})[name].split() if "configurationFile" in one] == [own]
 
 
 def test_a_spark_of_the_process_itself_gets_the_jars_for_the_places_of_its_pipeline(monkeypatch):
