@@ -430,6 +430,10 @@ class Pipeline(ShapeSettings):
         return match is not None and match.table(table.id, self.renamed.get(table.id)) == table
 
     @property
+    def has_masks(self) -> bool:
+        return any(one.mask for one in (self, *self.entries))
+
+    @property
     def key_connections(self) -> tuple[str, ...]:
         """The connections with keys of masks and of the landing."""
         of_masks = (self.mask_key, *(entry.mask_key for entry in self.entries))

@@ -33,10 +33,11 @@ PLAIN_KEY = "declare `key: primary`, columns that are NOT NULL, or `key: rowid`"
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Why a table cannot be mapped as pipelines.yml says."""
+    """Why a table cannot be mapped as pipelines.yml says; `place` names the setting, and where it has columns which one."""
 
     what: str
     cure: str
+    place: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -52,8 +53,8 @@ class Resolving:
     def ids(self) -> dict[str, int]:
         return {column.name: column.id for column in self.version.columns}
 
-    def refuse(self, what: str, cure: str = "correct pipelines.yml") -> None:
-        self.problems.append(Problem(what, cure))
+    def refuse(self, what: str, cure: str = "correct pipelines.yml", *, place: tuple[str, ...] = ()) -> None:
+        self.problems.append(Problem(what, cure, place))
 
     def lake_name(self, column: Column) -> str:
         options = self.pipeline.target_options(self.version.table)
@@ -105,12 +106,17 @@ def check_names(found: Resolving) -> None:
             if not any(fnmatchcase(one, name) for one in known) if setting == "mask" else name not in known:
                 near = next((one for one in known if upper_name(one) == upper_name(name)), None)
                 hint = f"write '\"{near}\"'" if near else f"the columns are {', '.join(sorted(found.ids))}"
-                found.refuse(f"`{setting}` names {name}, and the table has no such column", hint)
+                found.refuse(f"`{setting}` names {name}, and the table has no such column", hint, place=(setting, name))
 
 
 def mask_for(masks: Mapping[str, Mask], name: str) -> Mask | None:
     """Return the mask of a column: that of its own name, else that of the first pattern."""
-    return masks.get(name) or next((mask for pattern, mask in masks.items() if fnmatchcase(name, pattern)), None)
+    return masks.get(mask_name(masks, name))
+
+
+def mask_name(masks: Mapping[str, Mask], name: str) -> str:
+    """Return under which name or pattern a column has its mask; its own name if it has none."""
+    return name if name in masks else next((pattern for pattern in masks if fnmatchcase(name, pattern)), name)
 
 
 def masked_columns(pipeline: Pipeline, table: DictionaryTable) -> frozenset[str]:
@@ -126,7 +132,8 @@ def in_place(found: Resolving) -> Iterator[Computed]:
         own, mask = shaped.get(column.name), mask_for(masks, column.name)
         if own is not None and own.expression is not None:
             if mask is not None:
-                found.refuse(f"{column.name} has an expression and a mask", "write the mask or the expression")
+                what = f"{column.name} has an expression and a mask"
+                found.refuse(what, "write the mask or the expression", place=("columns", column.name))
             yield from of_expression(found, column, own)
         elif mask is not None:
             yield from of_mask(found, column, mask)
@@ -134,18 +141,20 @@ def in_place(found: Resolving) -> Iterator[Computed]:
 
 def of_expression(found: Resolving, column: Column, own: ShapedColumn) -> Iterator[Computed]:
     assert own.expression is not None
-    needs = needs_of(found, f"the expression of {column.name}", own.expression)
+    place = ("columns", column.name)
+    needs = needs_of(found, f"the expression of {column.name}", own.expression, place)
     if needs is None:
         return
     if column.id in found.version.key:
         key = [found.version.column(i).name for i in found.version.key]
         if not set(needs) <= set(found.version.key):
             found.refuse(f"the expression of {column.name}, which is part of the key, needs other columns than the key's",
-                         f"make it of {', '.join(key)} alone, or add a column instead (`add`)")  # fmt: skip
+                         f"make it of {', '.join(key)} alone, or add a column instead (`add`)", place=place)  # fmt: skip
         if not own.injective:
             found.refuse(
                 f"{column.name} is part of the key, and two keys may become one by `{own.expression}`",
                 "if no two keys can, say `injective: true` beside it; else add a column instead (`add`)",
+                place=place,
             )
     type_ = str(own.type) if own.type is not None else own_type(found, column)
     comment = own.comment or ""
@@ -166,7 +175,8 @@ def own_type(found: Resolving, column: Column) -> str:
 
 def of_mask(found: Resolving, column: Column, mask: Mask) -> Iterator[Computed]:
     if column.id in found.version.key and mask != "hash":
-        found.refuse(f"{column.name} is part of the key, and two keys become one by `mask: {mask}`", "use `hash` for it")
+        what = f"{column.name} is part of the key, and two keys become one by `mask: {mask}`"
+        found.refuse(what, "use `hash` for it", place=("mask", mask_name(found.shape.masks, column.name)))
     type_ = own_type(found, column) if mask == "null" else "string"
     yield Computed(column.id, found.lake_name(column), type_, "mask", (column.id,), mask=mask)
 
@@ -174,7 +184,7 @@ def of_mask(found: Resolving, column: Column, mask: Mask) -> Iterator[Computed]:
 def of_added(found: Resolving) -> Iterator[Computed]:
     """Yield the columns that Oracle does not have."""
     for number, (name, one) in enumerate(found.shape.add.items()):
-        needs = needs_of(found, f"the added column {name}", one.expression)
+        needs = needs_of(found, f"the added column {name}", one.expression, ("add", name))
         if needs is not None:
             sql = with_ids(one.expression, found.ids)
             yield Computed(
@@ -190,13 +200,17 @@ def of_code(found: Resolving) -> tuple[Transform | None, tuple[Computed, ...]]:
     try:
         digest = digest_of(settings.function)
     except UserCodeFailed as error:
-        found.refuse(str(error), "install it where tasks and Spark's workers run")
+        found.refuse(str(error), "install it where tasks and Spark's workers run", place=("transform",))
         return None, ()
     apart = read_apart(found.version)
     inputs = tuple((column.id, column.name) for column in found.version.columns if column.id not in apart)
     own = {found.lake_name(column): column for column in found.version.columns}
     if key := [name for name in settings.columns if name in own and own[name].id in found.version.key]:
-        found.refuse(f"`transform` returns {', '.join(key)}, which is part of the key", "let it return another column")
+        found.refuse(
+            f"`transform` returns {', '.join(key)}, which is part of the key",
+            "let it return another column",
+            place=("transform",),
+        )
     first, needs = FIRST_ADDED + len(found.shape.add), tuple(column_id for column_id, _ in inputs)
     made = tuple(
         Computed(own[name].id if name in own else first + n, name, type_, "transform", needs, text=settings.function)
@@ -221,11 +235,11 @@ def row_filter(found: Resolving) -> RowFilter | None:
     text = found.shape.where
     if text is None:
         return None
-    needs = needs_of(found, "`where`", text)
+    needs = needs_of(found, "`where`", text, ("where",))
     return None if needs is None else RowFilter(with_ids(text, found.ids), needs, text)
 
 
-def needs_of(found: Resolving, whose: str, text: str) -> tuple[int, ...] | None:
+def needs_of(found: Resolving, whose: str, text: str, place: tuple[str, ...]) -> tuple[int, ...] | None:
     """Return the ids of the columns that an expression is made of; None, and a problem, if the table lacks one."""
     names = dict.fromkeys(use.name for use in uses(text))
     absent = [name for name in names if name not in found.ids]
@@ -234,7 +248,7 @@ def needs_of(found: Resolving, whose: str, text: str) -> tuple[int, ...] | None:
         why = "is not captured" if left_out else "does not exist"
         known = ", ".join(sorted(found.ids))
         cure = f"the columns are {known}; one in lower case is written in backticks"
-        found.refuse(f"{whose} needs {', '.join(absent)}, which {why}", cure)
+        found.refuse(f"{whose} needs {', '.join(absent)}, which {why}", cure, place=place)
         return None
     return tuple(sorted(found.ids[name] for name in names))
 
@@ -244,7 +258,8 @@ def secret_of(found: Resolving, computed: Sequence[Computed]) -> SecretName | No
         return None
     given = found.shape.mask_key
     if given is None:
-        found.refuse("a `hash` mask has no key", "set `mask_key: {connection: ..}` or `mask_key: {variable: ..}`")
+        cure = "set `mask_key: {connection: ..}` or `mask_key: {variable: ..}`"
+        found.refuse("a `hash` mask has no key", cure, place=("mask",))
         return None
     return SecretName(given.connection, given.variable)
 
@@ -266,10 +281,11 @@ def check_mapping(found: Resolving, mapping: TableMapping) -> None:
         )
     if mapping.where and not isinstance(delivery, (Plain, Appended, NullableKey)):
         what = "`where` needs whole rows in the redo, and those of this table are read again or have large objects"
-        found.refuse(what, "leave such columns out (`exclude_columns`), or do without `where`")
+        found.refuse(what, "leave such columns out (`exclude_columns`), or do without `where`", place=("where",))
     unknown = [name for name in mapping.order if name not in lake_names(found, mapping)]
     if unknown and not found.pipeline.is_of_pattern(found.pipeline.table(version.table)):
-        found.refuse(f"`column_order` names {', '.join(unknown)}, which the table does not have in the lake")
+        what = f"`column_order` names {', '.join(unknown)}, which the table does not have in the lake"
+        found.refuse(what, place=("column_order",))
 
 
 def lake_names(found: Resolving, mapping: TableMapping) -> tuple[str, ...]:

@@ -34,7 +34,7 @@ from pipelines.steps.doctor_report import DoctorReport, doctor_report
 from pipelines.steps.expression_findings import expression_findings
 from pipelines.steps.folders import folder_findings, taken_folders, with_contents
 from pipelines.steps.lake_findings import lake_findings
-from pipelines.steps.mapping_findings import mapped_version, mapping_findings
+from pipelines.steps.mapping_findings import NOTHING, Known, first_versions, mapped_version, mapping_findings
 from pipelines.steps.matched_tables import pattern_findings
 from pipelines.steps.redo_dictionary import dictionary_for
 from pipelines.steps.redo_streams import stream_findings
@@ -59,7 +59,7 @@ def run_doctor(
     file: Path | None = None,
 ) -> list[Finding]:
     """Return the findings of the places to write and of the source, errors first. A refused connection is a finding too. With
-    `ask_spark`, Spark resolves the expressions of mappings, whose lines are those of `file`."""
+    `ask_spark`, Spark resolves the expressions of mappings. Lines are those of `file`."""
     return list(examine(pipeline, source, report, ask_spark=ask_spark, spark=spark, file=file).findings)
 
 
@@ -73,14 +73,14 @@ def examine(
     file: Path | None = None,
 ) -> DoctorReport:
     """Return the findings as `run_doctor` does, grouped, and a summary of each schema whose tables could be read."""
-    checked, findings, tables = checked_tables(pipeline, source, report)
+    checked, findings, tables = checked_tables(pipeline, source, report, file)
     if ask_spark:
         findings = sorted([*findings, *expression_findings(checked, tables, spark, file)], key=gravity)
     return doctor_report(checked, findings)
 
 
 def checked_tables(
-    pipeline: Pipeline, source: ConnectParams | None, report: Report
+    pipeline: Pipeline, source: ConnectParams | None, report: Report, file: Path | None = None
 ) -> tuple[Pipeline, list[Finding], tuple[DictionaryTable, ...]]:
     """Return the pipeline with the tables that could be checked, all findings, and the tables as the dictionary has them."""
     unread = pipeline.model_copy(update={"tables": []})
@@ -104,7 +104,7 @@ def checked_tables(
         return unread, [*(f for f in findings if f.severity == "error" and f not in error.findings), *error.findings], ()
     except RedolakeError as error:
         return unread, [*findings, Finding(f"connection {pipeline.source.connection}", error.what, error.cure)], ()
-    found = findings_of(pipeline, probed, there)
+    found = findings_of(pipeline, probed, there, Known(file, first_versions(pipeline)))
     of_source = [
         *found,
         *map(dropped_note, gone.items()),
@@ -200,7 +200,9 @@ def source_findings(pipeline: Pipeline, oracle: Source, tables: Sequence[TableId
     return findings_of(pipeline, probe(oracle, pipeline.source.container, tables, renamed=pipeline.renamed), tables)
 
 
-def findings_of(pipeline: Pipeline, probed: ProbeResult, tables: Sequence[TableId]) -> tuple[Finding, ...]:
+def findings_of(
+    pipeline: Pipeline, probed: ProbeResult, tables: Sequence[TableId], known: Known = NOTHING
+) -> tuple[Finding, ...]:
     own, is_stream = pipeline.table, pipeline.source.is_stream
     wanted = tuple(
         ConfiguredTable(table, own(table).rules, own(table).key_policy, pipeline.choice(table), is_stream) for table in tables
@@ -215,7 +217,7 @@ def findings_of(pipeline: Pipeline, probed: ProbeResult, tables: Sequence[TableI
             if one.table in probed.tables
             for finding in (
                 *findings_of_lake(pipeline, probed.tables[one.table], one),
-                *mapping_findings(pipeline, probed.tables[one.table], probed.database_logging),
+                *mapping_findings(pipeline, probed.tables[one.table], probed.database_logging, known),
             )
         ),
         *of_stream,

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from pipelines.config import Pipeline
-from pipelines.errors import Finding, SchemaConflict
+from pipelines.config.lines import line_of_setting
+from pipelines.context import open_to_read
+from pipelines.errors import Finding, RedolakeError, SchemaConflict
 from pipelines.reconcile.chosen_columns import chosen
-from pipelines.reconcile.mappings import mask_for, resolve_mapping
-from pipelines.reconcile.table_versions import may_quarantine
+from pipelines.reconcile.mappings import Problem, is_shaped, mask_for, resolve_mapping
+from pipelines.reconcile.table_versions import all_known_versions, may_quarantine
 from pipelines.schema import baseline
 from pipelines.source import DatabaseLogging, has_needed_logging, logging_cure
 from pipelines.steps.user_code_findings import code_findings
@@ -19,7 +22,7 @@ from pipelines.values.dictionary_table import DictionaryTable
 from pipelines.values.history import taken_names, why_no_history
 from pipelines.values.lake_columns import with_lake_names
 from pipelines.values.mapping import needs_all_columns
-from pipelines.values.table import TableVersion
+from pipelines.values.table import TableId, TableVersion
 
 # Words of names of columns that often hold what is known of a person.
 PERSONAL: tuple[tuple[str, str], ...] = (
@@ -35,6 +38,17 @@ PERSONAL: tuple[tuple[str, str], ...] = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Known:
+    """The file that the settings were read from, and the version with which the contents of each table were read."""
+
+    file: Path | None = None
+    firsts: Mapping[TableId, TableVersion] = field(default_factory=dict)
+
+
+NOTHING = Known()
+
+
 def personal(name: str) -> str | None:
     """Return what a column seems to hold of a person, by the words of its name."""
     for what, words in PERSONAL:
@@ -43,14 +57,16 @@ def personal(name: str) -> str | None:
     return None
 
 
-def mapping_findings(pipeline: Pipeline, table: DictionaryTable, logging: DatabaseLogging) -> Iterator[Finding]:
+def mapping_findings(
+    pipeline: Pipeline, table: DictionaryTable, logging: DatabaseLogging, known: Known = NOTHING
+) -> Iterator[Finding]:
     """Yield an error for each problem of the table's mapping, and a note of the columns that look personal and have no mask."""
     name, version = str(table.table), read_version(pipeline, table)
     if version is None:
         return  # it has a finding of its own
     mapping, problems = resolve_mapping(pipeline, version)
     yield from history_findings(pipeline, version)
-    yield from (Finding(name, problem.what, problem.cure) for problem in problems)
+    yield from problem_findings(pipeline, version.table, problems, known)
     key = pipeline.table(table.table).key_policy
     whole = needs_all_columns(mapping, version.key)
     if whole and not has_needed_logging(table, key, logging, all_columns=True):
@@ -61,6 +77,48 @@ def mapping_findings(pipeline: Pipeline, table: DictionaryTable, logging: Databa
     yield from code_findings(pipeline, version)
     yield from quarantine_findings(pipeline, version)
     yield from personal_notes(pipeline, version)
+
+
+def problem_findings(
+    pipeline: Pipeline, table: TableId, problems: Sequence[Problem], known: Known = NOTHING
+) -> Iterator[Finding]:
+    """Yield an error for each problem, with the line of its setting in the file; a warning where it came with a DDL."""
+    match, first = pipeline.match_of(table), known.firsts.get(table)
+    since_first = {one.place for one in resolve_mapping(pipeline, first)[1]} if first is not None and problems else set()
+    for one in problems:
+        line = None
+        if known.file is not None:
+            line = line_of_setting(known.file, pipeline.name, table, None if match is None else match.match, one.place)
+        cure = one.cure if line is None else f"{one.cure}: {known.file}, line {line}"
+        if first is None or one.place in since_first:
+            yield Finding(str(table), one.what, cure)
+        else:
+            what = f"{one.what} any more: a DDL came after its snapshot, and the table goes on with its columns of then"
+            yield Finding(str(table), what, f"leave it so; before the table is read again, {cure}", "warning")
+
+
+def first_versions(pipeline: Pipeline) -> Mapping[TableId, TableVersion]:
+    """Return the version with which each table's contents were read."""
+    try:
+        with open_to_read(pipeline) as context:
+            return {table: versions[0] for table, versions in all_known_versions(context).items()}
+    except RedolakeError:
+        return {}  # `validate` reports it
+
+
+def known_mapping_findings(pipeline: Pipeline, file: Path | None = None) -> list[Finding]:
+    """Return the problems of mappings of the tables whose columns the ledger knows; doctor looks at the others."""
+    if not pipeline.matches and not any(is_shaped(pipeline.shape(table.id)) for table in pipeline.tables):
+        return []
+    try:
+        with open_to_read(pipeline) as context:
+            pipeline, versions = context.pipeline, all_known_versions(context)
+    except RedolakeError:
+        return []  # the places and the ledger are checked too
+    known = Known(file, {table: found[0] for table, found in versions.items()})
+    newest = {table.id: versions[table.id][-1] for table in pipeline.tables if table.id in versions}
+    problems = {table: resolve_mapping(pipeline, version)[1] for table, version in newest.items()}
+    return [finding for table in newest for finding in problem_findings(pipeline, table, problems[table], known)]
 
 
 def history_findings(pipeline: Pipeline, version: TableVersion) -> Iterator[Finding]:

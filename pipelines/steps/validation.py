@@ -30,6 +30,8 @@ from pipelines.source import connect_params, driver_findings, is_connection_set
 from pipelines.steps.expression_findings import known_expression_findings
 from pipelines.steps.folders import folder_findings, with_contents
 from pipelines.steps.key_findings import key_findings
+from pipelines.steps.logging_findings import logging_findings
+from pipelines.steps.mapping_findings import known_mapping_findings
 from pipelines.steps.reader_change import last_window
 from pipelines.steps.running_stream import known_tables, replicator_findings
 from pipelines.steps.spark_jobs import opened_spark
@@ -53,6 +55,7 @@ def validate(
     asked, and what a running one sends is checked."""
     findings = [*arrow_findings(), *driver_findings(), *place_findings(pipeline), *host_findings(pipeline, executors)]
     findings += [*spark_findings(pipeline), *crowded_findings(pipeline), *known_code_findings(pipeline)]
+    findings += known_mapping_findings(pipeline, file)
     if start_spark and not any(finding.severity == "error" for finding in findings):
         findings += try_spark(pipeline, spark, file)
     return [*findings, *(replicator_findings(pipeline, known_tables(pipeline)) if ask_olr else ())]
@@ -239,6 +242,7 @@ def try_spark(pipeline: Pipeline, given: Any = None, file: Path | None = None) -
         with opened_spark(pipeline, given) as spark:
             checked = [same_place(what, place, pipeline.name, spark) for what, place in places(pipeline).items()]
             checked.append(known_expression_findings(pipeline, spark, file))
+            checked.append(logging_findings(pipeline, spark))
     except ConfigurationError as error:
         return list(error.findings)
     except SparkLost as error:

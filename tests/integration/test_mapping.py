@@ -22,7 +22,7 @@ from pyspark.sql import functions as F
 from pipelines import steps
 from pipelines.apply.mapping import hash_udf
 from pipelines.context import open_pipeline_source
-from pipelines.errors import ConfigurationError, SchemaConflict, TableHeld
+from pipelines.errors import ConfigurationError, Finding, SchemaConflict, TableHeld
 from pipelines.host.user_code import digest_of
 from pipelines.reconcile.pushed_filter import pushed_for
 from pipelines.source import read_tables
@@ -318,7 +318,7 @@ def test_an_expression_of_the_key_holds_where_it_makes_one_of_two_keys(spark: An
     assert "two keys of Oracle become one: CODE A, and that of another row, are both A" in str(status["SHOP.CODES"].error)
 
 
-def test_ddl_is_followed_through_names_and_stops_at_what_an_expression_needs(spark: Any, source: Shop) -> None:
+def test_ddl_is_followed_through_names_and_stops_at_what_an_expression_needs(spark: Any, source: Shop, tmp_path: Path) -> None:
     source.run_sql(
         "CREATE TABLE orders (id NUMBER(9) PRIMARY KEY, cust_nm VARCHAR2(9), price NUMBER(9,2), qty NUMBER(5))",
         ALL.format("orders", "ALL"),
@@ -343,15 +343,36 @@ def test_ddl_is_followed_through_names_and_stops_at_what_an_expression_needs(spa
     followed = caught_up(source, pipeline, spark)
     rows = delta_rows(pipeline.target(TableId("SHOP", "ORDERS")))
     verified = steps.verify_tables(pipeline, source=source.params, spark=spark)
+    warned = [[f for f in found if f.severity in ("error", "warning")] for found in both_findings(source, pipeline)]
+    wrong = {"table": "SHOP.ORDERS", "where": "region = 'EU'", "rename": {"NOBODY": "x"}}
+    file = tmp_path / "pipelines.yml"
+    file.write_text(yaml.safe_dump({"pipelines": {"shop": {"tables": [wrong]}}}))
+    lines = [
+        [f"line {1 + file.read_text()[: file.read_text().index(sought)].count(chr(10))}" for sought in ("NOBODY", "where")],
+        *(
+            [f.cure.rpartition(", ")[2] for f in found if f.severity == "error"]
+            for found in both_findings(source, source.pipeline(tables=[wrong]), file)
+        ),
+    ]
     source.run_sql("ALTER TABLE orders DROP COLUMN each_price")
     stopped = caught_up(source, pipeline, spark)
 
+    assert lines[0] == lines[1] == lines[2]
     assert (followed.error, verified.equal) == (None, True)
+    assert [[(f.subject, f.severity, f.what.partition(":")[0]) for f in found] for found in warned] == [
+        [("SHOP.ORDERS", "warning", "the added column total needs PRICE, which does not exist any more")]
+    ] * 2
+    assert all(found[0].cure.startswith("leave it so; before the table is read again, ") for found in warned)
     assert sorted((row["ID"], row["customer"], row["town"], str(row["total"])) for row in rows) == [
         (1, "bob", "Rome", "10.00"),
         (2, "cy", "Oslo", "3.00"),
     ]
     assert "total (`price * qty`) needs the column EACH_PRICE" in str(stopped.error)
+
+
+def both_findings(shop: Shop, pipeline: Any, file: Path | None = None) -> tuple[list[Finding], list[Finding]]:
+    of_tables = [f for f in steps.run_doctor(pipeline, shop.params, file=file) if f.subject.startswith("SHOP.")]
+    return [f for f in steps.validate(pipeline, file=file) if f.subject.startswith("SHOP.")], of_tables
 
 
 def test_a_value_that_cannot_be_cast_holds_its_table_and_another_expression_cures_it(spark: Any, source: Shop) -> None:

@@ -1,0 +1,91 @@
+"""Problems of a mapping have the line of pipelines.yml in which their setting stands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pipelines.config.file import load_configuration
+from pipelines.reconcile.mappings import resolve_mapping
+from pipelines.steps.mapping_findings import Known, problem_findings
+from tests.unit.reconcile.test_mappings import VERSION, T
+
+FILE = """\
+pipelines:
+  other:
+    source: {connection: c}
+    landing: /other
+    lake: /other-lake
+    tables:
+      - table: SHOP.PEOPLE
+        where: region = 'EU'
+  shop:
+    source: {connection: c}
+    landing: /landing
+    lake: /lake
+    add: {everywhere: nowhere + 1}
+    mask: {"I*": redact}
+    tables:
+      - SHOP.ORDERS
+      - match: SHOP.PEO*
+        where: region = 'US'
+        add:
+          of_pattern: missing + 1
+      - table: shop.people
+        rename:
+          nobody: x
+        mask:
+          NO*: redact
+        columns:
+          QTY: {expression: gone + 1, type: int}
+        add:
+          own: absent + 1
+        where: region = 'EU'
+        column_order: [NOT_THERE]
+"""
+
+
+def found(tmp_path: Path, text: str) -> dict[str, str]:
+    """Return the text of the line that each problem names."""
+    file = tmp_path / "pipelines.yml"
+    file.write_text(text)
+    pipeline = load_configuration(file).pipelines["shop"].with_matched([T])
+    findings = list(problem_findings(pipeline, T, resolve_mapping(pipeline, VERSION)[1], Known(file)))
+    lines = {}
+    for finding in findings:
+        _, _, number = finding.cure.rpartition(f"{file}, line ")
+        lines[finding.what.partition(", ")[0]] = text.splitlines()[int(number) - 1].strip()
+    return lines
+
+
+def test_a_problem_of_a_table_has_the_line_of_its_setting(tmp_path: Path) -> None:
+    assert found(tmp_path, FILE) == {
+        "`rename` names NOBODY": "nobody: x",
+        "`mask` names NO*": "NO*: redact",
+        "the expression of QTY needs GONE": "QTY: {expression: gone + 1, type: int}",
+        "the added column everywhere needs NOWHERE": "add: {everywhere: nowhere + 1}",
+        "the added column own needs ABSENT": "own: absent + 1",
+        "`where` needs REGION": "where: region = 'EU'",
+        "ID is part of the key": 'mask: {"I*": redact}',
+        "`column_order` names NOT_THERE": "column_order: [NOT_THERE]",
+    }
+
+
+def test_a_problem_of_a_pattern_has_the_line_of_the_patterns_setting(tmp_path: Path) -> None:
+    of_pattern = FILE[: FILE.index("      - table: shop.people")]
+    assert found(tmp_path, of_pattern) == {
+        "`where` needs REGION": "where: region = 'US'",
+        "the added column of_pattern needs MISSING": "of_pattern: missing + 1",
+        "the added column everywhere needs NOWHERE": "add: {everywhere: nowhere + 1}",
+        "ID is part of the key": 'mask: {"I*": redact}',
+    }
+
+
+@pytest.mark.parametrize("text", ["", "- no mapping", "pipelines: {shop: 3}", ": : :"])
+def test_a_file_that_has_changed_meanwhile_has_no_lines(tmp_path: Path, text: str) -> None:
+    (tmp_path / "first.yml").write_text(FILE)
+    pipeline = load_configuration(tmp_path / "first.yml").pipelines["shop"].with_matched([T])
+    (tmp_path / "now.yml").write_text(text)
+    problems = resolve_mapping(pipeline, VERSION)[1]
+    assert all(", line" not in one.cure for one in problem_findings(pipeline, T, problems, Known(tmp_path / "now.yml")))
