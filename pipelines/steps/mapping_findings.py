@@ -94,7 +94,7 @@ def problem_findings(
             yield Finding(str(table), one.what, cure)
         else:
             what = f"{one.what} any more: a DDL came after its snapshot, and the table goes on with its columns of then"
-            yield Finding(str(table), what, f"leave it so; before the table is read again, {cure}", "warning")
+            yield Finding(str(table), what, f"leave it so; correct it before the table is read again: {cure}", "warning")
 
 
 def first_versions(pipeline: Pipeline) -> Mapping[TableId, TableVersion]:

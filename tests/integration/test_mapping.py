@@ -362,7 +362,7 @@ def test_ddl_is_followed_through_names_and_stops_at_what_an_expression_needs(spa
     assert [[(f.subject, f.severity, f.what.partition(":")[0]) for f in found] for found in warned] == [
         [("SHOP.ORDERS", "warning", "the added column total needs PRICE, which does not exist any more")]
     ] * 2
-    assert all(found[0].cure.startswith("leave it so; before the table is read again, ") for found in warned)
+    assert all(found[0].cure.startswith("leave it so; correct it before the table is read again: ") for found in warned)
     assert sorted((row["ID"], row["customer"], row["town"], str(row["total"])) for row in rows) == [
         (1, "bob", "Rome", "10.00"),
         (2, "cy", "Oslo", "3.00"),
