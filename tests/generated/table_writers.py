@@ -277,12 +277,12 @@ class Writers:
         self.copies.append((name, done.name))
 
     def swap(self) -> None:
-        self.swap_with(*self.chance.choice(self.copies[-4:]))
+        if self.copies:
+            self.swap_with(*self.chance.choice(self.copies[-4:]))
 
     def undo_swap(self) -> None:
-        name, _ = self.chance.choice(self.copies[-4:])
-        if name not in self.keeps_damage:
-            self.swap_with(name, None)
+        if names := [name for name, _ in self.copies[-4:] if name not in self.keeps_damage]:
+            self.swap_with(self.chance.choice(names), None)
 
     def swap_with(self, name: str, shadow: str | None) -> None:
         self.keeps_damage |= {name} & self.damaged
