@@ -53,7 +53,7 @@ def receive(
             reach = found.reach(most)
             if reach is None or reach <= position.scn:
                 record_streams(context, taken, streams, database.unproved_scn(start), held_by=stream.thread)
-                return held_back(context.pipeline, found) if len(streams) > 1 else None
+                return held_back(context.pipeline, found, is_only=len(streams) == 1)
             target = reach - 1 if target is None else min(target, reach - 1)
         received = Received(min(one.reach(most) or 0 for one in taken), tuple(sorted(taken, key=lambda one: one.spool.number)))
         database.check_close(received, start)
@@ -91,11 +91,11 @@ def take_stream(
     return Taken(stream, state, sequencer, spool, whole)
 
 
-def held_back(pipeline: Pipeline, found: Taken) -> HeldBack:
+def held_back(pipeline: Pipeline, found: Taken, *, is_only: bool) -> HeldBack:
     """Return which thread holds windows back. Raises ReplicatorUnavailable once its last checkpoint is older than a run may
-    wait."""
+    wait. The only stream may wait for the end of a log, if it reads archived logs."""
     held, at = HeldBack(found), found.sequencer.checkpoint
-    if at is None or at.seconds is None:
+    if at is None or at.seconds is None or (is_only and found.stream.following(at.sequence) is None):
         return held
     minutes = (time.time() - at.seconds) / 60
     if minutes > pipeline.wait_max_minutes:

@@ -11,6 +11,7 @@ from typing import IO
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pipelines.errors import LandingUnwritable
 from pipelines.source.olr import Cut, Sequencer, to_batch
 from pipelines.source.olr.messages import Message
 from pipelines.steps.redo_streams import Stream, StreamState
@@ -19,13 +20,28 @@ from pipelines.values.landed_schema import LANDED_SCHEMA
 BATCH_MESSAGES = 5000
 
 
+@contextmanager
+def room_for_rows() -> Iterator[None]:
+    """Raise LandingUnwritable where the temporary file gets no space."""
+    try:
+        yield
+    except OSError as error:
+        raise LandingUnwritable(
+            f"the rows of a window that are being received cannot be kept: {error.strerror or error}",
+            cure="free space there, set TMPDIR to a larger volume, or lower `window.max_bytes`; nothing has landed, and "
+            "nothing of it was confirmed: the next run receives it again",
+            folder=tempfile.gettempdir(),
+        ) from error
+
+
 class Spool:
     """Rows in a temporary file, in the order in which they came."""
 
     def __init__(self, file: IO[bytes], container: str | None, thread: int, number: int) -> None:
         self._file, self._container, self._thread, self.number = file, container, thread, number
         self._waiting: list[Message] = []
-        self._writer = pa.ipc.new_stream(file, LANDED_SCHEMA)
+        with room_for_rows():
+            self._writer = pa.ipc.new_stream(file, LANDED_SCHEMA)
         self.rows = 0
 
     def add(self, message: Message) -> None:
@@ -37,14 +53,17 @@ class Spool:
     def _flush(self) -> None:
         if self._waiting:
             first = self.rows - len(self._waiting)
-            self._writer.write_batch(to_batch(self._waiting, first, self._container, self._thread, self.number))
+            batch = to_batch(self._waiting, first, self._container, self._thread, self.number)
+            with room_for_rows():
+                self._writer.write_batch(batch)
             self._waiting = []
 
     def first(self, rows: int, sequence: int, end: int) -> Iterator[pa.RecordBatch]:
         """Yield the first rows that committed before an SCN, as those of one log."""
         self._flush()
-        self._writer.close()
-        self._file.seek(0)
+        with room_for_rows():
+            self._writer.close()
+            self._file.seek(0)
         left, at = rows, LANDED_SCHEMA.get_field_index("sequence")
         for batch in pa.ipc.open_stream(self._file):
             part = batch.slice(0, left)

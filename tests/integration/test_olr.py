@@ -686,3 +686,20 @@ def test_a_redo_thread_that_opens_while_a_window_is_received_is_noticed_at_its_c
     with meanwhile(lambda: shop.oracle.faults.add_thread(2)), pytest.raises(ReplicatorRefused, match="2 redo threads"):
         streamed.run(pipeline)
     assert steps.list_windows(pipeline) == landed
+
+
+def test_one_that_hangs_is_not_taken_for_one_without_changes(shop: Shop) -> None:
+    streamed, pipeline = two_tables(shop)
+    source = pipeline.source.model_copy(update={"silent_seconds": 1.5})
+    impatient = pipeline.model_copy(update={"source": source, "wait_max_minutes": 0.0001})
+    streamed.server.reads_to = int(shop.oracle.database.clock.scn)
+    shop.work(3, seed=2)
+    while (found := steps.receive_next_window(impatient, shop.params)).landed is not None:
+        pass
+    assert re.search(r"has read to SCN \d+, log 1", found.plan.reason)  # which has not ended: it may read archived logs only
+    shop.switch_logs()
+    with pytest.raises(ReplicatorUnavailable, match=r"has read to SCN \d+, log 1, written \d+ minutes ago"):
+        steps.receive_next_window(impatient, shop.params)
+    streamed.server.reads_to = None
+    streamed.run(pipeline)
+    assert differences(shop, pipeline) == {}
