@@ -27,8 +27,7 @@ def spool_all(file: IO[bytes]) -> None:
 
 
 def test_a_full_disk_is_said_with_the_folder_and_that_nothing_was_confirmed() -> None:
-    with open("/dev/full", "r+b", buffering=0) as full:
-        with pytest.raises(LandingUnwritable, match="No space left") as stopped:
-            spool_all(full)
+    with open("/dev/full", "r+b", buffering=0) as full, pytest.raises(LandingUnwritable, match="No space left") as stopped:
+        spool_all(full)
     assert "TMPDIR" in stopped.value.cure
     assert "nothing of it was confirmed" in stopped.value.cure
