@@ -68,6 +68,7 @@ log = logging.getLogger(__name__)
 
 MORE_SCNS = 8  # newer SCNs for one chunk: undo that is shorter than a chunk is read is no use
 LOOK_SECONDS = 30.0
+LISTED_AT_ONCE = 16
 _choosing = threading.Lock()  # one thread chooses a newer SCN, which the others then use
 
 
@@ -492,7 +493,12 @@ def read_snapshot_progress(pipeline: Pipeline) -> SnapshotProgress:
 def read_chunked_tables(pipeline: Pipeline) -> tuple[ChunkedTable, ...]:
     """Return the tables whose snapshot is read in chunks, by whichever process, and is not loaded yet."""
     with open_to_read(pipeline) as context:
-        found = (chunked_table(context, table.id) for table in context.pipeline.tables)
+        loaded = {e.table: e.snapshot_scn for e in context.ledger.tables() if e.state in ("live", "held")}
+        tables = [table.id for table in context.pipeline.tables]
+        with ThreadPoolExecutor(LISTED_AT_ONCE) as pool:  # a table that was not read since its load costs one listing
+            newest = list(pool.map(lambda table: max(context.landing.snapshots.scns(table), default=None), tables))
+        begun = [t for t, scn in zip(tables, newest, strict=True) if scn is not None and scn != loaded.get(t)]
+        found = (chunked_table(context, table) for table in begun)
         return tuple(one for one in found if one is not None)
 
 

@@ -45,7 +45,17 @@ from pipelines.steps.hash_chunks import (
 from pipelines.steps.shown_facts import expected_rows
 from pipelines.steps.spark_session import Spark
 from pipelines.steps.table_rows import read_rows
-from pipelines.values.canonical import BUCKET, ROW_HASH, Form, HashPlan, columns_behind, hash_plan, of_filter, of_key
+from pipelines.values.canonical import (
+    BUCKET,
+    ROW_HASH,
+    Form,
+    HashPlan,
+    columns_behind,
+    hash_plan,
+    naming_plan,
+    of_filter,
+    of_key,
+)
 from pipelines.values.dictionary_table import DictionaryTable
 from pipelines.values.ora_codes import NO_SUCH_COLUMN
 from pipelines.values.scn import Scn
@@ -161,7 +171,7 @@ def compare_in_lake(one: TableToCompare, spark: Spark, method: Method, sample: f
     """Compare the table, or a sample of its buckets. A table that cannot be hashed is compared by all its rows."""
     plan = hash_plan_of(one)
     if plan is None or plan.clear_key or method == "rows":
-        return compare_reachable(one, lambda there: compare_rows(there, spark, plan))
+        return compare_reachable(one, lambda there: compare_rows(there, spark, naming_plan_of(one)))
     if method == "auto" and not (saves(one, plan) and (sample or is_large(one))):
         return compare_reachable(one, lambda there: compare_rows(there, spark, plan))
     try:
@@ -207,6 +217,12 @@ def hash_plan_of(one: TableToCompare) -> HashPlan | None:
     digits = next(digits for least, digits in DIGITS if rows >= least)
     encoding, types = one.context.landing.encoding(), rules(one.context, one.version.table, (one.version,))
     return hash_plan(one.version, types, spark_ddl_type, encoding, digits)
+
+
+def naming_plan_of(one: TableToCompare) -> HashPlan | None:
+    """Return how rows that differ are named, so that they can be read again; None where they cannot be."""
+    encoding, types = one.context.landing.encoding(), rules(one.context, one.version.table, (one.version,))
+    return hash_plan_of(one) or naming_plan(one.version, types, spark_ddl_type, encoding)
 
 
 def saves(one: TableToCompare, plan: HashPlan) -> bool:

@@ -25,7 +25,7 @@ from pipelines.reconcile.lake_place import lake_place
 from pipelines.reconcile.ledger import last_batch, reconcile_ledger
 from pipelines.records.proofs import FoundRow, FoundRows, TableProof
 from pipelines.source import ConnectParams, read_redo_facts
-from pipelines.steps.compare_table import TableToCompare, describe, hash_plan_of, read_found, task_of
+from pipelines.steps.compare_table import TableToCompare, describe, naming_plan_of, read_found, task_of
 from pipelines.steps.comparison_rows import comparison_place, folder_name, remove_left_rows
 from pipelines.steps.decisions import check_reason
 from pipelines.steps.leases import LeaseRenewer, take_apply_lease
@@ -169,25 +169,15 @@ def apply_lease_renewed(pipeline: Pipeline) -> Iterator[Writer]:
 
 def whole_plan(one: TableToCompare) -> HashPlan:
     """Return how the table's keys are hashed. Raise Terminal for a table whose rows cannot be named."""
-    plan = hash_plan_of(one) or key_plan_of(one)
+    plan = naming_plan_of(one)
     if plan is None:
         raise Terminal(
-            "single rows of the table cannot be repaired: its key, or a row without a key, has a column that Oracle and Spark "
-            "do not hash alike, or that is computed in the lake",
+            "single rows of the table cannot be repaired: its key has a column that Oracle and Spark do not hash alike, or a "
+            "row without a key has no other column, and none that the lake has as Oracle does",
             cure=f"run `redolake snapshot {one.version.table} --replace`",
             table=one.version.table,
         )
     return replace(plan, digits=WHOLE_HASH)
-
-
-def key_plan_of(one: TableToCompare) -> HashPlan | None:
-    """Return how the keys of a mapped table are hashed, where the lake has them as Oracle does: rows are found by them,
-    whatever is computed of other columns."""
-    mapping = one.version.mapping
-    if mapping is None or {column.id for column in mapping.computed} & set(one.version.key):
-        return None
-    plan = hash_plan_of(replace(one, version=replace(one.version, mapping=None)))
-    return None if plan is None else replace(plan, columns=plan.key, fetched=())
 
 
 @dataclass(frozen=True, slots=True)

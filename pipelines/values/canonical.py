@@ -156,6 +156,25 @@ def hash_plan(
     return HashPlan(in_lake, tuple(known.items()), fetched, digits, clear)
 
 
+def naming_plan(
+    version: TableVersion, rules: Rules, lake_type: Callable[[OracleType, TypeRule], str], encoding: Encoding
+) -> HashPlan | None:
+    """Return how rows are named that a whole row names, where some of its columns are computed or have no form: by the key, or
+    by the other columns, as both sides have them. Rows that are equal in these have one name. None where there is no such
+    column."""
+    computed = set() if version.mapping is None else {one.id for one in version.mapping.computed}
+    forms = {
+        c.id: form
+        for c in version.columns
+        if c.id not in computed and (form := form_of(c.type, rules.get(c.id), lake_type(c.type, rules.get(c.id)), encoding))
+    }
+    names = [number for number in version.key or forms if number in forms]
+    if not isinstance(delivery_of(version), (Appended, NullableKey)) or not names or len(names) < len(version.key):
+        return None
+    by = tuple((number, forms[number]) for number in names)
+    return HashPlan(by if version.key else (), by, (), WHOLE_HASH)
+
+
 def _form_of_computed(lake_type: str) -> Form | None:
     """Return the form by which Spark names a key that it has computed."""
     return "number" if lake_type.startswith("decimal") else _COMPUTED.get(lake_type)

@@ -30,7 +30,8 @@ from tests.integration.test_pipeline import caught_up, parts_pipeline
 pytestmark = pytest.mark.spark
 
 TABLES = ("WORDS", "STORIES", "EVENTS", "DOCS", "CLIENTS")
-ALL_TABLES = (*TABLES, "PERSONS")  # the lake's key of the last one is computed
+ALL_TABLES = (*TABLES, "PERSONS", "VISITS")  # the lake's key of one is computed, and columns of the other, which has none
+BY_ROWS = ("SHOP.PERSONS", "SHOP.VISITS")
 HOSTILE = (
     "CREATE TABLE words (code VARCHAR2(20), day DATE, text VARCHAR2(4000), wide NVARCHAR2(40), n NUMBER, x BINARY_DOUBLE)",
     "CREATE UNIQUE INDEX words_u ON words (code, day)",
@@ -62,6 +63,9 @@ HOSTILE = (
     "CREATE TABLE persons (ssn VARCHAR2(20), n NUMBER(5), text VARCHAR2(40), CONSTRAINT persons_pk PRIMARY KEY (ssn, n))",
     "ALTER TABLE persons ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
     *(f"INSERT INTO persons VALUES ('ssn-{n // 2}', {n}, 'text {n}')" for n in range(30)),
+    "CREATE TABLE visits (page VARCHAR2(40), seconds NUMBER(9), ssn VARCHAR2(20))",
+    "ALTER TABLE visits ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
+    *(f"INSERT INTO visits VALUES ('page {n // 4}', {n // 2}, 'ssn-{n // 3}')" for n in range(30)),
 )
 MASK_KEY = {"mask_key": {"variable": "REDOLAKE_MASK_KEY"}}
 ENTRIES = [
@@ -79,6 +83,14 @@ ENTRIES = [
         **MASK_KEY,
     },
     {"table": "SHOP.PERSONS", "mask": {"SSN": "hash"}, "rename": {"N": "number"}, **MASK_KEY},
+    {
+        "table": "SHOP.VISITS",
+        "key": "append",
+        "mask": {"SSN": "hash"},
+        "add": {"label": {"expression": "concat(page, '/', seconds)", "type": "string"}},
+        "where": "seconds > 2",
+        **MASK_KEY,
+    },
 ]
 
 
@@ -123,7 +135,7 @@ def test_hashes_find_what_a_comparison_of_all_rows_finds_and_a_repair_mends_it(l
     by_rows, by_buckets = compared(loaded, spark, "rows"), compared(loaded, spark, "buckets")
 
     assert {name: counts(one) for name, one in by_buckets.items()} == {name: counts(one) for name, one in by_rows.items()}
-    assert all(one.method == "buckets" or one.differing_buckets for name, one in by_buckets.items() if name != "SHOP.PERSONS")
+    assert all(one.method == "buckets" or one.differing_buckets for name, one in by_buckets.items() if name not in BY_ROWS)
     shop, pipeline = loaded
     repaired = [
         steps.repair_table(pipeline, name, reason="changed by hand", source=shop.params, spark=spark)
@@ -297,6 +309,20 @@ def test_a_row_is_repaired_by_its_key_and_a_key_that_is_none_is_refused(loaded: 
         repair(keys=[{"NAME": "2"}])
     with pytest.raises(Terminal, match="found no row that differs"):
         repair()
+
+
+def test_rows_without_a_key_are_repaired_by_the_columns_that_nothing_computes(loaded: Any, spark: Any) -> None:
+    """Also where only a computed column is wrong: rows that are equal in the others are written again together."""
+    shop, pipeline = loaded
+    target = pipeline.target(TableId("SHOP", "VISITS"))
+    spark.sql(f"UPDATE delta.`{target}` SET label = 'wrong' WHERE SECONDS = 5")
+    spark.sql(f"DELETE FROM delta.`{target}` WHERE SECONDS = 7 AND PAGE = 'page 3'")
+    found = compared(loaded, spark, "rows", "SHOP.VISITS")["SHOP.VISITS"]
+    done = steps.repair_table(pipeline, "SHOP.VISITS", reason="by hand", source=shop.params, spark=spark)
+
+    assert (found.missing_rows, found.extra_rows) == (4, 2)
+    assert (done.rows, done.equal, done.source_rows_read) == (2, True, 4)
+    assert compared(loaded, spark, "rows", "SHOP.VISITS")["SHOP.VISITS"].equal
 
 
 def counts(one: TableComparison) -> tuple[int, ...]:

@@ -15,6 +15,7 @@ from pipelines.values.canonical import (
     columns_behind,
     form_of,
     hash_plan,
+    naming_plan,
     of_filter,
     of_key,
 )
@@ -88,6 +89,28 @@ def test_columns_that_a_mapping_computes_are_fetched_with_what_they_are_made_of_
     )
     assert columns_behind(version, found.fetched) == {1, 2, 3}
     assert [c.id for c in of_filter(version).columns] == [1]
+
+
+def test_a_row_without_a_key_is_named_by_the_columns_that_both_sides_have() -> None:
+    masked = Computed(2, "C2", "string", "mask", (2,), mask="redact")
+    append = replace(plan_version(NUMBER, TEXT, INTERVAL, key=(), kind="append"), mapping=TableMapping(computed=(masked,)))
+    with_null = replace(append, key=(1,), key_kind="columns")
+    with_null = replace(with_null, columns=(replace(append.columns[0], nullable=True), *append.columns[1:]))
+    by_key = plan_version(NUMBER, INTERVAL)
+    found = [naming_plan(one, {}, spark_ddl_type, Encoding()) for one in (append, with_null, by_key)]
+
+    assert [one and (one.key, one.columns) for one in found] == [
+        ((), ((1, "number"),)),
+        (((1, "number"),), ((1, "number"),)),
+        None,
+    ]
+
+
+def test_no_row_is_named_where_a_mapping_computes_all_that_would_name_it() -> None:
+    both = tuple(Computed(n, f"C{n}", "string", "mask", (n,), mask="redact") for n in (1, 2))
+    version = plan_version(NUMBER, TEXT, key=(), kind="append")
+
+    assert naming_plan(replace(version, mapping=TableMapping(computed=both)), {}, spark_ddl_type, Encoding()) is None
 
 
 def test_rows_with_a_computed_key_are_named_by_the_key_of_the_lake_and_looked_up_by_that_of_oracle() -> None:
