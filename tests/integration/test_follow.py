@@ -16,6 +16,7 @@ from pipelines import steps
 from pipelines.cli import app
 from pipelines.errors import SparkLost, Terminal
 from pipelines.steps import run as run_steps
+from pipelines.steps import spark_session
 from pipelines.steps.beside import Beside
 from pipelines.steps.follow import FollowOutcome, follow_pipeline
 from tests.fixtures.shop import Shop
@@ -124,7 +125,7 @@ def test_a_log_that_is_not_archived_yet_is_reported_as_overdue_and_waited_for(sh
 
 def test_spark_is_not_opened_while_nothing_is_landed(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
-    monkeypatch.setattr(run_steps, "open_spark", lambda _: opened.append("session"))
+    monkeypatch.setattr(spark_session, "open_spark", lambda _: opened.append("session"))
     pipeline, stop = shop.pipeline(tables=TWO_TABLES, **QUICK), threading.Event()
     with PlainLake().in_place_of_spark():
         steps.take_snapshot(pipeline, source=shop.params, spark="no Spark")
@@ -161,7 +162,7 @@ def losing_spark(shop: Shop, monkeypatch: pytest.MonkeyPatch, *, is_killed: bool
             raise SparkLost("Spark does not answer any more")
         return run_job(*arguments)
 
-    monkeypatch.setattr(run_steps, "open_spark", open_spark)
+    monkeypatch.setattr(spark_session, "open_spark", open_spark)
     monkeypatch.setattr(run_steps, "run_spark_job", run)
     return shop.pipeline(tables=TWO_TABLES, **QUICK), opened
 
@@ -196,7 +197,7 @@ def test_a_killed_java_ends_the_command_after_what_has_killed_it_is_shown(shop: 
 
 def test_an_error_is_not_hidden_by_a_killed_java(shop: Shop) -> None:
     def fail() -> None:
-        with run_steps.spark_when_needed(shop.pipeline(), None) as spark:
+        with spark_session.spark_when_needed(shop.pipeline(), None) as spark:
             spark._own = Session(is_killed=True)
             raise Terminal("redo is lost")
 
