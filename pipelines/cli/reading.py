@@ -15,7 +15,7 @@ from pipelines.cli.options import (
     report_errors,
     select_pipeline,
 )
-from pipelines.cli.output import Output, grid, progress, show
+from pipelines.cli.output import Output, grid, print_alert, progress, show
 from pipelines.values.utc import beside
 
 
@@ -50,6 +50,9 @@ def read(
         with progress() as report:
             found = steps.read_as_of(selected, as_of, wanted, to=to, sql=sql, report=report)
         title = f"AS OF SCN {found.scn}{beside(found.at, 'by ')}"
+        for table in found.tables if output is Output.table else ():
+            for gap in table.lacks:
+                print_alert(f"{table.table} lacks {gap}")
         if sql is not None:
             rows = [tuple("" if value is None else value for value in row) for row in found.result]
             show(output, found, lambda: grid(title, found.columns, rows))

@@ -22,11 +22,13 @@ from pipelines.land import layout
 from pipelines.ledger import TableEntry
 from pipelines.reconcile.contents import Contents, contents_at
 from pipelines.reconcile.damage import with_whole_rows
+from pipelines.reconcile.lacked_gaps import gaps_lacked_at
 from pipelines.reconcile.lake_place import lake_place
 from pipelines.reconcile.ledger import last_batch, reconcile_ledger
 from pipelines.reconcile.next_batch import build_batch, take_adjoining
 from pipelines.reconcile.table_versions import app_id, versions_of_time
 from pipelines.records.batches.spec import BatchSpec
+from pipelines.records.gaps import DeclaredGap
 from pipelines.records.lakes import LakePlace
 from pipelines.records.windows import WindowManifest
 from pipelines.steps.backfill import choose, find_stop, missing_files, table_history
@@ -45,13 +47,15 @@ LEFT_DAYS = 7  # copies of a process that was killed stay as long as a session m
 @dataclass(frozen=True, slots=True)
 class TableAsOf:
     """`version` of the Delta table is complete to `version_scn`; where that is below the SCN that was asked for, `replayed`
-    says that the landed changes since then were applied to a copy."""
+    says that the landed changes since then were applied to a copy. `lacks` are the declared gaps, as texts, whose changes are
+    not in the rows."""
 
     table: str
     version: int
     version_scn: int
     replayed: bool
     rows: int | None = None
+    lacks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +82,18 @@ class ReadPlan:
     copies: Mapping[TableId, str]
     name: str
     lake: LakePlace
+    lacked: Mapping[TableId, Sequence[DeclaredGap]]
 
     @property
     def tables(self) -> tuple[TableAsOf, ...]:
         return tuple(
-            TableAsOf(str(table), base.version, base.complete_to if table in self.copies else self.scn, table in self.copies)
+            TableAsOf(
+                str(table),
+                base.version,
+                base.complete_to if table in self.copies else self.scn,
+                table in self.copies,
+                lacks=tuple(gap_text(gap) for gap in self.lacked.get(table, ())),
+            )
             for table, base in self.bases.items()
         )
 
@@ -114,7 +125,12 @@ def plan_read(pipeline: Pipeline, moment: str, tables: Sequence[str] | None = No
             copies={} if spec is None else {task.table: task.target for task in spec.tables},
             name=name,
             lake=lake_place(context),
+            lacked=gaps_lacked_at(context, bases, at),
         )
+
+
+def gap_text(gap: DeclaredGap) -> str:
+    return f"the changes from SCN {gap.start.scn} to {gap.end.scn}, a declared gap: {gap.reason or gap.kind}"
 
 
 # --- The SCN, and whether each table is known there ---------------------------------------------------------------------

@@ -72,7 +72,8 @@ def write_views(pipeline: Pipeline, engine: Engine, moment: str | None = None, t
         unions = unions_of(context, chosen, plan)
     of = "as they are" if plan is None else f"AS OF SCN {plan.scn}{beside(plan.at, 'by ')}"
     head = f"-- Views of the tables of pipeline {pipeline.name}, {of}, for {NAMES[engine]}."
-    lines = [head, *STATEMENTS[engine](views, unions)]
+    lacking = () if plan is None else [f"-- {table.table} lacks {gap}" for table in plan.tables for gap in table.lacks]
+    lines = [head, *(line.replace("\n", " ") for line in lacking), *STATEMENTS[engine](views, unions)]
     names = (*map(str, chosen), *(union.name for union in unions))
     return Views(engine, "\n".join(lines) + "\n", names, *(() if plan is None else (plan.scn, plan.at)))
 

@@ -1,0 +1,51 @@
+"""Which declared gaps the contents of a table lack at an older SCN: those that were closed later, too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from pipelines.context import PipelineContext
+from pipelines.land import layout
+from pipelines.reconcile.batches import loaded_tasks, position_loaded, scn_of
+from pipelines.reconcile.contents import Contents
+from pipelines.records.closed import ClosedTable
+from pipelines.records.gaps import DeclaredGap
+from pipelines.values.scn import ChainPosition
+from pipelines.values.table import TableId
+
+Load = tuple[TableId, ChainPosition, int]  # the table, the position that was loaded, and the version of the Delta table
+
+
+def gaps_lacked_at(
+    context: PipelineContext, bases: Mapping[TableId, Contents], at: ChainPosition
+) -> dict[TableId, list[DeclaredGap]]:
+    """Return by table the declared gaps from before the SCN whose changes its version of `bases` lacks."""
+    gaps = [gap for gap in context.landing.gaps.all() if end_of(gap) <= at]
+    closings = [(gap, context.landing.closings.of(gap.name)) for gap in gaps]
+    loads = list(loads_until(context, at)) if closings else []
+    found = {
+        table: [gap for gap, closed in closings if lacks(gap, closed, table, base.version, loads)]
+        for table, base in bases.items()
+    }
+    return {table: gaps for table, gaps in found.items() if gaps}
+
+
+def lacks(gap: DeclaredGap, closed: Iterable[ClosedTable], table: TableId, version: int, loads: Iterable[Load]) -> bool:
+    """Return whether a version of the table's Delta table lacks the gap: the table was captured then, and until the version was
+    neither read again nor closed."""
+    read_again = any(of == table and at >= end_of(gap) and loaded <= version for of, at, loaded in loads)
+    is_closed = any(one.table == str(table) and max(one.delta_versions, default=0) <= version for one in closed)
+    return str(table) in gap.tables and not read_again and not is_closed
+
+
+def end_of(gap: DeclaredGap) -> ChainPosition:
+    """Return the last SCN of the gap."""
+    return gap.end.chain_position.plus(-1)
+
+
+def loads_until(context: PipelineContext, at: ChainPosition) -> Iterator[Load]:
+    """Yield the tables that loads have filled AS OF the SCN or an older one."""
+    for name in context.landing.files.names(layout.LOADS):
+        for task, version in (loaded_tasks(context, name) or ()) if scn_of(name) <= at.scn else ():
+            if version is not None and not task.joins:
+                yield task.table, position_loaded(task), version
