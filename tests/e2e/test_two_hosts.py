@@ -12,6 +12,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -39,6 +40,7 @@ READ_CHUNK = '\n  FROM "SHOP"."PARTS" AS OF SCN'
 FIRST = 1001  # of the rows for which PARTS is read in chunks
 ROOT = Path(__file__).parents[2]
 SECONDS = 240.0
+BOTH_SIDES = [("update", "before", 1), ("update", "after", 1)]
 DONE = {"prepare": "success", "spark": "success", "record": "success"}
 
 
@@ -137,6 +139,7 @@ def two_hosts(
         "retry": {"initial_seconds": 0.1},
         "snapshot": {"chunk_bytes": "64KiB", "sessions": 2},
         "tables": [PARTS, BINS],
+        "history": "changes",
     }
     on_server = {"mode": "connect", "connection": "spark", "parallel_tables": 1}  # a worker is killed between two of them
     by_submit = {"mode": "submit", "connection": "submit", "conf": QUIET_AND_SHORT}
@@ -239,6 +242,11 @@ def test_snapshot_windows_a_kill_a_backfill_and_verify_on_two_hosts(
     assert here.run_dag("apply", two_hosts.by_submit)["spark"] == "skipped"
 
     here.run_dag("verify", file)
+    (compared,) = redolake("verify", BINS)["tables"]
+    assert compared["history"] == {"missing_rows": 0, "extra_rows": 0, "waits": None}
+    history = two_hosts.delta_table(s3, "lake/_history/shop/bins").to_pyarrow_table().to_pylist()
+    once = Counter((row["_op"], row["_image"], int(row["ID"])) for row in history if row["_op"] in ("insert", "update"))
+    assert once == {("insert", "after", 3): 1, ("insert", "after", 4): 1, **dict.fromkeys(BOTH_SIDES, 2)}
     (hashed,) = redolake("verify", PARTS, "--method", "buckets")["tables"]
     repaired = redolake("repair", PARTS, "--key", "ID=1", "--reason", "a try on S3")
     assert (hashed["method"], hashed["differing_buckets"], hashed["source_rows_read"]) == ("buckets", 0, 0)
