@@ -498,9 +498,9 @@ class Writers:
         assert one is not None
         rows = read_delta(path)
         first = min(row["_commit_scn"] for row in rows.to_pylist() if row["_op"] == "begin")
-        last = self.delta_position(name)
+        last, holes = self.delta_position(name), list(before_loads(rows.to_pylist()))
         for scn in sorted({state.since for state in self.states[name]} | {first, last}):
-            if not first <= scn <= last or any(start <= scn < end for start, end in self.gaps):
+            if not first <= scn <= last or any(start <= scn < end for start, end in [*self.gaps, *holes]):
                 continue
             with duckdb.connect() as connection:
                 connection.register("history", rows)
@@ -513,6 +513,14 @@ class Writers:
             assert not wrong, "\n".join(
                 [*self.log, f"history of {name} at {scn}: {[(k, folded.get(k), wanted.get(k)) for k in wrong][:5]}"]
             )
+
+
+def before_loads(history: Sequence[Row]) -> Iterator[tuple[int, int]]:
+    """Yield the SCNs between a history's last commit before a load and that load: no epoch has the changes of then."""
+    for load in history:
+        if load["_op"] == "begin" and load["_note"] == "the table was loaded again":
+            older = [row["_commit_scn"] for row in history if row["_epoch"] < load["_epoch"]]
+            yield max((scn for scn in older if scn < load["_commit_scn"]), default=-1), load["_commit_scn"]
 
 
 def number(value: Any) -> Any:
