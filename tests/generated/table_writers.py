@@ -520,7 +520,7 @@ def before_loads(history: Sequence[Row]) -> Iterator[tuple[int, int]]:
     for load in history:
         if load["_op"] == "begin" and load["_note"] == "the table was loaded again":
             older = [row["_commit_scn"] for row in history if row["_epoch"] < load["_epoch"]]
-            yield max((scn for scn in older if scn < load["_commit_scn"]), default=-1), load["_commit_scn"]
+            yield max((scn for scn in older if scn < load["_commit_scn"]), default=-1) + 1, load["_commit_scn"]
 
 
 def number(value: Any) -> Any:
