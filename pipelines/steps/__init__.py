@@ -13,6 +13,7 @@ from pipelines.steps.capture import AlreadyLanded, land_window, mine_window_slic
 from pipelines.steps.chunks import pause_snapshots, read_chunked_tables, read_snapshot_progress
 from pipelines.steps.close_gap import GapClosing, close_gap
 from pipelines.steps.column_lineage import read_column_lineage
+from pipelines.steps.copies import Copies, copy_tables
 from pipelines.steps.decisions import record_rejection
 from pipelines.steps.doctor import examine, run_doctor
 from pipelines.steps.fill_columns import FilledColumns, fill_columns
@@ -50,7 +51,7 @@ from pipelines.steps.snapshot_read import read_snapshot_table
 from pipelines.steps.spark_jobs import external_spark_job, open_spark, read_job_failure, run_spark_job
 from pipelines.steps.stats import read_stats
 from pipelines.steps.status import list_windows, read_complete_to, read_status
-from pipelines.steps.swap import Copies, SwappedTable, copy_tables, swap_table
+from pipelines.steps.swap import SwappedTable, swap_table
 from pipelines.steps.transactions import drop_transaction, list_transactions, look_up_transaction
 from pipelines.steps.validation import package_findings, validate
 from pipelines.steps.verify import list_proofs, verify_tables

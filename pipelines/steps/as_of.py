@@ -349,7 +349,7 @@ def remove_left(pipeline: Pipeline, lake: LakePlace) -> None:
     from pipelines.job.as_of import copies_in
 
     with open_context(pipeline) as context:
-        in_landing = context.landing.files.names(layout.AS_OF)  # those of copies that stay are there alone: steps/swap.py
+        in_landing = context.landing.files.names(layout.AS_OF)  # those of copies that stay are there alone: steps/copies.py
     for name in sorted({*copies_in(lake, layout.lake_copies()), *in_landing}):
         began = name.partition("-")[0]
         if datetime.strptime(began, "%Y%m%dT%H%M%S").replace(tzinfo=UTC) < now() - timedelta(days=LEFT_DAYS):

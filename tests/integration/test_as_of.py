@@ -18,11 +18,13 @@ from pipelines.errors import ConfigurationError, NotReadableAsOf
 from pipelines.host import crash
 from pipelines.lake import Lake, lake
 from pipelines.steps.as_of import opened_as_of, plan_read
+from pipelines.steps.views import history_of
+from pipelines.values.history_sql import as_of_sql
 from pipelines.values.table import TableId
 from standin.serve import standin
 from tests.fixtures.shop import Shop
 from tests.integration.spark.test_readers import DELTA_EXTENSION
-from tests.references.delta_table import delta_rows
+from tests.references.delta_table import delta_rows, read_delta
 
 pytestmark = pytest.mark.spark
 
@@ -70,6 +72,29 @@ class Bank:
     def newest(self, table: str) -> dict[int, int]:
         return {row["ID"]: int(row["AMOUNT"]) for row in delta_rows(self.pipeline.target(TableId.parse(table)))}
 
+    def in_histories(self, scn: int) -> dict[str, dict[int, int]]:
+        """Return the amounts by account as the histories of both tables say, which needs no Spark."""
+        found = dict[str, dict[int, int]]()
+        for name in ACCOUNTS:
+            table = TableId.parse(name)
+            path = str(self.pipeline.history_target(table))
+            one = history_of(table, path, self.pipeline.target(table))
+            assert one is not None
+            with duckdb.connect() as connection:
+                connection.register("history", read_delta(path))
+                sql = as_of_sql("history", one.columns, one.key, lambda text: f'"{text}"', scn)
+                rows = connection.execute(f"SELECT id, amount FROM ({sql})").fetchall()
+            found[name] = {int(number): int(amount) for number, amount in rows}
+        return found
+
+    def check_every_commit(self) -> int:
+        """See that the sum is right at each commit up to where both tables are, as their histories tell it; return how many."""
+        known = [scn for scn in self.commits if scn <= self.applied_to()]
+        for scn in known:
+            found = self.in_histories(scn)
+            assert (total(found), found) == (SUM, self.source(scn)), scn
+        return len(known)
+
     def source(self, scn: int) -> dict[str, dict[int, int]]:
         with self.shop.oracle.connect("SHOP") as connection, connection.cursor() as cursor:
             read = {t: cursor.execute(f"SELECT id, amount FROM {t} AS OF SCN {scn}").fetchall() for t in ACCOUNTS}
@@ -93,7 +118,8 @@ def bank(tmp_path_factory: pytest.TempPathFactory, spark: Any) -> Iterator[Bank]
             *(f"INSERT INTO savings VALUES ({n}, 300, 's')" for n in (1, 2, 3)),
             *(f"INSERT INTO currents VALUES ({n}, {100 if n == 1 else 0}, 'c')" for n in (1, 2, 3)),
         )
-        found = Bank(shop, spark, shop.pipeline(tables=list(ACCOUNTS), spark={"parallel_tables": 1}))
+        tables = [{"table": table, "history": "changes"} for table in ACCOUNTS]
+        found = Bank(shop, spark, shop.pipeline(tables=tables, spark={"parallel_tables": 1}))
         steps.take_snapshot(found.pipeline, source=shop.params, spark=spark)
         yield found
 
@@ -106,24 +132,28 @@ def test_the_sum_is_the_same_at_each_commit_while_batches_are_applied_and_killed
         for number in range(2):
             bank.transfer(number + 1)
         bank.apply()
+        assert bank.check_every_commit() == 2
         cursor.execute("UPDATE currents SET amount = amount + 50 WHERE id = 3")
         connection.commit()
         bank.commits.append(bank.scn())
     bank.transfer(4, "INSERT INTO currents VALUES (4, 0, 'new')")
     bank.transfer(7, "DELETE FROM currents WHERE id = 4")
 
-    with monkeypatch.context() as killing:
-        killing.setenv(crash.VARIABLE, "merge")
-        killing.setattr(crash.os, "kill", killed)
-        crash._passed.clear()
-        with pytest.raises(Killed):
-            bank.apply()  # one of the tables has its commit, and nothing says so
+    for point in ("history", "merge"):  # one of the tables has its commit, and nothing says so
+        with monkeypatch.context() as killing:
+            killing.setenv(crash.VARIABLE, point)
+            killing.setattr(crash.os, "kill", killed)
+            crash._passed.clear()
+            with pytest.raises(Killed):
+                bank.apply()
+        assert bank.check_every_commit() == 2
     assert total({table: bank.newest(table) for table in ACCOUNTS}) != SUM, "so newest versions are of two moments"
     between = bank.at("now")
     assert (total(between), between) == (SUM, bank.source(bank.applied_to()))
 
     bank.apply()
-    for scn in (bank.commits[0], *bank.commits[2:4], bank.applied_to()):
+    assert bank.check_every_commit() == len(bank.commits) == 5
+    for scn in (*bank.commits, bank.applied_to()):
         found = bank.at(scn)
         assert (total(found), found) == (SUM, bank.source(scn)), scn
     assert not list(Path(bank.pipeline.lake, "_as_of").glob("*"))

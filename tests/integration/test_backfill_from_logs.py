@@ -15,7 +15,7 @@ import pytest
 
 from pipelines import steps
 from pipelines.context import open_context
-from pipelines.errors import ConfigurationError, RedoLost
+from pipelines.errors import ConfigurationError, NotReadableAsOf, RedoLost
 from pipelines.values.table import TableId
 from tests.fixtures.shop import Shop
 from tests.references.folder_lake import FolderLake, rows_in_folder
@@ -70,6 +70,21 @@ def test_a_shadow_of_a_declared_gap_has_what_committed_in_it(losing: LosingPipel
     # Part 10 began before the gap: the batch that ends there has carried its row. Part 20 commits after it.
     assert [row[:3] for row in rows(found)] == [(1, "A", 100), (4, "D", 4), (10, "open", 10)]
     assert [gap.from_scn for gap in losing.status().declared_gaps] == [start], "the live table is not touched"
+
+
+def test_views_of_an_scn_in_a_declared_gap_are_refused_and_those_around_it_are_written(losing: LosingPipeline) -> None:
+    losing.lose_redo()
+    made = losing.recover_by("gap", reason="the tapes are gone")
+    losing.catch_up()
+    start, end = made.gap.from_scn, made.gap.to_scn
+
+    for scn in (start, end - 2):
+        with pytest.raises(NotReadableAsOf, match="lies in a declared gap") as refused:
+            steps.write_views(losing.pipeline, "duckdb", str(scn))
+        assert refused.value.cure.startswith(f"choose SCN {start - 1} or lower")
+    before = steps.write_views(losing.pipeline, "duckdb", str(start - 1))
+    assert (before.scn, "AS OF SCN" in before.text) == (start - 1, True)
+    assert steps.write_views(losing.pipeline, "duckdb", "now").tables == ("SHOP.PARTS",)
 
 
 def test_a_range_is_read_from_logs_although_its_windows_are_gone(losing: LosingPipeline) -> None:

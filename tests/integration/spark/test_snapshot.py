@@ -86,6 +86,20 @@ def test_a_load_behind_the_tables_position_is_one_commit_and_batches_continue_it
     assert (contents(mine), position_of(mine.target, mine.app_id)) == ({1: "a", 2: "d", 3: "c"}, 109)
 
 
+def test_a_table_that_has_got_its_first_timestamp_since_is_loaded_again(spark, tmp_path: Path) -> None:
+    """Delta does not enable the feature of the type with a write of a table that exists."""
+    mine = task(tmp_path)
+    run_snapshot(spark, snapshot_spec(tmp_path, mine, 50, ROWS))
+    dated = replace(mine, versions=(version(columns=(ID, Column(2, "V", OracleType("DATE"), 2))),))
+    again = replace(snapshot_spec(tmp_path, dated, 60, [{"ID": 1, "V": "2026-01-02 03:04:05"}]), replace=True)
+
+    with killed_at("feature"):
+        run_snapshot(spark, again)
+    assert contents(mine) == {1: "a", 2: None}
+    assert run_snapshot(spark, again).tables[0].error is None
+    assert {row["ID"]: str(row["V"]) for row in delta_rows(mine.target)} == {1: "2026-01-02 03:04:05"}
+
+
 @pytest.mark.parametrize("point", ["snapshot's log removed", "snapshot removed"])
 def test_a_damaged_table_is_removed_and_loaded_by_a_repeat_of_a_load_that_was_killed(spark, tmp_path: Path, point: str) -> None:
     mine = task(tmp_path)
