@@ -3,7 +3,7 @@ of each table, and those over several tables that pipelines.yml names."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -70,10 +70,11 @@ def write_views(pipeline: Pipeline, engine: Engine, moment: str | None = None, t
             for table in chosen
         ]
         unions = unions_of(context, chosen, plan)
+        left_out = list(left_out_unions(context.pipeline, chosen))
     of = "as they are" if plan is None else f"AS OF SCN {plan.scn}{beside(plan.at, 'by ')}"
     head = f"-- Views of the tables of pipeline {pipeline.name}, {of}, for {NAMES[engine]}."
     lacking = () if plan is None else [f"-- {table.table} lacks {gap}" for table in plan.tables for gap in table.lacks]
-    lines = [head, *(line.replace("\n", " ") for line in lacking), *STATEMENTS[engine](views, unions)]
+    lines = [head, *left_out, *(line.replace("\n", " ") for line in lacking), *STATEMENTS[engine](views, unions)]
     names = (*map(str, chosen), *(union.name for union in unions))
     return Views(engine, "\n".join(lines) + "\n", names, *(() if plan is None else (plan.scn, plan.at)))
 
@@ -96,6 +97,20 @@ def unions_of(context: PipelineContext, chosen: Sequence[TableId], plan: ReadPla
         members = [Member(table, value, columns_at(context, table, scns[table])) for table, value in values.items()]
         found.append(make_union(name, view, members))
     return found
+
+
+def left_out_unions(pipeline: Pipeline, chosen: Sequence[TableId]) -> Iterator[str]:
+    """Yield a comment for each view over several tables that is not made, as not all of them are chosen: the engine may have an
+    older one."""
+    for name, view in pipeline.union_views.items():
+        lacking = [str(table) for table in view.values(one.id for one in pipeline.tables) if table not in chosen]
+        if lacking:
+            listed = in_comment(", ".join(lacking))
+            yield f"-- {in_comment(name)} is not made, and one made before stays as it is: {listed} left out."
+
+
+def in_comment(text: str) -> str:
+    return " ".join(text.split())
 
 
 def view_name(table: TableId) -> str:

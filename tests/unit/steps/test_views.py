@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from pipelines.config import Pipeline
 from pipelines.config.union_views import UnionView
 from pipelines.errors import ConfigurationError
 from pipelines.steps.union_views import LakeColumn, Member, make_union
-from pipelines.steps.views import STATEMENTS, HistoryOf, ViewOf, history_statements
+from pipelines.steps.views import STATEMENTS, HistoryOf, ViewOf, history_statements, left_out_unions
 from pipelines.values.table import TableId
 
 ORDERS = ViewOf(TableId("SHOP", "ORDERS"), "/lake/shop/orders", 7)
@@ -74,6 +75,17 @@ def test_a_view_over_shards_has_the_columns_of_all_by_name_and_leaves_deleted_ro
 def test_tables_that_do_not_make_one_are_refused_with_their_names(members: list[Member], why: str):
     with pytest.raises(ConfigurationError, match=why):
         make_union("all.orders", SHARDS, members)
+
+
+def test_a_view_over_shards_of_which_one_is_left_out_is_not_made_and_a_comment_says_so() -> None:
+    body = {"name": "shop", "source": {"connection": "c"}, "landing": "/landing", "lake": "/lake"}
+    views = {"all.orders": {"tables": "/SHOP\\d/.ORDERS", "discriminator": "shard"}}
+    pipeline = Pipeline.model_validate({**body, "tables": [str(FIRST), str(SECOND)], "union_views": views})
+
+    assert list(left_out_unions(pipeline, [FIRST, SECOND])) == []
+    assert list(left_out_unions(pipeline, [FIRST])) == [
+        "-- all.orders is not made, and one made before stays as it is: SHOP2.ORDERS left out."
+    ]
 
 
 def test_versions_of_rows_are_a_view_of_the_history_in_each_engine() -> None:
