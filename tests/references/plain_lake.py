@@ -392,6 +392,7 @@ class PlainLake:
         if table is None or found is None or one.position not in (None, found):
             raise NotReadableAsOf(f"version {one.version} is not there any more", cure="another SCN", table=one.table)
         self.commit(one.copy, replace(table, positions={one.app_id: one.complete_to}), metadata)
+        Path(one.copy, "here").mkdir(parents=True, exist_ok=True)  # the names of copies are looked for in the lake
         crash.point("whole copy")
 
     def keep_newest(self, spark: Any, table: TableId, target: str, kept: Copied, metadata: Mapping[str, object]) -> None:
