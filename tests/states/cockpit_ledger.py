@@ -167,8 +167,9 @@ class CockpitLedger:
             logs.append(LogFact(100 + n, first_scn, end, begins.isoformat(), 31_000_000, kind))
         return ThreadFact(number, f"FREE{number}", tuple(logs), 12, (edge - timedelta(hours=9)).isoformat())
 
-    def receive(self, *, held_by: int | None = None) -> None:
-        """Let two OpenLogReplicators be the source; the stream of a redo thread may hold windows back."""
+    def receive(self, *, held_by: int | None = None, unproved_since: int | None = None) -> None:
+        """Let two OpenLogReplicators be the source; the stream of a redo thread may hold windows back. `unproved_since`: since
+        when the database was not asked."""
         streams = [{"thread": thread, "address": f"10.0.0.{thread}:5000"} for thread in (1, 2)]
         source = {"connection": "shop_oracle", "kind": "openlogreplicator", "database": "SHOP_DB", "streams": streams}
         self.pipeline = self.pipeline.model_copy(update={"source": SourceSettings.model_validate(source)})
@@ -181,7 +182,7 @@ class CockpitLedger:
         )
         reason = "OpenLogReplicator has sent no change since the last window"
         facts = {
-            ("streams", ""): to_body(StreamsFact(found, self.now.isoformat())),
+            ("streams", ""): to_body(StreamsFact(found, self.now.isoformat(), unproved_since)),
             ("plan", ""): to_body(PlanFact("nothing", reason, (self.now - timedelta(minutes=4)).isoformat())),
         }
         self.ledger.record_facts(facts)

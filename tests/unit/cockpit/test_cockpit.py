@@ -108,6 +108,19 @@ def test_the_page_of_openlogreplicator_has_its_streams_and_no_word_of_logminer(s
     assert [word for word in ("LogMiner", "mined", "mining", ">mine<", "holds windows back") if word in shown] == []
 
 
+def test_the_page_says_since_when_the_database_has_proved_nothing(shop: CockpitLedger) -> None:
+    shop.run()
+    shop.receive()
+    before = page(shop, seen(shop))
+    shop.receive(unproved_since=2_000_345)
+
+    found = seen(shop)
+
+    assert "without a connection" not in before
+    assert "Received without a connection since SCN 2,000,345" in " ".join(page(shop, found).split())
+    assert "not proved by the database since SCN 2,000,345" in found.health.more
+
+
 def test_the_thread_whose_stream_holds_windows_back_is_named(shop: CockpitLedger) -> None:
     shop.run()
     shop.receive(held_by=2)
