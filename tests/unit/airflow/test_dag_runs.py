@@ -11,12 +11,12 @@ from pipelines.steps.apply import AppliedTable, PreparedBatch, RecordedBatch
 from pipelines.steps.backfill import PreparedBackfill, RecordedBackfill
 from pipelines.steps.backfill_live import LiveBackfill, LiveTable
 from pipelines.steps.capture import AlreadyLanded, LandedWindowReport, PlanOutcome
+from pipelines.steps.copies import CopiedTable, Copies
 from pipelines.steps.range_ends import RangeEnd
 from pipelines.steps.receive import ReceivedWindow
 from pipelines.steps.snapshot import LoadedSnapshot
 from pipelines.steps.snapshot_begin import BegunSnapshot
 from pipelines.steps.snapshot_read import TableSnapshot
-from pipelines.steps.swap import CopiedTable, Copies
 from tests.fixtures.airflow import write_dags
 from tests.unit.airflow.conftest import RUNWAY
 
