@@ -104,7 +104,7 @@ def do_capture() -> tuple[float, int]:
 
 def do_apply() -> tuple[float, int]:
     from pipelines.steps.run import apply
-    from pipelines.steps.spark_session import Spark
+    from pipelines.steps.shared.spark_session import Spark
 
     mine = pipeline()
     spark = Spark(mine)
@@ -119,7 +119,7 @@ def do_apply() -> tuple[float, int]:
 
 
 def do_verify() -> tuple[float, int]:
-    from pipelines.steps.verify import verify_tables
+    from pipelines.steps.proof.verify import verify_tables
 
     began = time.perf_counter()
     found = verify_tables(pipeline())
@@ -131,7 +131,7 @@ def do_verify() -> tuple[float, int]:
 def do_job(path: str) -> tuple[float, int]:
     """Run a spec, a batch's or a snapshot's."""
     from pipelines.job.job import read_spec, run
-    from pipelines.steps.spark_jobs import open_spark
+    from pipelines.steps.shared.spark_jobs import open_spark
 
     spec, spark = read_spec(path), open_spark(pipeline())
     began = time.perf_counter()
@@ -147,7 +147,7 @@ def do_compare(verified: str, copies: str, number: str) -> tuple[float, int]:
     """Compare a lake of copies with the lake of the original: each row of that one as often, with its copies' keys."""
     from pyspark.sql import functions as F
 
-    from pipelines.steps.spark_jobs import open_spark
+    from pipelines.steps.shared.spark_jobs import open_spark
 
     spark, began = open_spark(pipeline()), time.perf_counter()
     original = spark.read.format("delta").load(verified)

@@ -37,7 +37,7 @@ from pipelines.mine.selection import predicate
 from pipelines.mine.session import logminer
 from pipelines.source import ConnectParams
 from pipelines.source.session import OracleSession
-from pipelines.steps.capture import plan_of
+from pipelines.steps.capture.windows import plan_of
 
 PER_TRANSACTION = 100
 TEXTS = ("status", "name", "email", "city", "country", "address", "phone", "note")

@@ -25,8 +25,8 @@ from standin_process import Served, standin_process
 from pipelines import steps
 from pipelines.config import Pipeline
 from pipelines.source.session import OracleSession
-from pipelines.steps.apply import prepare_batch
-from pipelines.steps.capture import PlanOutcome
+from pipelines.steps.apply.batch import prepare_batch
+from pipelines.steps.capture.windows import PlanOutcome
 
 
 @dataclass(slots=True)

@@ -19,7 +19,7 @@ from pipelines.config.keep import KeepSettings
 from pipelines.context import open_context
 from pipelines.reconcile.ledger import reconcile_ledger
 from pipelines.reconcile.table_versions import all_known_versions
-from pipelines.steps.prune import prune_pipeline
+from pipelines.steps.upkeep.prune import prune_pipeline
 from tests.states.aged_landing import SCNS, AgedLanding
 from tests.states.lost_ledger import lose_ledger
 

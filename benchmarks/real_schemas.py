@@ -14,7 +14,7 @@ from pathlib import Path
 
 from pipelines import steps
 from pipelines.source import ConnectParams, open_source
-from pipelines.steps.init import FirstPipeline, FoundTables
+from pipelines.steps.setup.init import FirstPipeline, FoundTables
 from standin.serve import StandIn, standin
 from tests.tables.published_scripts import Installed, install
 

@@ -35,7 +35,7 @@ def main() -> None:
     from pipelines.config import Pipeline
     from pipelines.context import open_context
     from pipelines.source import ConnectParams
-    from pipelines.steps.backfill_logs import LogsToRead, PlannedLogs, mine_logs, plan_logs
+    from pipelines.steps.ranges.logs import LogsToRead, PlannedLogs, mine_logs, plan_logs
     from pipelines.values.scn import Scn, ScnRange
     from pipelines.values.table import TableId
 

@@ -22,7 +22,7 @@ from pipelines.land.parquet import write_parquet
 from pipelines.source.olr import Selection, Sequencer, needed_configuration
 from pipelines.source.olr.messages import Checkpoint, read_message
 from pipelines.source.olr.wire import Frames
-from pipelines.steps.received_rows import open_spool
+from pipelines.steps.capture.received_rows import open_spool
 from pipelines.values.landed_schema import LANDED_SCHEMA
 from standin.olr.feed import Feed
 from standin.olr.options import Behaviour, Configuration

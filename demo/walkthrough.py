@@ -20,7 +20,7 @@ from pipelines import steps
 from pipelines.config import Pipeline, load_pipeline
 from pipelines.errors import Terminal, Transient
 from pipelines.records.codec import decode
-from pipelines.steps.verify import TableComparison, Verification
+from pipelines.steps.proof.verify import TableComparison, Verification
 
 POLL_SECONDS = 0.5
 LONGEST_WORKLOAD_SECONDS = 3600

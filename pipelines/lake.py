@@ -16,7 +16,7 @@ from typing import Any
 
 from pipelines.config import Pipeline, load_configuration
 from pipelines.errors import ConfigurationError, Finding
-from pipelines.steps.as_of import ReadPlan, opened_as_of, plan_read, view_names
+from pipelines.steps.ranges.as_of import ReadPlan, opened_as_of, plan_read, view_names
 from pipelines.values.table import TableId
 
 

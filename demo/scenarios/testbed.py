@@ -15,7 +15,7 @@ from pipelines import steps
 from pipelines.config import Pipeline
 from pipelines.errors import RedolakeError, Terminal, Transient
 from pipelines.source import ConnectParams
-from pipelines.steps.verify import TableComparison
+from pipelines.steps.proof.verify import TableComparison
 from standin.engine.options import DatabaseOptions
 from standin.serve import StandIn, start_standin
 from standin.workload import Workload, run_workload

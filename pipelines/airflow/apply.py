@@ -30,7 +30,7 @@ from pipelines.values.table import TableId
 from pipelines.values.utc import beside
 
 if TYPE_CHECKING:
-    from pipelines.steps.apply import RecordedBatch
+    from pipelines.steps.apply.batch import RecordedBatch
 
 log = logging.getLogger(__name__)
 

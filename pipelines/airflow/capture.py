@@ -33,7 +33,7 @@ from pipelines.values.table import TableId
 
 if TYPE_CHECKING:
     from pipelines.steps import AlreadyLanded
-    from pipelines.steps.capture import LandedWindowReport
+    from pipelines.steps.capture.windows import LandedWindowReport
 
 log = logging.getLogger(__name__)
 

@@ -11,8 +11,8 @@ from pipelines.config import Pipeline
 from pipelines.values.table import TableId
 
 if TYPE_CHECKING:
-    from pipelines.steps.apply import AppliedTable
-    from pipelines.steps.column_lineage import ColumnOrigin, TableOrigin
+    from pipelines.steps.apply.batch import AppliedTable
+    from pipelines.steps.shown.column_lineage import ColumnOrigin, TableOrigin
 
 Place = tuple[str, str]  # namespace and name of a dataset, as OpenLineage's naming has them
 CHANGE_COUNTS = ("inserted", "updated", "deleted", "filtered", "quarantined", "masked", "nulled")  # of AppliedTable

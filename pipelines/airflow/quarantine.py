@@ -23,7 +23,7 @@ from pipelines.config import Pipeline
 from pipelines.values.row_key import parse_row_key
 
 if TYPE_CHECKING:
-    from pipelines.steps.quarantine import QuarantineList
+    from pipelines.steps.proof.quarantine import QuarantineList
 
 log = logging.getLogger(__name__)
 

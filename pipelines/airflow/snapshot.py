@@ -25,8 +25,8 @@ from pipelines.values.null_rule import nulled_text
 from pipelines.values.utc import beside
 
 if TYPE_CHECKING:
-    from pipelines.steps.snapshot_begin import ReadShare
-    from pipelines.steps.snapshot_read import TableSnapshot
+    from pipelines.steps.snapshots.begin import ReadShare
+    from pipelines.steps.snapshots.read import TableSnapshot
 
 log = logging.getLogger(__name__)
 

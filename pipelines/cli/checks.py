@@ -45,9 +45,9 @@ if TYPE_CHECKING:
     from pipelines.apply.verify.comparison import Difference
     from pipelines.config import Pipeline
     from pipelines.records.proofs import TableProof
-    from pipelines.steps.remine import RemineReport
-    from pipelines.steps.repair import RepairedTable
-    from pipelines.steps.verify import Verification
+    from pipelines.steps.capture.remine import RemineReport
+    from pipelines.steps.proof.repair import RepairedTable
+    from pipelines.steps.proof.verify import Verification
 
 
 class Method(StrEnum):

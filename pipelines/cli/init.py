@@ -22,7 +22,7 @@ from pipelines.errors import ConfigurationError, Finding
 
 if TYPE_CHECKING:
     from pipelines.source import ConnectParams, Source
-    from pipelines.steps.init import FirstPipeline, FoundTables
+    from pipelines.steps.setup.init import FirstPipeline, FoundTables
 
 URL = re.compile(r"(?:oracle://)?(?P<user>[^:@/?]+)(?::(?P<password>[^@]*))?@(?P<rest>[^@]+)")
 
@@ -86,7 +86,7 @@ def init(
     It only reads. A table that cannot be captured is left out with the reason; what a DBA has to do is listed.
     """
     from pipelines import steps
-    from pipelines.steps.init import name_of
+    from pipelines.steps.setup.init import name_of
 
     file = config or config_file()
     ask = take_proposal if yes else ask_person

@@ -39,9 +39,9 @@ from pipelines.values.utc import beside, utc_text
 
 if TYPE_CHECKING:
     from pipelines.records.shown_facts import HistoryFact, StreamFact
-    from pipelines.steps.runway import LogReport, ThreadRunwayReport
-    from pipelines.steps.stats import PipelineStats, RowStats
-    from pipelines.steps.status import Status, TableStatus
+    from pipelines.steps.recovery.runway import LogReport, ThreadRunwayReport
+    from pipelines.steps.shared.status import Status, TableStatus
+    from pipelines.steps.shown.stats import PipelineStats, RowStats
 
 STATS_COLUMNS = (
     "inserted", "updated", "deleted", "DDL", "size", "change rows", "masked", "NULL by rule",

@@ -31,8 +31,8 @@ from pipelines.values.utc import beside
 
 if TYPE_CHECKING:
     from pipelines.reconcile.dropped_transactions import DropReport
-    from pipelines.steps.doctor_report import DoctorReport, FindingGroup
-    from pipelines.steps.status import DeclaredGapReport, TableStatus
+    from pipelines.steps.checks.doctor_report import DoctorReport, FindingGroup
+    from pipelines.steps.shared.status import DeclaredGapReport, TableStatus
 
 SEVERITY_STYLES = {"error": "red", "warning": "yellow"}
 DROPPED_STATES = {

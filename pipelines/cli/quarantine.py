@@ -26,7 +26,7 @@ from pipelines.cli.output import Output, grid, progress, show
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from pipelines.steps.quarantine import QuarantineList
+    from pipelines.steps.proof.quarantine import QuarantineList
 
 COLUMNS = ("table", "key", "state", "commit SCN", "operation", "error", "reason")
 

@@ -36,10 +36,10 @@ from pipelines.values.utc import utc_text
 if TYPE_CHECKING:
     from pipelines.config import Pipeline
     from pipelines.steps import LogsToRead
-    from pipelines.steps.backfill import RangeTarget
-    from pipelines.steps.chunks import SnapshotProgress
     from pipelines.steps.follow import FollowOutcome
+    from pipelines.steps.ranges.shadows import RangeTarget
     from pipelines.steps.run import RunOutcome
+    from pipelines.steps.snapshots.chunks import SnapshotProgress
 
 T = TypeVar("T")
 

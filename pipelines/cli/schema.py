@@ -13,7 +13,7 @@ from pipelines.values.utc import beside, utc_text
 
 if TYPE_CHECKING:
     from pipelines.records.approvals import Approval
-    from pipelines.steps.schema_versions import SchemaDifference, VersionReport
+    from pipelines.steps.shown.schema_versions import SchemaDifference, VersionReport
 
 
 def check_table_name(name: str) -> str:

@@ -28,8 +28,8 @@ from pipelines.errors import Finding
 from pipelines.source.setup_sql import RDS_HOURS, Flavour, Grants, KeyLogging
 
 if TYPE_CHECKING:
-    from pipelines.steps.migrate import LedgerMigration
     from pipelines.steps.plan_edit import EditPlan
+    from pipelines.steps.setup.migrate import LedgerMigration
 
 
 def report_findings(output: Output, findings: Sequence[Finding], good: str, following: str) -> None:

@@ -20,7 +20,7 @@ from pipelines.cli.options import (
 from pipelines.cli.output import Output, grid, print_progress, show, show_dropped
 
 if TYPE_CHECKING:
-    from pipelines.steps.transactions import OpenTransactionReport
+    from pipelines.steps.apply.transactions import OpenTransactionReport
 
 COLUMNS = ("xid", "start SCN", "started at", "age", "rows", "user", "thread")
 

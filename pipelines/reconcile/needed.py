@@ -1,7 +1,7 @@
 """What is still needed of the landing, and for which promise. `redolake prune` removes nothing at or after these positions.
 
 Each promise has one function in PROMISES. It yields the first position from which windows must stay, in words for a person. A
-promise that keeps files of other kinds says so where these are removed: see steps/prune.py.
+promise that keeps files of other kinds says so where these are removed: see steps/upkeep/prune.py.
 """
 
 from __future__ import annotations

@@ -4,59 +4,59 @@ A step opens ledger, landing and source, calls the decisions, and records the ou
 exported here.
 """
 
-from pipelines.steps.apply import approve_ddl, look_up_ddl, prepare_batch, record_batch, resume_tables
-from pipelines.steps.as_of import read_as_of
-from pipelines.steps.backfill import Into, prepare_backfill, record_backfill, run_backfill
-from pipelines.steps.backfill_live import LiveBackfill, backfill_live
-from pipelines.steps.backfill_logs import LogsToRead
-from pipelines.steps.capture import AlreadyLanded, land_window, mine_window_slice, plan_next_window
-from pipelines.steps.chunks import pause_snapshots, read_chunked_tables, read_snapshot_progress
-from pipelines.steps.close_gap import GapClosing, close_gap
-from pipelines.steps.column_lineage import read_column_lineage
-from pipelines.steps.copies import Copies, copy_tables
-from pipelines.steps.decisions import record_rejection
-from pipelines.steps.doctor import examine, run_doctor
-from pipelines.steps.fill_columns import FilledColumns, fill_columns
-from pipelines.steps.folders import find_shared
+from pipelines.steps.apply.batch import approve_ddl, look_up_ddl, prepare_batch, record_batch, resume_tables
+from pipelines.steps.apply.transactions import drop_transaction, list_transactions, look_up_transaction
+from pipelines.steps.capture.receive import receive_next_window
+from pipelines.steps.capture.remine import discard_windows, remine_window
+from pipelines.steps.capture.windows import AlreadyLanded, land_window, mine_window_slice, plan_next_window
+from pipelines.steps.checks.doctor import examine, run_doctor
+from pipelines.steps.checks.validation import package_findings, validate
 from pipelines.steps.follow import follow_pipeline
-from pipelines.steps.history_prune import prune_histories
-from pipelines.steps.history_rebuild import rebuild_history
-from pipelines.steps.init import count_tables, find_source, find_tables, open_unconfigured, propose_pipeline
-from pipelines.steps.maintenance import (
+from pipelines.steps.plan_edit import plan_edit
+from pipelines.steps.proof.fill_columns import FilledColumns, fill_columns
+from pipelines.steps.proof.quarantine import drop_quarantined, list_quarantine, retry_quarantine
+from pipelines.steps.proof.repair import repair_table
+from pipelines.steps.proof.verify import list_proofs, verify_tables
+from pipelines.steps.ranges.as_of import read_as_of
+from pipelines.steps.ranges.close_gap import GapClosing, close_gap
+from pipelines.steps.ranges.copies import Copies, copy_tables
+from pipelines.steps.ranges.history_prune import prune_histories
+from pipelines.steps.ranges.history_rebuild import rebuild_history
+from pipelines.steps.ranges.live import LiveBackfill, backfill_live
+from pipelines.steps.ranges.logs import LogsToRead
+from pipelines.steps.ranges.shadows import Into, prepare_backfill, record_backfill, run_backfill
+from pipelines.steps.ranges.swap import SwappedTable, swap_table
+from pipelines.steps.recovery.recover import cost_of, declare_gap, inspect_redo_loss, recheck_redo_loss, recovery_text
+from pipelines.steps.recovery.runway import measure_runway
+from pipelines.steps.run import recover_redo_loss, run_pipeline, take_snapshot
+from pipelines.steps.selftest import run_selftest
+from pipelines.steps.setup.init import count_tables, find_source, find_tables, open_unconfigured, propose_pipeline
+from pipelines.steps.setup.migrate import migrate_ledger
+from pipelines.steps.setup.olr_config import check_olr_file, describe_olr_file, write_olr_config
+from pipelines.steps.setup.setup_sql import write_setup_sql
+from pipelines.steps.shared.decisions import record_rejection
+from pipelines.steps.shared.folders import find_shared
+from pipelines.steps.shared.matched_tables import joined_tables
+from pipelines.steps.shared.spark_jobs import external_spark_job, open_spark, read_job_failure, run_spark_job
+from pipelines.steps.shared.status import list_windows, read_complete_to, read_status
+from pipelines.steps.shared.wait import AwaitedLog, is_source_back, is_still_awaited, log_overdue
+from pipelines.steps.shown.column_lineage import read_column_lineage
+from pipelines.steps.shown.schema_versions import list_versions, schema_at, schema_difference
+from pipelines.steps.shown.stats import read_stats
+from pipelines.steps.shown.views import write_history_views, write_views
+from pipelines.steps.snapshots.begin import begin_snapshot
+from pipelines.steps.snapshots.chunks import pause_snapshots, read_chunked_tables, read_snapshot_progress
+from pipelines.steps.snapshots.load import prepare_snapshot_load, record_snapshot_load
+from pipelines.steps.snapshots.read import read_snapshot_table
+from pipelines.steps.snapshots.refused_tables import capturable_tables
+from pipelines.steps.snapshots.resnapshot import begin_resnapshots
+from pipelines.steps.upkeep.maintenance import (
     describe_maintenance,
     prepare_maintenance,
     record_maintenance,
     run_maintenance,
 )
-from pipelines.steps.matched_tables import joined_tables
-from pipelines.steps.migrate import migrate_ledger
-from pipelines.steps.olr_config import check_olr_file, describe_olr_file, write_olr_config
-from pipelines.steps.plan_edit import plan_edit
-from pipelines.steps.prune import describe_pruned, prune_pipeline
-from pipelines.steps.quarantine import drop_quarantined, list_quarantine, retry_quarantine
-from pipelines.steps.receive import receive_next_window
-from pipelines.steps.recover import cost_of, declare_gap, inspect_redo_loss, recheck_redo_loss, recovery_text
-from pipelines.steps.refused_tables import capturable_tables
-from pipelines.steps.remine import discard_windows, remine_window
-from pipelines.steps.repair import repair_table
-from pipelines.steps.resnapshot import begin_resnapshots
-from pipelines.steps.run import recover_redo_loss, run_pipeline, take_snapshot
-from pipelines.steps.runway import measure_runway
-from pipelines.steps.schema_versions import list_versions, schema_at, schema_difference
-from pipelines.steps.selftest import run_selftest
-from pipelines.steps.setup_sql import write_setup_sql
-from pipelines.steps.snapshot import prepare_snapshot_load, record_snapshot_load
-from pipelines.steps.snapshot_begin import begin_snapshot
-from pipelines.steps.snapshot_read import read_snapshot_table
-from pipelines.steps.spark_jobs import external_spark_job, open_spark, read_job_failure, run_spark_job
-from pipelines.steps.stats import read_stats
-from pipelines.steps.status import list_windows, read_complete_to, read_status
-from pipelines.steps.swap import SwappedTable, swap_table
-from pipelines.steps.transactions import drop_transaction, list_transactions, look_up_transaction
-from pipelines.steps.validation import package_findings, validate
-from pipelines.steps.verify import list_proofs, verify_tables
-from pipelines.steps.views import write_history_views, write_views
-from pipelines.steps.wait import AwaitedLog, is_source_back, is_still_awaited, log_overdue
+from pipelines.steps.upkeep.prune import describe_pruned, prune_pipeline
 
 __all__ = [
     "AlreadyLanded",

@@ -15,12 +15,12 @@ from pipelines.errors import SnapshotPaused, SparkLost, Transient
 from pipelines.host.pauses import growing_pauses
 from pipelines.reconcile.snapshot_pauses import may_go_on
 from pipelines.source import ConnectParams
-from pipelines.steps.beside import Beside
 from pipelines.steps.run import LOOK_SECONDS, CapturedWindow, apply, capture, first_contents, snapshot_again
-from pipelines.steps.spark_session import Spark, spark_when_needed
-from pipelines.steps.status import TableStatus, read_status
-from pipelines.steps.step_times import StepTimes
-from pipelines.steps.wait import AwaitedLog, log_overdue, plan_now
+from pipelines.steps.shared.spark_session import Spark, spark_when_needed
+from pipelines.steps.shared.status import TableStatus, read_status
+from pipelines.steps.shared.step_times import StepTimes
+from pipelines.steps.shared.wait import AwaitedLog, log_overdue, plan_now
+from pipelines.steps.snapshots.beside import Beside
 from pipelines.values.table import TableId
 from pipelines.window import NothingNew, Wait
 

@@ -20,8 +20,8 @@ from pipelines.reconcile.table_versions import all_known_versions, rules
 from pipelines.reconcile.version_conflicts import key_policy_conflict
 from pipelines.records.batches.spec import BatchSpec, TableTask
 from pipelines.records.loads import SnapshotTask
-from pipelines.steps.folders import folder_findings, refused_folders, with_contents
-from pipelines.steps.reader_change import handover_text
+from pipelines.steps.shared.folders import folder_findings, refused_folders, with_contents
+from pipelines.steps.shared.reader_change import handover_text
 from pipelines.values.null_rule import is_else_null, own_rules
 from pipelines.values.table import TableId, TableVersion
 

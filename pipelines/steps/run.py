@@ -27,22 +27,22 @@ from pipelines.errors import (
 from pipelines.host.progress import Progress
 from pipelines.records.gaps import GapKind
 from pipelines.source import ConnectParams
-from pipelines.steps.apply import prepare_batch, record_batch
-from pipelines.steps.beside import Beside
-from pipelines.steps.capture import Outcome, PlanOutcome, land_window, mine_window_slice, plan_next_window
-from pipelines.steps.receive import receive_next_window
-from pipelines.steps.recover import check_gap_reason, declare_gap
-from pipelines.steps.refused_tables import capturable_tables, hold_unread
-from pipelines.steps.resnapshot import begin_resnapshots
-from pipelines.steps.retries import make_retry
-from pipelines.steps.snapshot import LoadedSnapshot, prepare_snapshot_load, record_snapshot_load
-from pipelines.steps.snapshot_begin import BegunSnapshot, begin_snapshot, lacking_contents
-from pipelines.steps.snapshot_read import TableSnapshot, read_snapshot_table
-from pipelines.steps.spark_jobs import run_spark_job
-from pipelines.steps.spark_session import Spark, spark_when_needed
-from pipelines.steps.status import DeclaredGapReport, TableStatus, read_status
-from pipelines.steps.step_times import StepTimes
-from pipelines.steps.wait import await_log
+from pipelines.steps.apply.batch import prepare_batch, record_batch
+from pipelines.steps.capture.receive import receive_next_window
+from pipelines.steps.capture.windows import Outcome, PlanOutcome, land_window, mine_window_slice, plan_next_window
+from pipelines.steps.recovery.recover import check_gap_reason, declare_gap
+from pipelines.steps.shared.retries import make_retry
+from pipelines.steps.shared.spark_jobs import run_spark_job
+from pipelines.steps.shared.spark_session import Spark, spark_when_needed
+from pipelines.steps.shared.status import DeclaredGapReport, TableStatus, read_status
+from pipelines.steps.shared.step_times import StepTimes
+from pipelines.steps.shared.wait import await_log
+from pipelines.steps.snapshots.begin import BegunSnapshot, begin_snapshot, lacking_contents
+from pipelines.steps.snapshots.beside import Beside
+from pipelines.steps.snapshots.load import LoadedSnapshot, prepare_snapshot_load, record_snapshot_load
+from pipelines.steps.snapshots.read import TableSnapshot, read_snapshot_table
+from pipelines.steps.snapshots.refused_tables import capturable_tables, hold_unread
+from pipelines.steps.snapshots.resnapshot import begin_resnapshots
 from pipelines.values.utc import beside
 
 T = TypeVar("T")

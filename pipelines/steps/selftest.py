@@ -21,11 +21,11 @@ from pipelines.source.facts import read_current_scn
 from pipelines.source.quoting import quote
 from pipelines.source.scratch import Refused, Rows, ScratchSchema, Step
 from pipelines.source.selftest_cases import CASES, Case
+from pipelines.steps.proof.verify import TableComparison, verify_tables
 from pipelines.steps.run import run_pipeline, take_snapshot
-from pipelines.steps.snapshot_begin import check_source
-from pipelines.steps.spark_session import spark_when_needed
-from pipelines.steps.status import read_status
-from pipelines.steps.verify import TableComparison, verify_tables
+from pipelines.steps.shared.spark_session import spark_when_needed
+from pipelines.steps.shared.status import read_status
+from pipelines.steps.snapshots.begin import check_source
 from pipelines.values.table import TableId
 
 POLL_SECONDS = 5.0

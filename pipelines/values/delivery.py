@@ -4,7 +4,7 @@ It is decided once, from what pipelines.yml says (`choice`, the kind of the key)
 batch's spec carries it. Each stage that treats the kinds differently has one table with an entry for each, in one place:
 
     stage     its table
-    capture   pipelines/steps/reread/__init__.py    what is read again when a window lands
+    capture   pipelines/steps/capture/reread/__init__.py    what is read again when a window lands
     decode    pipelines/decode/changes.py             which values are pieces, in rows of their own
     assemble  pipelines/assemble/valueless.py       which changes are not applied with their own values
     apply     pipelines/apply/delivery/__init__.py  how a commit range becomes one MERGE or append

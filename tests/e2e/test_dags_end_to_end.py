@@ -20,9 +20,9 @@ from pipelines.config import Pipeline
 from pipelines.context import open_context
 from pipelines.reconcile.ledger import chain_of_batches
 from pipelines.records.batches.manifest import BatchResult
-from pipelines.steps.status import WindowReport
-from pipelines.steps.transactions import OpenTransactionReport
-from pipelines.steps.verify import Verification
+from pipelines.steps.apply.transactions import OpenTransactionReport
+from pipelines.steps.proof.verify import Verification
+from pipelines.steps.shared.status import WindowReport
 from pipelines.values.redo import CHANGES, Operation
 from tests.fixtures.airflow import configure, run_dag
 from tests.fixtures.shop import TABLES, Shop, open_shop

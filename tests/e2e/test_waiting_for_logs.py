@@ -75,7 +75,7 @@ def checks(monkeypatch, lagging):
         return answers[-1]
 
     monkeypatch.setattr(steps, "is_still_awaited", counted)
-    monkeypatch.setattr("pipelines.steps.wait.is_still_awaited", counted)
+    monkeypatch.setattr("pipelines.steps.shared.wait.is_still_awaited", counted)
     return answers
 
 

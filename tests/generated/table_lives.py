@@ -18,9 +18,9 @@ from unittest import mock
 from pipelines import steps
 from pipelines.context import silent
 from pipelines.source.olr import needed_configuration
-from pipelines.steps.beside import Beside
 from pipelines.steps.run import apply, capture, first_contents, snapshot_again
-from pipelines.steps.spark_session import spark_when_needed
+from pipelines.steps.shared.spark_session import spark_when_needed
+from pipelines.steps.snapshots.beside import Beside
 from pipelines.window.dictionary import BUILD
 from standin.olr.options import Behaviour
 from standin.olr.server import OlrServer

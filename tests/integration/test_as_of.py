@@ -17,8 +17,8 @@ from pipelines.config.union_views import UnionView
 from pipelines.errors import ConfigurationError, NotReadableAsOf
 from pipelines.host import crash
 from pipelines.lake import Lake, lake
-from pipelines.steps.as_of import opened_as_of, plan_read
-from pipelines.steps.views import history_of
+from pipelines.steps.ranges.as_of import opened_as_of, plan_read
+from pipelines.steps.shown.views import history_of
 from pipelines.values.history_sql import as_of_sql
 from pipelines.values.table import TableId
 from standin.serve import standin

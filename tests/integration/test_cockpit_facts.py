@@ -12,9 +12,9 @@ from pipelines.config import Pipeline
 from pipelines.context import ledger_url, open_context
 from pipelines.errors import RedoLost, SourceUnavailable
 from pipelines.source import ConnectParams
-from pipelines.steps.capture import PlanOutcome
-from pipelines.steps.scn_times import time_written
-from pipelines.steps.shown_facts import expected_rows
+from pipelines.steps.capture.windows import PlanOutcome
+from pipelines.steps.shared.scn_times import time_written
+from pipelines.steps.shared.shown_facts import expected_rows
 from pipelines.values.table import TableId
 from pipelines.values.utc import utc_text
 from tests.fixtures.shop import Shop, shop

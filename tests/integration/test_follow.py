@@ -16,9 +16,9 @@ from pipelines import steps
 from pipelines.cli import app
 from pipelines.errors import SparkLost, Terminal
 from pipelines.steps import run as run_steps
-from pipelines.steps import spark_session
-from pipelines.steps.beside import Beside
 from pipelines.steps.follow import FollowOutcome, follow_pipeline
+from pipelines.steps.shared import spark_session
+from pipelines.steps.snapshots.beside import Beside
 from tests.fixtures.shop import Shop
 from tests.integration.test_pipeline import TWO_TABLES, differences
 from tests.references.plain_lake import PlainLake

@@ -10,7 +10,7 @@ from pipelines.errors import SourceBusy
 from pipelines.source.connection import ConnectParams
 from pipelines.source.facts import read_redo_facts
 from pipelines.source.oracle import open_source
-from pipelines.steps.read_and_plan import read_and_plan
+from pipelines.steps.capture.read_and_plan import read_and_plan
 from pipelines.values.redo import Position
 from pipelines.values.scn import Scn, ScnRange
 from pipelines.window import Lost, NothingNew, Sealed, incarnation_at, missing_logs, plan_window

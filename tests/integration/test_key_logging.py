@@ -13,8 +13,8 @@ import pytest
 from pipelines import steps
 from pipelines.apply.delta.commit import Tag, session_with_tag
 from pipelines.apply.delta.table import DeltaTable
-from pipelines.steps.status import TableStatus
-from pipelines.steps.verify import TableComparison
+from pipelines.steps.proof.verify import TableComparison
+from pipelines.steps.shared.status import TableStatus
 from standin.serve import standin
 from tests.fixtures.shop import Shop, open_shop
 from tests.generated.hunts import hunt

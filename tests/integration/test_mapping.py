@@ -26,7 +26,7 @@ from pipelines.errors import ConfigurationError, Finding, SchemaConflict, TableH
 from pipelines.host.user_code import digest_of
 from pipelines.reconcile.pushed_filter import pushed_for
 from pipelines.source import read_tables
-from pipelines.steps.status import TableStatus
+from pipelines.steps.shared.status import TableStatus
 from pipelines.values.dictionary_table import DictionaryTable
 from pipelines.values.table import TableId
 from standin.serve import standin

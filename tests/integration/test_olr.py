@@ -30,9 +30,9 @@ from pipelines.reconcile.ledger import last_batch
 from pipelines.records.readers import is_received
 from pipelines.source import ConnectParams, read_current_scn, read_redo_facts
 from pipelines.source.olr.settings import OF_PARTS, needed_configuration
-from pipelines.steps.reader_change import read_open
-from pipelines.steps.receive_streams import take_stream
+from pipelines.steps.capture.receive_streams import take_stream
 from pipelines.steps.run import capture
+from pipelines.steps.shared.reader_change import read_open
 from standin.olr.options import Behaviour
 from standin.olr.server import OlrServer
 from tests.fixtures.shop import TABLES, Shop, open_shop
@@ -675,7 +675,7 @@ def meanwhile(happens: Callable[[], Any]) -> Iterator[None]:
             left.pop()()
         return found
 
-    with mock.patch("pipelines.steps.receive_streams.take_stream", received):
+    with mock.patch("pipelines.steps.capture.receive_streams.take_stream", received):
         yield
 
 

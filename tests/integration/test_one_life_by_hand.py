@@ -11,7 +11,7 @@ from typing import Any
 
 from pipelines import steps
 from pipelines.steps.run import apply, capture
-from pipelines.steps.spark_session import spark_when_needed
+from pipelines.steps.shared.spark_session import spark_when_needed
 from standin.serve import standin
 from tests.fixtures.shop import Shop
 from tests.generated.table_life import known

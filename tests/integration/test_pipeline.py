@@ -25,7 +25,7 @@ from pipelines.errors import ConfigurationError, TableHeld, TextNotValid
 from pipelines.job import translation
 from pipelines.source.olr import needed_configuration
 from pipelines.steps.run import apply
-from pipelines.steps.spark_session import spark_when_needed
+from pipelines.steps.shared.spark_session import spark_when_needed
 from pipelines.values.table import TableId
 from tests.fixtures.shop import Shop, open_shop
 from tests.generated.hunts import hunt

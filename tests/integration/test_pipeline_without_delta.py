@@ -18,7 +18,7 @@ from pipelines import steps
 from pipelines.context import open_context
 from pipelines.errors import ConfigurationError, LandingDamaged, TableHeld
 from pipelines.steps.run import apply, capture
-from pipelines.steps.spark_session import spark_when_needed
+from pipelines.steps.shared.spark_session import spark_when_needed
 from pipelines.values.table import TableId
 from tests.fixtures.shop import Shop
 from tests.integration.test_pipeline import TWO_TABLES, caught_up, differences, parts_pipeline
@@ -202,7 +202,7 @@ from pathlib import Path
 from pipelines.config import load_pipeline
 from pipelines.context import open_context
 from pipelines.land import layout
-from pipelines.steps.comparison_rows import comparison_place, folder_name
+from pipelines.steps.shared.comparison_rows import comparison_place, folder_name
 pipeline = load_pipeline("shop", Path(sys.argv[1]))
 with comparison_place(pipeline) as place, open_context(pipeline) as context:
     context.landing.files.create(layout.verify_file(folder_name(place), 7), b"rows")

@@ -14,7 +14,7 @@ from pipelines.land.files import Files
 from pipelines.reconcile.ledger import last_batch, reconcile_ledger
 from pipelines.reconcile.next_batch import next_batch
 from pipelines.reconcile.table_versions import known_versions
-from pipelines.steps.prune import prune_pipeline
+from pipelines.steps.upkeep.prune import prune_pipeline
 from tests.fixtures.s3 import S3
 from tests.unit.reconcile.pipeline_on_disk import ORDERS
 from tests.unit.steps.test_prune import ADDED, OldPipeline

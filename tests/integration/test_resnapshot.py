@@ -12,7 +12,7 @@ from pipelines import steps
 from pipelines.config import Pipeline
 from pipelines.context import now, open_context
 from pipelines.reconcile.approvals import approvals
-from pipelines.steps.status import TableStatus
+from pipelines.steps.shared.status import TableStatus
 from tests.fixtures.shop import Shop
 from tests.integration.test_pipeline import differences
 from tests.references.plain_lake import PlainLake

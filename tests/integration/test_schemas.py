@@ -18,7 +18,7 @@ from pipelines import steps
 from pipelines.config import Pipeline, parse_configuration
 from pipelines.errors import ConfigurationError
 from pipelines.source import open_source
-from pipelines.steps.init import FirstPipeline
+from pipelines.steps.setup.init import FirstPipeline
 from pipelines.values.table import TableId
 from standin.serve import standin
 from standin.sqlplus import run_script

@@ -12,7 +12,7 @@ from pipelines import steps
 from pipelines.context import open_context
 from pipelines.errors import Terminal
 from pipelines.reconcile.dropped_transactions import DropReport
-from pipelines.steps.transactions import OpenTransactionReport
+from pipelines.steps.apply.transactions import OpenTransactionReport
 from tests.fixtures.shop import Shop
 from tests.references.delta_table import delta_rows
 from tests.references.source_comparison import compare_with_source

@@ -11,7 +11,7 @@ import pytest
 
 from pipelines import steps
 from pipelines.config import Pipeline
-from pipelines.steps.status import TableStatus
+from pipelines.steps.shared.status import TableStatus
 from standin.serve import standin
 from tests.fixtures.shop import Shop
 from tests.integration.test_pipeline import differences

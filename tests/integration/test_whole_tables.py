@@ -13,7 +13,7 @@ from pipelines.context import open_context
 from pipelines.errors import LandingUnwritable
 from pipelines.land.windows import Windows
 from pipelines.steps.run import apply, capture
-from pipelines.steps.spark_session import spark_when_needed
+from pipelines.steps.shared.spark_session import spark_when_needed
 from tests.fixtures.shop import Shop, open_shop
 from tests.integration.test_pipeline import caught_up, differences
 from tests.references.plain_lake import PlainLake

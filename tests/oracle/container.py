@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 
 from pipelines.source.setup_sql import Flavour
-from pipelines.steps.setup_sql import write_setup_sql
+from pipelines.steps.setup.setup_sql import write_setup_sql
 
 SCRIPTS = Path(__file__).parents[2] / "docker" / "oracle"
 STARTS, SQL = "/container-entrypoint-startdb.d", "/opt/redolake"

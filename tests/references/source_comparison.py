@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from pipelines import steps
 from pipelines.apply.delta.log import read_log
 from pipelines.apply.verify.comparison import CompareTask, Comparison
-from pipelines.steps.verify import Verification
+from pipelines.steps.proof.verify import Verification
 from pipelines.values.table import ROWID_COLUMN, ROWID_NAME
 from pipelines.values.target_options import DELETED
 from tests.references.delta_table import read_delta

@@ -26,10 +26,10 @@ from pipelines.records.batches.spec import BatchSpec
 from pipelines.records.codec import encode
 from pipelines.records.dictionary import DictionaryReading
 from pipelines.records.drops import DroppedTransaction
-from pipelines.steps.apply import prepare_batch, record_batch
+from pipelines.steps.apply.batch import prepare_batch, record_batch
+from pipelines.steps.apply.transactions import list_transactions
 from pipelines.steps.plan_edit import plan_edit
-from pipelines.steps.status import list_windows, read_status
-from pipelines.steps.transactions import list_transactions
+from pipelines.steps.shared.status import list_windows, read_status
 from pipelines.values.scn import ChainPosition, Scn
 from pipelines.values.table import OracleType
 from tests.unit.reconcile.pipeline_on_disk import FIRST, OPEN, ORDERS, PipelineOnDisk

@@ -9,11 +9,11 @@ import pytest
 
 from pipelines import steps
 from pipelines.errors import RedoLost
-from pipelines.steps.capture import PlanOutcome
-from pipelines.steps.recover import RecoveryReport
+from pipelines.steps.capture.windows import PlanOutcome
+from pipelines.steps.proof.verify import Verification
+from pipelines.steps.recovery.recover import RecoveryReport
 from pipelines.steps.run import RecoveredLoss, RunOutcome, capture
-from pipelines.steps.status import Status
-from pipelines.steps.verify import Verification
+from pipelines.steps.shared.status import Status
 from tests.fixtures.shop import Shop
 from tests.references.delta_table import delta_rows
 from tests.references.plain_lake import PlainLake

@@ -16,7 +16,7 @@ from pipelines.job.batch import run_batch
 from pipelines.job.history_prune import older_history, shorten_history
 from pipelines.job.snapshot import run_snapshot
 from pipelines.records.batches.spec import TableTask
-from pipelines.steps.views import history_of, history_statements
+from pipelines.steps.shown.views import history_of, history_statements
 from pipelines.values.history_sql import as_of_sql, versions_sql
 from pipelines.values.table import TableId
 from tests.generated.hunts import EXAMPLES

@@ -15,7 +15,7 @@ from pipelines.errors import LandingDamaged
 from pipelines.job.batch import run_batch
 from pipelines.records.batches.manifest import CARRIED_IN, BatchResult
 from pipelines.records.batches.spec import TableTask
-from pipelines.steps.transactions import read_carried
+from pipelines.steps.apply.transactions import read_carried
 from pipelines.values.table import TableId
 from tests.integration.spark.landing import land
 from tests.integration.spark.redo_rows import change, committed, control

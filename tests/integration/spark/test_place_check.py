@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from pipelines.steps.logging_findings import logging_findings
-from pipelines.steps.validation import same_place
+from pipelines.steps.checks.logging_findings import logging_findings
+from pipelines.steps.checks.validation import same_place
 from tests.fixtures.s3 import S3
 
 pytestmark = pytest.mark.spark

@@ -18,8 +18,8 @@ from pipelines.cockpit import read_overview
 from pipelines.context import ledger_url, now, open_context
 from pipelines.errors import TableSetBack, Terminal
 from pipelines.host import crash
-from pipelines.steps import hash_chunks
-from pipelines.steps.verify import TableComparison, last_proofs
+from pipelines.steps.proof import hash_chunks
+from pipelines.steps.proof.verify import TableComparison, last_proofs
 from pipelines.values.table import TableId
 from standin.serve import standin
 from tests.fixtures.shop import Shop

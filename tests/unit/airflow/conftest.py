@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from pipelines.steps import AlreadyLanded, AwaitedLog, Into, LogsToRead
-from pipelines.steps.runway import RunwayReport
+from pipelines.steps.recovery.runway import RunwayReport
 from tests.fixtures.airflow import airflow_db
 
 __all__ = ["airflow_db"]

@@ -10,7 +10,7 @@ from unittest import mock
 
 import pytest
 
-from pipelines.steps.transactions import DropCost
+from pipelines.steps.apply.transactions import DropCost
 from tests.unit.airflow.test_dag_runs import names, run
 from tests.unit.airflow.test_recover_dag import recovery
 

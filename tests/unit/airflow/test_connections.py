@@ -5,7 +5,7 @@ import os
 import pytest
 
 from pipelines.errors import ConfigurationError
-from pipelines.steps.capture import PlanOutcome
+from pipelines.steps.capture.windows import PlanOutcome
 
 pytestmark = [pytest.mark.airflow, pytest.mark.usefixtures("airflow_db")]
 PASSWORD = "p@ss/wörd"

@@ -7,16 +7,16 @@ import pytest
 
 from pipelines.errors import Finding, RedoLost, SourceRefused, SourceUnavailable, TableHeld
 from pipelines.records.windows import LogIdentity, LogTally, SliceRecord
-from pipelines.steps.apply import AppliedTable, PreparedBatch, RecordedBatch
-from pipelines.steps.backfill import PreparedBackfill, RecordedBackfill
-from pipelines.steps.backfill_live import LiveBackfill, LiveTable
-from pipelines.steps.capture import AlreadyLanded, LandedWindowReport, PlanOutcome
-from pipelines.steps.copies import CopiedTable, Copies
-from pipelines.steps.range_ends import RangeEnd
-from pipelines.steps.receive import ReceivedWindow
-from pipelines.steps.snapshot import LoadedSnapshot
-from pipelines.steps.snapshot_begin import BegunSnapshot
-from pipelines.steps.snapshot_read import TableSnapshot
+from pipelines.steps.apply.batch import AppliedTable, PreparedBatch, RecordedBatch
+from pipelines.steps.capture.receive import ReceivedWindow
+from pipelines.steps.capture.windows import AlreadyLanded, LandedWindowReport, PlanOutcome
+from pipelines.steps.ranges.copies import CopiedTable, Copies
+from pipelines.steps.ranges.live import LiveBackfill, LiveTable
+from pipelines.steps.ranges.range_ends import RangeEnd
+from pipelines.steps.ranges.shadows import PreparedBackfill, RecordedBackfill
+from pipelines.steps.snapshots.begin import BegunSnapshot
+from pipelines.steps.snapshots.load import LoadedSnapshot
+from pipelines.steps.snapshots.read import TableSnapshot
 from tests.fixtures.airflow import write_dags
 from tests.unit.airflow.conftest import RUNWAY
 

@@ -9,8 +9,8 @@ import pytest
 
 from pipelines.airflow.lineage import column_facet, files, landing_folder, oracle_table, report_lineage
 from pipelines.records.batches.manifest import RowAccount, TableResult
-from pipelines.steps.apply import applied_table
-from pipelines.steps.column_lineage import ColumnOrigin, TableOrigin
+from pipelines.steps.apply.batch import applied_table
+from pipelines.steps.shown.column_lineage import ColumnOrigin, TableOrigin
 from pipelines.values.table import TableId
 
 pytestmark = pytest.mark.airflow

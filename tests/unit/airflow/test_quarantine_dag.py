@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipelines.steps.quarantine import QuarantinedChange, QuarantinedKey, QuarantineList, WorkedOff
+from pipelines.steps.proof.quarantine import QuarantinedChange, QuarantinedKey, QuarantineList, WorkedOff
 from tests.unit.airflow.test_dag_runs import run
 
 pytestmark = [pytest.mark.airflow, pytest.mark.usefixtures("airflow_db")]

@@ -8,11 +8,11 @@ import pytest
 
 from pipelines.errors import Finding
 from pipelines.reconcile.redo_loss import ErrorReport
-from pipelines.steps.close_gap import ClosingTable, GapClosing
-from pipelines.steps.doctor_report import DoctorReport
-from pipelines.steps.recover import RecoveryReport, recovery_text
-from pipelines.steps.status import DeclaredGapReport, GapTransaction
-from pipelines.steps.transactions import DropCost, TransactionList
+from pipelines.steps.apply.transactions import DropCost, TransactionList
+from pipelines.steps.checks.doctor_report import DoctorReport
+from pipelines.steps.ranges.close_gap import ClosingTable, GapClosing
+from pipelines.steps.recovery.recover import RecoveryReport, recovery_text
+from pipelines.steps.shared.status import DeclaredGapReport, GapTransaction
 from pipelines.values.redo import Position
 from pipelines.window.recovery_options import Choice
 from tests.unit.airflow.test_dag_runs import names, run

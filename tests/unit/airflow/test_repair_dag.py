@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from pipelines.steps.repair import RepairedTable
+from pipelines.steps.proof.repair import RepairedTable
 from tests.unit.airflow.test_dag_runs import names, run
 
 pytestmark = [pytest.mark.airflow, pytest.mark.usefixtures("airflow_db")]

@@ -12,8 +12,8 @@ from pipelines.errors import RedoNotUnderstood, SourceBusy
 from pipelines.records.batches.spec import BatchSpec
 from pipelines.records.codec import encode
 from pipelines.records.jobs import JobFailure
-from pipelines.steps import leases as leases_steps
-from pipelines.steps.leases import take_apply_lease
+from pipelines.steps.shared import leases as leases_steps
+from pipelines.steps.shared.leases import take_apply_lease
 
 pytestmark = [pytest.mark.airflow, pytest.mark.usefixtures("airflow_db")]
 TERMINAL = RedoNotUnderstood("the carry-over names a file that is not there", cure="restore it", file="/l/x.parquet")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.steps.swap import SwappedTable
+from pipelines.steps.ranges.swap import SwappedTable
 from tests.unit.airflow.test_dag_runs import run
 
 pytestmark = [pytest.mark.airflow, pytest.mark.usefixtures("airflow_db")]

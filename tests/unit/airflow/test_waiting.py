@@ -10,8 +10,8 @@ import pytest
 
 from pipelines.config import Retry
 from pipelines.errors import SourceUnavailable
-from pipelines.steps.capture import AlreadyLanded, LandedWindowReport, PlanOutcome
-from pipelines.steps.wait import AwaitedLog, log_overdue
+from pipelines.steps.capture.windows import AlreadyLanded, LandedWindowReport, PlanOutcome
+from pipelines.steps.shared.wait import AwaitedLog, log_overdue
 
 pytestmark = [pytest.mark.airflow, pytest.mark.usefixtures("airflow_db")]
 

@@ -18,17 +18,17 @@ from pipelines.cli import app, output
 from pipelines.host.progress import Progress, count_rows
 from pipelines.reconcile.dropped_transactions import DropReport
 from pipelines.reconcile.redo_loss import ErrorReport
-from pipelines.steps.backfill import BackfillOutcome, PreparedBackfill, RecordedBackfill
-from pipelines.steps.backfill_plan import BackfillPlan
-from pipelines.steps.range_ends import RangeEnd
-from pipelines.steps.recover import RecoveryReport
+from pipelines.steps.apply.transactions import DropCost, OpenTransactionReport, TransactionList
+from pipelines.steps.proof.verify import NotCompared, TableComparison, Verification
+from pipelines.steps.ranges.dry_run import BackfillPlan
+from pipelines.steps.ranges.range_ends import RangeEnd
+from pipelines.steps.ranges.shadows import BackfillOutcome, PreparedBackfill, RecordedBackfill
+from pipelines.steps.recovery.recover import RecoveryReport
 from pipelines.steps.run import RunOutcome
-from pipelines.steps.schema_versions import ColumnReport, VersionReport
-from pipelines.steps.snapshot import LoadedSnapshot
-from pipelines.steps.snapshot_read import TableSnapshot
-from pipelines.steps.status import DeclaredGapReport, Status, TableStatus, WindowReport
-from pipelines.steps.transactions import DropCost, OpenTransactionReport, TransactionList
-from pipelines.steps.verify import NotCompared, TableComparison, Verification
+from pipelines.steps.shared.status import DeclaredGapReport, Status, TableStatus, WindowReport
+from pipelines.steps.shown.schema_versions import ColumnReport, VersionReport
+from pipelines.steps.snapshots.load import LoadedSnapshot
+from pipelines.steps.snapshots.read import TableSnapshot
 from pipelines.values.redo import Position
 from pipelines.values.scn import Scn
 
@@ -143,7 +143,7 @@ def test_status_needs_neither_oracle_nor_spark(settings: Path) -> None:
 def test_status_shows_of_a_held_table_what_where_and_the_cure(settings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As lines to be copied, however wide the terminal is: a redo text that cannot be read stands in it."""
     from pipelines import steps
-    from pipelines.steps.status import Status, TableStatus
+    from pipelines.steps.shared.status import Status, TableStatus
 
     text = """the redo cannot be decoded: a literal has no end: insert into "SHOP"."ORDERS"("ID") values ('[red]it' s');"""
     where = {"table": "SHOP.ORDERS", "scn": 150}

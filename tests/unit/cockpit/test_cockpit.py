@@ -19,7 +19,7 @@ from pipelines.ledger.store import checked_url
 from pipelines.records.codec import to_body
 from pipelines.records.proofs import ProvedHistory
 from pipelines.records.shown_facts import HistoryFact, PlanFact, ProofFact, QuarantineFact, RedoFact, SnapshotFact
-from pipelines.steps.status import read_status
+from pipelines.steps.shared.status import read_status
 from pipelines.values.redo import Position
 from pipelines.values.scn import Scn
 from pipelines.values.table import TableId

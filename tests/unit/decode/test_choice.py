@@ -11,7 +11,7 @@ from pipelines.decode import choice
 from pipelines.decode.changes import decode_changes
 from pipelines.decode.compiled import jit
 from pipelines.decode.compiled.changes import decode_compiled
-from pipelines.steps.doctor import decoding_notes
+from pipelines.steps.checks.doctor import decoding_notes
 from pipelines.values.delivery import PLAIN, Assembled
 
 

@@ -14,8 +14,8 @@ from pipelines.reconcile.ledger import last_batch
 from pipelines.records.batches.manifest import BatchResult, TableResult
 from pipelines.records.closed import ClosedTable
 from pipelines.records.codec import encode
-from pipelines.steps.apply import resume_tables
-from pipelines.steps.status import read_status
+from pipelines.steps.apply.batch import resume_tables
+from pipelines.steps.shared.status import read_status
 from pipelines.values.redo import Position
 from pipelines.values.scn import ChainPosition, Scn
 from tests.unit.reconcile.pipeline_on_disk import (

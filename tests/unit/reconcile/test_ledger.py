@@ -13,8 +13,8 @@ from pipelines.reconcile.ledger import drops, last_batch, reconcile_ledger
 from pipelines.reconcile.newest_batches import batch_name
 from pipelines.records.batches.manifest import CARRIED_IN, RowAccount
 from pipelines.records.windows import DdlRow
-from pipelines.steps.apply import resume_tables
-from pipelines.steps.status import list_windows
+from pipelines.steps.apply.batch import resume_tables
+from pipelines.steps.shared.status import list_windows
 from pipelines.values.redo import Position
 from pipelines.values.scn import ChainPosition, Scn
 from tests.states.lost_ledger import lose_ledger

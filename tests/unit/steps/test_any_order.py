@@ -42,9 +42,9 @@ from pipelines.records.handover import FirstPosition
 from pipelines.records.jobs import Spec
 from pipelines.records.loads import SnapshotLoaded, SnapshotResult, SnapshotSpec
 from pipelines.records.windows import WindowManifest
-from pipelines.steps.apply import prepare_batch, record_batch, resume_tables
-from pipelines.steps.snapshot import prepare_snapshot_load, record_snapshot_load
-from pipelines.steps.spark_jobs import run_spark_job
+from pipelines.steps.apply.batch import prepare_batch, record_batch, resume_tables
+from pipelines.steps.shared.spark_jobs import run_spark_job
+from pipelines.steps.snapshots.load import prepare_snapshot_load, record_snapshot_load
 from pipelines.values.redo import Encoding, Position
 from pipelines.values.scn import ChainPosition, Scn
 from pipelines.values.table import TableId

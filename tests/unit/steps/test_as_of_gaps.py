@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from pipelines.errors import NotReadableAsOf
-from pipelines.steps.as_of import check_gaps
+from pipelines.steps.ranges.as_of import check_gaps
 from pipelines.values.redo import Position
 from pipelines.values.scn import ChainPosition, Scn
 from pipelines.values.table import TableId

@@ -10,8 +10,16 @@ from pipelines.errors import ConfigurationError
 from pipelines.records.batches.spec import HoldAt, TableTask
 from pipelines.records.codec import to_body
 from pipelines.records.windows import WindowManifest
-from pipelines.steps.backfill import TableHistory, find_covering, find_stop, not_landed, objections, table_history, unbroken
-from pipelines.steps.backfill_plan import seconds_for
+from pipelines.steps.ranges.dry_run import seconds_for
+from pipelines.steps.ranges.shadows import (
+    TableHistory,
+    find_covering,
+    find_stop,
+    not_landed,
+    objections,
+    table_history,
+    unbroken,
+)
 from pipelines.values.scn import Scn, ScnRange
 from pipelines.values.table import TableId, TableVersion
 

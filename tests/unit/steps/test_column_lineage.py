@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pipelines.steps.column_lineage import ColumnOrigin, origin_of
+from pipelines.steps.shown.column_lineage import ColumnOrigin, origin_of
 from pipelines.values.mapping import FIRST_ADDED, Computed, RowFilter, TableMapping
 from pipelines.values.scn import Scn
 from pipelines.values.table import Column, OracleType, TableId, TableVersion

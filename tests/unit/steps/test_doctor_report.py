@@ -8,7 +8,7 @@ from pipelines.cli.output import doctor_text
 from pipelines.config import Pipeline, Table
 from pipelines.config.tables import Match
 from pipelines.errors import Finding
-from pipelines.steps.doctor_report import doctor_report
+from pipelines.steps.checks.doctor_report import doctor_report
 from pipelines.values.table import TableId
 
 DOCUMENTS = [f"APP.DOC{number:03d}" for number in range(100)]

@@ -10,8 +10,8 @@ from pipelines.errors import Finding
 from pipelines.ledger.entries import VersionEntry
 from pipelines.records.codec import to_body
 from pipelines.records.windows import DdlRow, WindowManifest
-from pipelines.steps.backfill_logs import Committed, first_uncut
-from pipelines.steps.first_description import first_version
+from pipelines.steps.ranges.first_description import first_version
+from pipelines.steps.ranges.logs import Committed, first_uncut
 from pipelines.values.scn import Scn, ScnRange
 from pipelines.values.table import Column, OracleType, TableId, TableVersion
 

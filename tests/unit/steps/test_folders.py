@@ -14,9 +14,9 @@ from pipelines.context import open_context
 from pipelines.land.landing import Landing
 from pipelines.reconcile.table_versions import app_id
 from pipelines.records.captured import CapturedTables
-from pipelines.steps.folders import find_shared, folder_findings, free_path, taken_folders
-from pipelines.steps.init import with_targets
-from pipelines.steps.proposal import ProposedTable
+from pipelines.steps.setup.init import with_targets
+from pipelines.steps.setup.proposal import ProposedTable
+from pipelines.steps.shared.folders import find_shared, folder_findings, free_path, taken_folders
 from pipelines.values.table import TableId
 
 ORDERS, MIXED, STRANGE = TableId("SHOP", "ORDERS"), TableId("SHOP", "Orders"), TableId("SHOP", "../SHOP/ORDERS")

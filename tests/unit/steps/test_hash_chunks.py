@@ -17,7 +17,7 @@ from pipelines.config.proof_settings import VerifySettings
 from pipelines.errors import SourceRefused
 from pipelines.records.proofs import HashedChunk, HashingBegun
 from pipelines.source.buckets import BucketSum
-from pipelines.steps.hash_chunks import (
+from pipelines.steps.proof.hash_chunks import (
     HashedPart,
     Pace,
     Position,

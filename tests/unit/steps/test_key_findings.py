@@ -9,7 +9,7 @@ import pytest
 
 from pipelines.config import Pipeline
 from pipelines.land.landing import Landing
-from pipelines.steps.key_findings import key_findings
+from pipelines.steps.checks.key_findings import key_findings
 from tests.unit.land.redo_rows import ORDERS, window, write
 
 KEY = "a key that nobody guesses"

@@ -17,9 +17,9 @@ from pipelines.errors import LeaseHeld, LedgerUnavailable
 from pipelines.ledger import Ledger, open_ledger
 from pipelines.records.batches.manifest import BatchResult
 from pipelines.records.batches.spec import BatchSpec
-from pipelines.steps import leases as leases_steps
-from pipelines.steps.apply import record_batch
-from pipelines.steps.leases import kept_lease, take_apply_lease
+from pipelines.steps.apply.batch import record_batch
+from pipelines.steps.shared import leases as leases_steps
+from pipelines.steps.shared.leases import kept_lease, take_apply_lease
 from tests.states.lost_ledger import lose_ledger
 from tests.support.waiting import wait_until
 

@@ -11,7 +11,7 @@ from pipelines.context import open_context
 from pipelines.errors import LeaseHeld, Terminal
 from pipelines.ledger.entries import LeaseKind, lease_name
 from pipelines.records.maintenance import MaintainedTable, MaintenanceResult, MaintenanceSpec
-from pipelines.steps.maintenance import describe_maintenance, prepare_maintenance, record_maintenance
+from pipelines.steps.upkeep.maintenance import describe_maintenance, prepare_maintenance, record_maintenance
 from tests.unit.reconcile.pipeline_on_disk import ORDERS, PipelineOnDisk
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from pipelines.config.file import load_configuration
 from pipelines.reconcile.mappings import resolve_mapping
-from pipelines.steps.mapping_findings import Known, problem_findings
+from pipelines.steps.checks.mapping_findings import Known, problem_findings
 from tests.unit.reconcile.test_mappings import VERSION, T
 
 FILE = """\

@@ -10,7 +10,7 @@ from pipelines.config import Pipeline
 from pipelines.records.captured import CapturedTables
 from pipelines.source import ListedTable
 from pipelines.source.table_list import is_of_queue, kind_left_out
-from pipelines.steps.matched_tables import find_unmatched, resolve_patterns
+from pipelines.steps.shared.matched_tables import find_unmatched, resolve_patterns
 from pipelines.values.table import TableId
 from pipelines.values.table_pattern import TablePattern
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from pipelines.config import parse_configuration
-from pipelines.steps.first_file import FirstFile, first_file
-from pipelines.steps.proposal import ProposedTable, propose_table
+from pipelines.steps.setup.first_file import FirstFile, first_file
+from pipelines.steps.setup.proposal import ProposedTable, propose_table
 from pipelines.values.dictionary_table import DictionaryColumn, DictionaryTable
 from pipelines.values.scn import Scn
 from pipelines.values.table import KeyPolicy, LargeObjects, OracleType, Part, TableId, UniqueIndex

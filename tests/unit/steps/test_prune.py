@@ -29,9 +29,9 @@ from pipelines.records.loads import SnapshotLoaded, SnapshotResult
 from pipelines.records.pruned import Pruned
 from pipelines.records.snapshots import ChunkPlan
 from pipelines.records.windows import DOUBTFUL_QUOTE_ROWS, DdlRow
-from pipelines.steps.backfill import prepare_backfill
-from pipelines.steps.prune import PruneReport, prune_pipeline
-from pipelines.steps.status import read_status
+from pipelines.steps.ranges.shadows import prepare_backfill
+from pipelines.steps.shared.status import read_status
+from pipelines.steps.upkeep.prune import PruneReport, prune_pipeline
 from pipelines.values.chunks import Chunk
 from pipelines.values.dictionary_table import DictionaryTable
 from pipelines.values.scn import ChainPosition, Scn

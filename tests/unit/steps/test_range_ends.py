@@ -10,7 +10,7 @@ import pytest
 
 from pipelines.records.windows import LogIdentity, WindowManifest
 from pipelines.source import ScnAtTime
-from pipelines.steps.range_ends import RangeEnd, end_of, scn_of
+from pipelines.steps.ranges.range_ends import RangeEnd, end_of, scn_of
 from pipelines.values.moment import parse_moment
 
 WINDOWS = [

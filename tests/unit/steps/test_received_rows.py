@@ -9,7 +9,7 @@ import pytest
 
 from pipelines.errors import LandingUnwritable
 from pipelines.source.olr.messages import Message
-from pipelines.steps.received_rows import BATCH_MESSAGES, Spool
+from pipelines.steps.capture.received_rows import BATCH_MESSAGES, Spool
 
 COMMITTED = datetime(2026, 1, 2)
 

@@ -6,7 +6,7 @@ import pytest
 
 from pipelines.errors import StreamLost
 from pipelines.source.olr import Address, Anchor
-from pipelines.steps.redo_streams import Logs, Stream, StreamState, check_anchor
+from pipelines.steps.shared.redo_streams import Logs, Stream, StreamState, check_anchor
 
 STREAM = Stream(1, Address("host", 5000, "DB"), None, StreamState(), {})
 ENDED: Logs = {7: (100, 200), 8: (200, None)}

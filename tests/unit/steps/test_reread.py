@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from pipelines.steps.reread.touched import LATER, by_end, touches
+from pipelines.steps.capture.reread.touched import LATER, by_end, touches
 from pipelines.values.dictionary_table import DictionaryColumn, DictionaryTable
 from pipelines.values.scn import Scn
 from pipelines.values.table import OracleType, TableId

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pipelines.source.buckets import MOST_BUCKETS
-from pipelines.steps.compare_table import choose_buckets
+from pipelines.steps.proof.compare_table import choose_buckets
 from pipelines.values.canonical import HashPlan
 
 

@@ -10,9 +10,9 @@ from pipelines.context import PipelineContext
 from pipelines.errors import SnapshotTooEarly, Terminal
 from pipelines.reconcile.snapshot_start import check_chain_epoch
 from pipelines.source import Handover
-from pipelines.steps import snapshot_begin as snapshot_steps
-from pipelines.steps.snapshot import prepare_snapshot_load
-from pipelines.steps.snapshot_begin import begin_snapshot
+from pipelines.steps.snapshots import begin as snapshot_steps
+from pipelines.steps.snapshots.begin import begin_snapshot
+from pipelines.steps.snapshots.load import prepare_snapshot_load
 from pipelines.values.dictionary_table import DictionaryColumn, DictionaryTable
 from pipelines.values.redo import Incarnation, RedoFacts
 from pipelines.values.scn import Scn

@@ -15,7 +15,7 @@ from pipelines.reconcile.ledger import reconcile_ledger
 from pipelines.records.batches.manifest import RowAccount, TableResult
 from pipelines.records.codec import to_body
 from pipelines.records.shown_facts import SourceFact
-from pipelines.steps.stats import read_stats, table_stats
+from pipelines.steps.shown.stats import read_stats, table_stats
 from tests.unit.reconcile.pipeline_on_disk import ORDERS, PipelineOnDisk
 
 

@@ -10,8 +10,8 @@ from pipelines.config import LedgerSettings
 from pipelines.context import PipelineContext, open_to_read
 from pipelines.errors import RedolakeError
 from pipelines.reconcile.ledger import reconcile_ledger
-from pipelines.steps.status import TableStatus, list_windows, read_status
-from pipelines.steps.transactions import list_transactions
+from pipelines.steps.apply.transactions import list_transactions
+from pipelines.steps.shared.status import TableStatus, list_windows, read_status
 from tests.unit.reconcile.pipeline_on_disk import (
     OPEN,
     PipelineOnDisk,

@@ -11,7 +11,15 @@ import pytest
 
 from pipelines.records.batches.spec import MinedNames
 from pipelines.records.windows import DdlRow
-from pipelines.steps.touched_keys import TouchedRows, TouchedTable, Transactions, add_ddl, other_key, refuse_older, take_row
+from pipelines.steps.ranges.touched_keys import (
+    TouchedRows,
+    TouchedTable,
+    Transactions,
+    add_ddl,
+    other_key,
+    refuse_older,
+    take_row,
+)
 from pipelines.values.redo import Operation
 from pipelines.values.scn import Scn
 from pipelines.values.table import Column, OracleType, TableId, TableVersion
@@ -108,7 +116,7 @@ def applied(life: Life, gaps: list[Gap], upto: int) -> dict[int, int]:
 
 
 def close(rows: dict[int, int], life: Life, gap: Gap, position: int) -> bool:
-    """Close a gap in the rows of a table, as steps/close_gap.py does; return whether it could be."""
+    """Close a gap in the rows of a table, as steps/ranges/close_gap.py does; return whether it could be."""
     dropped = {one.xid for one in life.changes if one.scn < gap.start <= life.commits.get(one.xid, life.end + 1)}
     touched = [one for one in life.changes if gap.start <= one.scn < gap.end or (one.scn < gap.start and one.xid in dropped)]
     found = Transactions()
@@ -171,7 +179,7 @@ class LiveTable:
                 self.rows[key] = source[key]
 
     def backfill(self, of: Gap, upto: int | None = None, beginnings: bool = True) -> None:
-        """Fill a range into the table, as steps/backfill_live.py does; `upto` kills it after so many keys."""
+        """Fill a range into the table, as steps/ranges/live.py does; `upto` kills it after so many keys."""
         within = {xid for xid, scn in self.life.commits.items() if of.start <= scn < of.end}
         touched = [
             one

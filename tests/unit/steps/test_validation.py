@@ -16,9 +16,9 @@ from pipelines.host import runtime
 from pipelines.job.lake import check_lake
 from pipelines.land import layout
 from pipelines.reconcile.lake_place import lake_place
-from pipelines.steps import validation as checks
-from pipelines.steps.shown_facts import record_plan
-from pipelines.steps.validation import object_store_findings, package_findings, validate
+from pipelines.steps.checks import validation as checks
+from pipelines.steps.checks.validation import object_store_findings, package_findings, validate
+from pipelines.steps.shared.shown_facts import record_plan
 from pipelines.values.table import TableId
 
 

@@ -7,8 +7,8 @@ import pytest
 from pipelines.config import Pipeline
 from pipelines.config.union_views import UnionView
 from pipelines.errors import ConfigurationError
-from pipelines.steps.union_views import LakeColumn, Member, make_union
-from pipelines.steps.views import STATEMENTS, HistoryOf, ViewOf, history_statements, left_out_unions
+from pipelines.steps.shown.union_views import LakeColumn, Member, make_union
+from pipelines.steps.shown.views import STATEMENTS, HistoryOf, ViewOf, history_statements, left_out_unions
 from pipelines.values.table import TableId
 
 ORDERS = ViewOf(TableId("SHOP", "ORDERS"), "/lake/shop/orders", 7)

@@ -461,7 +461,7 @@ def test_an_open_thread_without_a_log_in_any_view_is_named():
 def test_a_log_that_is_never_archived_is_waited_for_up_to_the_deadline():
     answer = plan(facts(ONE[1:], [online(1, 1, 50, 200), ON_1]))
 
-    assert isinstance(answer, Wait)  # steps/wait.py reports LogOverdue at the deadline
+    assert isinstance(answer, Wait)  # steps/shared/wait.py reports LogOverdue at the deadline
     assert (answer.thread, answer.sequence) == (1, 1)
 
 

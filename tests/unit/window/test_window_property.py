@@ -216,7 +216,7 @@ def newest_ended_and_later(logs, since):
 @settings(max_examples=EXAMPLES)
 @given(HISTORIES, READINGS, st.integers(0, 100), st.integers(10, 60))
 def test_a_plan_needs_no_logs_before_the_newest_that_had_ended_at_its_position(events, readings, share, budget):
-    """Lost redo alone may be reported too often: steps/read_and_plan.py then reads all logs."""
+    """Lost redo alone may be reported too often: steps/capture/read_and_plan.py then reads all logs."""
     history = History(readings)
     history.play(events)
     history.scn += 1

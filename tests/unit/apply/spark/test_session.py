@@ -19,7 +19,7 @@ from pipelines.apply.spark.session import (
 )
 from pipelines.host.spark_settings import AS_WRITTEN, FIXED
 from pipelines.job.connect_server import server_command
-from pipelines.steps.spark_jobs import open_spark
+from pipelines.steps.shared.spark_jobs import open_spark
 
 
 def test_java_compiles_the_code_of_wide_tables_in_the_driver_and_the_executors():

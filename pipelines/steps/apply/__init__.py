@@ -1,0 +1,1 @@
+"""Landed windows into Delta: prepare a batch, record its result, release held tables."""

@@ -1,0 +1,176 @@
+"""Report before a load what stands in the way of a table's mapping, and what of it the redo would lack."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from pipelines.config import Pipeline
+from pipelines.config.lines import line_of_setting
+from pipelines.context import open_to_read
+from pipelines.errors import Finding, RedolakeError, SchemaConflict
+from pipelines.reconcile.chosen_columns import chosen
+from pipelines.reconcile.mappings import Problem, is_shaped, mask_for, resolve_mapping
+from pipelines.reconcile.table_versions import all_known_versions, may_quarantine
+from pipelines.schema import baseline
+from pipelines.source import DatabaseLogging, has_needed_logging, logging_cure
+from pipelines.steps.checks.user_code_findings import code_findings
+from pipelines.values.delivery import delivery_of
+from pipelines.values.dictionary_table import DictionaryTable
+from pipelines.values.history import taken_names, why_no_history
+from pipelines.values.lake_columns import with_lake_names
+from pipelines.values.mapping import needs_all_columns
+from pipelines.values.table import TableId, TableVersion
+
+# Words of names of columns that often hold what is known of a person.
+PERSONAL: tuple[tuple[str, str], ...] = (
+    ("an e-mail address", r"E_?MAIL|MAIL_?ADDR(ESS)?"),
+    ("a telephone number", r"(TELE)?PHONE|MOBILE|FAX|TEL|MSISDN"),
+    ("a name", r"(FIRST|LAST|FAMILY|MIDDLE|MAIDEN|BIRTH|FULL|SUR)_?NAME|SURNAME"),
+    ("a date of birth", r"BIRTH(DAY|_?DATE|_?DT)?|DATE_?OF_?BIRTH|DOB"),
+    ("an identity number", r"SSN|SOCIAL_?SECURITY(_?(NO|NUM|NUMBER))?|NATIONAL_?ID|PASSPORT(_?(NO|NUM|NUMBER))?|TAX_?ID|NINO"),
+    ("a bank account or card", r"IBAN|BIC|CARD_?(NO|NUM|NUMBER)|CREDIT_?CARD|PAN|CVV|ACCOUNT_?(NO|NUM|NUMBER)"),
+    ("an address", r"STREET|ADDR(ESS)?(_?LINE)?|POST(AL)?_?CODE|ZIP(_?CODE)?"),
+    ("an address on the net", r"IP(_?ADDR(ESS)?)?"),
+    ("a secret", r"PASSWORD|PASSWD|PWD|SECRET|PIN"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """The file that the settings were read from, and the version with which the contents of each table were read."""
+
+    file: Path | None = None
+    firsts: Mapping[TableId, TableVersion] = field(default_factory=dict)
+
+
+NOTHING = Known()
+
+
+def personal(name: str) -> str | None:
+    """Return what a column seems to hold of a person, by the words of its name."""
+    for what, words in PERSONAL:
+        if re.search(rf"(?:^|[_$#\d])(?:{words})(?:$|[_$#\d])", name.upper()):
+            return what
+    return None
+
+
+def mapping_findings(
+    pipeline: Pipeline, table: DictionaryTable, logging: DatabaseLogging, known: Known = NOTHING
+) -> Iterator[Finding]:
+    """Yield an error for each problem of the table's mapping, and a note of the columns that look personal and have no mask."""
+    name, version = str(table.table), read_version(pipeline, table)
+    if version is None:
+        return  # it has a finding of its own
+    mapping, problems = resolve_mapping(pipeline, version)
+    yield from history_findings(pipeline, version)
+    yield from problem_findings(pipeline, version.table, problems, known)
+    key = pipeline.table(table.table).key_policy
+    whole = needs_all_columns(mapping, version.key)
+    if whole and not has_needed_logging(table, key, logging, all_columns=True):
+        what = f"the redo of an UPDATE would lack columns that this needs: {', '.join(whole)}"
+        yield Finding(name, what, f"{logging_cure(table, key, all_columns=True)}; take the snapshot afterwards")
+    if mapping is not None and mapping.masked:
+        yield from masking_findings(pipeline, name)
+    yield from code_findings(pipeline, version)
+    yield from quarantine_findings(pipeline, version)
+    yield from personal_notes(pipeline, version)
+
+
+def problem_findings(
+    pipeline: Pipeline, table: TableId, problems: Sequence[Problem], known: Known = NOTHING
+) -> Iterator[Finding]:
+    """Yield an error for each problem, with the line of its setting in the file; a warning where it came with a DDL."""
+    match, first = pipeline.match_of(table), known.firsts.get(table)
+    since_first = {one.place for one in resolve_mapping(pipeline, first)[1]} if first is not None and problems else set()
+    for one in problems:
+        line = None
+        if known.file is not None:
+            line = line_of_setting(known.file, pipeline.name, table, None if match is None else match.match, one.place)
+        cure = one.cure if line is None else f"{one.cure}: {known.file}, line {line}"
+        if first is None or one.place in since_first:
+            yield Finding(str(table), one.what, cure)
+        else:
+            what = f"{one.what} any more: a DDL came after its snapshot, and the table goes on with its columns of then"
+            yield Finding(str(table), what, f"leave it so; correct it before the table is read again: {cure}", "warning")
+
+
+def first_versions(pipeline: Pipeline) -> Mapping[TableId, TableVersion]:
+    """Return the version with which each table's contents were read."""
+    try:
+        with open_to_read(pipeline) as context:
+            return {table: versions[0] for table, versions in all_known_versions(context).items()}
+    except RedolakeError:
+        return {}  # `validate` reports it
+
+
+def known_mapping_findings(pipeline: Pipeline, file: Path | None = None) -> list[Finding]:
+    """Return the problems of mappings of the tables whose columns the ledger knows; doctor looks at the others."""
+    if not pipeline.matches and not any(is_shaped(pipeline.shape(table.id)) for table in pipeline.tables):
+        return []
+    try:
+        with open_to_read(pipeline) as context:
+            pipeline, versions = context.pipeline, all_known_versions(context)
+    except RedolakeError:
+        return []  # the places and the ledger are checked too
+    known = Known(file, {table: found[0] for table, found in versions.items()})
+    newest = {table.id: versions[table.id][-1] for table in pipeline.tables if table.id in versions}
+    problems = {table: resolve_mapping(pipeline, version)[1] for table, version in newest.items()}
+    return [finding for table in newest for finding in problem_findings(pipeline, table, problems[table], known)]
+
+
+def history_findings(pipeline: Pipeline, version: TableVersion) -> Iterator[Finding]:
+    """Yield an error for a table that can have no history as pipelines.yml says."""
+    kind = pipeline.history_kind(version.table)
+    if (why := why_no_history(kind, [delivery_of(version)])) is not None:
+        yield Finding(str(version.table), f"it can have no `history: {kind}`: {why}", "set `history: none` for it")
+    names = [column.name for column in with_lake_names(version, pipeline.target_options(version.table)).columns]
+    if kind != "none" and (taken := taken_names(names)):
+        what = f"its history would have two columns of a name: {', '.join(taken)}"
+        yield Finding(str(version.table), what, "set `history: none` for it, or give them another name (`rename`)")
+
+
+def masking_findings(pipeline: Pipeline, table: str) -> Iterator[Finding]:
+    if pipeline.show_row_data:
+        what = "`show_row_data` lets errors contain the redo text of rows, and this table has masked columns"
+        yield Finding(table, what, "do without `show_row_data`")
+    if pipeline.masked_in_landing == "refuse" and pipeline.landing_key is None:
+        what = "the landing has the text of the redo, with the clear text of masked columns"
+        yield Finding(table, what, "encrypt it (`landing_key`); or set `masked_in_landing: clear`, and let only those read the "
+                      "landing who may read the database")  # fmt: skip
+
+
+def quarantine_findings(pipeline: Pipeline, version: TableVersion) -> Iterator[Finding]:
+    """Yield a warning for a table that `on_error` puts into quarantine and that cannot have one."""
+    if pipeline.error_policies(version.table).quarantined and not may_quarantine((version,)):
+        what = (
+            "`on_error: quarantine` is not possible for it, and a change that cannot be applied holds it: a quarantine needs a "
+            "key without NULLs, and all values of a change in one row of the redo"
+        )
+        yield Finding(str(version.table), what, "write `on_error` with `hold` for the table, or leave it so", "warning")
+
+
+def personal_notes(pipeline: Pipeline, version: TableVersion) -> Iterator[Finding]:
+    masks = pipeline.shape(version.table).masks
+    seen = [f"{c.name} ({what})" for c in version.columns if (what := personal(c.name)) and mask_for(masks, c.name) is None]
+    if seen:
+        what = f"columns that look personal and have no mask: {', '.join(seen)}"
+        yield Finding(str(version.table), what, "`mask` of the table, if they are", severity="note")
+
+
+def read_version(pipeline: Pipeline, table: DictionaryTable) -> TableVersion | None:
+    """Return the version with which the table would be read; None if it cannot be."""
+    own = pipeline.table(table.table)
+    try:
+        return baseline(chosen(pipeline, table), table.scn_before, None, own.key_policy, pipeline.choice(table.table))
+    except SchemaConflict:
+        return None
+
+
+def mapped_version(pipeline: Pipeline, table: DictionaryTable) -> TableVersion | None:
+    """Return that version with its mapping; None for columns as they are, or where a problem has a finding."""
+    version = read_version(pipeline, table)
+    mapping = None if version is None else resolve_mapping(pipeline, version)[0]
+    return None if version is None or mapping is None else replace(version, mapping=mapping)

@@ -1,0 +1,312 @@
+"""Fill columns that were left out of a table and are wanted now, without a snapshot of the others.
+
+Their values are read AS OF the table's own position, with the keys, and added to its rows in one commit that leaves the
+position as it is. From there on the redo has them, as it always had: it lands whole, whatever pipelines.yml chooses. So every
+change since is applied with the new columns, those of transactions that were open at the position included.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from pipelines.config import Pipeline
+from pipelines.context import PipelineContext, Report, open_context, open_pipeline_source, owner, silent
+from pipelines.errors import RedolakeError, Terminal
+from pipelines.host import crash
+from pipelines.host.progress import count_rows
+from pipelines.land import layout
+from pipelines.ledger import TableEntry
+from pipelines.reconcile.approvals import record_approval
+from pipelines.reconcile.batches import load_name
+from pipelines.reconcile.chosen_columns import chosen
+from pipelines.reconcile.lake_place import lake_place
+from pipelines.reconcile.ledger import reconcile_ledger
+from pipelines.reconcile.mappings import mapping_conflict
+from pipelines.reconcile.table_versions import app_id, known_versions, origin, rules
+from pipelines.reconcile.version_conflicts import key_policy_conflict
+from pipelines.records.codec import from_body
+from pipelines.records.file_digest import FileDigest
+from pipelines.records.loads import SnapshotLoaded, SnapshotSpec, SnapshotTask
+from pipelines.records.shown_facts import QuarantineFact
+from pipelines.schema import baseline, conflict_with_dictionary, version_as_of
+from pipelines.source import ConnectParams, Source, read_redo_facts, read_tables
+from pipelines.steps.proof.compare_table import Cost, count_read
+from pipelines.steps.proof.repair import Writer, apply_lease_renewed
+from pipelines.steps.proof.verify import check_readable, entry_with_contents
+from pipelines.steps.shared.comparison_rows import comparison_place, folder_name, remove_left_rows
+from pipelines.steps.shared.decisions import check_reason
+from pipelines.steps.shared.same_container import read_same_container
+from pipelines.steps.shared.shown_facts import expected_rows
+from pipelines.steps.shared.spark_session import Spark, spark_when_needed
+from pipelines.steps.shared.table_rows import read_rows
+from pipelines.values.delivery import Plain, delivery_of
+from pipelines.values.dictionary_table import DictionaryTable
+from pipelines.values.ora_codes import OUT_OF_REACH
+from pipelines.values.scn import Scn
+from pipelines.values.table import TableId, TableVersion
+
+
+@dataclass(frozen=True, slots=True)
+class FilledColumns:
+    """`columns` that pipelines.yml wants and the table lacks are read AS OF `applied_scn`, its position. `rows` about how many
+    it has, or, once it is done, how many were written in `delta_version`."""
+
+    table: str
+    columns: tuple[str, ...]
+    applied_scn: int
+    rows: int | None = None
+    delta_version: int | None = None
+    by: str = ""
+    reason: str = ""
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        names = f"{self.table}: {', '.join(self.columns)}"
+        if self.delta_version is None:
+            rows = "all rows" if self.rows is None else f"about {self.rows} rows"
+            return (f"{names}: read with the key of {rows} AS OF SCN {self.applied_scn}, and added in one commit",)
+        return (
+            f"{names}: added to {self.rows} rows AS OF SCN {self.applied_scn}, in Delta version {self.delta_version}",
+            f"it goes on with the next run; prove it after that: redolake verify {self.table}",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Filling:
+    """The table as its dictionary describes it, with the columns of `version`, of which it lacks those with the ids `joins`."""
+
+    entry: TableEntry
+    dictionary: DictionaryTable
+    version: TableVersion
+    joins: tuple[int, ...]
+
+    @property
+    def scn(self) -> Scn:
+        assert self.entry.complete_to_scn is not None, "entry_to_fill has looked"
+        return self.entry.complete_to_scn
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(self.version.column(number).name for number in self.joins)
+
+    @property
+    def to_read(self) -> DictionaryTable:
+        """The table with the columns that are read alone."""
+        names = {*self.columns, *(self.version.column(number).name for number in self.version.key)}
+        captured = {column.name for column in self.dictionary.captured}
+        kept = tuple(c for c in self.dictionary.columns if c.name in names or c.name not in captured)
+        return replace(self.dictionary, columns=kept)
+
+
+@crash.writer
+def fill_columns(
+    pipeline: Pipeline,
+    table_name: str,
+    *,
+    execute: bool = False,
+    reason: str = "",
+    by: str = "",
+    source: ConnectParams | None = None,
+    spark: Any = None,
+    report: Report = silent,
+    opens: Callable[[], Any] | None = None,
+) -> FilledColumns:
+    """Show which columns pipelines.yml wants that a table lacks, or add them with their values.
+
+    The apply lease is held meanwhile. A killed run is repeated. Raises Terminal where only a new snapshot can add them.
+    """
+    if execute:
+        check_reason("filling columns", reason)
+    with (
+        open_context(pipeline) as context,
+        comparison_place(pipeline) as place,
+        spark_when_needed(pipeline, spark, opens) as opened,
+        apply_lease_renewed(pipeline) if execute else nullcontext() as writer,
+        open_pipeline_source(pipeline, source, pipeline.source.container) as oracle,
+    ):
+        reconcile_ledger(context)
+        filling = plan_filling(context, oracle, TableId.parse(table_name))
+        table, rows = filling.entry.table, expected_rows(context, filling.entry.table)
+        found = FilledColumns(str(table), filling.columns, int(filling.scn), rows, by=by or owner(), reason=reason.strip())
+        if writer is None:
+            return found
+        remove_left_rows(context)
+        token = folder_name(place)
+        try:
+            path, digest, count = read_values(context, source, oracle, filling, token, report)
+            task = load_task(context, filling, path, count)
+            report(f"adding {', '.join(found.columns)} to {table}")
+            loaded = load_columns(context, task, {path: digest}, found, opened, writer)
+        finally:
+            context.landing.files.remove(layout.verify_folder(token))
+        reconcile_ledger(context)  # records the load, as it would one of a killed run
+        return replace(found, rows=loaded.rows, delta_version=loaded.delta_version)
+
+
+# --- What is to be done -----------------------------------------------------------------------------------------------
+
+
+def plan_filling(context: PipelineContext, oracle: Source, table: TableId) -> Filling:
+    """Return what is to be filled. Raise Terminal, or the conflict, where only a new snapshot can bring it."""
+    entry = entry_to_fill(context, table)
+    assert entry.complete_to_scn is not None
+    read_same_container(context, oracle)
+    oracle.use_container(None)
+    check_readable(entry, read_redo_facts(oracle, entry.complete_to_scn), context.name)
+    oracle.use_container(context.pipeline.source.container)
+    found = read_tables(oracle, (table,), context.pipeline.source.container, context.pipeline.renamed).get(table)
+    has = version_as_of(known_versions(context, table), entry.complete_to_scn)
+    if found is None or (differs := conflict_with_dictionary(has, found)) is not None:
+        what = "it is not in the dictionary any more" if found is None else differs.what if differs else ""
+        raise refused(table, f"{what}: a DDL has run since the table's position, SCN {entry.complete_to_scn}", earlier(table))
+    dictionary = chosen(context.pipeline, found)
+    settings = context.pipeline.table(table).key_policy, context.pipeline.choice(table)
+    since = Scn(max(entry.complete_to_scn, has.from_scn + 1))  # another version may begin at the position
+    version = baseline(dictionary, since, has, *settings)
+    joins = tuple(column.id for column in version.columns if all(column.id != known.id for known in has.columns))
+    why = (
+        why_not(has, version, joins)
+        or conflict_text(mapping_conflict(context.pipeline, has))
+        or conflict_text(key_policy_conflict(context, has))
+    )
+    if why:
+        raise refused(table, why)
+    return Filling(entry, dictionary, version, joins)
+
+
+def entry_to_fill(context: PipelineContext, table: TableId) -> TableEntry:
+    """Return the table's entry. Raise Terminal where its rows are not those of its position, or changes wait for an answer."""
+    if table not in context.pipeline.by_id:
+        raise Terminal("is no table of the pipeline", cure="add it to pipelines.yml first", table=table)
+    entry = entry_with_contents(context, table)
+    code = (entry.error or {}).get("code")
+    if entry.state not in ("live", "held") or (entry.state == "held" and code != "SchemaConflict"):
+        why = "a snapshot of it is being read" if entry.state != "held" else f"it is held by another error, {code}"
+        raise refused(table, why, "let it go on first: `redolake status` says how")
+    body = context.ledger.fact("quarantine", str(table))
+    if body is not None and (keys := from_body(QuarantineFact, body, f"the quarantine of {table}").keys):
+        raise refused(table, f"{keys} of its keys are in quarantine", f"`redolake quarantine retry {table}` first")
+    return entry
+
+
+def why_not(has: TableVersion, wanted: TableVersion, joins: tuple[int, ...]) -> str:
+    """Return why columns cannot be added to the contents of `has`; empty where they can."""
+    out = [column.name for column in has.columns if all(column.id != kept.id for kept in wanted.columns)]
+    if out:
+        return f"pipelines.yml leaves out {', '.join(out)}, which the table has"
+    if not joins:
+        return "it has every column that pipelines.yml wants"
+    if has.mapping is not None or wanted.mapping is not None:
+        return "its rows in the lake are computed from those in Oracle"
+    if not isinstance(delivery_of(has), Plain) or not isinstance(delivery_of(wanted), Plain) or not key_of(wanted):
+        return "its changes are not each in one row of the redo with the row's key (large objects, types that are read again)"
+    places = {column.name: column.segment_id for column in has.ignored if column.name in has.left_out}
+    moved = [c.name for c in map(wanted.column, joins) if places.get(c.name) != c.segment_id]
+    return f"{', '.join(moved)} is not the column that was left out" if moved else ""
+
+
+def key_of(version: TableVersion) -> tuple[int, ...]:
+    return version.key if version.key_kind in ("primary", "columns") else ()
+
+
+def conflict_text(conflict: RedolakeError | None) -> str:
+    return "" if conflict is None else conflict.what
+
+
+def earlier(table: TableId) -> str:
+    return f"restore the old choice of columns, `redolake resume {table}` and let apply pass it; then choose and fill them"
+
+
+def refused(table: TableId, why: str, cure: str = "") -> Terminal:
+    snapshot = f"run `redolake snapshot {table} --replace`"
+    return Terminal(
+        f"no columns can be filled: {why}", cure=f"{cure}; or {snapshot}" if cure else snapshot, table=table
+    )  # fmt: skip
+
+
+# --- Reading and writing ----------------------------------------------------------------------------------------------
+
+
+@crash.writer
+def read_values(
+    context: PipelineContext, source: ConnectParams | None, oracle: Source, filling: Filling, token: str, report: Report
+) -> tuple[str, FileDigest, int]:
+    """Read the key and the columns of all rows AS OF the table's position into a file; return how many there are."""
+    table, cost = filling.entry.table, Cost()
+    report(f"reading {', '.join(filling.columns)} of {table} AS OF SCN {filling.scn}")
+
+    def write(batches: Iterator[Any]) -> tuple[str, FileDigest]:
+        cost.source_rows = 0  # dates that the driver cannot convert are read once more
+        counted = count_rows(count_read(cost, batches), f"rows of {table}", report, expected_rows(context, table))
+        return context.landing.snapshots.write_for_comparison(token, filling.dictionary.object_id, counted)
+
+    read = partial(read_rows, context, source, oracle, filling.to_read, filling.scn, False, write)
+    try:
+        path, digest = read()
+    except RedolakeError as error:
+        if error.ora_code not in OUT_OF_REACH:
+            raise
+        raise Terminal(
+            f"the database can no longer show the rows AS OF SCN {filling.scn}, the table's position: {error.what}",
+            cure=f"{earlier(table)}, or run `redolake snapshot {table} --replace`",
+            table=table,
+            ora_code=error.ora_code,
+        ) from error
+    return path, digest, cost.source_rows
+
+
+def load_task(context: PipelineContext, filling: Filling, path: str, rows: int) -> SnapshotTask:
+    table, version = filling.entry.table, filling.version
+    named = {column.name: column.comment for column in filling.dictionary.columns if column.comment}
+    return SnapshotTask(
+        table=table,
+        target=context.pipeline.target(table),
+        app_id=app_id(context, table, filling.entry.position.resetlogs_id),
+        version=version,
+        files=(path,),
+        rules=rules(context, table, (version,)),
+        rows=rows,
+        options=context.pipeline.target_options(table),
+        comments=tuple((c.id, named[c.name]) for c in version.columns if c.name in named),
+        scn=int(filling.scn),
+        joins=filling.joins,
+    )
+
+
+@crash.writer
+def load_columns(
+    context: PipelineContext,
+    task: SnapshotTask,
+    digests: dict[str, FileDigest],
+    found: FilledColumns,
+    spark: Spark,
+    writer: Writer,
+) -> SnapshotLoaded:
+    """Write the spec of the load, and load. From its result on, every process knows the columns."""
+    from pipelines.job.snapshot import run_filling
+
+    record_approval(
+        context, "repair", task.table, task.scn, by=found.by, policy=f"columns filled: {', '.join(found.columns)}",
+        reason=found.reason, choice="all rows",
+    )  # fmt: skip
+    token = uuid.uuid4().hex
+    name = load_name(token, task.scn, [task])
+    spec = SnapshotSpec(
+        pipeline=context.name,
+        scn=task.scn,
+        token=token,
+        tables=(task,),
+        manifest=context.landing.files.location(layout.load_manifest(name)),
+        replace=True,
+        lease=writer.token,
+        lake=lake_place(context),
+        origin=origin(context),
+        digests=digests,
+    )
+    context.landing.files.write_new_record(layout.load_spec(name), spec)
+    return run_filling(spark.session(), spec, writer.check)

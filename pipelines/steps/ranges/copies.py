@@ -1,0 +1,159 @@
+"""Whole copies of tables: a version of the live table with the landed changes since then.
+
+A copy has all rows, other than a shadow, so it may take the live table's place (swap.py).
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pipelines.config import Pipeline
+from pipelines.context import PipelineContext, Report, now, open_context, silent
+from pipelines.errors import ConfigurationError, Finding
+from pipelines.host import crash
+from pipelines.land import layout
+from pipelines.ledger import TableEntry
+from pipelines.reconcile.contents import Contents, contents_at
+from pipelines.reconcile.ledger import reconcile_ledger
+from pipelines.reconcile.table_versions import app_id
+from pipelines.records.batches.spec import BatchSpec
+from pipelines.records.windows import WindowManifest
+from pipelines.steps.ranges.as_of import check_gaps, check_known, position_of, replay, with_contents
+from pipelines.steps.ranges.shadows import choose
+from pipelines.steps.shared.spark_session import Spark, spark_when_needed
+from pipelines.values.scn import ChainPosition
+from pipelines.values.table import TableId
+
+
+@dataclass(frozen=True, slots=True)
+class CopiedTable:
+    """A copy of a table at `target`: version `version`, complete to `version_scn`, with the landed changes up to `to_scn`."""
+
+    table: str
+    target: str
+    version: int
+    version_scn: int
+    to_scn: int
+
+
+@dataclass(frozen=True, slots=True)
+class Copies:
+    """`name` is that of the shadow, for `redolake swap`."""
+
+    name: str
+    windows: int
+    tables: tuple[CopiedTable, ...]
+    executed: bool = False
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        rows = (
+            f"{one.table}: Delta version {one.version}, complete to SCN {one.version_scn}, and the landed changes to SCN "
+            f"{one.to_scn}, into {one.target}"
+            for one in self.tables
+        )
+        swap = f"to put one in its live table's place: redolake swap OWNER.TABLE --shadow {self.name}"
+        after = (swap,) if self.executed else ()
+        return (f"{self.name}: {self.windows} window(s) {'folded' if self.executed else 'to fold'}", *rows, *after)
+
+
+def copy_tables(
+    pipeline: Pipeline,
+    start: str | int,
+    end: str | int,
+    tables: Sequence[str] | None = None,
+    *,
+    execute: bool = False,
+    spark: Any = None,
+    report: Report = silent,
+    opens: Callable[[], Any] | None = None,
+) -> Copies:
+    """Make whole copies of tables as of the last SCN before `end`, from their versions at `start` and the landed changes since.
+
+    A repeat goes on where a killed run ended. Raises NotReadableAsOf for a table that is not known at one of the SCNs.
+    """
+    with open_context(pipeline) as context:
+        chosen = choose(context.pipeline, tables)
+        reconcile_ledger(context)
+        manifests, entries = context.landing.windows.after(), with_contents(context, chosen)
+        moments = (str(start), str(int(end) - 1) if str(end).isdecimal() else str(end))
+        first, last = (position_of(context, moment, manifests, entries) for moment in moments)
+        if first > last:
+            raise ConfigurationError([Finding("range", f"SCN {first.scn} is after SCN {last.scn}", "choose an earlier start")])
+        bases = bases_at(context, entries, first, last)
+        name = f"{first.scn}-{last.scn + 1}-copy"
+        paths = {table: copy_path(context, table, name) for table in chosen}
+        spec = fold_spec(context, bases, last, manifests, paths)
+        tables_copied = (
+            CopiedTable(str(table), paths[table], base.version, base.complete_to, last.scn) for table, base in bases.items()
+        )
+        found = Copies(name, 0 if spec is None else len(spec.windows), tuple(tables_copied))
+        if not execute:
+            return found
+        with spark_when_needed(pipeline, spark, opens) as opened:
+            make_copies(context, bases, paths, opened, report)
+            fold(context, spec, opened, report)
+        return replace(found, executed=True)
+
+
+def bases_at(
+    context: PipelineContext, entries: Sequence[TableEntry], first: ChainPosition, last: ChainPosition
+) -> dict[TableId, Contents]:
+    """Return the versions from which the copies begin. A base is complete to the SCN, not above it."""
+    check_gaps(context, first, [entry.table for entry in entries])
+    check_gaps(context, last, [entry.table for entry in entries])
+    found, bases = contents_at(context, [entry.table for entry in entries], first), dict[TableId, Contents]()
+    for entry in entries:
+        base = found[entry.table]
+        check_known(entry, base, last)
+        assert base is not None, "check_known has refused it"
+        bases[entry.table] = base
+    return bases
+
+
+def copy_path(context: PipelineContext, table: TableId, name: str) -> str:
+    return f"{context.pipeline.lake.rstrip('/')}/_shadow/{name}/{context.pipeline.table(table).path}"
+
+
+def make_copies(
+    context: PipelineContext, bases: Mapping[TableId, Contents], paths: Mapping[TableId, str], spark: Spark, report: Report
+) -> None:
+    from pipelines.job.as_of import VersionToRead
+    from pipelines.job.swap import make_copy
+
+    for table, base in bases.items():
+        report(f"copying version {base.version} of {table}")
+        app, target = app_id(context, table, base.resetlogs_id), context.pipeline.target(table)
+        one = VersionToRead(table, target, base.version, app, base.complete_to, base.position, paths[table])
+        make_copy(spark.session(), one, {"pipeline": context.name, "table": str(table), "copy": True})
+
+
+def fold_spec(
+    context: PipelineContext,
+    bases: Mapping[TableId, Contents],
+    last: ChainPosition,
+    manifests: Sequence[WindowManifest],
+    paths: Mapping[TableId, str],
+) -> BatchSpec | None:
+    """Return the batch that brings copies from their bases to an SCN; None where all are there."""
+    lagging = {table: base for table, base in bases.items() if base.complete_to < last.scn}
+    if not lagging:
+        return None
+    name = f"{now():%Y%m%dT%H%M%S}-{uuid.uuid4().hex}"
+    spec = replay(context, lagging, last, manifests, name)
+    return replace(spec, tables=tuple(replace(task, target=paths[task.table]) for task in spec.tables))
+
+
+@crash.writer
+def fold(context: PipelineContext, spec: BatchSpec | None, spark: Spark, report: Report) -> None:
+    from pipelines.job.swap import fold_into_copies
+
+    if spec is None:
+        return
+    try:
+        fold_into_copies(spark.session(), spec, report)
+    finally:
+        context.landing.files.remove(layout.as_of_folder(spec.manifest.split("/")[-2]))

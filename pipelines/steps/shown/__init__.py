@@ -1,0 +1,1 @@
+"""What people read of a pipeline: views, versions of schemas, lineage, statistics."""
