@@ -49,7 +49,7 @@ def test_a_spec_file_runs_and_leaves_a_manifest(session: Any, tmp_path: Path) ->
 
     run(session, read_spec(str(file)))
 
-    result = decode(BatchResult, Path(batch.manifest).read_text(), batch.manifest)
+    result = decode(BatchResult, Path(batch.manifest).read_bytes(), batch.manifest)
     assert [(t.error, t.complete_to) for t in result.tables] == [(None, 219)]
     assert rows_of(session, mine) == AFTER_DDL
     log = "".join(commit.read_text() for commit in Path(mine.target, "_delta_log").glob("*.json"))
