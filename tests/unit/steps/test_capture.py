@@ -19,7 +19,7 @@ from pipelines.records.codec import to_body
 from pipelines.records.handover import FirstPosition
 from pipelines.records.windows import WindowPlan
 from pipelines.steps.capture.windows import read_and_plan as plan_steps
-from pipelines.steps.capture.windows import windows as capture_steps
+from pipelines.steps.capture import windows as capture_steps
 from pipelines.steps.recovery import recover as recover_steps
 from pipelines.values.redo import Encoding, Incarnation, LogCopy, LogFile, Position, RedoFacts, RedoThread, Slice, Window
 from pipelines.values.scn import Scn, ScnRange

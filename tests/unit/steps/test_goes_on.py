@@ -11,8 +11,8 @@ import pytest
 
 from pipelines.errors import InvariantBroken
 from pipelines.land.landing import Landing
-from pipelines.steps.apply.batch import batch as apply
-from pipelines.steps.capture.windows import windows as capture
+from pipelines.steps.apply import batch as apply
+from pipelines.steps.capture import windows as capture
 from tests.unit.land.redo_rows import ORDERS, window, write
 from tests.unit.records.samples import RESULT
 
