@@ -162,7 +162,7 @@ def measure(services: Services, pipeline: Pipeline, way: Way, seed: int) -> Term
     switch = commit_and_switch(services, seed)
     before = cpu_seconds()
     manifest = wait_for("a batch that contains the switch", lambda: manifest_after(pipeline, switch.scn), way)
-    result = decode(BatchResult, manifest.read_text(), str(manifest))
+    result = decode(BatchResult, manifest.read_bytes(), str(manifest))
     visible = max(commit_times(pipeline, switch.scn))
     own, others = (after - first for after, first in zip(cpu_seconds(), before, strict=True))
     wait_for("the batch is recorded", way.settled, way)

@@ -164,7 +164,7 @@ class Walkthrough:
         child = self.start("verify", self.services.verify_command(), ends=True)
         self.wait_for_end(child, "all tables are compared")
         file = self.services.comparison_file
-        found = decode(Verification, file.read_text(), str(file))
+        found = decode(Verification, file.read_bytes(), str(file))
         if found.not_compared:
             raise Terminal("\n".join(map(str, found.not_compared)), cure="see `redolake status`")
         return found.tables

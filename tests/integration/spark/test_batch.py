@@ -89,7 +89,7 @@ def play_history(spark: Any, tmp_path: Path, seed: int, edge: int, at: int, key_
         assert contents(mine) == history.truth(max(at, window.end - 1))
         assert result.tables[0].complete_to == max(at, window.end - 1)
         assert result.tables[0].balance.difference == 0
-        assert result == decode(BatchResult, Path(spec.manifest).read_text(), spec.manifest)
+        assert result == decode(BatchResult, Path(spec.manifest).read_bytes(), spec.manifest)
         carried = result.carry_files
 
     assert run_batch(spark, spec) == result

@@ -54,7 +54,7 @@ def test_a_snapshot_is_loaded_once_and_never_over_newer_contents(spark, tmp_path
     assert contents(mine) == {1: "a", 2: None}
     assert contents_at(spark, mine, 2) == {1: "a"}  # what readers saw until then stays in the table's history
     assert {i: c.name for i, c in read_columns(spark, mine.target).items()} == {1: "ID", 2: "V"}
-    assert decode(SnapshotResult, Path(first.manifest).read_text(), first.manifest).tables[0].loaded
+    assert decode(SnapshotResult, Path(first.manifest).read_bytes(), first.manifest).tables[0].loaded
 
 
 def contents_at(spark: Any, task: TableTask, version: int) -> dict[int, str]:

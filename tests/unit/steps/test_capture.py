@@ -18,7 +18,7 @@ from pipelines.mine import EdgeCut
 from pipelines.records.codec import to_body
 from pipelines.records.handover import FirstPosition
 from pipelines.records.windows import WindowPlan
-from pipelines.steps.capture.windows import read_and_plan as plan_steps
+from pipelines.steps.capture import read_and_plan as plan_steps
 from pipelines.steps.capture import windows as capture_steps
 from pipelines.steps.recovery import recover as recover_steps
 from pipelines.values.redo import Encoding, Incarnation, LogCopy, LogFile, Position, RedoFacts, RedoThread, Slice, Window
@@ -40,8 +40,8 @@ def capture_pipeline(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Pipeline:
     body: dict[str, Any] = {"name": "shop", "source": {"connection": "x"}, "landing": str(folder), "lake": "/lake"}
     monkeypatch.setattr(capture_steps, "open_pipeline_source", lambda *_: nullcontext())
     monkeypatch.setattr(capture_steps, "host_clock_ahead", lambda _: timedelta(0))
-    for module in ("capture", "read_and_plan"):
-        monkeypatch.setattr(f"pipelines.steps.{module}.read_redo_facts", lambda *_: FACTS)
+    for module in (capture_steps, plan_steps):
+        monkeypatch.setattr(module, "read_redo_facts", lambda *_: FACTS)
     monkeypatch.setattr(capture_steps, "read_tables", lambda *_: {})
     monkeypatch.setattr(capture_steps, "hold_undescribed", lambda *_: None)
     return Pipeline.model_validate({**body, "tables": ["SHOP.ORDERS"]})
