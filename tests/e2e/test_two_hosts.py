@@ -251,9 +251,22 @@ def test_snapshot_windows_a_kill_a_backfill_and_verify_on_two_hosts(
     repaired = redolake("repair", PARTS, "--key", "ID=1", "--reason", "a try on S3")
     assert (hashed["method"], hashed["differing_buckets"], hashed["source_rows_read"]) == ("buckets", 0, 0)
     assert (repaired["equal"], repaired["updated"], repaired["source_rows_read"]) == (True, 1, 1)
+    swap_and_back(two_hosts, s3, begin)
     assert keys_of(two_hosts.delta_table(s3, "lake/shop/parts")) == [1, 3, 4, 5, 100]
     assert keys_of(two_hosts.delta_table(s3, "lake/shop/bins")) == [1, 2, 3, 4]
     assert [list(host.folder.rglob("*.parquet")) for host in two_hosts.hosts] == [[], [], []]
+
+
+def swap_and_back(two_hosts: Setup, s3: S3, begin: int) -> None:
+    """Put a whole copy of BINS in its place by the forms, and put back what it has replaced."""
+    here, file = two_hosts.hosts[0], two_hosts.file
+    here.run_dag("backfill", file, from_scn=begin, to_scn="now", tables=[BINS], target="copy", dry_run=False)
+    (name,) = {key.split("/")[2] for key in s3.keys(two_hosts.bucket) if key.startswith("lake/_shadow/") and "-copy/" in key}
+    before = two_hosts.delta_table(s3, "lake/shop/bins").version()
+    for choice in ({"shadow": name}, {"choice": "undo"}):
+        here.run_dag("swap", file, tables=[BINS], reason="a try on S3", dry_run=False, **choice)
+        assert redolake("verify", BINS)["tables"][0]["differing_cells"] == 0
+    assert two_hosts.delta_table(s3, "lake/shop/bins").version() == before + 2
 
 
 def read_in_chunks(two_hosts: Setup, s3: S3, early: Host, here: Host) -> None:
