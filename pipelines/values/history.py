@@ -49,11 +49,18 @@ def why_begins(history: Reached | None, table: Reached) -> str | None:
     if history is None:
         return "the history begins"
     if history.load != table.load:
-        return "the table was loaded again"
+        return "the table was loaded again" + lacking(history.position, table.position)
     if table.position is not None and (history.position is None or history.position < table.position):
         return f"changes up to SCN {table.position} were applied without the history"
     newer = [name for name, number in table.beside.items() if number > history.beside.get(name, -1)]
     return REASONS.get(newer[0], f"rows were changed by {newer[0].strip('/')}") if newer else None
+
+
+def lacking(last: int | None, load: int | None) -> str:
+    """Say which commits no epoch has: those after the last one of the older epoch, up to the SCN that was loaded."""
+    if last is None or load is None or load <= last:
+        return ""
+    return f"; commits from SCN {last + 1} to {load}, if any, are in no epoch"
 
 
 def begins_at(history: Reached | None, table: Reached, start: int) -> int:

@@ -518,7 +518,7 @@ class Writers:
 def before_loads(history: Sequence[Row]) -> Iterator[tuple[int, int]]:
     """Yield the SCNs between a history's last commit before a load and that load: no epoch has the changes of then."""
     for load in history:
-        if load["_op"] == "begin" and load["_note"] == "the table was loaded again":
+        if load["_op"] == "begin" and load["_note"].startswith("the table was loaded again"):
             older = [row["_commit_scn"] for row in history if row["_epoch"] < load["_epoch"]]
             yield max((scn for scn in older if scn < load["_commit_scn"]), default=-1) + 1, load["_commit_scn"]
 

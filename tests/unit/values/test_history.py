@@ -21,6 +21,11 @@ LOAD = "/load/1-a"
         (Reached(LOAD, 9), Reached(LOAD, 5), None),  # a process has ended before MERGE
         (Reached(LOAD, 5), Reached(LOAD, 9), "changes up to SCN 9 were applied without the history"),
         (Reached(LOAD, 5), Reached("/load/2-b", 3), "the table was loaded again"),
+        (
+            Reached(LOAD, 5),
+            Reached("/load/2-b", 9),
+            "the table was loaded again; commits from SCN 6 to 9, if any, are in no epoch",
+        ),
         (Reached(LOAD, 9), Reached(LOAD, 9, {"/repair": 1}), "rows were repaired"),
         (Reached(LOAD, 9, {"/repair": 1}), Reached(LOAD, 9, {"/repair": 1}), None),
         (Reached(LOAD, 9, {"/ddl": 3}), Reached(LOAD, 9, {"/ddl": 8}), "a DDL changed all rows without redo"),
