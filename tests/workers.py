@@ -21,7 +21,7 @@ STARTED_BY = {
 LEFT_OPEN = ("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
 # Path prefixes of the modules that share a worker. A new Java machine needs a minute of CPU time until Spark runs at speed, and
 # Airflow half a minute for its imports and its database, so each worker gets one of them. The worker that ends its group first
-# takes the third, and then both the other modules, so that they end at about the same time.
+# begins with the other modules, so that both end at about the same time.
 GROUPS = {
     "connect server, Airflow": (
         "tests/e2e/test_kills_everywhere.py",
@@ -44,8 +44,6 @@ GROUPS = {
         "tests/unit/assemble/",
         "tests/witness/",
         "tests/oracle/test_selftest.py",
-    ),
-    "local Spark, whole pipelines": (
         "tests/integration/test_damaged_files.py",
         "tests/integration/test_histories.py",
         "tests/integration/test_pipeline.py",

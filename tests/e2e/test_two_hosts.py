@@ -251,16 +251,18 @@ def test_snapshot_windows_a_kill_a_backfill_and_verify_on_two_hosts(
     repaired = redolake("repair", PARTS, "--key", "ID=1", "--reason", "a try on S3")
     assert (hashed["method"], hashed["differing_buckets"], hashed["source_rows_read"]) == ("buckets", 0, 0)
     assert (repaired["equal"], repaired["updated"], repaired["source_rows_read"]) == (True, 1, 1)
-    swap_and_back(two_hosts, s3, begin)
+    swap_and_back(two_hosts, s3)
     assert keys_of(two_hosts.delta_table(s3, "lake/shop/parts")) == [1, 3, 4, 5, 100]
     assert keys_of(two_hosts.delta_table(s3, "lake/shop/bins")) == [1, 2, 3, 4]
     assert [list(host.folder.rglob("*.parquet")) for host in two_hosts.hosts] == [[], [], []]
 
 
-def swap_and_back(two_hosts: Setup, s3: S3, begin: int) -> None:
+def swap_and_back(two_hosts: Setup, s3: S3) -> None:
     """Put a whole copy of BINS in its place by the forms, and put back what it has replaced."""
     here, file = two_hosts.hosts[0], two_hosts.file
-    here.run_dag("backfill", file, from_scn=begin, to_scn="now", tables=[BINS], target="copy", dry_run=False)
+    (load,) = {key.partition("/loads/")[2].partition("/")[0] for key in s3.keys(two_hosts.bucket) if "/loads/" in key}
+    snapshot_scn = int(load.partition("-")[0])
+    here.run_dag("backfill", file, from_scn=snapshot_scn, to_scn="now", tables=[BINS], target="copy", dry_run=False)
     (name,) = {key.split("/")[2] for key in s3.keys(two_hosts.bucket) if key.startswith("lake/_shadow/") and "-copy/" in key}
     before = two_hosts.delta_table(s3, "lake/shop/bins").version()
     for choice in ({"shadow": name}, {"choice": "undo"}):

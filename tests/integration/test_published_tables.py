@@ -188,6 +188,7 @@ def test_the_bytes_that_a_real_one_sent_of_a_real_oracles_redo_land_and_are_appl
         clock.advance(FIRST_SCN - clock.scn)
         pipeline = shop.pipeline(
             tables=["OLR_TEST.TEST_CDC"],
+            wait_max_minutes=10_000_000,  # these bytes were sent long ago, and a stream that has sent nothing since hangs
             source={
                 "connection": "oracle_shop", "container": "FREEPDB1", "kind": "openlogreplicator", "address": address,
                 "database": NAME, "silent_seconds": 3,

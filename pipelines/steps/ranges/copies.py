@@ -108,6 +108,7 @@ def bases_at(
     found, bases = contents_at(context, [entry.table for entry in entries], first), dict[TableId, Contents]()
     for entry in entries:
         base = found[entry.table]
+        check_known(entry, base, first)
         check_known(entry, base, last)
         assert base is not None, "check_known has refused it"
         bases[entry.table] = base

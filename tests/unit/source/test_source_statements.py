@@ -15,7 +15,7 @@ PACKAGE = Path(__file__).parents[3] / "pipelines"
 def test_every_statement_is_used_and_every_used_one_exists():
     used = set()
     for folder in ("source", "mine", "steps"):
-        for path in (PACKAGE / folder).glob("*.py"):
+        for path in (PACKAGE / folder).rglob("*.py"):
             used |= set(re.findall(r'"([a-z_]+)"', path.read_text()))
 
     assert set(statements()) <= used
