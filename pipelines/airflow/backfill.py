@@ -7,7 +7,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from dataclasses import asdict
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import DAG, Param, get_current_context, task
@@ -19,7 +18,7 @@ from pipelines.airflow.fields import chosen_tables, optional_text, tables_param
 from pipelines.airflow.settings import dag_settings
 from pipelines.airflow.spark import spark_task
 from pipelines.airflow.texts import BACKFILL, TASKS, dag_text
-from pipelines.airflow.verify import connect_session, log_line
+from pipelines.airflow.verify import log_line, session_opener
 from pipelines.config import Pipeline
 from pipelines.errors import ConfigurationError, Finding
 from pipelines.values.moment import FORMS, PATTERN
@@ -101,7 +100,7 @@ def fill_live(pipeline: Pipeline, context: Any) -> None:
             from_logs=chosen_logs(pipeline, chosen),
             source=source_of(pipeline),
             report=log_line,
-            opens=partial(connect_session, pipeline) if pipeline.spark.mode == "connect" else None,
+            opens=session_opener(pipeline),
         )
     text = "\n".join(found.lines)
     if not found.is_whole:
@@ -125,7 +124,7 @@ def make_copies(pipeline: Pipeline, context: Any) -> None:
             chosen_tables(chosen),
             execute=not chosen["dry_run"],
             report=log_line,
-            opens=partial(connect_session, pipeline) if pipeline.spark.mode == "connect" else None,
+            opens=session_opener(pipeline),
         )
     log.info("%s", "\n".join(found.lines))
 

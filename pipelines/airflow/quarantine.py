@@ -6,8 +6,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import DAG, Param, get_current_context, task
@@ -18,7 +17,7 @@ from pipelines.airflow.connections import resolved_pipeline, source_of
 from pipelines.airflow.fields import chosen_tables, confirmation, optional_text, tables_param
 from pipelines.airflow.settings import dag_settings
 from pipelines.airflow.texts import QUARANTINE, TASKS, dag_text
-from pipelines.airflow.verify import connect_session, log_line
+from pipelines.airflow.verify import log_line, session_opener
 from pipelines.config import Pipeline
 from pipelines.values.row_key import parse_row_key
 
@@ -45,17 +44,13 @@ def quarantine_params(pipeline: Pipeline) -> dict[str, Param]:
     }
 
 
-def opened_with(pipeline: Pipeline) -> dict[str, Any]:
-    return {"opens": partial(connect_session, pipeline) if pipeline.spark.mode == "connect" else None}
-
-
 def question(pipeline: Pipeline, chosen: Mapping[str, Any]) -> Question | None:
     """Return which keys are to be dropped."""
     from pipelines import steps
 
     if chosen["choice"] != "drop":
         return None
-    found = steps.list_quarantine(pipeline, chosen_tables(chosen) or None, **opened_with(pipeline))
+    found = steps.list_quarantine(pipeline, chosen_tables(chosen) or None, opens=session_opener(pipeline))
     keys = {table: [*map(json.dumps, given)] for table, given in chosen_keys(chosen, found).items()}
     lines = [f"{c.table} {c.keys}: {c.operation} of SCN {c.commit_scn}, {c.error}: {c.reason}" for c in found.changes]
     body = "\n".join(["The changes of these keys are never applied; their rows stay as they are:", *lines])
@@ -88,18 +83,18 @@ def quarantine_dag(pipeline: Pipeline) -> DAG:
         """Return what was done. Fails if a key is still wrong after a retry."""
         from pipelines import steps
 
-        context, how = get_current_context(), opened_with(pipeline)
+        context, opens = get_current_context(), session_opener(pipeline)
         chosen = context["params"]
         with resolved_pipeline(pipeline) as resolved:
             if chosen["choice"] == "drop":
-                return drop_keys(pipeline, resolved, context, how)
-            found = steps.list_quarantine(resolved, chosen_tables(chosen) or None, **how)
+                return drop_keys(pipeline, resolved, context, opens)
+            found = steps.list_quarantine(resolved, chosen_tables(chosen) or None, opens=opens)
             if chosen["choice"] == "list":
                 return log_changes(found)
             reason, by, done = chosen["reason"] or "", trigger_user(context), []
             for table, keys in chosen_keys(chosen, found).items():
                 made = steps.retry_quarantine(
-                    resolved, table, keys, reason=reason, by=by, source=source_of(pipeline), report=log_line, **how
+                    resolved, table, keys, reason=reason, by=by, source=source_of(pipeline), report=log_line, opens=opens
                 )
                 log.info("%s", made)
                 done.append(made)
@@ -115,16 +110,16 @@ def quarantine_dag(pipeline: Pipeline) -> DAG:
     return dag
 
 
-def drop_keys(pipeline: Pipeline, resolved: Pipeline, context: Any, how: Mapping[str, Any]) -> str:
+def drop_keys(pipeline: Pipeline, resolved: Pipeline, context: Any, opens: Callable[[], Any] | None) -> str:
     """Drop the keys that were shown to the person who approved it, or those of the form."""
     from pipelines import steps
 
     by, chosen = find_decision(pipeline, context), context["params"]
     if by.shown is None:
-        keys: Keys = chosen_keys(chosen, steps.list_quarantine(resolved, chosen_tables(chosen) or None, **how))
+        keys: Keys = chosen_keys(chosen, steps.list_quarantine(resolved, chosen_tables(chosen) or None, opens=opens))
     else:
         keys = {table: [json.loads(key) for key in given] for table, given in by.shown.items()}
-    done = [steps.drop_quarantined(resolved, t, some, reason=by.reason, by=by.by, **how) for t, some in keys.items()]
+    done = [steps.drop_quarantined(resolved, t, some, reason=by.reason, by=by.by, opens=opens) for t, some in keys.items()]
     for one in done:
         log.warning("%s: the changes of %s keys are never applied", one.table, len(one.done))
     return "; ".join(map(str, done))

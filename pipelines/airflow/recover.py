@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from airflow.providers.standard.operators.trigger_dagrun import TriggerDagRunOperator
@@ -18,7 +17,7 @@ from pipelines.airflow.connections import resolved_pipeline, source_of
 from pipelines.airflow.fields import chosen_tables, confirmation, optional_text, tables_param
 from pipelines.airflow.settings import dag_settings
 from pipelines.airflow.texts import RECOVER, TASKS, dag_text
-from pipelines.airflow.verify import connect_session, log_line
+from pipelines.airflow.verify import log_line, session_opener
 from pipelines.config import Pipeline
 
 if TYPE_CHECKING:
@@ -96,7 +95,7 @@ def close(pipeline: Pipeline, context: Any) -> None:
             by=trigger_user(context),
             source=source_of(pipeline),
             report=log_line,
-            opens=partial(connect_session, pipeline) if pipeline.spark.mode == "connect" else None,
+            opens=session_opener(pipeline),
         )
     text = "\n".join(line for line in found.lines if line)
     if found.missing or any(table.why_not for table in found.tables):

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import logging
-from functools import partial
 
 from airflow.sdk import DAG, get_current_context, task
 from airflow.sdk.exceptions import AirflowFailException
@@ -15,7 +14,7 @@ from pipelines.airflow.connections import resolved_pipeline, source_of
 from pipelines.airflow.fields import chosen_tables, optional_text, tables_param
 from pipelines.airflow.settings import dag_settings
 from pipelines.airflow.texts import REPAIR, TASKS, dag_text
-from pipelines.airflow.verify import connect_session, log_line
+from pipelines.airflow.verify import log_line, session_opener
 from pipelines.config import Pipeline
 
 log = logging.getLogger(__name__)
@@ -29,7 +28,7 @@ def repair_dag(pipeline: Pipeline) -> DAG:
 
         context = get_current_context()
         chosen, by = context["params"], trigger_user(context)
-        opens = partial(connect_session, pipeline) if pipeline.spark.mode == "connect" else None
+        opens = session_opener(pipeline)
         found = []
         with resolved_pipeline(pipeline) as resolved:
             for table in chosen_tables(chosen):

@@ -27,21 +27,7 @@ DESCRIPTIONS = {
 # Not Airflow's backfill, whose runs do not count against `max_active_runs`: each stands for a date, and each would mine the
 # same windows. Redo has SCNs: `<name>_backfill` takes them.
 RUN_TYPES = ("scheduled", "manual", "operator_triggered", "asset_triggered", "asset_materialization")
-STARTED_BY_HAND = frozenset(
-    [
-        "snapshot",
-        "backfill",
-        "verify",
-        "repair",
-        "swap",
-        "quarantine",
-        "resume",
-        "doctor",
-        "drop_transaction",
-        "recover",
-        "maintain",
-    ]
-)
+STARTED_BY_HAND = frozenset(DESCRIPTIONS) - {"capture", "apply"}
 
 PRIORITY = {"backfill": {"priority_weight": 0}}  # what is new goes first: other tasks have 1, and what comes after them
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 from airflow.sdk import DAG, Param, get_current_context, task
@@ -17,7 +16,7 @@ from pipelines.airflow.connections import resolved_pipeline
 from pipelines.airflow.fields import chosen_tables, optional_text, tables_param
 from pipelines.airflow.settings import dag_settings
 from pipelines.airflow.texts import SWAP, TASKS, dag_text
-from pipelines.airflow.verify import connect_session, log_line
+from pipelines.airflow.verify import log_line, session_opener
 from pipelines.config import Pipeline
 
 log = logging.getLogger(__name__)
@@ -73,7 +72,7 @@ def swap_dag(pipeline: Pipeline) -> DAG:
                     reason=chosen["reason"] or "",
                     by=by,
                     report=log_line,
-                    opens=partial(connect_session, pipeline) if pipeline.spark.mode == "connect" else None,
+                    opens=session_opener(pipeline),
                 )
                 log.info("%s", "\n".join(found.lines))
                 kept += [found.kept] if found.kept else []

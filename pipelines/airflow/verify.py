@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -30,7 +31,7 @@ def verify_dag(pipeline: Pipeline) -> DAG:
         context = get_current_context()
         chosen = chosen_tables(context["params"]) or None
         due = chosen is None and pipeline.verify.every is not None and str(context["dag_run"].run_type) == "scheduled"
-        opens = partial(connect_session, pipeline) if pipeline.spark.mode == "connect" else None
+        opens = session_opener(pipeline)
         with resolved_pipeline(pipeline) as resolved:
             found = steps.verify_tables(resolved, chosen, source_of(pipeline), report=log_line, opens=opens, due=due)
         wrong = [*(one for one in found.tables if not one.equal), *found.not_compared]
@@ -50,6 +51,11 @@ def verify_dag(pipeline: Pipeline) -> DAG:
 def log_line(line: str) -> None:
     if line:  # empty lines only count work, for a terminal
         log.info("%s", line)
+
+
+def session_opener(pipeline: Pipeline) -> Callable[[], Any] | None:
+    """Return what opens a Connect session by Airflow's connection; None where Spark is opened without one."""
+    return partial(connect_session, pipeline) if pipeline.spark.mode == "connect" else None
 
 
 def connect_session(pipeline: Pipeline) -> Any:

@@ -9,6 +9,7 @@ import typer
 from pipelines.cli.connections import resolve_connections
 from pipelines.cli.options import (
     ConfigOption,
+    LogsOption,
     OutputOption,
     PipelineOption,
     RemoveOption,
@@ -16,6 +17,7 @@ from pipelines.cli.options import (
     TablesArgument,
     YesOption,
     confirm,
+    logs_to_read,
     report_errors,
     select_pipeline,
 )
@@ -39,12 +41,7 @@ def rebuild_history(
     from_logs: Annotated[
         bool, typer.Option("--from-logs", help="Mine what has not landed any more from archived logs again.")
     ] = False,
-    logs: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--logs", help="With --from-logs: a log, or a folder of them, that the database can read. Default: V$ARCHIVED_LOG."
-        ),
-    ] = None,
+    logs: LogsOption = None,
     execute: Annotated[bool, typer.Option("--execute", help="Rebuild it; without, only show what that reads.")] = False,
     pipeline: PipelineOption = None,
     yes: YesOption = False,
@@ -58,10 +55,8 @@ def rebuild_history(
     from pipelines import steps
 
     with report_errors(output):
-        if logs and not from_logs:
-            raise typer.BadParameter("--logs needs --from-logs")
         selected = select_pipeline(pipeline, config)
-        reads = steps.LogsToRead(tuple(logs or ())) if from_logs else None
+        reads = logs_to_read(from_logs, logs)
         if reads is not None:
             selected = resolve_connections(selected)
         if execute:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,6 +16,9 @@ from pipelines.cli.output import Output, print_error, print_json
 from pipelines.config import Pipeline, load_configuration
 from pipelines.errors import ConfigurationError, Finding, RedolakeError, Transient
 from pipelines.values.table import TableId
+
+if TYPE_CHECKING:
+    from pipelines.steps import LogsToRead
 
 TERMINAL, CONFIGURATION, DIFFERS, TRY_AGAIN = 1, 2, 3, 75
 EXIT_CODES = """Exit codes: 0 done · 1 stopped, or `verify` could not compare a table; the message says what to do ·
@@ -50,8 +53,23 @@ TablesArgument = Annotated[
     list[str] | None, typer.Argument(help="OWNER.TABLE ...; default: all tables.", callback=check_table_names)
 ]
 TableArgument = Annotated[str, typer.Argument(help="OWNER.TABLE.", callback=check_table_name)]
+LogsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--logs", help="With --from-logs: a log, or a folder of them, that the database can read. Default: V$ARCHIVED_LOG."
+    ),
+]
 RemoveOption = Annotated[bool, typer.Option("--execute/--dry-run", help="Remove it, or only show what would go.")]
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
+
+
+def logs_to_read(from_logs: bool, logs: Sequence[str] | None) -> LogsToRead | None:
+    """Return which archived logs are to be mined; None where the landing is read. Raises BadParameter for logs alone."""
+    from pipelines import steps
+
+    if logs and not from_logs:
+        raise typer.BadParameter("--logs needs --from-logs")
+    return steps.LogsToRead(tuple(logs or ())) if from_logs else None
 
 
 @contextmanager

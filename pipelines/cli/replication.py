@@ -19,10 +19,12 @@ from pipelines.cli.options import (
     DIFFERS,
     TRY_AGAIN,
     ConfigOption,
+    LogsOption,
     OutputOption,
     PipelineOption,
     TablesArgument,
     check_table_names,
+    logs_to_read,
     report_errors,
     select_pipeline,
 )
@@ -226,12 +228,7 @@ def backfill(
     from_logs: Annotated[
         bool, typer.Option("--from-logs", help="Mine the range from archived logs again, in place of landed windows.")
     ] = False,
-    logs: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--logs", help="With --from-logs: a log, or a folder of them, that the database can read. Default: V$ARCHIVED_LOG."
-        ),
-    ] = None,
+    logs: LogsOption = None,
     folder: Annotated[str, typer.Option("--folder", help="With --target files: where they are written.")] = "",
     config: ConfigOption = None,
     output: OutputOption = Output.table,
@@ -244,10 +241,8 @@ def backfill(
     from pipelines import steps
 
     with report_errors(output):
-        if logs and not from_logs:
-            raise typer.BadParameter("--logs needs --from-logs")
         selected, wanted = select_pipeline(pipeline, config), tables or None
-        reads = steps.LogsToRead(tuple(logs or ())) if from_logs else None
+        reads = logs_to_read(from_logs, logs)
         if reads is not None or target is BackfillTarget.live or is_time(start) or is_time(end):
             selected = resolve_connections(selected)
         if target is BackfillTarget.live:

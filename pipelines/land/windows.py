@@ -34,6 +34,7 @@ from pipelines.records.windows import (
     WindowManifest,
 )
 from pipelines.values.landed_schema import LANDED_SCHEMA
+from pipelines.values.parts import in_parts
 from pipelines.values.redo import Window
 from pipelines.values.scn import BEFORE_ALL, ChainPosition
 from pipelines.values.table import NOT_RENAMED, Renamed, TableId
@@ -272,9 +273,8 @@ class Windows:
 
     def each_once(self, names: Iterable[str]) -> Iterator[WindowManifest]:
         """Yield the manifests of windows, read several side by side, and keep none in memory."""
-        rest = iter(names)
         with ThreadPoolExecutor(READ_AT_ONCE) as pool:
-            while some := list(islice(rest, READ_AT_ONCE)):
+            for some in in_parts(names, READ_AT_ONCE):
                 yield from (manifest for manifest in pool.map(self._chain.read_once, some) if manifest is not None)
 
     def landing_time(self, window: str) -> datetime | None:

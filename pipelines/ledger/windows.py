@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from itertools import islice
 from typing import Any
 
 from sqlalchemy import (
@@ -32,6 +31,7 @@ from pipelines.ledger.base import LedgerBase, change_row, unless_known
 from pipelines.ledger.entries import Json, Lease, WindowEntry
 from pipelines.ledger.states import LANDED, WINDOW, WindowState, check_moves
 from pipelines.records.windows import WindowManifest
+from pipelines.values.parts import in_parts
 from pipelines.values.scn import ChainPosition, Scn, ScnRange
 
 W = t.windows.c
@@ -110,8 +110,7 @@ class WindowEntries(LedgerBase):
     def record_all_landed(self, manifests: Iterable[WindowManifest]) -> None:
         """Record what manifests prove: a ledger that was lost gets all windows in a few statements. Those of years are read one
         after another, so that neither the memory holds all of them nor a transaction waits for their files."""
-        rest = iter(manifests)
-        while some := list(islice(rest, WINDOWS_AT_ONCE)):
+        for some in in_parts(manifests, WINDOWS_AT_ONCE):
             with self.at_once():
                 unknown = self._unknown(some)
                 if unknown:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import groupby, islice
+from itertools import groupby
 
 from pipelines.values.logminer import Mined
+from pipelines.values.parts import in_parts
 from pipelines.values.redo import CONTROL, TRANSACTION_BOUNDS, LogFile
 from pipelines.values.table import TableId
 
@@ -42,12 +43,6 @@ class MinedContainer:
 
 def sql_list(codes: Iterable[int]) -> str:
     return ", ".join(map(str, codes))
-
-
-def chunks(values: Iterable[object]) -> Iterable[list[object]]:
-    rest = iter(values)
-    while chunk := list(islice(rest, LIST_LIMIT)):
-        yield chunk
 
 
 class Binds:
@@ -88,14 +83,14 @@ def predicate(
     bind = Binds()
     captured = list(UNRESOLVED)
     for owner, group in groupby(sorted(tables), key=lambda t: t.owner):
-        for names in chunks(t.name for t in group):
+        for names in in_parts((t.name for t in group), LIST_LIMIT):
             captured.append(f"seg_owner = {bind(owner)} AND table_name IN ({', '.join(map(bind, names))})")
-    for ids in chunks(sorted(object_ids)):
+    for ids in in_parts(sorted(object_ids), LIST_LIMIT):
         captured.append(f"data_obj# IN ({', '.join(map(bind, ids))})")
     of_tables = "\n       OR ".join(f"({c})" for c in captured)
     control = f"operation_code IN ({sql_list(CONTROL)})"
     kept = f"{control}\n   OR operation_code NOT IN ({sql_list(NOT_CHANGES)}) AND (\n          {of_tables})"
-    for ids in chunks(sorted(with_objects)):
+    for ids in in_parts(sorted(with_objects), LIST_LIMIT):
         kept += f"\n   OR {OF_A_ROW} AND data_obj# IN ({', '.join(map(bind, ids))})"
     if container is not None:
         own = f"src_con_name = {bind(container.name)} OR src_con_name IS NULL"

@@ -20,7 +20,7 @@ def gaps_lacked_at(
     context: PipelineContext, bases: Mapping[TableId, Contents], at: ChainPosition
 ) -> dict[TableId, list[DeclaredGap]]:
     """Return by table the declared gaps from before the SCN whose changes its version of `bases` lacks."""
-    gaps = [gap for gap in context.landing.gaps.all() if end_of(gap) <= at]
+    gaps = [gap for gap in context.landing.gaps.all() if gap.last_position <= at]
     closings = [(gap, context.landing.closings.of(gap.name)) for gap in gaps]
     loads = list(loads_until(context, at)) if closings else []
     found = {
@@ -33,14 +33,9 @@ def gaps_lacked_at(
 def lacks(gap: DeclaredGap, closed: Iterable[ClosedTable], table: TableId, version: int, loads: Iterable[Load]) -> bool:
     """Return whether a version of the table's Delta table lacks the gap: the table was captured then, and until the version was
     neither read again nor closed."""
-    read_again = any(of == table and at >= end_of(gap) and loaded <= version for of, at, loaded in loads)
+    read_again = any(of == table and at >= gap.last_position and loaded <= version for of, at, loaded in loads)
     is_closed = any(one.table == str(table) and max(one.delta_versions, default=0) <= version for one in closed)
     return str(table) in gap.tables and not read_again and not is_closed
-
-
-def end_of(gap: DeclaredGap) -> ChainPosition:
-    """Return the last SCN of the gap."""
-    return gap.end.chain_position.plus(-1)
 
 
 def loads_until(context: PipelineContext, at: ChainPosition) -> Iterator[Load]:

@@ -29,6 +29,7 @@ from pipelines.records.batches.manifest import BatchResult, RowAccount, TableRes
 from pipelines.records.codec import from_body, to_body
 from pipelines.records.drops import DroppedTransaction
 from pipelines.records.gaps import DeclaredGap
+from pipelines.values.parts import in_parts
 from pipelines.values.redo import Position
 from pipelines.values.scn import ChainPosition, Scn, ScnRange
 from pipelines.values.table import TableId
@@ -106,7 +107,7 @@ def lacks_gap(entry: TableEntry, found: DeclaredGap) -> bool:
     The gap names the snapshot of the contents at that time. A snapshot in progress then may never have been loaded, so the
     table's position counts too.
     """
-    lies_before = entry.state != "snapshotting" and entry.position < found.end.chain_position.plus(-1)
+    lies_before = entry.state != "snapshotting" and entry.position < found.last_position
     return lies_before or found.concerns(entry.table, entry.snapshot_scn)
 
 
@@ -179,11 +180,9 @@ def reconcile_batches(context: PipelineContext) -> None:
 
 
 def results_in_groups(context: PipelineContext, names: Sequence[str]) -> Iterator[list[tuple[BatchResult, str]]]:
-    """Yield the results of batches that have one, each with its name, some at a time: those of years would fill the memory."""
+    """Return the results of batches that have one, each with its name, some at a time: those of years would fill the memory."""
     found = ((batch_result(context, name), name) for name in names)
-    done = ((result, name) for result, name in found if result is not None)
-    while some := list(itertools.islice(done, BATCHES_AT_ONCE)):
-        yield some
+    return in_parts(((result, name) for result, name in found if result is not None), BATCHES_AT_ONCE)
 
 
 def last_batch(context: PipelineContext, until: ChainPosition | None = None) -> BatchResult | None:

@@ -12,6 +12,7 @@ from typing import Literal
 
 from pipelines.records.batches.carry import OpenTransaction
 from pipelines.values.redo import ContainerIdentity, Encoding, Position
+from pipelines.values.scn import ChainPosition
 
 GapKind = Literal["position", "snapshot", "gap"]
 
@@ -38,6 +39,11 @@ class DeclaredGap:
     def name(self) -> str:
         """The gap's file name, which sorts in the order of the chain."""
         return self.start.chain_position.name
+
+    @property
+    def last_position(self) -> ChainPosition:
+        """The last SCN that was not read: contents AS OF it, or later ones, have what the gap has not."""
+        return self.end.chain_position.plus(-1)
 
     @property
     def dropped_rows(self) -> int:

@@ -187,7 +187,7 @@ def incarnation_at(scn: int, manifests: Sequence[WindowManifest], entries: Seque
 
 def check_gaps(context: PipelineContext, at: ChainPosition, tables: Sequence[TableId]) -> None:
     for gap in context.landing.gaps.all():
-        if gap.start.chain_position <= at < gap.end.chain_position.plus(-1):
+        if gap.start.chain_position <= at < gap.last_position:
             raise NotReadableAsOf(
                 f"SCN {at.scn} lies in a declared gap: the redo from SCN {gap.start.scn} to {gap.end.scn} was never read",
                 cure=f"choose SCN {gap.start.scn - 1} or lower, or one after the tables were read again",

@@ -235,7 +235,7 @@ def why_not(context: PipelineContext, gap: DeclaredGap, entry: TableEntry) -> st
     versions = known_versions(context, entry.table)
     if entry.state == "snapshotting" or entry.complete_to_scn is None or not versions:
         return "its snapshot is being read: let it end"
-    if entry.position < gap.end.chain_position.plus(-1) and not is_held_at(gap, entry):
+    if entry.position < gap.last_position and not is_held_at(gap, entry):
         state = "is held before the gap" if entry.state == "held" else "has not been applied past the gap"
         return f"it {state}: " + (again if entry.state == "held" else "let apply run first")
     last = last_batch(context)
@@ -329,7 +329,7 @@ def close_table(
     if is_held_at(task.gap, entry) and not problem:
         further, end = with_later_keys(task, touched, entry)
         problem = why_not_further(touched, further, entry, end)
-        if not problem or entry.position < task.gap.end.chain_position.plus(-1):
+        if not problem or entry.position < task.gap.last_position:
             up_to, one = end, further
         else:
             problem = ""  # its rows of the gap can be read AS OF its own position, and it stays held

@@ -7,13 +7,14 @@ from types import SimpleNamespace
 import pytest
 
 from pipelines.errors import NotReadableAsOf
+from pipelines.records.gaps import DeclaredGap
 from pipelines.steps.ranges.as_of import check_gaps
 from pipelines.values.redo import Position
 from pipelines.values.scn import ChainPosition, Scn
 from pipelines.values.table import TableId
 
 TABLES = [TableId("SHOP", "SAVINGS"), TableId("SHOP", "CURRENTS")]
-GAP = SimpleNamespace(start=Position(7, 1, Scn(200)), end=Position(7, 1, Scn(300)))
+GAP = DeclaredGap("gap", Position(7, 1, Scn(200)), Position(7, 1, Scn(300)), "", "", "", "", {})
 
 
 def read_at(scn: int) -> None:
