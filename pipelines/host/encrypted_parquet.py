@@ -8,6 +8,7 @@ readable, and no spec, setting or plan has a key. Names of such files end in SUF
 from __future__ import annotations
 
 import base64
+import binascii
 import os
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -75,8 +76,9 @@ class _LocalKeys(pe.KmsClient):  # type: ignore[misc]
         return base64.b64encode(nonce + sealed)
 
     def unwrap_key(self, wrapped_key: bytes, master_key_identifier: str) -> bytes:
-        body, key = base64.b64decode(wrapped_key), self._find(master_key_identifier)
+        key = self._find(master_key_identifier)
         try:
+            body = base64.b64decode(wrapped_key, validate=True)
             return AESGCM(key).decrypt(body[:NONCE], body[NONCE:], master_key_identifier.encode())
-        except InvalidTag as error:
+        except (InvalidTag, binascii.Error) as error:
             raise OSError(MATERIAL_DAMAGED) from error

@@ -101,13 +101,14 @@ def test_windows_beside_the_chain_have_the_key_of_the_landing(tmp_path):
     assert not [file for file in tmp_path.rglob("*") if file.is_file() and b"text 1" in file.read_bytes()]
 
 
-def test_a_file_whose_key_was_changed_is_damaged(tmp_path):
+@pytest.mark.parametrize("changed", [b"A", b"B", b"=", b"*"])  # of the characters, two are none of base 64 there
+def test_a_file_whose_key_was_changed_is_damaged(tmp_path, changed):
     landing = opened(tmp_path, ONE)
     manifest = land(landing)
     path = tmp_path / "shop" / "windows" / manifest.name / manifest.files[0]
     body = path.read_bytes()
     at = body.index(b'"wrappedKEK":"') + 20
-    path.write_bytes(body[:at] + bytes([body[at] ^ 1]) + body[at + 1 :])
+    path.write_bytes(body[:at] + (changed if body[at : at + 1] != changed else b"C") + body[at + 1 :])
 
     with pytest.raises(LandingDamaged, match="the file's key material is damaged"):
         list(read_columns(landing.files, [f"windows/{manifest.name}/{manifest.files[0]}"], None, {}))
