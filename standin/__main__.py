@@ -19,7 +19,7 @@ from rich.padding import Padding
 from rich.table import Table
 
 from standin.control import FILE, InjectionFailed, inject_fault
-from standin.engine.options import DatabaseOptions
+from standin.engine.settings.options import DatabaseOptions
 from standin.faults.injection import faults
 from standin.interface import OraError
 from standin.serve import StandIn, start_standin

@@ -19,9 +19,11 @@ import oracledb
 
 from standin import views
 from standin.control import ControlServer
-from standin.engine import metadata, rds, redefinition, session_packages, statistics, type_shapes
+from standin.engine.expressions import metadata
 from standin.engine.instance import Instance
-from standin.engine.options import DatabaseOptions
+from standin.engine.packages import rds, redefinition, statistics, type_shapes
+from standin.engine.plsql import session_packages
+from standin.engine.settings.options import DatabaseOptions
 from standin.faults.injection import FaultInjector
 from standin.logminer import package
 from standin.olr.options import Behaviour, Configuration

@@ -16,7 +16,7 @@ from pipelines.config import Pipeline
 from pipelines.errors import RedolakeError, Terminal, Transient
 from pipelines.source import ConnectParams
 from pipelines.steps.proof.verify import TableComparison
-from standin.engine.options import DatabaseOptions
+from standin.engine.settings.options import DatabaseOptions
 from standin.serve import StandIn, start_standin
 from standin.workload import Workload, run_workload
 from standin.workload.shop import create_shop

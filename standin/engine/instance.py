@@ -7,15 +7,15 @@ from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
 
-from standin.engine import checkpoint
-from standin.engine.clock import Clock
-from standin.engine.creation import create_database
-from standin.engine.database import Database
-from standin.engine.options import DatabaseOptions
-from standin.engine.pdb_recovery import PdbRecovery
-from standin.engine.privileges import holds
-from standin.engine.recovery import Recovery
-from standin.engine.redo_threads import RedoThreads
+from standin.engine.database import checkpoint
+from standin.engine.database.creation import create_database
+from standin.engine.database.database import Database
+from standin.engine.database.pdb_recovery import PdbRecovery
+from standin.engine.database.recovery import Recovery
+from standin.engine.database.redo_threads import RedoThreads
+from standin.engine.redo.clock import Clock
+from standin.engine.sessions.privileges import holds
+from standin.engine.settings.options import DatabaseOptions
 from standin.engine.sql_session import SqlSession
 from standin.interface import OraError
 from standin.model import PDB, ROOT

@@ -7,23 +7,23 @@ from typing import Any
 
 from standin.binds import BoundSql, scan_binds, statement_kind
 from standin.composites import oid_of
-from standin.engine import distributed
-from standin.engine.block import run_block
-from standin.engine.dates import NO_YEAR
-from standin.engine.ddl import run_ddl
-from standin.engine.dml import DmlPlan, Touched
-from standin.engine.dml_plans import compile_dml
-from standin.engine.frame import Frame, NotCompilable
-from standin.engine.known_types import SPATIAL
-from standin.engine.package_types import all_package_types
-from standin.engine.parallel_dml import in_parallel
-from standin.engine.parse import parse_as_written
-from standin.engine.query import compile_query, subquery_compiler
-from standin.engine.session import EngineSession
-from standin.engine.table_locks import lock_table
-from standin.engine.target import Stale
-from standin.engine.tokens import Cursor
-from standin.engine.transaction import BranchId
+from standin.engine.ddl.statement import run_ddl
+from standin.engine.dml.dml import DmlPlan, Touched
+from standin.engine.dml.parallel_dml import in_parallel
+from standin.engine.dml.plans import compile_dml
+from standin.engine.expressions.frame import Frame, NotCompilable
+from standin.engine.expressions.known_types import SPATIAL
+from standin.engine.plsql.block import run_block
+from standin.engine.plsql.package_types import all_package_types
+from standin.engine.queries.query import compile_query, subquery_compiler
+from standin.engine.sessions import distributed
+from standin.engine.sessions.session import EngineSession
+from standin.engine.sessions.table_locks import lock_table
+from standin.engine.storage.locks import Stale
+from standin.engine.text.parse import parse_as_written
+from standin.engine.text.tokens import Cursor
+from standin.engine.transactions.transaction import BranchId
+from standin.engine.types.dates import NO_YEAR
 from standin.interface import Called, Done, OraError, Rows
 from standin.model import SqlType
 

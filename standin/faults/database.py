@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from standin.engine.ddl_pluggable import close_pdb, open_pdb
-from standin.engine.ddl_system import SET_CONTAINER_REFUSALS
+from standin.engine.ddl.pluggable import close_pdb, open_pdb
+from standin.engine.ddl.system import SET_CONTAINER_REFUSALS
 from standin.faults.base import Faults
 from standin.faults.fault import fault
 from standin.model import DatabaseIncarnation, PdbIdentity, PdbIncarnation

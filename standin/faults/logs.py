@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from standin.engine.archived_logs import Damage, LogChoice
+from standin.engine.redo.archived_logs import Damage, LogChoice
 from standin.faults.base import Faults
 from standin.faults.fault import fault
 from standin.model import ArchivedCopy

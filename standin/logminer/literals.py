@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from standin.engine.masks import compile_mask
-from standin.engine.rowids import stored_text
+from standin.engine.types.masks import compile_mask
+from standin.engine.types.rowids import stored_text
 from standin.intervals import DaySecond, YearMonth
 from standin.model import SqlType
 from standin.moment import Moment, shifted

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from standin.engine import redo_dictionary
-from standin.engine.catalog import register_view
-from standin.engine.plsql import Parameter, procedures
-from standin.engine.privileges import require
+from standin.engine.ddl import redo_dictionary
+from standin.engine.sessions.catalog import register_view
+from standin.engine.sessions.privileges import require
+from standin.engine.sessions.procedures import Parameter, procedures
 from standin.interface import OraError
 from standin.logminer import contents, listing
 from standin.logminer.dictionary import NoCatalog, OnlineCatalog, RedoDictionary
@@ -24,7 +24,7 @@ from standin.logminer.statements import Layout
 from standin.model import PDB, ROOT, DatabaseState
 
 if TYPE_CHECKING:
-    from standin.engine.session import EngineSession
+    from standin.engine.sessions.session import EngineSession
 
 _STATE_KEY = "logminer"
 # Years of the default dates, which a caller may pass explicitly: 01-jan-1988 and 31-dec-2110.

@@ -14,7 +14,7 @@ from datetime import datetime
 from itertools import islice
 from pathlib import Path
 
-from standin.engine.database import Database
+from standin.engine.database.database import Database
 from standin.known_tables import KnownTable, known_tables
 from standin.olr.options import Behaviour
 from standin.redo_file import Op, RedoRecord, from_batch, read_records

@@ -11,7 +11,7 @@ import threading
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from standin.engine.database import Database
+from standin.engine.database.database import Database
 from standin.olr.feed import Feed
 from standin.olr.options import Behaviour, Configuration
 from standin.olr.parser import Message, Parser

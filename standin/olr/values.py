@@ -7,7 +7,7 @@ import struct
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-from standin.engine.rowids import stored_text
+from standin.engine.types.rowids import stored_text
 from standin.intervals import DaySecond, YearMonth
 from standin.logminer.literals import moment_of
 from standin.model import SqlType

@@ -9,8 +9,8 @@ from standin.model import PDB, ROOT, DatabaseState, User
 from standin.views.registration import Row, ViewRow, dictionary_views, fixed_view
 
 if TYPE_CHECKING:
-    from standin.engine.database import Database
-    from standin.engine.session import EngineSession
+    from standin.engine.database.database import Database
+    from standin.engine.sessions.session import EngineSession
 
 
 def _containers(user: User, state: DatabaseState) -> tuple[int, ...]:

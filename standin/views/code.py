@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from standin.engine.database import Database
+from standin.engine.database.database import Database
 from standin.model import SchemaObject
 from standin.views.registration import ViewRow, dictionary_views
 

@@ -6,16 +6,16 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from standin.composites import COLLECTIONS, XMLTYPE, oid_of
-from standin.engine.known_types import SPATIAL
-from standin.engine.metadata import type_text
-from standin.engine.package_types import all_package_types
-from standin.engine.type_shapes import shown_name
+from standin.engine.expressions.known_types import SPATIAL
+from standin.engine.expressions.metadata import type_text
+from standin.engine.packages.type_shapes import shown_name
+from standin.engine.plsql.package_types import all_package_types
 from standin.model import PDB, ROOT, SqlType, TableColumn, TableDef
 from standin.views.keys import listed_indexes
 from standin.views.registration import ViewRow, dictionary_views, yes_no
 
 if TYPE_CHECKING:
-    from standin.engine.database import Database
+    from standin.engine.database.database import Database
 
 AVERAGE_ROW = 40  # AVG_ROW_LEN where statistics were gathered: the bytes of rows are not counted
 _TIMED = ("TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "TIMESTAMP WITH LOCAL TIME ZONE")

@@ -10,9 +10,9 @@ from standin.model import PDB, ROOT, DatabaseState, RedoThreadState
 from standin.views.registration import Row, ViewRow, dictionary_views, fixed_view
 
 if TYPE_CHECKING:
-    from standin.engine.database import Database
-    from standin.engine.session import EngineSession
-    from standin.engine.session_state import SessionState
+    from standin.engine.database.database import Database
+    from standin.engine.sessions.session import EngineSession
+    from standin.engine.transactions.session_state import SessionState
 
 _INSTANCE_COLUMNS = """INSTANCE_NUMBER NUMBER, INSTANCE_NAME VARCHAR2(16), HOST_NAME VARCHAR2(64), VERSION VARCHAR2(17),
     VERSION_FULL VARCHAR2(17), STARTUP_TIME DATE, STATUS VARCHAR2(12), PARALLEL VARCHAR2(3), THREAD# NUMBER,

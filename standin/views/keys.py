@@ -9,9 +9,9 @@ from standin.model import PDB, Constraint, TableDef
 from standin.views.registration import Row, ViewRow, dictionary_views, fixed_view, yes_no
 
 if TYPE_CHECKING:
-    from standin.engine.database import Database
-    from standin.engine.session import EngineSession
-    from standin.engine.storage import Index
+    from standin.engine.database.database import Database
+    from standin.engine.sessions.session import EngineSession
+    from standin.engine.storage.storage import Index
 
 _KEYS = frozenset({"P", "U"})
 

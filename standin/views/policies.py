@@ -10,8 +10,8 @@ from standin.model import PDB, Policy
 from standin.views.registration import Row, ViewRow, dictionary_views, fixed_view
 
 if TYPE_CHECKING:
-    from standin.engine.database import Database
-    from standin.engine.session import EngineSession
+    from standin.engine.database.database import Database
+    from standin.engine.sessions.session import EngineSession
 
 _FUNCTIONS = {"VPD": ("SEC", None, "ADMITTED"), "LABEL": ("LBACSYS", "LBAC_RLS", "READ_FILTER")}
 

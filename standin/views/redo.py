@@ -9,7 +9,7 @@ from standin.model import PDB
 from standin.views.registration import Row, fixed_view, yes_no
 
 if TYPE_CHECKING:
-    from standin.engine.session import EngineSession
+    from standin.engine.sessions.session import EngineSession
 
 Rows = Callable[["EngineSession"], Iterator[Row]]
 _BLOCK = 512

@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from standin.engine.catalog import register_view
-from standin.engine.privileges import may_use_type
+from standin.engine.sessions.catalog import register_view
+from standin.engine.sessions.privileges import may_use_type
 from standin.model import TableDef
 from standin.views.columns import columns_of
 from standin.views.visibility import can_see_table, visible_containers
 
 if TYPE_CHECKING:
-    from standin.engine.database import Database
-    from standin.engine.session import EngineSession
+    from standin.engine.database.database import Database
+    from standin.engine.sessions.session import EngineSession
 
 Row = tuple[Any, ...]
 

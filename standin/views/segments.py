@@ -9,12 +9,12 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from standin.engine.rowids import FILE, block_of
-from standin.engine.storage import TableStore
+from standin.engine.storage.storage import TableStore
+from standin.engine.types.rowids import FILE, block_of
 from standin.views.registration import ViewRow, dictionary_views
 
 if TYPE_CHECKING:
-    from standin.engine.database import Database
+    from standin.engine.database.database import Database
 
 BLOCK_BYTES, BLOCKS_OF_EXTENT = 8192, 8
 TABLESPACE = "USERS"

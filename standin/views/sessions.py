@@ -10,8 +10,8 @@ from standin.views.registration import Row, fixed_view
 from standin.views.visibility import ADMINISTRATORS
 
 if TYPE_CHECKING:
-    from standin.engine.session import EngineSession
-    from standin.engine.session_state import SessionState
+    from standin.engine.sessions.session import EngineSession
+    from standin.engine.transactions.session_state import SessionState
 
 _TRANSACTION_COLUMNS = """ADDR RAW(8), XIDUSN NUMBER, XIDSLOT NUMBER, XIDSQN NUMBER, STATUS VARCHAR2(16),
     START_TIME VARCHAR2(20),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from standin.engine.privileges import may
+from standin.engine.sessions.privileges import may
 from standin.model import PDB, ROOT, TableDef, User
 
 if TYPE_CHECKING:
-    from standin.engine.session import EngineSession
+    from standin.engine.sessions.session import EngineSession
 
 ADMINISTRATORS = frozenset({"SYS", "SYSTEM"})
 

@@ -8,8 +8,8 @@ from decimal import Decimal
 from typing import Any
 
 from standin.composites import to_plain
-from standin.engine.plsql import Parameter, procedures
-from standin.engine.session import EngineSession
+from standin.engine.sessions.procedures import Parameter, procedures
+from standin.engine.sessions.session import EngineSession
 from standin.interface import Rows
 
 

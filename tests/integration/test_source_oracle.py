@@ -28,7 +28,7 @@ from pipelines.source.snapshot import read_snapshot
 from pipelines.values.redo import Encoding
 from pipelines.values.scn import Scn
 from pipelines.values.table import OracleType, TableId
-from standin.engine import session_state
+from standin.engine.transactions import session_state
 from standin.moment import Moment
 from standin.serve import standin
 from tests.unit.standin.engine.engine_database import logon

@@ -76,7 +76,7 @@ def open_life(folder: Path, scripts: Path = SCRIPTS) -> Iterator[Life]:
     script that a DBA has run: each of its grants takes SCNs, so a life is lived again with that of its release."""
     with (
         mock.patch("standin.serve.SCRIPTS", scripts),
-        mock.patch("standin.engine.clock.time", SimpleNamespace(time=lambda: NOON)),
+        mock.patch("standin.engine.redo.clock.time", SimpleNamespace(time=lambda: NOON)),
         standin(threads=2, log_bytes=64 << 10, archive_lag_target=0, background=False, directory=folder / "source") as oracle,
     ):
         life = Life(Shop(oracle, folder))

@@ -23,7 +23,7 @@ from pipelines.config import parse_configuration
 from pipelines.errors import RedolakeError, Terminal, Transient
 from pipelines.land import layout
 from standin.__main__ import app as standin_app
-from standin.engine.options import DatabaseOptions
+from standin.engine.settings.options import DatabaseOptions
 from standin.olr.options import Behaviour
 
 ROOT = Path(__file__).parents[2]

@@ -16,7 +16,7 @@ from pipelines.values.dictionary_table import DictionaryColumn, DictionaryTable
 from pipelines.values.redo import Encoding
 from pipelines.values.scn import Scn
 from pipelines.values.table import OracleType, TableId
-from standin.engine.values import encode_number
+from standin.engine.types.values import encode_number
 
 ALL = [OracleType("NUMBER", precision=p, scale=s) for p, s in product(range(1, 39), range(-84, 128))]
 EXACT = Context(prec=300)

@@ -16,7 +16,7 @@ from pipelines.mine.pieces import PieceJoiner
 from pipelines.source.session import PINNED
 from pipelines.values.scn import Scn
 from pipelines.values.table import Column, OracleType, TableId, TableVersion
-from standin.engine.values import encoder_of
+from standin.engine.types.values import encoder_of
 from standin.logminer.dictionary import ResolvedTable
 from standin.logminer.literals import Nls
 from standin.logminer.pieces import cut

@@ -19,7 +19,7 @@ from pipelines.source.session import PINNED
 from pipelines.values.redo import Encoding
 from pipelines.values.scn import Scn
 from pipelines.values.table import Column, OracleType, TableId, TableVersion, TypeRule
-from standin.engine.values import encoder_of
+from standin.engine.types.values import encoder_of
 from standin.intervals import DaySecond, YearMonth
 from standin.logminer.dictionary import ResolvedTable
 from standin.logminer.literals import Nls

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from standin.engine.instance import Instance
-from standin.engine.options import DatabaseOptions
-from standin.engine.session import EngineSession
+from standin.engine.sessions.session import EngineSession
+from standin.engine.settings.options import DatabaseOptions
 from standin.interface import Called, Done, OraError, Rows
 from standin.redo_file import Op, RedoRecord, from_batch, read_records
 

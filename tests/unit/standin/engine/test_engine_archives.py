@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from standin.engine.instance import Instance
-from standin.engine.options import DatabaseOptions
+from standin.engine.settings.options import DatabaseOptions
 from standin.redo_file import Op, read_header
 from tests.unit.standin.engine.engine_database import archived_redo, logon, open_database, run
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from standin.engine import plsql
-from standin.engine.plsql import Parameter, Procedures
+from standin.engine.sessions import procedures
+from standin.engine.sessions.procedures import Parameter, Procedures
 from standin.interface import OraError
 from tests.unit.standin.engine.engine_database import error_code, logon, run
 
@@ -21,8 +21,8 @@ def calls(monkeypatch):
     registry.register("PKG.NEXT", lambda session, n: n + 1, ["n"], public=True)
     registry.constant("PKG.NEW", 1)
     registry.constant("PKG.BIG", 16)
-    monkeypatch.setattr("standin.engine.block_expressions.procedures", registry)
-    monkeypatch.setattr(plsql, "procedures", registry)
+    monkeypatch.setattr("standin.engine.plsql.expressions.procedures", registry)
+    monkeypatch.setattr(procedures, "procedures", registry)
     return made
 
 

@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 
 from standin import views
-from standin.engine import session_packages
+from standin.engine.plsql import session_packages
 from standin.interface import ROUND_TRIPS, OraError
 from standin.intervals import DaySecond, YearMonth
 from standin.redo_file import pack, unpack

@@ -8,8 +8,8 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
-from standin.engine import catalog
-from standin.engine.catalog import register_view
+from standin.engine.sessions import catalog
+from standin.engine.sessions.catalog import register_view
 from standin.interface import ColumnInfo, OraError
 from tests.unit.standin.engine.engine_database import error_code, logon, run
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from standin.engine.rowids import row_of, rowid_text
-from standin.engine.values import encode_date, encode_number, moment, number_text, plain
+from standin.engine.types.rowids import row_of, rowid_text
+from standin.engine.types.values import encode_date, encode_number, moment, number_text, plain
 from standin.interface import OraError
 from standin.logminer import literals
 from standin.moment import Moment

@@ -6,7 +6,7 @@ from datetime import datetime
 from pathlib import Path
 from types import SimpleNamespace
 
-from standin.engine.options import DatabaseOptions
+from standin.engine.settings.options import DatabaseOptions
 from standin.logminer import package
 from standin.model import PDB, DatabaseIncarnation, DatabaseState, SqlType, TableColumn, TableDef, User
 from standin.redo_file import LogHeader, Op, RedoRecord, write_log

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from standin.engine.masks import Moment, compile_mask
+from standin.engine.types.masks import Moment, compile_mask
 from standin.interface import OraError
 from standin.logminer.literals import Forms, Nls, literal_of, number_text
 from standin.model import SqlType

@@ -9,15 +9,15 @@ from types import SimpleNamespace
 import pytest
 
 from standin import views
-from standin.engine.archived_logs import ArchivedLogs
-from standin.engine.archiver import Archiver
-from standin.engine.catalog import VIEWS
-from standin.engine.clock import Clock
-from standin.engine.options import DatabaseOptions
-from standin.engine.redo_writer import RedoWriter
-from standin.engine.segment import Rows
-from standin.engine.storage import Index
-from standin.engine.transaction import Branch
+from standin.engine.redo.archived_logs import ArchivedLogs
+from standin.engine.redo.archiver import Archiver
+from standin.engine.redo.clock import Clock
+from standin.engine.redo.writer import RedoWriter
+from standin.engine.sessions.catalog import VIEWS
+from standin.engine.settings.options import DatabaseOptions
+from standin.engine.storage.segment import Rows
+from standin.engine.storage.storage import Index
+from standin.engine.transactions.transaction import Branch
 from standin.model import (
     PDB,
     ArchivedCopy,

@@ -1,0 +1,1 @@
+"""DDL, one module for each kind of object or clause, and its redo."""

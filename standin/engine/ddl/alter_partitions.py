@@ -1,0 +1,262 @@
+"""ALTER TABLE on partitions: ADD, DROP, TRUNCATE, MOVE, SPLIT, MERGE, RENAME, EXCHANGE, SET INTERVAL.
+
+Their redo is of blocks and of the dictionary, so LogMiner shows the DDL alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from standin.engine.ddl.partitions import numbered, partition_of
+from standin.engine.ddl.redo import lock_exclusively
+from standin.engine.sessions.names import table_named
+from standin.engine.sessions.session import EngineSession
+from standin.engine.storage.layout import Row
+from standin.engine.storage.segment import Version
+from standin.engine.storage.storage import TableStore
+from standin.engine.text.storage_clauses import Storage, read_storage
+from standin.engine.text.table_clauses import partition_clause
+from standin.engine.text.tokens import Cursor
+from standin.interface import OraError
+from standin.model import Partition, Partitioning
+
+
+def change_partition(session: EngineSession, store: TableStore, cursor: Cursor) -> bool:
+    """Run one clause, and return whether there was one. The past of the table is no longer readable then."""
+    if not _changed(session, store, cursor):
+        return False
+    _refresh(session, store)
+    return True
+
+
+def _refresh(session: EngineSession, store: TableStore) -> None:
+    session.database.tables.refresh(store)
+    store.structure_scn = session.database.clock.scn + 1  # the DDL itself comes after the SCN at which the rows still were
+
+
+def _by_reference(
+    session: EngineSession, store: TableStore, names: set[str]
+) -> Iterator[tuple[TableStore, Partitioning, list[Partition]]]:
+    """Yield the tables that are partitioned by reference to the table, with their partitions that belong to the named ones. The
+    redo of a DDL of the table has no statement of theirs."""
+    for child, key in session.database.tables.children_of(store):
+        how = child.definition.partitioning
+        if how is not None and how.reference == key.name and (parts := [p for p in how.partitions if p.parent in names]):
+            yield child, how, parts
+
+
+def _changed(session: EngineSession, store: TableStore, cursor: Cursor) -> bool:
+    if _merge(session, store, cursor):
+        return True
+    how = store.definition.partitioning
+    if cursor.accept("SET", "INTERVAL"):
+        _require(how).interval = cursor.parenthesised() or None
+        return True
+    if not any(cursor.is_next(verb, "PARTITION") or cursor.is_next(verb, "SUBPARTITION") for verb in ("ADD", *_VERBS)):
+        return False
+    how = _require(how)
+    verb = cursor.take().value
+    if verb == "ADD":
+        _add(session, how, cursor)
+    else:
+        is_sub = cursor.take().value == "SUBPARTITION"
+        _VERBS[verb](session, store, how, cursor, is_sub)
+    _skip_options(cursor)
+    return True
+
+
+def _require(how: Partitioning | None) -> Partitioning:
+    if how is None:
+        raise OraError(14501, "object is not partitioned")
+    return how
+
+
+def _skip_options(cursor: Cursor) -> None:
+    while (
+        read_storage(cursor, Storage())
+        or cursor.accept("UPDATE", "GLOBAL", "INDEXES")
+        or cursor.accept("UPDATE", "INDEXES")
+        or cursor.accept("DROP", "STORAGE")
+        or cursor.accept("REUSE", "STORAGE")
+    ):
+        pass
+
+
+def _add(session: EngineSession, how: Partitioning, cursor: Cursor) -> None:
+    if how.interval is not None:
+        raise OraError(14760, "ADD PARTITION is not permitted on Interval partitioned objects")
+    if how.kind == "HASH" or how.reference is not None:
+        raise OraError(3001, f"unimplemented feature: ADD PARTITION to a table partitioned by {how.kind}")
+    added = partition_clause(cursor, how)
+    if how.kind == "RANGE" and how.partitions and any(text.upper() == "MAXVALUE" for text in how.partitions[-1].bound):
+        raise OraError(14074, "partition bound must collate higher than that of the last partition")
+    how.partitions.append(numbered(session, added, how))
+
+
+def named_partition(how: Partitioning, name: str, *, is_sub: bool) -> Partition:
+    all_ = how.leaves if is_sub else how.partitions
+    found = next((p for p in all_ if p.name == name), None)
+    if found is None:
+        raise OraError(2149, "Specified partition does not exist")
+    return found
+
+
+def rows_of(store: TableStore, partition: Partition) -> list[int]:
+    leaves = partition.parts or [partition]
+    return [row for row, part in store.part_of.items() if row in store.rows and any(part is leaf for leaf in leaves)]
+
+
+def _remove_rows(store: TableStore, partition: Partition) -> None:
+    for row in rows_of(store, partition):
+        for version in store.rows.get(row, ()):
+            if version.values is not None:
+                for index in store.indexes:
+                    index.remove(store.padded(version.values), row)
+        store.rows.pop(row, None)
+        del store.part_of[row]
+
+
+def _drop(session: EngineSession, store: TableStore, how: Partitioning, cursor: Cursor, is_sub: bool) -> None:
+    if is_sub:
+        raise OraError(3001, "unimplemented feature: DROP SUBPARTITION")
+    if len(how.partitions) == 1:
+        raise OraError(14083, "cannot drop the only partition of a partitioned table")
+    _drop_with_children(session, store, named_partition(how, cursor.name(), is_sub=False))
+
+
+def _drop_with_children(session: EngineSession, store: TableStore, dropped: Partition) -> None:
+    """Drop the partition and those of tables that are partitioned by reference to it."""
+    for child, _, parts in _by_reference(session, store, {dropped.name}):
+        for part in parts:
+            _drop_with_children(session, child, part)
+        _refresh(session, child)
+    _remove_rows(store, dropped)
+    _require(store.definition.partitioning).partitions.remove(dropped)
+
+
+def _truncate(session: EngineSession, store: TableStore, how: Partitioning, cursor: Cursor, is_sub: bool) -> None:
+    found = named_partition(how, cursor.name(), is_sub=is_sub)
+    _remove_rows(store, found)
+    for leaf in found.parts or [found]:
+        leaf.data_object_id = session.database.next_object_id()
+
+
+def _move(session: EngineSession, store: TableStore, how: Partitioning, cursor: Cursor, is_sub: bool) -> None:
+    found = named_partition(how, cursor.name(), is_sub=is_sub)
+    if any(i.kind for i in store.indexes):
+        raise OraError(3001, "unimplemented feature: MOVE of a partition whose indexes it would leave UNUSABLE")
+    for leaf in found.parts or [found]:
+        leaf.data_object_id = session.database.next_object_id()
+
+
+def _rename(session: EngineSession, store: TableStore, how: Partitioning, cursor: Cursor, is_sub: bool) -> None:
+    found = named_partition(how, cursor.name(), is_sub=is_sub)
+    cursor.expect("TO")
+    found.name = cursor.name()
+
+
+def _split(session: EngineSession, store: TableStore, how: Partitioning, cursor: Cursor, is_sub: bool) -> None:
+    """SPLIT PARTITION p AT (..) INTO (PARTITION a, PARTITION b), of a range."""
+    if is_sub or how.kind != "RANGE" or how.sub is not None:
+        raise OraError(3001, "unimplemented feature: SPLIT of a partition that is not of a plain range")
+    found = named_partition(how, cursor.name(), is_sub=False)
+    cursor.expect("AT")
+    lower, upper = Partition("", 0, 0, tuple(cursor.expressions())), Partition("", 0, 0, found.bound)
+    if cursor.accept("INTO"):
+        cursor.expect("(")
+        for part in (lower, upper):
+            cursor.expect("PARTITION")
+            if cursor.next.kind in ("word", "quoted") and cursor.next.value != "TABLESPACE":
+                part.name = cursor.name()
+            while read_storage(cursor, Storage()):
+                pass
+            cursor.accept(",")
+        cursor.expect(")")
+    _replace(session, store, how, [found], [lower, upper])
+
+
+def _merge(session: EngineSession, store: TableStore, cursor: Cursor) -> bool:
+    """MERGE PARTITIONS a, b INTO PARTITION c, of a range."""
+    if not cursor.accept("MERGE", "PARTITIONS"):
+        return False
+    how = _require(store.definition.partitioning)
+    if how.kind != "RANGE" or how.sub is not None:
+        raise OraError(3001, "unimplemented feature: MERGE of partitions that are not of a plain range")
+    merged = [named_partition(how, cursor.name(), is_sub=False)]
+    while cursor.accept(","):
+        merged.append(named_partition(how, cursor.name(), is_sub=False))
+    made = Partition("", 0, 0, max(merged, key=how.partitions.index).bound)
+    if cursor.accept("INTO", "PARTITION"):
+        made.name = cursor.name()
+    _replace(session, store, how, merged, [made])
+    _skip_options(cursor)
+    return True
+
+
+def _exchange(session: EngineSession, store: TableStore, how: Partitioning, cursor: Cursor, is_sub: bool) -> None:
+    """EXCHANGE PARTITION p WITH TABLE t: each gets the other's segment with its rows. Key values are not compared."""
+    leaf = named_partition(how, cursor.name(), is_sub=is_sub)
+    if leaf.parts:
+        raise OraError(14291, "cannot EXCHANGE a composite partition with a non-partitioned table")
+    cursor.expect("WITH")
+    cursor.expect("TABLE")
+    owner, name = cursor.qualified()
+    other = table_named(session, owner or session.schema, name)
+    if other.definition.partitioning is not None:
+        raise OraError(14095, "ALTER TABLE EXCHANGE requires an unpartitioned, nonclustered table")
+    lock_exclusively(session, other)
+    while any(cursor.accept(word, what) for word in ("INCLUDING", "EXCLUDING", "WITH", "WITHOUT") for what in _OPTIONS):
+        pass
+    mine, theirs = _values(store, rows_of(store, leaf)), _values(other, list(other.rows))
+    _remove_rows(store, leaf)
+    for row in list(other.rows):
+        for values in (v.values for v in other.rows.pop(row) if v.values is not None):
+            for index in other.indexes:
+                index.remove(other.padded(values), row)
+    scn = session.database.clock.scn
+    for values in theirs:
+        store.part_of[_add_row(store, values, scn)] = leaf
+    for values in mine:
+        _add_row(other, values, scn)
+    table = other.definition
+    leaf.data_object_id, table.data_object_id = table.data_object_id, leaf.data_object_id
+    table.last_ddl = session.database.ddl_time()
+    other.structure_scn = scn + 1
+    session.database.tables.refresh(other)
+
+
+_OPTIONS = ("INDEXES", "VALIDATION")
+
+
+def _values(store: TableStore, rows: Sequence[int]) -> list[Row]:
+    """Return the present values of rows, all of which are committed."""
+    newest = (next((v.values for v in reversed(store.rows[row])), None) for row in rows)
+    return [store.padded(values) for values in newest if values is not None]
+
+
+def _add_row(store: TableStore, values: Row, scn: int) -> int:
+    row, store.next_row = store.next_row, store.next_row + 1
+    store.rows[row] = [Version(scn, values, None)]
+    for index in store.indexes:
+        index.add(values, row)
+    return row
+
+
+def _replace(session: EngineSession, store: TableStore, how: Partitioning, old: list[Partition], new: list[Partition]) -> None:
+    """Put the rows of some partitions into new ones, where they have new ROWIDs, and so those of tables that are partitioned by
+    reference to it."""
+    place = how.partitions.index(min(old, key=how.partitions.index))
+    rows = [row for partition in old for row in rows_of(store, partition)]
+    for partition in old:
+        how.partitions.remove(partition)
+    how.partitions[place:place] = [numbered(session, partition, how) for partition in new]
+    for row in rows:
+        values = next((v.values for v in reversed(store.rows.get(row, ())) if v.values is not None), None)
+        part = None if values is None else partition_of(session, store, store.padded(values))
+        store.part_of[row] = part or how.partitions[place]
+    for child, theirs, parts in _by_reference(session, store, {partition.name for partition in old}):
+        _replace(session, child, theirs, parts, [Partition(made.name, 0, 0, parent=made.name) for made in new])
+        _refresh(session, child)
+
+
+_VERBS = {"DROP": _drop, "TRUNCATE": _truncate, "MOVE": _move, "RENAME": _rename, "SPLIT": _split, "EXCHANGE": _exchange}

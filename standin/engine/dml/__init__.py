@@ -1,0 +1,1 @@
+"""INSERT, UPDATE, DELETE and MERGE: compiled, constrained, also in parallel and by direct path."""

@@ -1,0 +1,1 @@
+"""SQL expressions and functions, compiled."""

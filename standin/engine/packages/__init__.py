@@ -1,0 +1,1 @@
+"""Supplied PL/SQL packages that change tables, their statistics or the database."""

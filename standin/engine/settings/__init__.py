@@ -1,0 +1,1 @@
+"""What a database and a session are set to."""

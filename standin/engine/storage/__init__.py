@@ -1,0 +1,1 @@
+"""Rows in segments, their versions, and who has locked them."""

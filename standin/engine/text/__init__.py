@@ -1,0 +1,1 @@
+"""SQL and DDL as text: tokens, sqlglot's trees, the clauses of definitions."""

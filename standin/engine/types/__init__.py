@@ -1,0 +1,1 @@
+"""Oracle's types and values: stored, compared, written as text and read from it."""
