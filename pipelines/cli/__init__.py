@@ -23,6 +23,7 @@ from pipelines.cli import (
     setup,
     spark,
     transactions,
+    verify,
 )
 from pipelines.cli.options import EXIT_CODES
 
@@ -57,7 +58,7 @@ def configure(
     logging.getLogger("pipelines").setLevel(level)
 
 
-for group in (init, setup, replication, reading, monitoring, cockpit, checks, recovery, maintenance):
+for group in (init, setup, replication, reading, monitoring, cockpit, verify, checks, recovery, maintenance):
     for command in group.COMMANDS:
         app.command(name=command.__name__.replace("_", "-"))(command)
 app.add_typer(history.app, name="history", help="Rebuild the history of a table's rows, or remove what is too old of it.")

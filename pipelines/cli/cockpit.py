@@ -10,7 +10,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from pipelines.cli.metrics_server import metrics_server
-from pipelines.cli.options import ConfigOption, OutputOption, PipelineOption, report_errors, select_pipeline
+from pipelines.cli.options import ConfigOption, OutputOption, PipelineOption, chosen_pipeline, report_errors, select_pipeline
 from pipelines.cli.output import Output, console, grid, print_alert, show
 from pipelines.values.utc import utc_text
 
@@ -49,8 +49,8 @@ def tables(
 ) -> None:
     """Show each table's state, position, rows changed in 24 hours, and last comparison; held tables first. Only the ledger is
     read."""
-    with report_errors(output):
-        found = overview(select_pipeline(pipeline, config), search)
+    with chosen_pipeline(output, pipeline, config) as selected:
+        found = overview(selected, search)
         if output is Output.table and found.tables and not search:
             console.print(verdict(found), soft_wrap=True)
         empty = f"No captured table has {search!r} in its name." if search else verdict(found)
@@ -77,8 +77,8 @@ def tables_grid(found: Overview) -> Grid:
 
 def explain_lag(pipeline: PipelineOption = None, config: ConfigOption = None, output: OutputOption = Output.table) -> None:
     """Show how far Delta lags Oracle, and which part of the way takes the time. Only the ledger is read."""
-    with report_errors(output):
-        found = overview(select_pipeline(pipeline, config))
+    with chosen_pipeline(output, pipeline, config) as selected:
+        found = overview(selected)
         show(output, {"health": found.health, "latency": found.latency}, lambda: verdict(found))
         if output is Output.table and found.latency.terms:
             console.print(latency_grid(found))

@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from pipelines.cli.connections import resolve_connections
 from pipelines.cli.options import (
     ConfigOption,
     LogsOption,
@@ -16,10 +15,9 @@ from pipelines.cli.options import (
     TableArgument,
     TablesArgument,
     YesOption,
+    chosen_pipeline,
     confirm,
     logs_to_read,
-    report_errors,
-    select_pipeline,
 )
 from pipelines.cli.output import Output, progress, show
 
@@ -54,11 +52,8 @@ def rebuild_history(
     """
     from pipelines import steps
 
-    with report_errors(output):
-        selected = select_pipeline(pipeline, config)
-        reads = logs_to_read(from_logs, logs)
-        if reads is not None:
-            selected = resolve_connections(selected)
+    reads = logs_to_read(from_logs, logs)
+    with chosen_pipeline(output, pipeline, config, connects=reads is not None) as selected:
         if execute:
             confirm(selected, yes)
         with progress() as report:
@@ -78,8 +73,7 @@ def prune_histories(
     """Remove what histories say of times before `keep.history`: each then begins with the rows of then."""
     from pipelines import steps
 
-    with report_errors(output):
-        selected = select_pipeline(pipeline, config)
+    with chosen_pipeline(output, pipeline, config) as selected:
         if execute:
             confirm(selected, yes)
         with progress() as report:

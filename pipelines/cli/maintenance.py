@@ -14,9 +14,8 @@ from pipelines.cli.options import (
     RemoveOption,
     TablesArgument,
     YesOption,
+    chosen_pipeline,
     confirm,
-    report_errors,
-    select_pipeline,
 )
 from pipelines.cli.output import Output, progress, show
 
@@ -31,8 +30,7 @@ def prune(
     """Remove what is older than `keep` says and nothing needs any more; name what stays, and why."""
     from pipelines import steps
 
-    with report_errors(output):
-        selected = select_pipeline(pipeline, config)
+    with chosen_pipeline(output, pipeline, config) as selected:
         if execute:
             confirm(selected, yes)
         with progress() as report:
@@ -49,8 +47,7 @@ def optimize(
     """Rewrite Delta tables with many small files (OPTIMIZE), and remove what `keep.delta_history` need not keep (VACUUM)."""
     from pipelines import steps
 
-    with report_errors(output):
-        selected = select_pipeline(pipeline, config)
+    with chosen_pipeline(output, pipeline, config) as selected:
         with progress() as report:
             found = steps.run_maintenance(selected, tables or (), report=report)
         show(output, found, lambda: "\n".join(steps.describe_maintenance(found)))

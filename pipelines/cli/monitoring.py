@@ -11,7 +11,6 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from pipelines.cli.cockpit import overview, verdict
-from pipelines.cli.connections import resolve_connections
 from pipelines.cli.options import (
     CONFIGURATION,
     TERMINAL,
@@ -19,8 +18,7 @@ from pipelines.cli.options import (
     OutputOption,
     PipelineOption,
     TablesArgument,
-    report_errors,
-    select_pipeline,
+    chosen_pipeline,
 )
 from pipelines.cli.output import (
     Output,
@@ -56,8 +54,7 @@ def status(pipeline: PipelineOption = None, config: ConfigOption = None, output:
     """Show position, windows, tables and open transactions, from the ledger and the landing alone."""
     from pipelines import steps
 
-    with report_errors(output):
-        selected = select_pipeline(pipeline, config)
+    with chosen_pipeline(output, pipeline, config) as selected:
         result = steps.read_status(selected)
         if output is Output.table:
             console.print(verdict(overview(selected)), soft_wrap=True)
@@ -163,8 +160,8 @@ def windows(
     """Show landed windows: SCN range, logs, hash, and how the batch that applied them accounted for their change rows."""
     from pipelines import steps
 
-    with report_errors(output):
-        result = steps.list_windows(select_pipeline(pipeline, config), limit)
+    with chosen_pipeline(output, pipeline, config) as selected:
+        result = steps.list_windows(selected, limit)
         columns = ("start SCN", "end SCN", "ends, UTC", "logs", "rows", "of these", "row hash")
         rows = [
             (w.start_scn, w.end_scn, utc_text(w.ends_at), w.logs, w.rows, account_text(w.account), w.hash[:8]) for w in result
@@ -193,8 +190,8 @@ def runway(pipeline: PipelineOption = None, config: ConfigOption = None, output:
     """
     from pipelines import steps
 
-    with report_errors(output, code=CONFIGURATION):
-        result = steps.measure_runway(resolve_connections(select_pipeline(pipeline, config)))
+    with chosen_pipeline(output, pipeline, config, connects=True, code=CONFIGURATION) as selected:
+        result = steps.measure_runway(selected)
         show(output, result, lambda: Text(f"{result.summary}\n{result.standing}"))
         if output is Output.table:
             if rows := [runway_cells(thread) for thread in result.threads]:
@@ -236,8 +233,8 @@ def stats(
     """
     from pipelines import steps
 
-    with report_errors(output):
-        found = steps.read_stats(select_pipeline(pipeline, config), hours, tables or ())
+    with chosen_pipeline(output, pipeline, config) as selected:
+        found = steps.read_stats(selected, hours, tables or ())
         show(output, found, lambda: stats_grid(found, by))
 
 

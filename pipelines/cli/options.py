@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pipelines.cli.connections import read_from_airflow
+from pipelines.cli.connections import read_from_airflow, resolve_connections
 from pipelines.cli.output import Output, print_error, print_json
 from pipelines.config import Pipeline, load_configuration
 from pipelines.errors import ConfigurationError, Finding, RedolakeError, Transient
+from pipelines.values.row_key import parse_row_key
 from pipelines.values.table import TableId
 
 if TYPE_CHECKING:
@@ -70,6 +71,27 @@ def logs_to_read(from_logs: bool, logs: Sequence[str] | None) -> LogsToRead | No
     if logs and not from_logs:
         raise typer.BadParameter("--logs needs --from-logs")
     return steps.LogsToRead(tuple(logs or ())) if from_logs else None
+
+
+def row_keys(texts: Sequence[str] | None) -> list[dict[str, str]]:
+    """Return the keys that were given on the command line. Raises BadParameter for a text that is no key."""
+    try:
+        return [parse_row_key(text) for text in texts or ()]
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+@contextmanager
+def chosen_pipeline(
+    output: Output, name: str | None, config: Path | None, *, connects: bool = False, code: int | None = None
+) -> Iterator[Pipeline]:
+    """Yield the named pipeline, or the only one, for a command whose errors are reported as `report_errors` does.
+
+    A command that `connects` to the source has its connections from Airflow too.
+    """
+    with report_errors(output, code):
+        selected = select_pipeline(name, config)
+        yield resolve_connections(selected) if connects else selected
 
 
 @contextmanager

@@ -43,6 +43,7 @@ DROPPED_STATES = {
 }
 
 LISTED_SUBJECTS = 8
+NOT_DONE = "Nothing is done yet; --execute does it."
 
 COMMANDS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 
@@ -72,6 +73,11 @@ class Output(StrEnum):
     json = "json"
 
 
+class Lines(Protocol):
+    @property
+    def lines(self) -> Sequence[str]: ...
+
+
 def show(output: Output, result: Any, table: Callable[[], Grid | Text | str]) -> None:
     """Print `result` as JSON, or what `table` makes for a person."""
     if output is Output.json:
@@ -79,6 +85,12 @@ def show(output: Output, result: Any, table: Callable[[], Grid | Text | str]) ->
     else:
         shown = table()
         console.print(shown, soft_wrap=not isinstance(shown, Grid))  # text that may be copied is not cut
+
+
+def show_lines(output: Output, result: Lines, *, done: bool) -> None:
+    """Print the lines of a result, and where nothing is done yet, what does it."""
+    lines = result.lines if done else (*result.lines, NOT_DONE)
+    show(output, result, lambda: Text("\n".join(lines)))
 
 
 def print_json(body: Any) -> None:
@@ -142,6 +154,14 @@ def grid(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], u
     for row in rows:
         out.add_row(*("" if cell is None else without_commands(str(cell)) for cell in row))  # before it is measured
     return out
+
+
+def shown_bytes(count: int) -> str:
+    """Return a number of bytes as people read it."""
+    for unit, size in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if count >= size:
+            return f"{count / size:.1f} {unit}"
+    return f"{count} B"
 
 
 def findings_text(findings: Sequence[Finding]) -> Text:

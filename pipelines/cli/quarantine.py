@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pipelines.cli.checks import row_key
-from pipelines.cli.connections import resolve_connections
 from pipelines.cli.options import (
     DIFFERS,
     ConfigOption,
@@ -17,9 +15,9 @@ from pipelines.cli.options import (
     TableArgument,
     TablesArgument,
     YesOption,
+    chosen_pipeline,
     confirm,
-    report_errors,
-    select_pipeline,
+    row_keys,
 )
 from pipelines.cli.output import Output, grid, progress, show
 
@@ -47,8 +45,8 @@ def list_quarantine(
     """List the changes that could not be applied, with their keys. JSON has their redo or their row too."""
     from pipelines import steps
 
-    with report_errors(output):
-        found = steps.list_quarantine(select_pipeline(pipeline, config), tables or None)
+    with chosen_pipeline(output, pipeline, config) as selected:
+        found = steps.list_quarantine(selected, tables or None)
         show(output, found, lambda: quarantine_grid(found))
 
 
@@ -70,9 +68,8 @@ def retry_quarantine(
     """Read the rows of the keys again AS OF the table's SCN, and merge them. Keys that are right then leave the quarantine."""
     from pipelines import steps
 
-    with report_errors(output):
-        keys = [row_key(text) for text in key or ()]
-        selected = resolve_connections(select_pipeline(pipeline, config))
+    keys = row_keys(key)
+    with chosen_pipeline(output, pipeline, config, connects=True) as selected:
         with progress() as report:
             done = steps.retry_quarantine(selected, table, keys, reason=reason, by=getpass.getuser(), report=report)
         show(output, done, lambda: str(done))
@@ -93,9 +90,8 @@ def drop_quarantined(
     """Never apply changes in quarantine. Their rows stay as they are, and `verify` lists them apart."""
     from pipelines import steps
 
-    with report_errors(output):
-        keys = [row_key(text) for text in key or ()]
-        selected = select_pipeline(pipeline, config)
+    keys = row_keys(key)
+    with chosen_pipeline(output, pipeline, config) as selected:
         confirm(selected, yes)
         done = steps.drop_quarantined(selected, table, keys, reason=reason, by=getpass.getuser())
         show(output, done, lambda: str(done))

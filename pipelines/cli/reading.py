@@ -7,14 +7,7 @@ from typing import Annotated
 
 import typer
 
-from pipelines.cli.options import (
-    ConfigOption,
-    OutputOption,
-    PipelineOption,
-    TablesArgument,
-    report_errors,
-    select_pipeline,
-)
+from pipelines.cli.options import ConfigOption, OutputOption, PipelineOption, TablesArgument, chosen_pipeline
 from pipelines.cli.output import Output, grid, print_alert, progress, show
 from pipelines.values.utc import beside
 
@@ -45,10 +38,9 @@ def read(
 
     if to is not None and sql is not None:
         raise typer.BadParameter("give --to or --sql, not both")
-    with report_errors(output):
-        selected, wanted = select_pipeline(pipeline, config), tables or None
+    with chosen_pipeline(output, pipeline, config) as selected:
         with progress() as report:
-            found = steps.read_as_of(selected, as_of, wanted, to=to, sql=sql, report=report)
+            found = steps.read_as_of(selected, as_of, tables or None, to=to, sql=sql, report=report)
         title = f"AS OF SCN {found.scn}{beside(found.at, 'by ')}"
         for table in found.tables if output is Output.table else ():
             for gap in table.lacks:
@@ -92,12 +84,11 @@ def views(
 
     if history and as_of is not None:
         raise typer.BadParameter("give --as-of or --history: a version of a row says from which SCN to which it is valid")
-    with report_errors(output):
-        selected, wanted = select_pipeline(pipeline, config), tables or None
+    with chosen_pipeline(output, pipeline, config) as selected:
         if history:
-            found = steps.write_history_views(selected, engine.value, wanted)
+            found = steps.write_history_views(selected, engine.value, tables or None)
         else:
-            found = steps.write_views(selected, engine.value, as_of, wanted)
+            found = steps.write_views(selected, engine.value, as_of, tables or None)
         show(output, found, lambda: found.text.rstrip("\n"))
 
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 from rich.text import Text
 
-from pipelines.cli.connections import resolve_connections
 from pipelines.cli.options import (
     TERMINAL,
     ConfigOption,
@@ -21,18 +20,14 @@ from pipelines.cli.options import (
     YesOption,
     check_table_name,
     check_table_names,
+    chosen_pipeline,
     confirm,
-    report_errors,
-    select_pipeline,
 )
-from pipelines.cli.output import Output, print_progress, progress, show
+from pipelines.cli.output import Output, print_progress, progress, show, show_lines
 from pipelines.values.utc import beside
 
 if TYPE_CHECKING:
     from pipelines.steps.run import RecoveredLoss
-
-
-NOT_DONE = "Nothing is done yet; --execute does it."
 
 
 class DdlChoice(StrEnum):
@@ -55,8 +50,8 @@ def resume(
     """Release held tables; the next run continues each from its own position."""
     from pipelines import steps
 
-    with report_errors(output):
-        selected, by = select_pipeline(pipeline, config), getpass.getuser()
+    with chosen_pipeline(output, pipeline, config) as selected:
+        by = getpass.getuser()
         if ddl is not None:
             resumed = tuple(steps.approve_ddl(selected, table, ddl.value, reason=reason, by=by).table for table in tables)
         else:
@@ -90,14 +85,13 @@ def recover(
     """
     from pipelines import steps
 
-    with report_errors(output):
-        selected = resolve_connections(select_pipeline(pipeline, config))
-        asked: list[tuple[Literal["snapshot", "gap", "position"], int | None]] = []
-        asked += [("snapshot", None)] if snapshot else []
-        asked += [("gap", to_scn)] if declare_gap else []
-        asked += [("position", position)] if position is not None else []
-        if len(asked) + restored > 1 or (to_scn is not None and not declare_gap):
-            raise typer.BadParameter("choose one of --restored, --snapshot, --declare-gap [--to-scn] and --position")
+    asked: list[tuple[Literal["snapshot", "gap", "position"], int | None]] = []
+    asked += [("snapshot", None)] if snapshot else []
+    asked += [("gap", to_scn)] if declare_gap else []
+    asked += [("position", position)] if position is not None else []
+    if len(asked) + restored > 1 or (to_scn is not None and not declare_gap):
+        raise typer.BadParameter("choose one of --restored, --snapshot, --declare-gap [--to-scn] and --position")
+    with chosen_pipeline(output, pipeline, config, connects=True) as selected:
         if asked:
             confirm(selected, yes)
             kind, scn = asked[0]
@@ -141,8 +135,7 @@ def close_gap(
     """
     from pipelines import steps
 
-    with report_errors(output):
-        selected = resolve_connections(select_pipeline(pipeline, config))
+    with chosen_pipeline(output, pipeline, config, connects=True) as selected:
         with progress() as report:
             found = steps.close_gap(
                 selected, scn, tables, logs=logs or (), execute=execute, reason=reason, by=getpass.getuser(), report=report
@@ -172,14 +165,12 @@ def swap(
 
     if (shadow is None) != undo:
         raise typer.BadParameter("choose one of --shadow and --undo")
-    with report_errors(output):
-        selected = select_pipeline(pipeline, config)
+    with chosen_pipeline(output, pipeline, config) as selected:
         with progress() as report:
             found = steps.swap_table(
                 selected, table, shadow, execute=execute, reason=reason, by=getpass.getuser(), report=report
             )
-        ending = () if execute else (NOT_DONE,)
-        show(output, found, lambda: Text("\n".join((*found.lines, *ending))))
+        show_lines(output, found, done=execute)
 
 
 def fill_columns(
@@ -196,12 +187,10 @@ def fill_columns(
     """
     from pipelines import steps
 
-    with report_errors(output):
-        selected = resolve_connections(select_pipeline(pipeline, config))
+    with chosen_pipeline(output, pipeline, config, connects=True) as selected:
         with progress() as report:
             found = steps.fill_columns(selected, table, execute=execute, reason=reason, by=getpass.getuser(), report=report)
-        ending = () if execute else (NOT_DONE,)
-        show(output, found, lambda: Text("\n".join((*found.lines, *ending))))
+        show_lines(output, found, done=execute)
 
 
 def declared_text(made: RecoveredLoss) -> str:

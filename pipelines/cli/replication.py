@@ -12,9 +12,7 @@ from threading import Event
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
-from rich.text import Text
 
-from pipelines.cli.connections import resolve_connections
 from pipelines.cli.options import (
     DIFFERS,
     TRY_AGAIN,
@@ -24,11 +22,10 @@ from pipelines.cli.options import (
     PipelineOption,
     TablesArgument,
     check_table_names,
+    chosen_pipeline,
     logs_to_read,
-    report_errors,
-    select_pipeline,
 )
-from pipelines.cli.output import Output, grid, print_progress, progress, show
+from pipelines.cli.output import NOT_DONE, Output, grid, print_progress, progress, show, show_lines
 from pipelines.values.amounts import duration, size
 from pipelines.values.moment import FORMS, is_time
 from pipelines.values.null_rule import nulled_text
@@ -100,14 +97,12 @@ def snapshot(
 
     if sum((status, pause, resume)) > 1:
         raise typer.BadParameter("choose one of --status, --pause and --resume")
-    with report_errors(output):
+    with chosen_pipeline(output, pipeline, config, connects=not (status or pause)) as selected:
         if status or pause:
-            selected = select_pipeline(pipeline, config)
             if pause:
                 steps.pause_snapshots(selected, tables or (), paused=True, by=getpass.getuser())
             show_progress(output, steps.read_snapshot_progress(selected))
             return
-        selected = resolve_connections(select_pipeline(pipeline, config))
         if resume:
             steps.pause_snapshots(selected, tables or (), paused=False, by=getpass.getuser())
             found = steps.read_snapshot_progress(selected)
@@ -167,8 +162,7 @@ def run(
 
     if follow and (until_caught_up or wait):
         raise typer.BadParameter("--follow waits and catches up by itself: leave out --until-caught-up and --wait")
-    with report_errors(output):
-        selected = resolve_connections(select_pipeline(pipeline, config))
+    with chosen_pipeline(output, pipeline, config, connects=True) as selected:
         result: RunOutcome | FollowOutcome
         with progress() as report:
             if follow:
@@ -240,11 +234,9 @@ def backfill(
     """
     from pipelines import steps
 
-    with report_errors(output):
-        selected, wanted = select_pipeline(pipeline, config), tables or None
-        reads = logs_to_read(from_logs, logs)
-        if reads is not None or target is BackfillTarget.live or is_time(start) or is_time(end):
-            selected = resolve_connections(selected)
+    wanted, reads = tables or None, logs_to_read(from_logs, logs)
+    connects = reads is not None or target is BackfillTarget.live or is_time(start) or is_time(end)
+    with chosen_pipeline(output, pipeline, config, connects=connects) as selected:
         if target is BackfillTarget.live:
             backfill_live(selected, start, end, wanted, execute, reason, reads, output)
             return
@@ -258,7 +250,7 @@ def backfill(
             )  # fmt: skip
         prepared, recorded = result.prepared, result.recorded
         if recorded is None:
-            show(output, prepared, lambda: f"{prepared.plan}\nNothing is done yet; --execute does it.")
+            show(output, prepared, lambda: f"{prepared.plan}\n{NOT_DONE}")
             return
         columns = ("table", "target", "inserted", "updated", "deleted", "not known")
         rows = [(t.table, t.target, t.inserted, t.updated, t.deleted, t.unknown) for t in recorded.tables]
@@ -283,8 +275,7 @@ def backfill_live(
         found = steps.backfill_live(
             selected, start, end, tables, execute=execute, reason=reason, by=getpass.getuser(), from_logs=reads, report=report
         )
-    ending = () if execute else ("Nothing is done yet; --execute does it.",)
-    show(output, found, lambda: Text("\n".join((*found.lines, *ending))))
+    show_lines(output, found, done=execute)
     if not found.is_whole:
         raise typer.Exit(DIFFERS)
 
@@ -295,8 +286,7 @@ def copy_tables(selected: Pipeline, start: str, end: str, tables: list[str] | No
 
     with progress() as report:
         found = steps.copy_tables(selected, start, end, tables, execute=execute, report=report)
-    ending = () if execute else ("Nothing is done yet; --execute does it.",)
-    show(output, found, lambda: Text("\n".join((*found.lines, *ending))))
+    show_lines(output, found, done=execute)
 
 
 COMMANDS = (snapshot, run, backfill)

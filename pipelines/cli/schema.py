@@ -7,18 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from pipelines.cli.options import ConfigOption, OutputOption, PipelineOption, check_table_names, report_errors, select_pipeline
+from pipelines.cli.options import ConfigOption, OutputOption, PipelineOption, check_table_name, chosen_pipeline
 from pipelines.cli.output import Output, grid, show
 from pipelines.values.utc import beside, utc_text
 
 if TYPE_CHECKING:
     from pipelines.records.approvals import Approval
     from pipelines.steps.shown.schema_versions import SchemaDifference, VersionReport
-
-
-def check_table_name(name: str) -> str:
-    check_table_names([name])
-    return name
 
 
 TableArgument = Annotated[str, typer.Argument(metavar="OWNER.TABLE", help="A captured table.", callback=check_table_name)]
@@ -34,8 +29,8 @@ def log_versions(
     """List the versions of a table: since which SCN, how each is known, what changed, and by which statement."""
     from pipelines import steps
 
-    with report_errors(output):
-        found = steps.list_versions(select_pipeline(pipeline, config), table)
+    with chosen_pipeline(output, pipeline, config) as selected:
+        found = steps.list_versions(selected, table)
         title = f"Versions of {table}, times in UTC"
         show(output, found, lambda: grid(title, LOG_COLUMNS, [log_cells(v) for v in found], ("from SCN",)))
 
@@ -51,8 +46,8 @@ def show_version(
     """Show the columns of a table as they are at an SCN."""
     from pipelines import steps
 
-    with report_errors(output):
-        found = steps.schema_at(select_pipeline(pipeline, config), table, scn)
+    with chosen_pipeline(output, pipeline, config) as selected:
+        found = steps.schema_at(selected, table, scn)
         is_mapped = any(c.lake for c in found.columns)
         rows = [
             (c.position, c.name, c.type, "" if c.nullable else "NOT NULL", "key" if c.key else "", c.id, *[c.lake] * is_mapped)
@@ -75,8 +70,8 @@ def show_difference(
     """Show what changed in a table's columns between two SCNs, and the statements that did it."""
     from pipelines import steps
 
-    with report_errors(output):
-        found = steps.schema_difference(select_pipeline(pipeline, config), table, scn, later_scn)
+    with chosen_pipeline(output, pipeline, config) as selected:
+        found = steps.schema_difference(selected, table, scn, later_scn)
         show(output, found, lambda: Text(difference_text(found)))
 
 

@@ -18,6 +18,7 @@ from pipelines.cli.options import (
     OutputOption,
     PipelineOption,
     check_table_names,
+    chosen_pipeline,
     report_errors,
     select_pipeline,
 )
@@ -88,8 +89,8 @@ def migrate(
     """
     from pipelines import steps
 
-    with report_errors(output):
-        found = steps.migrate_ledger(select_pipeline(pipeline, config), check=check)
+    with chosen_pipeline(output, pipeline, config) as selected:
+        found = steps.migrate_ledger(selected, check=check)
         show(output, found, lambda: migration_text(found))
         if found.is_due:
             raise typer.Exit(DIFFERS)
@@ -122,8 +123,7 @@ def doctor(
     """Check the source: ARCHIVELOG, supplemental logging, privileges, tables, types. List all findings with their cures."""
     from pipelines import steps
 
-    with report_errors(output):
-        selected = resolve_connections(select_pipeline(pipeline, config))
+    with chosen_pipeline(output, pipeline, config, connects=True) as selected:
         with progress() as report:
             found = steps.examine(selected, report=report, ask_spark=spark, file=config or config_file())
         show(output, found, lambda: doctor_text(found, f"No problems found. Next: redolake run -p {selected.name}"))
@@ -138,8 +138,8 @@ def plan(pipeline: PipelineOption = None, config: ConfigOption = None, output: O
     """
     from pipelines import steps
 
-    with report_errors(output):
-        found = steps.plan_edit(select_pipeline(pipeline, config))
+    with chosen_pipeline(output, pipeline, config) as selected:
+        found = steps.plan_edit(selected)
         show(output, found, lambda: edit_text(found))
         if any(edit.effect == "held" for edit in found.edits):
             raise typer.Exit(DIFFERS)
@@ -232,8 +232,7 @@ def olr_config(
     """Print the OpenLogReplicator.json that a pipeline with `kind: openlogreplicator` needs, or check an existing one."""
     from pipelines import steps
 
-    with report_errors(output):
-        selected = select_pipeline(pipeline, config)
+    with chosen_pipeline(output, pipeline, config) as selected:
         if check is None:
             sys.stdout.write(steps.write_olr_config(selected, thread) + "\n")
             return

@@ -8,15 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pipelines.cli.options import (
-    ConfigOption,
-    OutputOption,
-    PipelineOption,
-    YesOption,
-    confirm,
-    report_errors,
-    select_pipeline,
-)
+from pipelines.cli.options import ConfigOption, OutputOption, PipelineOption, YesOption, chosen_pipeline, confirm
 from pipelines.cli.output import Output, grid, print_progress, show, show_dropped
 
 if TYPE_CHECKING:
@@ -34,8 +26,8 @@ def list_transactions(
     """List the transactions that were open at the end of the last batch, with their carried rows, and the dropped ones."""
     from pipelines import steps
 
-    with report_errors(output):
-        found = steps.list_transactions(select_pipeline(pipeline, config))
+    with chosen_pipeline(output, pipeline, config) as selected:
+        found = steps.list_transactions(selected)
         until = "" if found.read_to_at is None else f", redo read to {found.read_to_at}"
         rows = [transaction_cells(t) for t in found.open]
         none = f"No transaction is open{until}."
@@ -63,8 +55,7 @@ def drop_transaction(
     """Never apply an open transaction, however it ends. Shows what that costs, and asks."""
     from pipelines import steps
 
-    with report_errors(output):
-        selected = select_pipeline(pipeline, config)
+    with chosen_pipeline(output, pipeline, config) as selected:
         found = steps.look_up_transaction(selected, xid, container)
         print_progress(found.text)
         confirm(selected, yes)

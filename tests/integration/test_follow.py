@@ -233,7 +233,7 @@ def test_a_signal_ends_the_command_after_the_step_that_runs(
         return follow_pipeline(pipeline, stop, source=shop.params, spark="no Spark", report=reported)
 
     monkeypatch.setattr(steps, "follow_pipeline", follow)
-    monkeypatch.setattr("pipelines.cli.replication.select_pipeline", lambda *_: pipeline)
+    monkeypatch.setattr("pipelines.cli.options.select_pipeline", lambda *_: pipeline)
     before = signal.getsignal(number)
     with PlainLake().in_place_of_spark():
         steps.take_snapshot(pipeline, source=shop.params, spark="no Spark")

@@ -83,7 +83,7 @@ def test_the_command_shows_bytes_time_and_pauses_also_of_tables_that_nothing_rea
 ) -> None:
     pipeline = with_another_table(shop)
     paused_after_one_chunk(shop, pipeline, no_spark)
-    monkeypatch.setattr("pipelines.cli.replication.select_pipeline", lambda *_: pipeline)
+    monkeypatch.setattr("pipelines.cli.options.select_pipeline", lambda *_: pipeline)
     monkeypatch.setattr("pipelines.cli.output.console.width", 200)
 
     def run(*arguments: str) -> str:
