@@ -41,6 +41,7 @@ from tests.generated.table_lives import killer
 from tests.integration.test_pipeline import TWO_TABLES, differences
 from tests.references.plain_lake import PlainLake
 from tests.support.killed import Killed, killed_at
+from tests.support.short_pauses import short_pauses
 
 SPARK = "no Spark"
 HUNTED = EXAMPLES // 20
@@ -85,7 +86,7 @@ def start(shop: Shop, behaviour: Behaviour | None = None, **format_: Any) -> Str
 
 @pytest.fixture
 def shop(tmp_path: Path) -> Iterator[Shop]:
-    with PlainLake().in_place_of_spark(), open_shop(tmp_path, threads=1, scns_per_second=50) as opened:
+    with short_pauses(), PlainLake().in_place_of_spark(), open_shop(tmp_path, threads=1, scns_per_second=50) as opened:
         yield opened
 
 
@@ -118,7 +119,7 @@ def test_every_table_of_the_shop_equals_the_source(shop: Shop, behaviour: Behavi
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_same_history_gives_equal_tables_by_logminer_and_by_openlogreplicator(tmp_path: Path, seed: int) -> None:
     lake, chance = PlainLake(), random.Random(seed)
-    with lake.in_place_of_spark(), open_shop(tmp_path, threads=1, scns_per_second=50) as shop:
+    with short_pauses(), lake.in_place_of_spark(), open_shop(tmp_path, threads=1, scns_per_second=50) as shop:
         streamed = start(shop, Behaviour(c_scn=chance.choice(("commit", "begin")), commits_in_group=chance.randint(1, 5)))
         settings: dict[str, Any] = {"tables": [*TABLES, "SHOP.LOOSE"], "on_ddl": {"truncate": "follow"}}
         received = streamed.pipeline(**settings)
@@ -543,7 +544,7 @@ def test_what_it_gives_and_logminer_does_not_is_captured(shop: Shop) -> None:
 
 
 def test_a_database_with_two_redo_threads_is_refused(tmp_path: Path) -> None:
-    with PlainLake().in_place_of_spark(), open_shop(tmp_path, threads=2) as shop:
+    with short_pauses(), PlainLake().in_place_of_spark(), open_shop(tmp_path, threads=2) as shop:
         streamed = start(shop)
         pipeline = streamed.pipeline(tables=TWO_TABLES)
         steps.take_snapshot(pipeline, source=shop.params, spark=SPARK)

@@ -21,11 +21,12 @@ from tests.integration.test_olr import SPARK, Streamed, two_tables
 from tests.integration.test_pipeline import TWO_TABLES, differences
 from tests.references.plain_lake import PlainLake
 from tests.support.killed import killed_at
+from tests.support.short_pauses import short_pauses
 
 
 @pytest.fixture
 def shop(tmp_path: Path) -> Iterator[Shop]:
-    with PlainLake().in_place_of_spark(), open_shop(tmp_path, threads=1, scns_per_second=50) as opened:
+    with short_pauses(), PlainLake().in_place_of_spark(), open_shop(tmp_path, threads=1, scns_per_second=50) as opened:
         yield opened
 
 

@@ -30,6 +30,7 @@ from tests.integration.test_olr import OTHER, SPARK, meanwhile, received
 from tests.integration.test_pipeline import TWO_TABLES, differences
 from tests.references.plain_lake import PlainLake
 from tests.support.killed import Killed
+from tests.support.short_pauses import short_pauses
 
 HUNTED = EXAMPLES // 20
 SEEDS = random.Random(os.environ.get("REDOLAKE_SEED")).sample(range(10**9), HUNTED) if HUNTED else [7]
@@ -86,7 +87,7 @@ class Rac:
 
 @pytest.fixture
 def shop(tmp_path: Path) -> Iterator[Shop]:
-    with PlainLake().in_place_of_spark(), open_shop(tmp_path, threads=2, scns_per_second=50) as opened:
+    with short_pauses(), PlainLake().in_place_of_spark(), open_shop(tmp_path, threads=2, scns_per_second=50) as opened:
         yield opened
 
 
@@ -114,7 +115,7 @@ def test_the_same_history_of_two_threads_gives_equal_tables_by_logminer_and_by_o
     tmp_path: Path, seed: int
 ) -> None:
     lake, chance = PlainLake(), random.Random(seed)
-    with lake.in_place_of_spark(), open_shop(tmp_path, threads=2, scns_per_second=50) as shop:
+    with short_pauses(), lake.in_place_of_spark(), open_shop(tmp_path, threads=2, scns_per_second=50) as shop:
         behaviour = Behaviour(c_scn=chance.choice(("commit", "begin")), commits_in_group=chance.randint(1, 5))
         rac = Rac(shop, seed=seed).start(1, 2, behaviour=behaviour)
         received = rac.pipeline(tables=list(TABLES))

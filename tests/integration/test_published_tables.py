@@ -34,6 +34,7 @@ from tests.published.recorded_stream import (
 from tests.published.replayed_output import ADDS, OF_VALUES, published_lines, scns_of, stream_of
 from tests.published.scenarios import SCENARIOS, SECOND
 from tests.references.plain_lake import PlainLake
+from tests.support.short_pauses import short_pauses
 
 READ = Path(__file__).parents[1] / "published" / "olr_26ai.json"
 AS_PUBLISHED: dict[str, Any] = {"lob_rows": "statement", "null_updates": "all", "young_columns": "null"}
@@ -174,6 +175,7 @@ def test_the_bytes_that_a_real_one_sent_of_a_real_oracles_redo_land_and_are_appl
     """The stand-in has the table and the logs with the SCNs of that Oracle; the rows come from the recorded bytes alone."""
     lake = PlainLake()
     with (
+        short_pauses(),
         lake.in_place_of_spark(),
         standin(threads=1, start_scn=FIRST_SCN - 2_000, scns_per_second=0, background=False, archive_lag_target=0) as oracle,
         recorded_server() as address,
@@ -191,7 +193,7 @@ def test_the_bytes_that_a_real_one_sent_of_a_real_oracles_redo_land_and_are_appl
             wait_max_minutes=10_000_000,  # these bytes were sent long ago, and a stream that has sent nothing since hangs
             source={
                 "connection": "oracle_shop", "container": "FREEPDB1", "kind": "openlogreplicator", "address": address,
-                "database": NAME, "silent_seconds": 3,
+                "database": NAME, "silent_seconds": 1,
             },
         )  # fmt: skip
         steps.take_snapshot(pipeline, source=shop.params, spark="no Spark")
@@ -214,6 +216,7 @@ def test_the_published_output_is_refused_setting_by_setting_and_lands_with_what_
     first, last = scns_of(lines)
     lake = PlainLake()
     with (
+        short_pauses(),
         lake.in_place_of_spark(),
         standin(threads=1, start_scn=first - 2_000, scns_per_second=0, background=False, archive_lag_target=0) as oracle,
     ):
@@ -229,7 +232,7 @@ def test_the_published_output_is_refused_setting_by_setting_and_lands_with_what_
         clock.advance(first - 100 - clock.scn)
 
         def pipeline_at(address: str, called: str = "shop") -> Any:
-            source = {"kind": "openlogreplicator", "address": address, "database": "DB", "silent_seconds": 1.5}
+            source = {"kind": "openlogreplicator", "address": address, "database": "DB", "silent_seconds": 0.7}
             return shop.pipeline(
                 called,
                 tables=[f"OLR_TEST.{table.upper()}"],

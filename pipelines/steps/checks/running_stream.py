@@ -26,6 +26,7 @@ from pipelines.values.table import TableId
 ASKED_SECONDS = 10.0
 MOST_SECONDS, MOST_MESSAGES = 3.0, 2000  # of messages that are read
 PAUSE_SECONDS = 0.5
+SAME_ZONE_SECONDS = 60
 VALUES_CURE = "correct `format` in OpenLogReplicator.json as `redolake olr-config` prints it, and restart it"
 
 
@@ -67,22 +68,31 @@ def findings_of_one(pipeline: Pipeline, address: Address, tables: dict[TableId, 
 def sent_findings(
     connection: Connection, container: str | None, thread: int | None, tables: dict[TableId, DictionaryTable]
 ) -> Iterator[tuple[str, str]]:
-    """Yield what is wrong with the first messages, and its cure."""
+    """Yield what is wrong with the first messages, up to those of the present, and its cure."""
     connection.set_pause(PAUSE_SECONDS)
-    began, count, has_checkpoint = time.monotonic(), 0, False
+    began, started, count, has_checkpoint, is_present = time.monotonic(), time.time(), 0, False, False
     for body in connection.bodies():
         if body is not None:
             count += 1
             message = read_json(body)
-            has_checkpoint |= bool(message) and message["payload"][0]["op"] == CHECKPOINT
+            if message and message["payload"][0]["op"] == CHECKPOINT:
+                has_checkpoint, is_present = True, is_of_present(message, started)
             yield from message_findings(message, body, container, thread, tables)
-        if time.monotonic() - began >= MOST_SECONDS or count >= MOST_MESSAGES:
+        elapsed = time.monotonic() - began
+        if elapsed >= (PAUSE_SECONDS if is_present else MOST_SECONDS) or count >= MOST_MESSAGES:
             break
     if count and not has_checkpoint:
         yield (
             f"sends no checkpoints: none in {count} messages",
             "add 0x1000 to `flags` in OpenLogReplicator.json, and restart it",
         )
+
+
+def is_of_present(checkpoint: Any, started: float) -> bool:
+    """Return whether the checkpoint was written since then, so that all that was kept has come before it. Times that are
+    further off are those of a wrong zone."""
+    nanoseconds = checkpoint.get("tm")
+    return isinstance(nanoseconds, int) and 0 <= nanoseconds // 10**9 - started < SAME_ZONE_SECONDS
 
 
 def read_json(body: bytes) -> Any:
