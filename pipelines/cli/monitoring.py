@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from enum import StrEnum
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -32,6 +31,7 @@ from pipelines.cli.output import (
     show_dropped,
     show_held,
 )
+from pipelines.cli.stats import StatsBy, account_text, stats_text
 from pipelines.records.readers import NOT_PROVED
 from pipelines.values.utc import beside, utc_text
 
@@ -39,15 +39,6 @@ if TYPE_CHECKING:
     from pipelines.records.shown_facts import HistoryFact, StreamFact
     from pipelines.steps.recovery.runway import LogReport, ThreadRunwayReport
     from pipelines.steps.shared.status import Status, TableStatus
-    from pipelines.steps.shown.stats import PipelineStats, RowStats
-
-STATS_COLUMNS = (
-    "inserted", "updated", "deleted", "DDL", "size", "change rows", "masked", "NULL by rule",
-    "first commit, UTC", "last commit", "seconds",
-)  # fmt: skip
-ACCOUNT_TERMS = (
-    "applied", "filtered", "in quarantine", "rolled back", "still open", "before snapshot", "held", "dropped",
-)  # fmt: skip
 
 
 def status(pipeline: PipelineOption = None, config: ConfigOption = None, output: OutputOption = Output.table) -> None:
@@ -170,18 +161,6 @@ def windows(
         show(output, result, lambda: windows if rows else "No window has landed yet.")
 
 
-def account_text(account: Mapping[str, int] | None) -> str:
-    """Return the terms that add up to the window's change rows, such as `12 applied, 3 held`; empty until it is applied."""
-    if account is None:
-        return ""
-    undone = account.get("undone", 0) + account.get("rolled_back", 0)
-    apart, rest = ("filtered", "quarantined"), ("carried_out", "before_position", "held", "dropped")
-    applied = account.get("applied", 0) + account.get("left_out", 0)
-    counts = (applied, *(account.get(term, 0) for term in apart), undone, *(account.get(term, 0) for term in rest))
-    terms = zip(ACCOUNT_TERMS, counts, strict=True)
-    return ", ".join(f"{count} {term}" for term, count in terms if count)
-
-
 def runway(pipeline: PipelineOption = None, config: ConfigOption = None, output: OutputOption = Output.table) -> None:
     """Show how long redo that is still needed will be kept. Reads from Oracle and changes nothing there.
 
@@ -214,11 +193,6 @@ def log_text(log: LogReport | None) -> str:
     return "" if log is None else f"{log.sequence} of {(log.began_at or '')[5:16]}"
 
 
-class StatsBy(StrEnum):
-    table = "table"
-    batch = "batch"
-
-
 def stats(
     tables: TablesArgument = None,
     pipeline: PipelineOption = None,
@@ -235,29 +209,7 @@ def stats(
 
     with chosen_pipeline(output, pipeline, config) as selected:
         found = steps.read_stats(selected, hours, tables or ())
-        show(output, found, lambda: stats_grid(found, by))
-
-
-def stats_grid(found: PipelineStats, by: StatsBy) -> Grid | str:
-    title = f"{found.pipeline}: since {utc_text(found.since)} UTC, {len(found.batches)} batch(es)"
-    if not found.tables:
-        return f"{title}; none of them read changes"
-    if by is StatsBy.table:
-        rows: list[tuple[object, ...]] = [(one.table, one.batches, *stats_cells(one.total)) for one in found.tables]
-        rows.append(("all", len(found.batches), *stats_cells(found.total)))
-        return grid(title, ("table", "batches", *STATS_COLUMNS), rows)
-    lines = [
-        (f"{b.start_scn}-{b.end_scn}", b.windows, utc_text(b.landed_at), utc_text(b.applied_at), *stats_cells(b.total))
-        for b in found.batches
-    ]
-    return grid(title, ("SCNs", "windows", "landed, UTC", "applied, UTC", *STATS_COLUMNS), lines, ("SCNs",))
-
-
-def stats_cells(one: RowStats) -> tuple[object, ...]:
-    ddl = ", ".join(f"{number} {kind}" for kind, number in sorted(one.ddl.items()))
-    commits = (utc_text(one.first_commit_at), utc_text(one.last_commit_at))
-    counts = (one.size, account_text(one.rows), one.masked, one.nulled)
-    return (one.inserted, one.updated, one.deleted, ddl, *counts, *commits, one.seconds)
+        show(output, found, lambda: stats_text(found, by))
 
 
 COMMANDS = (status, stats, windows, runway)

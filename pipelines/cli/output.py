@@ -11,7 +11,8 @@ from dataclasses import asdict, is_dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol
 
-from rich.console import Console, ConsoleOptions, RenderableType
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -78,13 +79,13 @@ class Lines(Protocol):
     def lines(self) -> Sequence[str]: ...
 
 
-def show(output: Output, result: Any, table: Callable[[], Grid | Text | str]) -> None:
+def show(output: Output, result: Any, table: Callable[[], Grid | Group | Text | str]) -> None:
     """Print `result` as JSON, or what `table` makes for a person."""
     if output is Output.json:
         print_json(result)
     else:
         shown = table()
-        console.print(shown, soft_wrap=not isinstance(shown, Grid))  # text that may be copied is not cut
+        console.print(shown, soft_wrap=not isinstance(shown, Grid | Group))  # text that may be copied is not cut
 
 
 def show_lines(output: Output, result: Lines, *, done: bool) -> None:
@@ -145,14 +146,26 @@ def print_notice(text: str) -> None:
     console.print(text, style="yellow", markup=False, highlight=False, soft_wrap=True)
 
 
+WORDS = (24, 10)  # letters of a word that are not cut: the longest with which the terminal is wide enough for all columns
+
+
 def grid(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], unbroken: Sequence[str] = ()) -> Grid:
     """Return a table with numbers aligned right. Cells of `unbroken` columns are never wrapped, so that they can be copied."""
     out = Grid(title=title, title_justify="left", header_style="bold")
+    cells = [["" if cell is None else without_commands(str(cell)) for cell in row] for row in rows]  # before it is measured
+    texts = [[column, *(row[number] for row in cells)] for number, column in enumerate(columns)]
+    widths = column_widths(texts, [column in unbroken for column in columns], console.width - 3 * len(columns) - 1)
     for number, column in enumerate(columns):
         numeric = bool(rows) and all(isinstance(row[number], int | float | None) for row in rows)
-        out.add_column(column, justify="right" if numeric else "left", overflow="fold", no_wrap=column in unbroken)
-    for row in rows:
-        out.add_row(*("" if cell is None else without_commands(str(cell)) for cell in row))  # before it is measured
+        out.add_column(
+            column,
+            justify="right" if numeric else "left",
+            overflow="fold",
+            no_wrap=column in unbroken,
+            width=widths[number],
+        )
+    for row in cells:
+        out.add_row(*row)
     return out
 
 
@@ -162,6 +175,24 @@ def shown_bytes(count: int) -> str:
         if count >= size:
             return f"{count / size:.1f} {unit}"
     return f"{count} B"
+
+
+def column_widths(texts: Sequence[Sequence[str]], unbroken: Sequence[bool], room: int) -> list[int | None]:
+    """Return the widths of columns in which no word is cut, with what is left of the room for those that need more. None of
+    them where all fit anyway, or where the room is too small: then rich divides it, and cuts words."""
+    wanted = [max(map(cell_len, column)) for column in texts]
+    for longest in WORDS if sum(wanted) > room else ():
+        widths = [
+            width if whole else max((min(cell_len(word), longest) for text in column for word in text.split()), default=0)
+            for column, width, whole in zip(texts, wanted, unbroken, strict=True)
+        ]
+        if (left := room - sum(widths)) >= 0:
+            # Those that need least first, so that each gets an equal part of what the others leave.
+            for done, number in enumerate(sorted(range(len(widths)), key=lambda n: wanted[n] - widths[n])):
+                more = min(left // (len(widths) - done), wanted[number] - widths[number])
+                widths[number], left = widths[number] + more, left - more
+            return list(widths)
+    return [None] * len(texts)
 
 
 def findings_text(findings: Sequence[Finding]) -> Text:

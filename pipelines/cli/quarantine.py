@@ -6,6 +6,8 @@ import getpass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.console import Group
+from rich.text import Text
 
 from pipelines.cli.options import (
     DIFFERS,
@@ -19,14 +21,12 @@ from pipelines.cli.options import (
     confirm,
     row_keys,
 )
-from pipelines.cli.output import Output, grid, progress, show
+from pipelines.cli.output import Output, grid, progress, show, without_commands
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from pipelines.steps.proof.quarantine import QuarantineList
 
-COLUMNS = ("table", "key", "state", "commit SCN", "operation", "error", "reason")
+COLUMNS = ("table", "key", "state", "commit SCN", "operation")
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -47,13 +47,19 @@ def list_quarantine(
 
     with chosen_pipeline(output, pipeline, config) as selected:
         found = steps.list_quarantine(selected, tables or None)
-        show(output, found, lambda: quarantine_grid(found))
+        show(output, found, lambda: quarantine_text(found))
 
 
-def quarantine_grid(found: QuarantineList) -> Table | str:
-    rows = [(c.table, c.keys, c.state, c.commit_scn, c.operation, c.error or "", c.reason) for c in found.changes]
-    title = f"{found.keys} keys in quarantine" + (f", {found.dropped} dropped" if found.dropped else "")
-    return grid(title, COLUMNS, rows) if rows else "No change is in quarantine."
+def quarantine_text(found: QuarantineList) -> Group | str:
+    """Return the changes, and below them why each of them could not be applied: these texts are too long for a column."""
+    if not found.changes:
+        return "No change is in quarantine."
+    rows = [(c.table, c.keys, c.state, c.commit_scn, c.operation) for c in found.changes]
+    title = f"{found.keys} key(s) in quarantine" + (f", {found.dropped} dropped" if found.dropped else "")
+    reasons = dict.fromkeys(
+        f"{c.table} {c.keys} at SCN {c.commit_scn}: {': '.join(filter(None, (c.error, c.reason)))}" for c in found.changes
+    )
+    return Group(grid(title, COLUMNS, rows), *(Text(without_commands(reason)) for reason in reasons))
 
 
 @app.command(name="retry")

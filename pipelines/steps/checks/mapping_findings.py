@@ -65,7 +65,7 @@ def mapping_findings(
     if version is None:
         return  # it has a finding of its own
     mapping, problems = resolve_mapping(pipeline, version)
-    yield from history_findings(pipeline, version)
+    yield from history_findings(pipeline, replace(version, mapping=mapping))
     yield from problem_findings(pipeline, version.table, problems, known)
     key = pipeline.table(table.table).key_policy
     whole = needs_all_columns(mapping, version.key)
@@ -122,7 +122,8 @@ def known_mapping_findings(pipeline: Pipeline, file: Path | None = None) -> list
 
 
 def history_findings(pipeline: Pipeline, version: TableVersion) -> Iterator[Finding]:
-    """Yield an error for a table that can have no history as pipelines.yml says."""
+    """Yield an error for a table that can have no history as pipelines.yml says. `version` has its mapping: a history has the
+    names of the lake."""
     kind = pipeline.history_kind(version.table)
     if (why := why_no_history(kind, [delivery_of(version)])) is not None:
         yield Finding(str(version.table), f"it can have no `history: {kind}`: {why}", "set `history: none` for it")

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pipelines.config.file import load_configuration
 from pipelines.reconcile.mappings import resolve_mapping
-from pipelines.steps.checks.mapping_findings import Known, problem_findings
-from tests.unit.reconcile.test_mappings import VERSION, T
+from pipelines.steps.checks.mapping_findings import Known, history_findings, problem_findings
+from pipelines.values.scn import Scn
+from pipelines.values.table import Column, TableVersion
+from tests.unit.reconcile.test_mappings import NUMBER, TEXT, VERSION, T, pipeline
 
 FILE = """\
 pipelines:
@@ -89,3 +93,24 @@ def test_a_file_that_has_changed_meanwhile_has_no_lines(tmp_path: Path, text: st
     (tmp_path / "now.yml").write_text(text)
     problems = resolve_mapping(pipeline, VERSION)[1]
     assert all(", line" not in one.cure for one in problem_findings(pipeline, T, problems, Known(tmp_path / "now.yml")))
+
+
+TAKEN = TableVersion(
+    T, Scn(5), 7, 8,
+    (Column(1, "ID", NUMBER, 1, nullable=False), Column(2, "_commit_scn", NUMBER, 2), Column(3, "EMAIL", TEXT, 3)), (1,), 7,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("entry", "taken"),
+    [
+        ({}, ["its history would have two columns of a name: _commit_scn"]),
+        ({"rename": {'"_commit_scn"': "scn_of_theirs"}}, []),
+        ({"rename": {'"_commit_scn"': "scn_of_theirs", "EMAIL": "_op"}}, ["its history would have two columns of a name: _op"]),
+    ],
+)
+def test_a_history_is_refused_for_names_of_the_lake_and_not_of_oracle(entry: dict[str, Any], taken: list[str]) -> None:
+    settings = pipeline({"history": "changes", **entry})
+    version = replace(TAKEN, mapping=resolve_mapping(settings, TAKEN)[0])
+
+    assert [finding.what for finding in history_findings(settings, version)] == taken
