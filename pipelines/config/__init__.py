@@ -5,6 +5,7 @@ variables), and `${NAME}` in any text is replaced from the environment.
 """
 
 from pipelines.config.airflow_settings import AirflowSettings
+from pipelines.config.configuration import Configuration
 from pipelines.config.file import (
     CONFIG_VARIABLE,
     DEFAULT_FILE,
@@ -14,7 +15,9 @@ from pipelines.config.file import (
     parse_configuration,
     parse_each,
 )
-from pipelines.config.pipeline import Configuration, LedgerSettings, Pipeline, Retry, WindowLimits
+from pipelines.config.ledger import LedgerSettings
+from pipelines.config.limits import Retry, WindowLimits
+from pipelines.config.pipeline import Pipeline
 from pipelines.config.tables import Table
 
 __all__ = [

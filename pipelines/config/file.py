@@ -12,8 +12,9 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
+from pipelines.config.configuration import Configuration
 from pipelines.config.findings import findings_of_errors
-from pipelines.config.pipeline import Configuration, Pipeline
+from pipelines.config.pipeline import Pipeline
 from pipelines.config.tables import is_match
 from pipelines.config.yaml_text import line_of, read_yaml
 from pipelines.errors import ConfigurationError, Finding

@@ -21,7 +21,7 @@ import pytest
 from pipelines import steps
 from pipelines.cockpit import read_overview
 from pipelines.config import Pipeline
-from pipelines.config.pipeline import SourceSettings
+from pipelines.config.source import SourceSettings
 from pipelines.config.tables import Table
 from pipelines.context import ledger_url, open_context, open_pipeline_source
 from pipelines.errors import ConfigurationError, LeaseHeld, ReplicatorRefused, ReplicatorUnavailable, StreamLost

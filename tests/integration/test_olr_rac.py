@@ -16,7 +16,7 @@ import pytest
 
 from pipelines import steps
 from pipelines.config import Pipeline
-from pipelines.config.pipeline import SourceSettings
+from pipelines.config.source import SourceSettings
 from pipelines.context import open_context
 from pipelines.errors import ConfigurationError, ReplicatorRefused, ReplicatorUnavailable, StreamLost
 from pipelines.source.olr.settings import needed_configuration

@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy.engine import make_url
 
 from pipelines.config import Pipeline
-from pipelines.config.pipeline import SourceSettings
+from pipelines.config.source import SourceSettings
 from pipelines.ledger import Ledger, open_ledger
 from pipelines.ledger.shown_facts import Changes
 from pipelines.records.batches.carry import OpenTransaction

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from sqlalchemy.engine import make_url
 
 from pipelines.config import parse_configuration
-from pipelines.config.pipeline import SparkSettings
+from pipelines.config.spark import SparkSettings
 from pipelines.errors import ConfigurationError
 from pipelines.values.table import KeyPolicy
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.config.pipeline import BatchLimits
+from pipelines.config.limits import BatchLimits
 from pipelines.config.tables import OnDdl
 from pipelines.context import PipelineContext, open_context
 from pipelines.errors import InvariantBroken
