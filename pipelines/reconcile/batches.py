@@ -9,7 +9,7 @@ a load which adds columns at the table's position does too: its SCN alone would 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 from pipelines.context import PipelineContext
@@ -159,6 +159,15 @@ def loaded_tasks(context: PipelineContext, name: str) -> list[tuple[SnapshotTask
     if spec is None:
         raise LandingDamaged("the file is gone", cure=cure, path=context.landing.files.path_text(layout.load_spec(name)))
     return [(task, loaded[task.table]) for task in spec.tables if task.table in loaded]
+
+
+def loads_until(context: PipelineContext, scn: int) -> Iterator[tuple[str, SnapshotTask, int]]:
+    """Yield what loads have filled AS OF the SCN or an older one, newest first: the load's name, the task, and the version of
+    the Delta table that it left."""
+    for name in reversed([name for name in context.landing.files.names(layout.LOADS) if scn_of(name) <= scn]):
+        for task, version in loaded_tasks(context, name) or ():
+            if version is not None:
+                yield name, task, version
 
 
 def tables_of_load(context: PipelineContext, name: str) -> list[TableId]:

@@ -15,12 +15,12 @@ from pipelines.reconcile.batches import (
     batch_result,
     find_superseded,
     left_alone,
-    loaded_tasks,
+    loads_until,
     position_loaded,
-    scn_of,
 )
 from pipelines.reconcile.newest_batches import end_of, newest_first, start_of
 from pipelines.records.batches.manifest import BatchResult, TableResult
+from pipelines.records.loads import SnapshotTask
 from pipelines.values.scn import ChainPosition
 from pipelines.values.table import TableId
 
@@ -62,10 +62,10 @@ def contents_at(context: PipelineContext, tables: Collection[TableId], at: Chain
             found.setdefault(table, []).append(contents)
             if all(any(one.has(at) or one.end <= at for one in found.get(wanted, ())) for wanted in tables):
                 break
-    for name in reversed([name for name in context.landing.files.names(layout.LOADS) if scn_of(name) <= at.scn]):
-        for table, contents in contents_of_load(context, name):
-            if table in tables and name not in void.get(table, ()) and contents.end <= at:
-                found.setdefault(table, []).append(contents)
+    for name, task, version in loads_until(context, at.scn):
+        left = contents_of_load(task, version)
+        if task.table in tables and name not in void.get(task.table, ()) and left is not None and left.end <= at:
+            found.setdefault(task.table, []).append(left)
     return {table: best_contents(found.get(table, ()), at) for table in tables}
 
 
@@ -90,9 +90,9 @@ def contents_of(result: BatchResult, done: TableResult) -> Contents | None:
     return Contents(result.resetlogs_id, since, done.complete_to, done.delta_version, done.position)
 
 
-def contents_of_load(context: PipelineContext, name: str) -> Iterator[tuple[TableId, Contents]]:
-    """Yield what a load left. A table that was read in chunks of several SCNs is of none of them before a batch has passed the
+def contents_of_load(task: SnapshotTask, version: int) -> Contents | None:
+    """Return what a load left. A table that was read in chunks of several SCNs is of none of them before a batch has passed the
     last one."""
-    for task, version in loaded_tasks(context, name) or ():
-        if version is not None and not task.scns:
-            yield task.table, Contents(position_loaded(task).resetlogs_id, task.scn, task.scn, version, task.scn)
+    if task.scns:
+        return None
+    return Contents(position_loaded(task).resetlogs_id, task.scn, task.scn, version, task.scn)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
 from pipelines.context import PipelineContext
-from pipelines.land import layout
-from pipelines.reconcile.batches import loaded_tasks, position_loaded, scn_of
+from pipelines.reconcile.batches import loads_until, position_loaded
 from pipelines.reconcile.contents import Contents
 from pipelines.records.closed import ClosedTable
 from pipelines.records.gaps import DeclaredGap
@@ -22,7 +21,8 @@ def gaps_lacked_at(
     """Return by table the declared gaps from before the SCN whose changes its version of `bases` lacks."""
     gaps = [gap for gap in context.landing.gaps.all() if gap.last_position <= at]
     closings = [(gap, context.landing.closings.of(gap.name)) for gap in gaps]
-    loads = list(loads_until(context, at)) if closings else []
+    tasks = loads_until(context, at.scn) if closings else ()
+    loads = [(task.table, position_loaded(task), version) for _, task, version in tasks if not task.joins]
     found = {
         table: [gap for gap, closed in closings if lacks(gap, closed, table, base.version, loads)]
         for table, base in bases.items()
@@ -36,11 +36,3 @@ def lacks(gap: DeclaredGap, closed: Iterable[ClosedTable], table: TableId, versi
     read_again = any(of == table and at >= gap.last_position and loaded <= version for of, at, loaded in loads)
     is_closed = any(one.table == str(table) and max(one.delta_versions, default=0) <= version for one in closed)
     return str(table) in gap.tables and not read_again and not is_closed
-
-
-def loads_until(context: PipelineContext, at: ChainPosition) -> Iterator[Load]:
-    """Yield the tables that loads have filled AS OF the SCN or an older one."""
-    for name in context.landing.files.names(layout.LOADS):
-        for task, version in (loaded_tasks(context, name) or ()) if scn_of(name) <= at.scn else ():
-            if version is not None and not task.joins:
-                yield task.table, position_loaded(task), version

@@ -17,6 +17,7 @@ from pipelines.land.windows import NOTHING_REREAD, Reread
 from pipelines.reconcile.chosen_columns import chosen_columns
 from pipelines.records.windows import SliceRecord, WindowPlan
 from pipelines.source import ConnectParams, read_tables
+from pipelines.steps.capture.reread.changed_rows import rows_to_reread
 from pipelines.steps.capture.reread.rows import reread_rows
 from pipelines.steps.capture.reread.touched import LATER, by_end, touched_rows, waiting_after
 from pipelines.steps.capture.reread.values import reread_values
@@ -52,7 +53,7 @@ def reread(context: PipelineContext, source: ConnectParams | None, made: WindowP
         for number, (table, one) in enumerate(described.items()):
             mine = now.filter(pc.equal(now["table"], str(table)))
             if mine.num_rows:
-                tables.append(BY_KIND[kinds[table]](context, oracle, made, one, mine, token, number))
+                tables.append(BY_KIND[kinds[table]](rows_to_reread(context, oracle, made, token, number, one, mine)))
         if tables:
             read_same_container(context, oracle)  # raises if the values may be those of another PDB
     crash.point("reread")
