@@ -183,7 +183,7 @@ def test_a_landing_that_is_full_while_objects_are_read_again_holds_nothing(
     steps.take_snapshot(pipeline, source=shop.params, spark=no_spark)
     change(shop, CHANGES)
 
-    def full(*_: object) -> None:
+    def full(*_: object, **__: object) -> None:
         raise LandingUnwritable("the landing cannot be used: No space left on device")
 
     with monkeypatch.context() as patch:

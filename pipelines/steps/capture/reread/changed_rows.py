@@ -60,7 +60,7 @@ class ChangedRows:
         """Return the keys of the unnamed rows, as far as they are known."""
         return tuple(decoded_keys(self.context, self.table, self.key, self.unnamed))
 
-    def wanted(self, columns: Sequence[DictionaryColumn], keys: Keys) -> Wanted:
+    def to_read(self, columns: Sequence[DictionaryColumn], keys: Keys) -> Wanted:
         pipeline = self.context.pipeline
         return Wanted(
             self.table,

@@ -27,7 +27,7 @@ def reread_rows(changed: ChangedRows) -> RereadRows:
     values = [column for column in changed.table.captured if column.name not in changed.key]
     inside = [scn for scn in changed.context.landing.snapshots.scns(changed.table.table) if start < scn < end]
     try:
-        after = changed.wanted(values, keys)
+        after = changed.to_read(values, keys)
         file, count = changed.read(after, changed.end)
         earlier, why = keys_at(changed.oracle, replace(after, columns=(), keys=()), (start, *inside), changed.container)
         frames = [frame for found in earlier.values() for frame in found]

@@ -16,7 +16,7 @@ from pipelines.values.ora_codes import OUT_OF_REACH
 def reread_values(changed: ChangedRows) -> RereadRows:
     """Read one table's rows again AS OF the window's end; at a current SCN where undo no longer reaches that."""
     scn, keys = changed.end, tuple(dict.fromkeys(changed.keys()))
-    wanted = changed.wanted(changed.table.large_objects, keys)
+    wanted = changed.to_read(changed.table.large_objects, keys)
     if not changed.rowids and not keys:
         why = "the redo contains neither a ROWID nor a key of the changed rows"
         return RereadRows(changed.name, int(scn), None, error=why)
