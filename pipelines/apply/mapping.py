@@ -24,12 +24,13 @@ from pipelines.apply.spark.text import to_text
 from pipelines.apply.spark.types import parse_type
 from pipelines.host.secrets import read_key
 from pipelines.host.user_code import call_for_rows, call_row_by_row
-from pipelines.values.mapping import Computed, TableMapping, computes_key, source_value
+from pipelines.values.mapping import PLAIN_NUMBER, Computed, TableMapping, computes_key, source_value
 from pipelines.values.table import Column, TableId, TableVersion
 
 REDACTED = "***"
 FAILED = "failed"  # why users' code has no values for a row
 SHOWN = 4  # characters of `last4`
+ZEROS_OF_FRACTION = r"\.0*$|(?<=\.\d{0,37}[1-9])0+$"
 SHORTEST_SHOWN = 8  # of a shorter value they would be most of it
 
 
@@ -87,14 +88,21 @@ def shape(
         computed = F.expr(one.sql)
         values[one.id] = computed.try_cast(one.type)
         misfits.append(Misfits(one, computed.isNotNull() & values[one.id].isNull()))
-    passes = None if mapping.where is None else F.coalesce(F.expr(mapping.where.sql).cast("boolean"), F.lit(False))
+    passes = None if mapping.where is None else is_true(mapping.where.sql)
     failed = of_rows[FAILED] if of_rows is not None and isolates else None
     return Shaped(values, tuple(misfits), passes, failed)
+
+
+def is_true(condition: str) -> Expression:
+    """Return whether a condition is true: NULL is not. Spark refuses what is none, as a number is, instead of a cast."""
+    return F.when(F.expr(condition), F.lit(True)).otherwise(F.lit(False))
 
 
 def mask_value(mapping: TableMapping, one: Computed, column: Column) -> Expression:
     """Return the mask of a column's value. NULL stays NULL."""
     text = to_text(source(column.id), column)
+    if one.sql == PLAIN_NUMBER:
+        text = F.regexp_replace(text, ZEROS_OF_FRACTION, "")
     match one.mask:
         case "null":
             return F.lit(None).cast(one.type)

@@ -6,13 +6,14 @@ in it, so Spark computes what was written, and not what sqlglot made of it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
-from sqlglot import exp, parse
+from sqlglot import exp
 from sqlglot.dialects.spark import Spark
-from sqlglot.errors import SqlglotError
+from sqlglot.errors import ParseError, SqlglotError
 from sqlglot.tokens import Token, TokenType
 
 from pipelines.values.mapping import source_value
@@ -28,6 +29,7 @@ CHANGING = frozenset(
         "current_database", "current_schema", "version", "java_method", "reflect", "try_reflect", "aes_encrypt", "sleep",
     }
 )  # fmt: skip
+COMMENT_GOES_ON = re.compile(r"--[^\n]*\\\r?\n")
 NO_ROW = "an expression is computed from the columns of one row"
 OF_MANY_ROWS: tuple[tuple[type[exp.Expression], str], ...] = (
     (exp.Query, "a query"),
@@ -40,6 +42,9 @@ OF_MANY_ROWS: tuple[tuple[type[exp.Expression], str], ...] = (
     (exp.Parameter, "a parameter"),
 )
 OF_NOW = (exp.CurrentTimestamp, exp.CurrentDate, exp.CurrentTime, exp.CurrentUser)
+# Spark reads these words in a literal of a day or a moment, as in DATE'today'.
+WORDS_OF_NOW = re.compile(r"\s*(now|today|tomorrow|yesterday)\b", re.IGNORECASE)
+MOMENTS = (exp.DataType.Type.DATE, *exp.DataType.TEMPORAL_TYPES)
 OWN_TIME = "use `metadata_columns: [_commit_time]` for the time of a row's last change"
 
 
@@ -61,7 +66,7 @@ def uses(text: str) -> list[ColumnUse]:
                 raise ValueError(f"{text!r} contains {what}: {NO_ROW}")
         if isinstance(node, OF_NOW) and not isinstance(node.parent, exp.StrToUnix):
             raise ValueError(f"{text!r} contains the present time or user, which is another one whenever it runs: {OWN_TIME}")
-        if isinstance(node, exp.StrToUnix) and isinstance(node.this, exp.CurrentTimestamp):
+        if is_literal_of_now(node) or (isinstance(node, exp.StrToUnix) and isinstance(node.this, exp.CurrentTimestamp)):
             raise ValueError(f"{text!r} contains the present time: {OWN_TIME}")
     for name in function_names(text):
         if name in CHANGING:
@@ -69,17 +74,35 @@ def uses(text: str) -> list[ColumnUse]:
     return list(columns_of(root, text))
 
 
+def is_literal_of_now(node: exp.Expression) -> bool:
+    is_text = isinstance(node, exp.Cast) and isinstance(node.this, exp.Literal) and node.this.is_string
+    return is_text and node.to.this in MOMENTS and WORDS_OF_NOW.match(node.this.this) is not None
+
+
 def parse_expression(text: str) -> exp.Expression:
+    """Return the tree of one expression. Raises ValueError for any other text, and for one that sqlglot might not read as Spark
+    does."""
+    what = f"{text!r} is no expression of Spark SQL"
+    if COMMENT_GOES_ON.search(text):
+        raise ValueError(f"{text!r}: a backslash at the end of a comment makes the next line part of it: leave it out")
     try:
-        found = [one for one in parse(text, dialect="spark") if one is not None]
+        tokens = Spark().tokenize(text)
+        if not tokens or any(token.token_type is TokenType.SEMICOLON for token in tokens):
+            raise ValueError(f"{what}: write one, without a semicolon")
+        (found,) = Spark().parser().parse_into(exp.Condition, tokens, text)
+    except ParseError as error:
+        described = [str(one["description"]) for one in error.errors if one.get("description")]
+        raise ValueError(f"{what}: {described[0] if described else first_line(error)}") from None
     except SqlglotError as error:
-        raise ValueError(f"{text!r} is no expression of Spark SQL: {first_line(error)}") from None
-    if len(found) != 1 or isinstance(found[0], (exp.Block, exp.Command)):
-        raise ValueError(f"{text!r} is no expression of Spark SQL: write one, without a semicolon")
-    kinds = [token.token_type for token in Spark().tokenize(text)]
-    if isinstance(found[0], exp.Alias) or kinds.count(TokenType.L_PAREN) != kinds.count(TokenType.R_PAREN):
-        raise ValueError(f"{text!r} is no expression of Spark SQL: a parenthesis is missing, or a word too many")
-    return found[0]
+        raise ValueError(f"{what}: {first_line(error)}") from None
+    except RecursionError:
+        raise ValueError(f"{text[:80]!r} .. is nested too deeply: write it with fewer parentheses") from None
+    if found is None:
+        raise ValueError(f"{what}: write one, without a semicolon")
+    kinds = [token.token_type for token in tokens]
+    if kinds.count(TokenType.L_PAREN) != kinds.count(TokenType.R_PAREN):
+        raise ValueError(f"{what}: a parenthesis is missing, or a word too many")
+    return found
 
 
 def columns_of(root: exp.Expression, text: str) -> Iterator[ColumnUse]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
 
 from pipelines.config.values import Settings, parse_rule
-from pipelines.values.mapping import MASKS, Mask
+from pipelines.values.mapping import CLEAR, MASKS, Mask
 from pipelines.values.table import upper_name
 
 LAKE_TYPE = re.compile(
@@ -40,8 +40,8 @@ def lake_type(value: object) -> object:
 def parse_mask(value: object) -> object:
     """Return the mask; YAML reads null as no value."""
     mask = "null" if value is None else value
-    if mask not in MASKS:
-        raise ValueError(f"not a mask: write {', '.join(MASKS)}")
+    if mask not in (*MASKS, CLEAR):
+        raise ValueError(f"not a mask: write {', '.join((*MASKS, CLEAR))}")
     return mask
 
 
@@ -54,7 +54,8 @@ def lake_name(value: str) -> str:
 Expression = Annotated[str, AfterValidator(checked_expression)]
 LakeType = Annotated[str, BeforeValidator(lake_type)]
 LakeName = Annotated[str, AfterValidator(lake_name)]
-MaskName = Annotated[Mask, BeforeValidator(parse_mask)]
+MaskSetting = Mask | Literal["clear"]
+MaskName = Annotated[MaskSetting, BeforeValidator(parse_mask)]
 
 
 class ShapedColumn(Settings):
@@ -143,7 +144,8 @@ class ShapeSettings(Settings):
     mask: dict[str, MaskName] = Field(
         default_factory=dict,
         description="columns whose values the lake must not have, by name, in which `*` and `?` stand for any characters: "
-        "`hash` (HMAC-SHA-256 with `mask_key`), `redact` (`***`), `last4`, or `null`",
+        "`hash` (HMAC-SHA-256 with `mask_key`), `redact` (`***`), `last4`, `null`, or `clear` for one that a pattern shall not "
+        "mask",
     )
 
     @property
@@ -151,7 +153,7 @@ class ShapeSettings(Settings):
         return {column_name(name): new for name, new in self.rename.items()}
 
     @property
-    def masks(self) -> dict[str, Mask]:
+    def masks(self) -> dict[str, MaskSetting]:
         return {column_name(name): mask for name, mask in self.mask.items()}
 
     @model_validator(mode="after")

@@ -190,8 +190,12 @@ class Pipeline(PipelineSettings):
     def shape(self, table: TableId) -> TableSettings:
         """Return the table's settings; `rename`, `add` and `mask` completed by the pipeline's."""
         own = self.table(table)
-        both = {name: {**getattr(self, name), **getattr(own, name)} for name in ("rename", "add", "mask")}
-        return own.model_copy(update={**both, "mask_key": own.mask_key or self.mask_key})
+        both = {name: {**getattr(self, name), **getattr(own, name)} for name in ("rename", "add")}
+        mask = {
+            **own.mask,
+            **{name: one for name, one in self.mask.items() if name not in own.mask},
+        }  # the first pattern counts
+        return own.model_copy(update={**both, "mask": mask, "mask_key": own.mask_key or self.mask_key})
 
     @property
     def ledger_url(self) -> str:

@@ -9,12 +9,14 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import NullType, StructField, StructType
 
+from pipelines.apply.mapping import is_true
 from pipelines.apply.spark.failures import check_session, failure_text
 from pipelines.apply.spark.session import read_as_written
 from pipelines.apply.spark.types import parse_type
 from pipelines.values.mapping import source_value
 from pipelines.values.table import TableVersion
 
+CONDITION = "condition"  # in place of a type
 # Spark's conditions that no type of a column would cure.
 WHATEVER_TYPES = ("PARSE_", "UNRESOLVED_ROUTINE", "WRONG_NUM_ARGS")
 
@@ -38,7 +40,7 @@ def find_unresolved(spark: SparkSession, version: TableVersion, types: Mapping[i
     rows = spark.createDataFrame([], StructType(fields))
     wanted = [(str(one), one.text, one.sql, one.type) for one in mapping.computed if one.means == "expression"]
     if (where := mapping.where) is not None:
-        wanted.append((f"where: {where.text}", where.text, where.sql, "boolean"))
+        wanted.append((f"where: {where.text}", where.text, where.sql, CONDITION))
     for what, text, sql, type_ in wanted:
         if (why := refusal_of(spark, rows, sql, type_)) is not None:
             yield Unresolved(what, why, text)
@@ -54,8 +56,11 @@ def find_unknown(spark: SparkSession, sql: str, columns: int) -> str | None:
 
 
 def refusal_of(spark: SparkSession, rows: DataFrame, sql: str, type_: str | None = None) -> str | None:
+    """Return why Spark refuses an expression, or the cast of its values; CONDITION is never cast."""
     try:
-        expression = F.expr(sql) if type_ is None else F.expr(sql).try_cast(type_)
+        expression = is_true(sql) if type_ == CONDITION else F.expr(sql)
+        if type_ not in (None, CONDITION):
+            expression = expression.try_cast(type_)
         rows.select(expression).schema  # noqa: B018 which has Spark analyse the statement
     except Exception as surprise:
         check_session(spark, surprise)

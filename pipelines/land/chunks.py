@@ -7,20 +7,30 @@ read again, and of two that read one chunk at once the first manifest counts.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from pipelines.errors import LandingDamaged
 from pipelines.host import crash
+from pipelines.host.sealed_text import SealBroken, seal, unseal
 from pipelines.land import layout
 from pipelines.land.cures import snapshot_again
 from pipelines.land.files import Files
 from pipelines.land.parquet import WrittenFile, frames, write_parquet
 from pipelines.records.pauses import SnapshotPause
 from pipelines.records.snapshots import ChunkManifest, ChunkPlan, ChunkScn, SnapshotGivenUp
+from pipelines.values.chunks import Chunk
 from pipelines.values.table import TableId
 
 log = logging.getLogger(__name__)
+
+
+def each_limit(chunks: Iterable[Chunk], change: Callable[[str], str]) -> tuple[Chunk, ...]:
+    return tuple(
+        replace(chunk, low=chunk.low and change(chunk.low), high=chunk.high and change(chunk.high)) for chunk in chunks
+    )
 
 
 class Chunks:
@@ -29,7 +39,11 @@ class Chunks:
 
     @crash.writer
     def begin(self, table: TableId, scn: int, plan: ChunkPlan) -> None:
-        """Publish the plan. A second writer gets that of the first: the ranges of both cover the table."""
+        """Publish the plan. A second writer gets that of the first: the ranges of both cover the table. Limits that are values
+        of a key are encrypted where the rows are."""
+        key = self._files.rows_key() if plan.by == "key" else None
+        if key is not None:
+            plan = replace(plan, chunks=each_limit(plan.chunks, partial(seal, key)), is_sealed=True)
         self._files.create_record(layout.chunk_plan(table, scn), plan)
 
     def plan(self, table: TableId, scn: int) -> ChunkPlan | None:
@@ -38,7 +52,12 @@ class Chunks:
         found = self._files.read_record(ChunkPlan, file, snapshot_again(table))
         if found is not None and (found.table, found.scn) != (str(table), scn):
             raise self._damage(table, file, "the file is of another snapshot")
-        return found
+        if found is None or not found.is_sealed:
+            return found
+        try:
+            return replace(found, chunks=each_limit(found.chunks, unseal))
+        except SealBroken as error:
+            raise self._damage(table, file, "an encrypted limit of a chunk is damaged") from error
 
     def read(self, table: TableId, scn: int) -> dict[int, ChunkManifest]:
         """Return the chunks that were read, by their numbers."""

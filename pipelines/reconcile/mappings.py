@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 
 from pipelines.config import Pipeline
 from pipelines.config.expressions import uses, with_ids
-from pipelines.config.mapping import ShapedColumn
+from pipelines.config.mapping import MaskSetting, ShapedColumn
 from pipelines.config.tables import TableSettings
 from pipelines.decode.datatypes import spark_ddl_type
 from pipelines.errors import RedolakeError, SchemaConflict
@@ -17,7 +17,9 @@ from pipelines.host.user_code import UserCodeFailed, digest_of
 from pipelines.values.delivery import Appended, Assembled, NullableKey, Plain, RereadValues, delivery_of
 from pipelines.values.dictionary_table import DictionaryTable
 from pipelines.values.mapping import (
+    CLEAR,
     FIRST_ADDED,
+    PLAIN_NUMBER,
     Computed,
     Mask,
     RowFilter,
@@ -71,6 +73,7 @@ def resolve_mapping(pipeline: Pipeline, version: TableVersion) -> tuple[TableMap
     check_names(found)
     transform, made = of_code(found)
     computed = (*in_place(found), *of_added(found), *made)
+    masks = [name for name, mask in shape.masks.items() if mask != CLEAR]
     check_distinct(found, computed)
     mapping = TableMapping(
         names=tuple(sorted((found.ids[name], new) for name, new in shape.new_names.items() if name in found.ids)),
@@ -79,7 +82,7 @@ def resolve_mapping(pipeline: Pipeline, version: TableVersion) -> tuple[TableMap
         transform=transform,
         secret=secret_of(found, computed),
         later=tuple(sorted((name, new) for name, new in shape.new_names.items() if name not in found.ids)),
-        shaped=tuple(sorted({*shape.masks, *(name for name, one in shape.shaped.items() if one.expression is not None)})),
+        shaped=tuple(sorted({*masks, *(name for name, one in shape.shaped.items() if one.expression is not None)})),
         order=shape.column_order,
         comments=tuple(
             (found.ids[name], one.comment)
@@ -109,14 +112,20 @@ def check_names(found: Resolving) -> None:
                 found.refuse(f"`{setting}` names {name}, and the table has no such column", hint, place=(setting, name))
 
 
-def mask_for(masks: Mapping[str, Mask], name: str) -> Mask | None:
-    """Return the mask of a column: that of its own name, else that of the first pattern."""
-    return masks.get(mask_name(masks, name))
+def mask_for(masks: Mapping[str, MaskSetting], name: str) -> Mask | None:
+    """Return the mask of a column: that of its own name, else that of the first pattern; None for one that stays clear."""
+    found = masks.get(mask_name(masks, name))
+    return None if found == CLEAR else found
 
 
-def mask_name(masks: Mapping[str, Mask], name: str) -> str:
+def mask_name(masks: Mapping[str, MaskSetting], name: str) -> str:
     """Return under which name or pattern a column has its mask; its own name if it has none."""
     return name if name in masks else next((pattern for pattern in masks if fnmatchcase(name, pattern)), name)
+
+
+def has_mask(masks: Mapping[str, MaskSetting], name: str) -> bool:
+    """Return whether pipelines.yml says what the lake has of a column, be it that it stays clear."""
+    return mask_name(masks, name) in masks
 
 
 def masked_columns(pipeline: Pipeline, table: DictionaryTable) -> frozenset[str]:
@@ -178,7 +187,8 @@ def of_mask(found: Resolving, column: Column, mask: Mask) -> Iterator[Computed]:
         what = f"{column.name} is part of the key, and two keys become one by `mask: {mask}`"
         found.refuse(what, "use `hash` for it", place=("mask", mask_name(found.shape.masks, column.name)))
     type_ = own_type(found, column) if mask == "null" else "string"
-    yield Computed(column.id, found.lake_name(column), type_, "mask", (column.id,), mask=mask)
+    spelling = PLAIN_NUMBER if column.type.name == "NUMBER" and mask in ("hash", "last4") else ""
+    yield Computed(column.id, found.lake_name(column), type_, "mask", (column.id,), spelling, mask=mask)
 
 
 def of_added(found: Resolving) -> Iterator[Computed]:

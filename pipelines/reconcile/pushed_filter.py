@@ -17,7 +17,7 @@ a bind variable.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
@@ -34,8 +34,8 @@ from pipelines.schema import baseline
 from pipelines.source.quoting import quote
 from pipelines.source.snapshot import Part
 from pipelines.values.dictionary_table import DictionaryTable
-from pipelines.values.mapping import RowFilter
-from pipelines.values.table import Column, Rules, TableId, TableVersion, upper_name
+from pipelines.values.mapping import RowFilter, source_value
+from pipelines.values.table import Column, Rules, TableId, TableVersion
 
 COMPARISONS: Mapping[type[exp.Expression], str] = {
     exp.EQ: "=",
@@ -51,6 +51,7 @@ TEXTS = frozenset({"VARCHAR2", "CHAR", "NVARCHAR2", "NCHAR"})
 SAME_EVERYWHERE = re.compile(r"[A-Za-z0-9_.,:;/()+*=<>-](?:[A-Za-z0-9_.,:;/()+*=<> -]*[A-Za-z0-9_.,:;/()+*=<>-])?")
 PLAIN_NUMBER = re.compile(r"\d{1,38}(?:\.\d{1,38})?")
 MOST_DIGITS = 38
+MOST_BINDS = 1000  # a condition with more constants costs Oracle more than it saves, and it has a limit for them
 DIGITS_OF = {"int": 10, "bigint": 19}  # Spark takes a whole number for a decimal of so many digits
 MICROSECONDS = 6
 DAY = re.compile(r"\d{4}-\d\d-\d\d")
@@ -102,25 +103,33 @@ def pushed_for(pipeline: Pipeline, table: DictionaryTable) -> PushedFilter | Non
 
 
 def push_filter(where: RowFilter, version: TableVersion, rules: Rules) -> PushedFilter | None:
-    """Return what Oracle can evaluate of a filter of this version's rows; None if it is nothing."""
-    columns = {column.name: column for column in version.columns}
-    translation, found = Translating(columns, rules), list[str]()
-    for part in conjuncts(parse_expression(where.text)):
+    """Return what Oracle can evaluate of a filter of this version's rows; None if it is nothing. Columns are found by their
+    ids: another one may have taken a column's name since."""
+    translation, found = Translating({source_value(c.id): c for c in version.columns}, rules), list[str]()
+    try:
+        root = parse_expression(where.sql)
+    except ValueError:  # pipelines.yml had it before it was refused there
+        return None
+    for part in parts_of(root, exp.And):
         before = dict(translation.binds)
         try:
             found.append(translation.condition(part, is_negated=False))
-        except NotTheSame:
+        except (NotTheSame, RecursionError):
             translation.binds = before
     return PushedFilter(where.text, " AND ".join(found), translation.binds) if found else None
 
 
-def conjuncts(node: exp.Expression) -> Sequence[exp.Expression]:
-    """Return the parts of a condition that must all be true."""
-    if isinstance(node, exp.Paren):
-        return conjuncts(node.this)
-    if isinstance(node, exp.And):
-        return [*conjuncts(node.this), *conjuncts(node.expression)]
-    return [node]
+def parts_of(node: exp.Expression, kind: type[exp.Expression]) -> Iterator[exp.Expression]:
+    """Yield the parts that AND or OR joins, however many these are."""
+    waiting = [node]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, exp.Paren):
+            waiting.append(one.this)
+        elif isinstance(one, kind):
+            waiting += [one.expression, one.this]
+        else:
+            yield one
 
 
 def read_by_another_filter(table: TableId, scn: int) -> SchemaConflict:
@@ -135,7 +144,7 @@ def read_by_another_filter(table: TableId, scn: int) -> SchemaConflict:
 
 @dataclass(slots=True)
 class Translating:
-    """The columns by name, and the literals that have become bind variables."""
+    """The columns by source_value, and the literals that have become bind variables."""
 
     columns: Mapping[str, Column]
     rules: Rules
@@ -145,10 +154,9 @@ class Translating:
         """Return the condition of Oracle. Raises NotTheSame."""
         if isinstance(node, exp.Paren):
             return self.condition(node.this, is_negated=is_negated)
-        if isinstance(node, (exp.And, exp.Or)):
-            sign = "AND" if isinstance(node, exp.And) else "OR"
-            sides = [self.condition(side, is_negated=is_negated) for side in (node.this, node.expression)]
-            return f"({sides[0]} {sign} {sides[1]})"
+        for kind, sign in ((exp.And, " AND "), (exp.Or, " OR ")):
+            if isinstance(node, kind):
+                return f"({sign.join(self.condition(part, is_negated=is_negated) for part in parts_of(node, kind))})"
         if isinstance(node, exp.Not):
             return f"NOT ({self.condition(node.this, is_negated=not is_negated)})"
         if isinstance(node, exp.Is) and isinstance(node.expression, exp.Null):
@@ -178,8 +186,7 @@ class Translating:
     def column(self, node: object) -> Column:
         if not isinstance(node, exp.Column) or not isinstance(node.this, exp.Identifier):
             raise NotTheSame
-        name = node.this.name if node.this.quoted else upper_name(node.this.name)
-        column = self.columns.get(name)
+        column = self.columns.get(node.this.name)
         if column is None or self.rules.get(column.id) is not None:
             raise NotTheSame
         self.kind(column)
@@ -210,6 +217,8 @@ class Translating:
                 return f"{quote(column.name)} = :{self.bind(text_of(literal))}"
 
     def bind(self, value: object) -> str:
+        if len(self.binds) == MOST_BINDS:
+            raise NotTheSame
         name = f"f{len(self.binds)}"
         self.binds[name] = value
         return name

@@ -42,8 +42,9 @@ class ChunkPlan:
     type: KeyType = "number"
     settings: str = ""
     filter: str = ""  # as in the manifest
+    is_sealed: bool = False  # limits that are values are encrypted (host/sealed_text.py)
 
-    FORMAT: ClassVar[int] = 2
+    FORMAT: ClassVar[int] = 3
 
 
 @dataclass(frozen=True, slots=True)

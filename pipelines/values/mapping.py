@@ -14,6 +14,8 @@ from typing import Literal
 
 Mask = Literal["hash", "redact", "last4", "null"]
 MASKS: tuple[Mask, ...] = ("hash", "redact", "last4", "null")
+CLEAR: Literal["clear"] = "clear"  # as it is, where a pattern would mask it
+PLAIN_NUMBER = "plain number"  # how masks write numbers: 1.00 and 1.50 as 1 and 1.5, whatever the scale of the column
 Means = Literal["expression", "mask", "transform"]
 FIRST_ADDED = 1_000_000  # ids of columns that Oracle does not have; those of its own columns are far below
 OF_LAKE = "LAKE "  # our name of the type of a column that is computed: LAKE and the type in Spark SQL
@@ -24,7 +26,8 @@ class Computed:
     """A column of the lake whose values are computed, instead of those of the source column with its id if there is one.
 
     `sql` is Spark SQL in which source_value stands for columns; `text` is how the configuration has it. `needs` are the
-    columns of Oracle that it is made of. A mask needs its own column, a column of `transform` those of the function.
+    columns of Oracle that it is made of. A mask needs its own column, and `sql` is PLAIN_NUMBER where it is one; a column of
+    `transform` needs those of the function.
     """
 
     id: int

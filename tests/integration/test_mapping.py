@@ -299,8 +299,15 @@ def test_an_expression_of_the_key_holds_where_it_makes_one_of_two_keys(spark: An
             f"INSERT INTO {name} VALUES ('a', 1)",
             f"INSERT INTO {name} VALUES ('b', 2)",
         )
+    source.run_sql(
+        "CREATE TABLE personal (ssn VARCHAR2(9), code VARCHAR2(9), PRIMARY KEY (ssn, code))",
+        ALL.format("personal", "PRIMARY KEY"),
+        "INSERT INTO personal VALUES ('clear-1', 'a')",
+    )
     key = {"columns": {"CODE": {"expression": "upper(code)", "injective": True}}}
-    pipeline = source.pipeline(tables=[{"table": f"SHOP.{name}", **key} for name in ("CODES", "PAIRS")])
+    masked = {"mask": {"SSN": "hash"}, "mask_key": {"variable": "REDOLAKE_MASK_KEY"}}
+    entries = [*({"table": f"SHOP.{name}", **key} for name in ("CODES", "PAIRS")), {"table": "SHOP.PERSONAL", **key, **masked}]
+    pipeline = source.pipeline(tables=entries)
     source.run_sql("INSERT INTO pairs VALUES ('B', 3)")
     with pytest.raises(TableHeld, match=r"two keys of Oracle become one: CODE B and CODE b are both B"):
         steps.take_snapshot(pipeline, source=source.params, spark=spark)
@@ -308,14 +315,16 @@ def test_an_expression_of_the_key_holds_where_it_makes_one_of_two_keys(spark: An
     source.switch_logs()
     steps.run_pipeline(pipeline, until_caught_up=True, source=source.params, spark=spark)
     rows = delta_rows(pipeline.target(TableId("SHOP", "CODES")))
-    source.run_sql("INSERT INTO codes VALUES ('A', 3)")
+    source.run_sql("INSERT INTO codes VALUES ('A', 3)", "INSERT INTO personal VALUES ('clear-1', 'A')")
     source.switch_logs()
     steps.run_pipeline(pipeline, until_caught_up=True, source=source.params, spark=spark)
     status = {table.table: table for table in steps.read_status(pipeline).tables}
+    both = f"{hashed('clear-1')}, A"
 
     assert sorted((row["CODE"], row["N"]) for row in rows) == [("A", 5), ("C", 2)]
     assert status["SHOP.CODES"].state == "held"
     assert "two keys of Oracle become one: CODE A, and that of another row, are both A" in str(status["SHOP.CODES"].error)
+    assert f"become one: SSN ***, CODE A, and that of another row, are both {both}" in str(status["SHOP.PERSONAL"].error)
 
 
 def test_ddl_is_followed_through_names_and_stops_at_what_an_expression_needs(spark: Any, source: Shop, tmp_path: Path) -> None:

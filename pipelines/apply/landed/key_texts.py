@@ -1,4 +1,5 @@
-"""The text of a key, by which a row is known in the quarantine: JSON with each column's name in Oracle and its value."""
+"""The texts of a key: that by which a row is known in the quarantine, JSON with each column's name in Oracle and its value, and
+that of errors."""
 
 from __future__ import annotations
 
@@ -9,12 +10,13 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from pipelines.apply.landed.keys import has_null
+from pipelines.apply.mapping import REDACTED
 from pipelines.apply.spark.quoting import quote
 from pipelines.apply.spark.text import to_text
 from pipelines.apply.target import target_columns
 from pipelines.values.frames import Kind
 from pipelines.values.lake_columns import with_lake_names
-from pipelines.values.table import TableVersion
+from pipelines.values.table import Column, TableVersion
 from pipelines.values.target_options import TargetOptions
 
 MOST_LISTED = 1000  # values in a condition
@@ -24,6 +26,18 @@ def key_text(version: TableVersion, value: Callable[[int], Expression]) -> Expre
     """Return the text of a key of which `value` returns the column with an id."""
     columns = {column.id: column for column in target_columns(version)}
     return F.to_json(F.struct(*(to_text(value(i), columns[i]).alias(columns[i].name) for i in version.key)))
+
+
+def shown_key(version: TableVersion, in_oracle: Callable[[Column], Expression]) -> Expression:
+    """Return the key of a row in Oracle for an error, without what a mask hides; empty for a table without a key."""
+    masked = frozenset[int]() if version.mapping is None else version.mapping.masked
+    columns = {column.id: column for column in target_columns(version)}
+
+    def part(column: Column) -> Expression:
+        value = F.lit(REDACTED) if column.id in masked else to_text(in_oracle(column), column)
+        return F.concat(F.lit(f"{column.name} "), value)
+
+    return F.concat_ws(", ", F.lit(None).cast("string"), *(part(columns[i]) for i in version.key))
 
 
 def key_of_change(version: TableVersion, side: Kind) -> Expression:

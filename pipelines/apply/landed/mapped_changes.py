@@ -16,10 +16,10 @@ from pyspark.sql import functions as F
 
 from pipelines.apply.landed.decoded import is_absent
 from pipelines.apply.landed.findings import TROUBLE
+from pipelines.apply.landed.key_texts import shown_key
 from pipelines.apply.mapping import maps_key, needed, shape
 from pipelines.apply.spark.probes import Probe
 from pipelines.apply.spark.shallow import any_of
-from pipelines.apply.spark.text import to_text
 from pipelines.errors import MappingFailed
 from pipelines.values import frames
 from pipelines.values.frames import Kind
@@ -47,11 +47,7 @@ def with_mapping(decoded: DataFrame, version: TableVersion, key: Sequence[int], 
     inputs = () if mapping.transform is None else [i for i, _ in mapping.transform.inputs]
     shaped = shape(version, is_whole=is_there & ~any_of(map(is_absent, inputs)), isolates=isolates)
     if maps_key(version):
-        shown = F.concat_ws(
-            ", ",
-            *(F.concat(F.lit(f"{c.name} "), to_text(F.col(frames.after(c.id)), c)) for c in version.columns if c.id in key),
-        )
-        decoded = decoded.withColumn(KEY_IN_ORACLE, shown)
+        decoded = decoded.withColumn(KEY_IN_ORACLE, shown_key(version, lambda column: F.col(frames.after(column.id))))
     values = {
         frames.after(one.id): F.when(is_there & ~any_of(map(is_absent, one.needs)), shaped.values[one.id])
         for one in mapping.computed

@@ -12,12 +12,11 @@ from pyspark.sql import functions as F
 
 from pipelines.apply.delta.partitions import WHAT, cure_of, unfit
 from pipelines.apply.delta.schema import field_of
-from pipelines.apply.landed.key_texts import key_text, without_keys
-from pipelines.apply.mapping import REDACTED, Misfits, maps_key, needed, shape
+from pipelines.apply.landed.key_texts import key_text, shown_key, without_keys
+from pipelines.apply.mapping import Misfits, maps_key, needed, shape
 from pipelines.apply.mapping import cure_of as cure_of_mapping
 from pipelines.apply.spark.quoting import quote
 from pipelines.apply.spark.spelling import one_spelling
-from pipelines.apply.spark.text import to_text
 from pipelines.apply.spark.types import parse_type
 from pipelines.apply.target import target_columns
 from pipelines.apply.translation import Translation
@@ -146,7 +145,7 @@ def read_source(
     kept += [F.col(quote(name)) for name in beside]
     passing = raw if shaped.passes is None else raw.filter(shaped.passes)
     names = {column.id: column.name for column in target_columns(lake)}
-    row = _row_of(version, in_file)
+    row = shown_key(version, lambda column: F.col(quote(in_file[column.name])))
     return SourceRows(raw, passing.select(*kept), tuple(misfits), row, names, shaped.passes, tuple(nulled))
 
 
@@ -212,17 +211,6 @@ def read_as_date(column: Column, version: TableVersion) -> SchemaConflict:
         cure=f"run `redolake snapshot {version.table} --replace` to read it again",
         table=version.table,
     )
-
-
-def _row_of(version: TableVersion, in_file: Mapping[str, str]) -> Expression:
-    """Return the key of a row as text, empty for a table without a key."""
-    columns = [next(column for column in target_columns(version) if column.id == key) for key in version.key]
-    masked = frozenset[int]() if version.mapping is None else version.mapping.masked
-    parts = [
-        F.concat(F.lit(f"{c.name} "), F.lit(REDACTED) if c.id in masked else to_text(F.col(quote(in_file[c.name])), c))
-        for c in columns
-    ]
-    return F.concat_ws(", ", F.lit(None).cast("string"), *parts)
 
 
 def _has_more_decimals(number: Expression, scale: int) -> Expression:

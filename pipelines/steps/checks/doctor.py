@@ -33,7 +33,14 @@ from pipelines.source.olr import table_findings
 from pipelines.steps.checks.doctor_report import DoctorReport, doctor_report
 from pipelines.steps.checks.expression_findings import expression_findings
 from pipelines.steps.checks.lake_findings import lake_findings
-from pipelines.steps.checks.mapping_findings import NOTHING, Known, first_versions, mapped_version, mapping_findings
+from pipelines.steps.checks.mapping_findings import (
+    NOTHING,
+    Known,
+    idle_masks,
+    known_versions_of_all,
+    mapped_version,
+    mapping_findings,
+)
 from pipelines.steps.checks.running_stream import known_tables, replicator_findings
 from pipelines.steps.checks.snapshot_estimates import estimate_findings, estimates, undo_retention, unknown_sizes
 from pipelines.steps.checks.validation import place_findings
@@ -104,9 +111,10 @@ def checked_tables(
         return unread, [*(f for f in findings if f.severity == "error" and f not in error.findings), *error.findings], ()
     except RedolakeError as error:
         return unread, [*findings, Finding(f"connection {pipeline.source.connection}", error.what, error.cure)], ()
-    found = findings_of(pipeline, probed, there, Known(file, first_versions(pipeline)))
+    found = findings_of(pipeline, probed, there, Known(file, known_versions_of_all(pipeline)))
     of_source = [
         *found,
+        *idle_masks(pipeline, probed.tables.values(), file),
         *map(dropped_note, gone.items()),
         *numbers,
         *of_patterns,
@@ -196,8 +204,10 @@ def gravity(finding: Finding) -> int:
 
 
 def source_findings(pipeline: Pipeline, oracle: Source, tables: Sequence[TableId]) -> tuple[Finding, ...]:
-    """Return what is wrong with the source and these tables."""
-    return findings_of(pipeline, probe(oracle, pipeline.source.container, tables, renamed=pipeline.renamed), tables)
+    """Return what is wrong with the source and these tables, which are read now."""
+    probed = probe(oracle, pipeline.source.container, tables, renamed=pipeline.renamed)
+    known = known_versions_of_all(pipeline) if pipeline.has_masks else {}
+    return findings_of(pipeline, probed, tables, Known(versions=known, read_again=True))
 
 
 def findings_of(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from pipelines.config import Pipeline
@@ -12,49 +12,35 @@ from pipelines.config.lines import line_of_setting
 from pipelines.context import open_to_read
 from pipelines.errors import Finding, RedolakeError, SchemaConflict
 from pipelines.reconcile.chosen_columns import chosen
-from pipelines.reconcile.mappings import Problem, is_shaped, mask_for, resolve_mapping
+from pipelines.reconcile.lost_masks import lost_masks
+from pipelines.reconcile.mappings import Problem, has_mask, is_shaped, resolve_mapping
 from pipelines.reconcile.table_versions import all_known_versions, may_quarantine
 from pipelines.schema import baseline
 from pipelines.source import DatabaseLogging, has_needed_logging, logging_cure
+from pipelines.steps.checks.personal_columns import personal
 from pipelines.steps.checks.user_code_findings import code_findings
 from pipelines.values.delivery import delivery_of
 from pipelines.values.dictionary_table import DictionaryTable
 from pipelines.values.history import taken_names, why_no_history
 from pipelines.values.lake_columns import with_lake_names
-from pipelines.values.mapping import needs_all_columns
+from pipelines.values.mapping import CLEAR, needs_all_columns
 from pipelines.values.table import TableId, TableVersion
-
-# Words of names of columns that often hold what is known of a person.
-PERSONAL: tuple[tuple[str, str], ...] = (
-    ("an e-mail address", r"E_?MAIL|MAIL_?ADDR(ESS)?"),
-    ("a telephone number", r"(TELE)?PHONE|MOBILE|FAX|TEL|MSISDN"),
-    ("a name", r"(FIRST|LAST|FAMILY|MIDDLE|MAIDEN|BIRTH|FULL|SUR)_?NAME|SURNAME"),
-    ("a date of birth", r"BIRTH(DAY|_?DATE|_?DT)?|DATE_?OF_?BIRTH|DOB"),
-    ("an identity number", r"SSN|SOCIAL_?SECURITY(_?(NO|NUM|NUMBER))?|NATIONAL_?ID|PASSPORT(_?(NO|NUM|NUMBER))?|TAX_?ID|NINO"),
-    ("a bank account or card", r"IBAN|BIC|CARD_?(NO|NUM|NUMBER)|CREDIT_?CARD|PAN|CVV|ACCOUNT_?(NO|NUM|NUMBER)"),
-    ("an address", r"STREET|ADDR(ESS)?(_?LINE)?|POST(AL)?_?CODE|ZIP(_?CODE)?"),
-    ("an address on the net", r"IP(_?ADDR(ESS)?)?"),
-    ("a secret", r"PASSWORD|PASSWD|PWD|SECRET|PIN"),
-)
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """The file that the settings were read from, and the version with which the contents of each table were read."""
+    """The file that the settings were read from, and the versions of each table since its contents were read, which it goes on
+    with unless it is `read_again` now."""
 
     file: Path | None = None
-    firsts: Mapping[TableId, TableVersion] = field(default_factory=dict)
+    versions: Mapping[TableId, Sequence[TableVersion]] = field(default_factory=dict)
+    read_again: bool = False
+
+    def first(self, table: TableId) -> TableVersion | None:
+        return None if self.read_again else next(iter(self.versions.get(table, ())), None)
 
 
 NOTHING = Known()
-
-
-def personal(name: str) -> str | None:
-    """Return what a column seems to hold of a person, by the words of its name."""
-    for what, words in PERSONAL:
-        if re.search(rf"(?:^|[_$#\d])(?:{words})(?:$|[_$#\d])", name.upper()):
-            return what
-    return None
 
 
 def mapping_findings(
@@ -67,6 +53,8 @@ def mapping_findings(
     mapping, problems = resolve_mapping(pipeline, version)
     yield from history_findings(pipeline, replace(version, mapping=mapping))
     yield from problem_findings(pipeline, version.table, problems, known)
+    lost = tuple(lost_masks(pipeline, known.versions.get(table.table, ()), version))
+    yield from problem_findings(pipeline, version.table, lost, replace(known, read_again=True))
     key = pipeline.table(table.table).key_policy
     whole = needs_all_columns(mapping, version.key)
     if whole and not has_needed_logging(table, key, logging, all_columns=True):
@@ -83,7 +71,7 @@ def problem_findings(
     pipeline: Pipeline, table: TableId, problems: Sequence[Problem], known: Known = NOTHING
 ) -> Iterator[Finding]:
     """Yield an error for each problem, with the line of its setting in the file; a warning where it came with a DDL."""
-    match, first = pipeline.match_of(table), known.firsts.get(table)
+    match, first = pipeline.match_of(table), known.first(table)
     since_first = {one.place for one in resolve_mapping(pipeline, first)[1]} if first is not None and problems else set()
     for one in problems:
         line = None
@@ -97,11 +85,11 @@ def problem_findings(
             yield Finding(str(table), what, f"leave it so; correct it before the table is read again: {cure}", "warning")
 
 
-def first_versions(pipeline: Pipeline) -> Mapping[TableId, TableVersion]:
-    """Return the version with which each table's contents were read."""
+def known_versions_of_all(pipeline: Pipeline) -> Mapping[TableId, Sequence[TableVersion]]:
+    """Return the versions of each table since its contents were read."""
     try:
         with open_to_read(pipeline) as context:
-            return {table: versions[0] for table, versions in all_known_versions(context).items()}
+            return all_known_versions(context)
     except RedolakeError:
         return {}  # `validate` reports it
 
@@ -115,7 +103,7 @@ def known_mapping_findings(pipeline: Pipeline, file: Path | None = None) -> list
             pipeline, versions = context.pipeline, all_known_versions(context)
     except RedolakeError:
         return []  # the places and the ledger are checked too
-    known = Known(file, {table: found[0] for table, found in versions.items()})
+    known = Known(file, versions)
     newest = {table.id: versions[table.id][-1] for table in pipeline.tables if table.id in versions}
     problems = {table: resolve_mapping(pipeline, version)[1] for table, version in newest.items()}
     return [finding for table in newest for finding in problem_findings(pipeline, table, problems[table], known)]
@@ -155,10 +143,28 @@ def quarantine_findings(pipeline: Pipeline, version: TableVersion) -> Iterator[F
 
 def personal_notes(pipeline: Pipeline, version: TableVersion) -> Iterator[Finding]:
     masks = pipeline.shape(version.table).masks
-    seen = [f"{c.name} ({what})" for c in version.columns if (what := personal(c.name)) and mask_for(masks, c.name) is None]
+    seen = [f"{c.name} ({what})" for c in version.columns if (what := personal(c.name)) and not has_mask(masks, c.name)]
     if seen:
         what = f"columns that look personal and have no mask: {', '.join(seen)}"
-        yield Finding(str(version.table), what, "`mask` of the table, if they are", severity="note")
+        yield Finding(
+            str(version.table), what, "`mask` of the table, if they are; `clear` for those that are not", severity="note"
+        )
+
+
+def idle_masks(pipeline: Pipeline, tables: Collection[DictionaryTable], file: Path | None = None) -> Iterator[Finding]:
+    """Yield a warning for each mask of the pipeline, or of a pattern of tables, for which no table has a column: a mistyped
+    name leaves the column in clear text."""
+    for match in (None, *pipeline.patterns):
+        own = [table for table in tables if match is None or pipeline.match_of(table.table) == match]
+        names = {column.name for table in own for column in table.columns}
+        masks = pipeline.masks if match is None else match.masks
+        for name in (name for name, mask in masks.items() if own and mask != CLEAR):
+            if any(fnmatchcase(one, name) for one in names):
+                continue
+            pattern = None if match is None else match.match
+            line = None if file is None else line_of_setting(file, pipeline.name, own[0].table, pattern, ("mask", name))
+            cure = "correct the name, or take it out" + ("" if line is None else f": {file}, line {line}")
+            yield Finding(f"{pipeline.name}.mask", f"`{name}` masks nothing: no table has such a column", cure, "warning")
 
 
 def read_version(pipeline: Pipeline, table: DictionaryTable) -> TableVersion | None:

@@ -12,7 +12,7 @@ from pipelines.errors import SchemaConflict
 from pipelines.schema import baseline
 from pipelines.source import ConfiguredTable, capture_findings
 from pipelines.steps.checks.lake_findings import lake_findings
-from pipelines.steps.checks.mapping_findings import personal
+from pipelines.steps.checks.personal_columns import personal
 from pipelines.values.dictionary_table import DictionaryColumn, DictionaryTable
 from pipelines.values.lake_rules import OF_MERGE, fold
 from pipelines.values.mapping import Mask, TableMapping

@@ -22,6 +22,7 @@ from pipelines.ledger.states import TableState
 from pipelines.reconcile.batches import beyond, is_loaded, load_name
 from pipelines.reconcile.lake_place import lake_place
 from pipelines.reconcile.ledger import proven_position, reconcile_ledger
+from pipelines.reconcile.lost_masks import check_masks
 from pipelines.reconcile.mappings import with_mapping
 from pipelines.reconcile.pushed_filter import pushed_for, read_by_another_filter
 from pipelines.reconcile.quarantine import record_open_keys
@@ -121,6 +122,7 @@ def load_task(
     known = known_versions(context, table)
     policy, choice = context.pipeline.table(table).key_policy, context.pipeline.choice(table)
     version = baseline(found, found.scn_before, known[-1] if known else None, policy, choice)
+    check_masks(context.pipeline, known, version)
     version = with_mapping(context.pipeline, version)
     check_filter(context, there, found)
     files = context.landing.snapshots.files_of(table, scn, there)

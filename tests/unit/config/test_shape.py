@@ -43,6 +43,8 @@ def refused(settings: str) -> list[tuple[str, str]]:
         ("filter(split(tags, ','), t -> t <> 'x')[0]", ["TAGS"]),
         ("unix_timestamp(at)", ["AT"]),
         ("name IN ('a', 'b') AND NOT gone <=> 1", ["NAME", "GONE"]),
+        ("a = 'x; y' /* ; */ -- ; no end\n AND b < DATE'2024-01-01'", ["A", "B"]),
+        (" OR ".join(f"a = {n}" for n in range(1200)), ["A"] * 1200),  # over 10,000 characters
     ],
 )
 def test_the_columns_of_an_expression_are_found_by_oracles_rules_of_names(text: str, names: list[str]) -> None:
@@ -78,6 +80,19 @@ def test_only_the_names_of_columns_are_replaced_in_the_text_that_spark_gets() ->
         ("", "is no expression"),
         ("java_method('java.lang.System', 'exit', 1)", "calls java_method"),
         ("input_file_name()", "calls input_file_name"),
+        ("a = 1;", "without a semicolon"),
+        ("-- nothing", "write one"),
+        ("DROP TABLE x", "is no expression"),
+        ("SET x = 1", "is no expression"),
+        ("a = 1 AS b", "is no expression"),
+        ("a = 1)", "is no expression"),
+        ("a = 1 -- x \\\n AND b = 2", "a backslash at the end of a comment"),  # b is in the comment, for Spark
+        ("a < DATE'today'", "present time"),
+        ("a < TIMESTAMP ' Now UTC'", "present time"),
+        ("a < timestamp_ntz'yesterday'", "present time"),
+        ("a = :x", "a parameter"),
+        ("(" * 200 + "a = 1" + ")" * 200, "nested too deeply"),
+        ("NOT " * 900 + "a", "nested too deeply"),
     ],
 )
 def test_what_is_no_function_of_the_row_is_refused(text: str, why: str) -> None:

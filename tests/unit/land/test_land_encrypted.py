@@ -8,10 +8,14 @@ import pytest
 
 from pipelines.errors import ConfigurationError, LandingDamaged
 from pipelines.host.encrypted_parquet import encryption_properties
+from pipelines.host.sealed_text import SealBroken, seal, unseal
 from pipelines.host.secrets import key_from
 from pipelines.land.landing import Landing
 from pipelines.land.parquet import read_columns
+from pipelines.records.snapshots import ChunkPlan
+from pipelines.values.chunks import Chunk
 from pipelines.values.mapping import SecretName
+from pipelines.values.table import TableId
 from tests.unit.land.redo_rows import ORDERS, THREE, row, window, write
 
 FIRST_KEY, SECOND_KEY = "a key that nobody guesses", "another key that nobody guesses"
@@ -50,6 +54,31 @@ def test_no_file_of_the_landing_has_a_row_or_the_key_in_clear_text(tmp_path):
     assert [name for name, body in bodies.items() if b"text 1" in body or FIRST_KEY.encode() in body] == []
     assert "text 120" in texts(opened(tmp_path, ONE), manifest)
     assert bodies[manifest.files[0]][:4] == b"PARE", "Parquet's own mark of an encrypted footer"
+
+
+def test_the_limits_of_chunks_that_are_values_of_a_key_are_encrypted_where_the_rows_are(tmp_path):
+    table, chunks = TableId("SHOP", "PEOPLE"), (Chunk(0, None, "123-45"), Chunk(1, "123-45", None))
+    by_key, by_rowid = (ChunkPlan(str(table), scn, by, chunks, "SSN", "text") for scn, by in ((50, "key"), (60, "rowid")))
+    landing = opened(tmp_path, ONE)
+    for plan in (by_key, by_rowid):
+        landing.chunks.begin(table, plan.scn, plan)
+    files = {str(int(file.parent.name)): file for file in tmp_path.rglob("chunks.json")}
+    read = [opened(tmp_path, OTHER).chunks.plan(table, plan.scn).chunks for plan in (by_key, by_rowid)]
+    body = files["50"].read_text()
+
+    assert read == [chunks, chunks]
+    assert ("123-45" in body, FIRST_KEY in body, "variable:LANDING_KEY" in body) == (False, False, True)
+    assert "123-45" in files["60"].read_text(), "ROWIDs say nothing of a row"
+
+
+def test_a_sealed_text_that_was_changed_is_not_taken_for_another_one():
+    sealed = seal(key_from(ONE), "123-45")
+    key_id, _, body = sealed.rpartition(" ")
+
+    assert unseal(sealed) == "123-45"
+    for changed in (f"{key_id} {body[:-5]}AAA=", f"{key_id} no-base-64", f"{key_id} "):
+        with pytest.raises(SealBroken):
+            unseal(changed)
 
 
 def test_files_of_an_older_key_and_of_none_stay_readable(tmp_path):

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from pipelines.config import Pipeline
-from pipelines.errors import ConfigurationError
+from pipelines.errors import ConfigurationError, SchemaConflict
+from pipelines.reconcile.lost_masks import check_masks, lost_masks
 from pipelines.reconcile.mappings import mapping_conflict, resolve_mapping, with_mapping
 from pipelines.values.mapping import Computed, TableMapping, needs_all_columns
 from pipelines.values.scn import Scn
@@ -162,3 +163,36 @@ def test_another_key_of_the_masks_is_a_conflict_and_a_missing_one_is_none(monkey
     with pytest.raises(ConfigurationError, match="not set here"):
         with_mapping(entry, VERSION)
     assert LONG not in repr(read)
+
+
+def test_a_column_that_oracle_renames_does_not_lose_the_mask_of_a_pattern_without_a_word() -> None:
+    settings = {"mask": {"*SSN": "redact"}}
+    read = replace(VERSION, mapping=mapped({}, **settings))
+    renamed = with_names(read, SSN="SOCIAL")
+    again = replace(renamed, mapping=None)
+
+    def lost(known: list[TableVersion], wanted: TableVersion, entry: dict[str, Any] | None = None, **other: Any) -> list[str]:
+        return [one.what for one in lost_masks(pipeline(entry, **(other or settings)), known, wanted)]
+
+    assert lost([read, renamed], again) == [
+        "SOCIAL was masked as SSN before it was renamed, and no mask of pipelines.yml names it now"
+    ]
+    assert lost([read], again) == lost([read, renamed], again), "no window contains the DDL yet"
+    assert lost([read], VERSION) == lost([], again) == lost([VERSION], again) == []
+    assert lost([read, renamed], again, {"mask": {"SOCIAL": "hash"}, **KEYED}) == []
+    assert lost([read, renamed], again, {"mask": {"SOCIAL": "clear"}}) == [], "that was decided"
+    assert lost([read, renamed], again, mask={"OTHER": "redact"}) == [], "the mask was taken away"
+    assert lost([read], replace(again, object_id=99)) == [], "another table, of which nothing says that a column is the same"
+    with pytest.raises(SchemaConflict, match="SOCIAL was masked as SSN"):
+        check_masks(pipeline(**settings), [read, renamed], again)
+
+
+def with_names(version: TableVersion, **names: str) -> TableVersion:
+    return replace(version, columns=tuple(replace(c, name=names.get(c.name, c.name)) for c in version.columns))
+
+
+def test_a_tables_own_mask_comes_before_a_pattern_of_the_pipeline_and_clear_is_none() -> None:
+    settings = {"mask": {"I*": "clear", "*": "redact", "AMOUNT": "null"}}
+    found = mapped({"mask": {"*N": "last4", "QTY": "clear"}}, **settings)
+
+    assert {one.name: one.mask for one in found.computed} == {"SSN": "last4", "AMOUNT": "null", "N": "last4", "id": "redact"}

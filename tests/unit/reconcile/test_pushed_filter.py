@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
 
-from pipelines.config.expressions import uses
+from pipelines.config.expressions import uses, with_ids
 from pipelines.reconcile.pushed_filter import PushedFilter, push_filter
 from pipelines.source.snapshot import Part
 from pipelines.values.mapping import RowFilter
@@ -31,7 +32,12 @@ NO_RULES: Rules = {}
 
 
 def pushed(text: str, rules: Rules = NO_RULES) -> PushedFilter | None:
-    return push_filter(RowFilter("", tuple(range(len(uses(text)))), text), VERSION, rules)
+    return push_filter(row_filter(text), VERSION, rules)
+
+
+def row_filter(text: str) -> RowFilter:
+    ids = {column.name: column.id for column in COLUMNS}
+    return RowFilter(with_ids(text, ids), tuple(ids[use.name] for use in uses(text)), text)
 
 
 @pytest.mark.parametrize(
@@ -112,3 +118,25 @@ def test_what_is_recorded_differs_with_the_condition_and_with_its_constants() ->
     records = [one.record for one in map(pushed, ("id = 1", "id = 2", "id  = 1", "id = 1 AND rate > 1")) if one is not None]
 
     assert len(set(records)) == 4
+
+
+def test_a_column_that_was_renamed_since_is_given_under_its_name_of_now_and_never_another_one_under_its_old_name() -> None:
+    renamed = replace(
+        VERSION, columns=tuple(replace(c, name={"ID": "AMOUNT", "AMOUNT": "ID"}.get(c.name, c.name)) for c in COLUMNS)
+    )
+    found = push_filter(row_filter("amount > 10.5"), renamed, NO_RULES)
+
+    assert found is not None
+    assert (found.condition, found.binds) == ('"ID" > :f0', {"f0": Decimal("10.5")})
+
+
+def test_a_filter_of_thousands_of_parts_is_given_as_far_as_oracle_takes_it() -> None:
+    found = pushed(" AND ".join(f"id <> {n}" for n in range(3000)) + " AND region = 'EU'")
+    alternatives = pushed("(" + " OR ".join(f"id = {n}" for n in range(900)) + ") AND amount > 1")
+
+    assert found is not None
+    assert alternatives is not None
+    assert len(found.binds) == 1000
+    assert alternatives.condition.count(" OR ") == 899
+    assert pushed(" OR ".join(f"id = {n}" for n in range(1001))) is None
+    assert pushed("NOT " * 90 + "id = 1") is not None

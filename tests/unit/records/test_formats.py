@@ -56,7 +56,7 @@ FORMATS = {
     "table version": (2, "97723899c74e"),
     "first position": (1, "5263f4fa83d4"),
     "snapshot manifest": (4, "c055a05611ce"),
-    "chunk plan": (2, "93215d6da514"),
+    "chunk plan": (3, "9bff5601549c"),
     "chunk manifest": (1, "037113fd664a"),
     "chunk scn": (1, "b57fbc383ded"),
     "snapshot pause": (1, "f05ac7a47f86"),
