@@ -26,7 +26,8 @@ from pipelines.apply.net.history_rows import changed_rows, inserted_rows
 from pipelines.apply.net.missing_columns import not_in_target
 from pipelines.apply.quarantine.divide import write_taken
 from pipelines.apply.small_tables import Prepared
-from pipelines.apply.spark.failures import check_session, held_error
+from pipelines.apply.spark.failures import check_session
+from pipelines.apply.spark.holds import held_error
 from pipelines.apply.spark.probes import take_alone
 from pipelines.apply.target import History, Merged, Target
 from pipelines.errors import (

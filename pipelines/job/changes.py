@@ -8,7 +8,8 @@ from dataclasses import replace
 from pipelines.apply.commit_ranges import plan_commit_ranges
 from pipelines.apply.context import ApplyContext
 from pipelines.apply.range_changes import Written, change_rows, check_rows, is_written, with_removals, write_changed_rows
-from pipelines.apply.spark.failures import check_session, held_error
+from pipelines.apply.spark.failures import check_session
+from pipelines.apply.spark.holds import held_error
 from pipelines.apply.spark.shallow import unite
 from pipelines.assemble.transactions import APPLIED
 from pipelines.errors import OF_ALL_TABLES, RedolakeError

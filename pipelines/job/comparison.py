@@ -7,8 +7,10 @@ from contextlib import contextmanager
 
 from pyspark.sql import SparkSession
 
-from pipelines.apply.spark.failures import check_session, check_version, failure_text, mapping_failure
+from pipelines.apply.spark.failures import check_session, check_version
+from pipelines.apply.spark.holds import mapping_failure
 from pipelines.apply.spark.session import read_as_written
+from pipelines.apply.spark.thrown import failure_text
 from pipelines.apply.verify.compare import compare, digest_lake, digest_source
 from pipelines.apply.verify.comparison import CompareTask, Comparison, Digest, HistoryComparison
 from pipelines.apply.verify.history import compare_history

@@ -10,8 +10,9 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import NullType, StructField, StructType
 
 from pipelines.apply.mapping import is_true
-from pipelines.apply.spark.failures import check_session, failure_text
+from pipelines.apply.spark.failures import check_session
 from pipelines.apply.spark.session import read_as_written
+from pipelines.apply.spark.thrown import failure_text
 from pipelines.apply.spark.types import parse_type
 from pipelines.values.mapping import source_value
 from pipelines.values.table import TableVersion

@@ -12,9 +12,10 @@ from collections.abc import Sequence
 from pyspark.sql import SparkSession
 
 from pipelines.apply.context import MayCommit, Report, allow, silent
-from pipelines.apply.spark.failures import check_session, failure_text
+from pipelines.apply.spark.failures import check_session
 from pipelines.apply.spark.session import read_as_written
 from pipelines.apply.spark.start import start_session
+from pipelines.apply.spark.thrown import failure_text
 from pipelines.errors import OF_SPARK, LandingConflict, RedolakeError, Terminal, report_with
 from pipelines.host import crash
 from pipelines.job.batch import run_batch

@@ -9,7 +9,7 @@ from __future__ import annotations
 import uuid
 
 from pipelines.apply.delta.log import read_log
-from pipelines.apply.spark.failures import storage_error
+from pipelines.apply.spark.troubles import storage_error
 from pipelines.errors import LakeDamaged, LakeMissing, LakeRefused, LakeUnavailable, RedolakeError
 from pipelines.host import crash
 from pipelines.host.filesystem import code_of, storage_errors

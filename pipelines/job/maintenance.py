@@ -11,7 +11,8 @@ from pyspark.sql import SparkSession
 from pipelines.apply.context import MayCommit, Report, allow, silent
 from pipelines.apply.delta.log import read_log
 from pipelines.apply.delta.maintain import has_small_files, rewrite_small_files, set_retention, size_of, vacuum
-from pipelines.apply.spark.failures import check_session, failure_text
+from pipelines.apply.spark.failures import check_session
+from pipelines.apply.spark.thrown import failure_text
 from pipelines.errors import OF_ALL_TABLES, RedolakeError
 from pipelines.host import crash
 from pipelines.host.progress import Progress

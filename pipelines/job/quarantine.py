@@ -11,7 +11,8 @@ from pyspark.sql import functions as F
 
 from pipelines.apply.delta.log import load_in, read_log
 from pipelines.apply.quarantine.log import add_events, events_frame, read_events
-from pipelines.apply.spark.failures import check_session, failure_text
+from pipelines.apply.spark.failures import check_session
+from pipelines.apply.spark.thrown import failure_text
 from pipelines.errors import OF_SPARK, InvariantBroken, RedolakeError, report_with
 from pipelines.values.quarantine import Event, Kind, Wrong, wrong_keys
 from pipelines.values.table import TableId

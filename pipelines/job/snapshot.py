@@ -9,8 +9,10 @@ from pyspark.sql import SparkSession
 from pipelines.apply.added_columns import add_columns
 from pipelines.apply.context import MayCommit, Report, allow, silent
 from pipelines.apply.snapshot import load_snapshot
-from pipelines.apply.spark.failures import check_session, failure_text, held_error
+from pipelines.apply.spark.failures import check_session
+from pipelines.apply.spark.holds import held_error
 from pipelines.apply.spark.session import read_as_written
+from pipelines.apply.spark.thrown import failure_text
 from pipelines.errors import OF_ALL_TABLES, OF_SPARK, InvariantBroken, RedolakeError, report_with
 from pipelines.host import crash
 from pipelines.host.progress import Progress

@@ -12,7 +12,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from pipelines.apply.spark import session
-from pipelines.apply.spark.failures import chain_of, check_trouble
+from pipelines.apply.spark.thrown import chain_of
+from pipelines.apply.spark.troubles import check_trouble
 from pipelines.errors import ConfigurationError, Finding, RedolakeError, SparkLost
 
 ENDED_AT_ONCE = "JAVA_GATEWAY_EXITED"

@@ -12,7 +12,9 @@ from pyspark.errors import PySparkException
 from pyspark.errors.exceptions import connect
 
 from pipelines.apply.delta.schema import parse_type
-from pipelines.apply.spark.failures import check_session, failure_text, unforeseen_error, without_row
+from pipelines.apply.spark.failures import check_session
+from pipelines.apply.spark.holds import unforeseen_error, without_row
+from pipelines.apply.spark.thrown import failure_text
 from pipelines.errors import (
     OF_ALL_TABLES,
     ConfigurationError,
