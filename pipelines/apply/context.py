@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 from pipelines.apply.spark.kept import KeptRows
 from pipelines.apply.translation import Translation
+from pipelines.records.batches.attempt import TableWork, Windows
 from pipelines.records.batches.spec import LandedWindow
 from pipelines.values.scn import ScnRange
 from pipelines.values.table import TableId
@@ -40,10 +41,25 @@ class ApplyContext:
     origin: str = ""
     kept: KeptRows = field(default_factory=KeptRows)
     lease: int | None = None  # under which the batch writes
-    # How many merged changes were filtered or quarantined, by table, term of the row account, and start of their window.
-    parts: Counter[tuple[TableId, str, int]] = field(default_factory=Counter)
+    # How many merged changes the row accounts have under another term than they were counted under before anything was merged:
+    # by table, that term, the right one, and the window, as TableWork has it.
+    moved: Counter[tuple[TableId, str, str, str]] = field(default_factory=Counter)
 
     @property
     def metadata(self) -> dict[str, object]:
         """The user metadata of every commit of the batch."""
         return {"pipeline": self.pipeline, "batch": str(self.scns), "token": self.token}
+
+    def note_work(self, table: TableId, work: TableWork) -> None:
+        """Note the changes of a table that were merged, and that the row accounts have as applied."""
+        self._move(table, "applied", "filtered", work.filtered)
+        self._move(table, "applied", "quarantined", work.quarantined)
+
+    def note_earlier(self, table: TableId, work: TableWork) -> None:
+        """Note the changes that an earlier attempt has merged, and that the row accounts have as older than the table."""
+        self._move(table, "before_position", "applied", work.changes)
+        self.note_work(table, work)
+
+    def _move(self, table: TableId, counted_as: str, term: str, windows: Windows) -> None:
+        for window, rows in windows.items():
+            self.moved[table, counted_as, term, window] += rows

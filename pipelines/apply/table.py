@@ -10,8 +10,7 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import datetime
+from dataclasses import dataclass, replace
 from typing import assert_never
 
 from pyspark.sql import functions as F
@@ -19,7 +18,7 @@ from pyspark.sql import functions as F
 from pipelines.apply.commit_ranges import CommitRange, plan_commit_ranges
 from pipelines.apply.context import ApplyContext
 from pipelines.apply.delivery import prepare_range
-from pipelines.apply.delivery.prepared import ChangesOf, PreparedRange, TableRange, ToAppend, ToMerge
+from pipelines.apply.delivery.prepared import ChangesOf, CommittedChanges, PreparedRange, TableRange, ToAppend, ToMerge
 from pipelines.apply.landed.check_changes import check_finding, check_merged
 from pipelines.apply.landed.key_texts import is_among, key_text
 from pipelines.apply.net.history_rows import changed_rows, inserted_rows
@@ -29,7 +28,7 @@ from pipelines.apply.small_tables import Prepared
 from pipelines.apply.spark.failures import check_session
 from pipelines.apply.spark.holds import held_error
 from pipelines.apply.spark.probes import take_alone
-from pipelines.apply.target import History, Merged, Target
+from pipelines.apply.target import ATTEMPT, History, Merged, Target
 from pipelines.errors import (
     OF_ALL_TABLES,
     OF_BATCH,
@@ -41,8 +40,10 @@ from pipelines.errors import (
     report_with,
 )
 from pipelines.host import crash
+from pipelines.records.batches.attempt import NO_WORK, Attempt, TableWork
 from pipelines.records.batches.manifest import RowAccount, TableResult
 from pipelines.records.batches.spec import TableTask
+from pipelines.records.codec import to_body
 from pipelines.values import frames
 
 log = logging.getLogger(__name__)
@@ -50,26 +51,21 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class TableProgress:
-    """`delta_version` is the version of the table that is complete to `complete_to`: a failed range may leave newer ones."""
+    """`delta_version` is the version of the table that is complete to `complete_to`: a failed range may leave newer ones.
+    `work` also has what an attempt before has done."""
 
     complete_to: int | None
     delta_version: int | None
-    merged: Merged = field(default_factory=Merged)
-    applied: int = 0
-    filtered: int = 0  # of the applied
-    quarantined: int = 0  # of the applied
-    masked: int = 0  # of the applied
-    nulled: int = 0  # values of the applied
-    quarantined_keys: int | None = None
+    work: TableWork = NO_WORK
     merge_seconds: float = 0.0
-    ddl: Counter[str] = field(default_factory=Counter)
-    times: list[datetime] = field(default_factory=list)
 
     def account(self, balance: RowAccount) -> RowAccount:
         """Return the table's account with the changes that were not applied as held."""
-        held = balance.held + balance.applied - self.applied
-        merged = self.applied - self.filtered - self.quarantined
-        return replace(balance, applied=merged, filtered=self.filtered, quarantined=self.quarantined, held=held)
+        filtered, quarantined = sum(self.work.filtered.values()), sum(self.work.quarantined.values())
+        held = balance.held + balance.applied - self.work.count
+        return replace(
+            balance, applied=self.work.count - filtered - quarantined, filtered=filtered, quarantined=quarantined, held=held
+        )
 
 
 def apply_table(
@@ -86,7 +82,9 @@ def apply_table(
     counted_from = table.position
     table.refresh()
     check_position(table, task, counted_from)
-    progress = TableProgress(complete_to=table.position, delta_version=table.version)
+    before = done_before(context, table, task, balance)
+    progress = TableProgress(complete_to=table.position, delta_version=table.version, work=before)
+    balance = replace(balance, before_position=balance.before_position - before.count, applied=balance.applied + before.count)
     error = None if task.hold is None else dict(task.hold.error)
     try:
         if task.hold is None or task.hold.at_scn > context.scns.start:
@@ -104,25 +102,37 @@ def apply_table(
         context.check_lake()
         error = held_error(task.table, task.target, surprise, task.versions[-1].mapping)
         table.refresh()
+    work = progress.work
     return TableResult(
         table=task.table,
         state="applied" if error is None else "held",
         complete_to=progress.complete_to,
         error=error,
-        inserted=progress.merged.inserted,
-        updated=progress.merged.updated,
-        deleted=progress.merged.deleted,
+        inserted=work.inserted,
+        updated=work.updated,
+        deleted=work.deleted,
         delta_version=progress.delta_version,
         position=table.position,
         balance=progress.account(balance),
         merge_seconds=round(progress.merge_seconds, 3),
-        ddl=dict(progress.ddl),
-        first_commit_at=min(progress.times).isoformat() if progress.times else None,
-        last_commit_at=max(progress.times).isoformat() if progress.times else None,
-        masked=progress.masked,
-        nulled=progress.nulled,
-        quarantined_keys=progress.quarantined_keys,
+        ddl=work.ddl,
+        first_commit_at=work.first_commit_at,
+        last_commit_at=work.last_commit_at,
+        masked=work.masked,
+        nulled=work.nulled,
+        quarantined_keys=work.quarantined_keys,
     )
+
+
+def done_before(context: ApplyContext, table: Target, task: TableTask, balance: RowAccount) -> TableWork:
+    """Return what an attempt of this batch did to the table whose commit has its position, and note it for the accounts of the
+    windows. It ended before its manifest, and its changes now count as those of a snapshot."""
+    position, scns = table.position, context.scns
+    attempt = table.attempt() if position is not None and position >= scns.start else None
+    if attempt is None or not attempt.is_part_of(scns.start, scns.end) or attempt.work.count > balance.before_position:
+        return NO_WORK
+    context.note_earlier(task.table, attempt.work)
+    return attempt.work
 
 
 def apply_ranges(
@@ -159,33 +169,45 @@ def apply_ranges(
                 ready = prepared.outcome.result()
             else:
                 ready = take_alone(prepare_range(context, TableRange(table, task, commit_range, committed)))
-            began = time.monotonic()
-            progress.merged += merge_range(context, table, task, commit_range, ready, standing, history, committed.count)
+            began, work = time.monotonic(), work_of(task, commit_range, committed, ready)
+            note = Attempt(context.scns.start, context.scns.end, progress.work.plus(work))
+            merged = merge_range(context, table, task, commit_range, ready, standing, history, committed.count, note)
             standing = table.position
             progress.merge_seconds += time.monotonic() - began
-            progress.applied += committed.count
-            progress.filtered += ready.filtered
-            count_parts(context, task, ready)
-            progress.quarantined += ready.taken.count
-            progress.nulled += ready.nulled
-            if commit_range.version.mapping is not None and commit_range.version.mapping.masked:
-                progress.masked += committed.count - ready.filtered - ready.taken.count
-            if task.quarantine is not None:
-                progress.quarantined_keys = ready.taken.open_keys
-            progress.times += committed.times or ()
+            context.note_work(task.table, work)
+            progress.work = note.work.with_rows(merged.inserted, merged.updated, merged.deleted)
+        elif commit_range.steps:
+            progress.work = progress.work.plus(TableWork(ddl=kinds_of(commit_range)))
         progress.complete_to, progress.delta_version = commit_range.last_scn, table.version
-        progress.ddl.update(step.kind for step in commit_range.steps)
     if task.reshape:
         context.may_commit()
         end = context.scns.end
         table.evolve(context, task, CommitRange(len(ranges), end, end, task.reshaped or task.versions[-1], task.reshape))
 
 
-def count_parts(context: ApplyContext, task: TableTask, ready: PreparedRange) -> None:
-    """Count what the window accounts show apart, once it is merged."""
-    for term, windows in (("filtered", ready.filtered_in), ("quarantined", ready.taken.windows)):
-        for window, changes in windows.items():
-            context.parts[task.table, term, window] += changes
+def work_of(task: TableTask, commit_range: CommitRange, committed: CommittedChanges, ready: PreparedRange) -> TableWork:
+    """Return what the range does, but for the rows of the Delta table, which its commit counts."""
+    mapping, times = commit_range.version.mapping, committed.times or ()
+    is_masked = mapping is not None and bool(mapping.masked)
+    return TableWork(
+        changes=committed.windows,
+        filtered=by_window(ready.filtered_in),
+        quarantined=by_window(ready.taken.windows),
+        masked=committed.count - ready.filtered - ready.taken.count if is_masked else 0,
+        nulled=ready.nulled,
+        quarantined_keys=None if task.quarantine is None else ready.taken.open_keys,
+        ddl=kinds_of(commit_range),
+        first_commit_at=min(times).isoformat() if times else None,
+        last_commit_at=max(times).isoformat() if times else None,
+    )
+
+
+def kinds_of(commit_range: CommitRange) -> dict[str, int]:
+    return dict(Counter(step.kind for step in commit_range.steps))
+
+
+def by_window(counts: Mapping[int, int]) -> dict[str, int]:
+    return {str(start): rows for start, rows in counts.items()}
 
 
 def check_settles(task: TableTask, ranges: Sequence[CommitRange]) -> None:
@@ -209,11 +231,18 @@ def merge_range(
     standing: int | None,
     history: History | None = None,
     count: int = 0,
+    note: Attempt | None = None,
 ) -> Merged:
-    """`standing` is the position from which the range goes on. Raises Transient if the table has another one by now: a batch
-    whose process was killed may still be committed by its Connect server, and Delta skips only a position that it has."""
+    """`note` is what the attempt has done with this commit. `standing` is the position from which the range goes on. Raises
+    Transient if the table has another one by now: a batch whose process was killed may still be committed by its Connect
+    server, and Delta skips only a position that it has."""
     last_scn, scns = commit_range.last_scn, f"[{commit_range.start}, {commit_range.end})"
-    metadata = {**context.metadata, "table": str(task.table), "scns": scns}
+    metadata = {
+        **context.metadata,
+        "table": str(task.table),
+        "scns": scns,
+        **({} if note is None else {ATTEMPT: to_body(note)}),
+    }
     context.may_commit()
     table.see_others()
     table.claim(context, task)

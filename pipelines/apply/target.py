@@ -15,12 +15,14 @@ from pyspark.sql import DataFrame, Row
 from pipelines.apply.commit_ranges import CommitRange
 from pipelines.apply.context import ApplyContext
 from pipelines.apply.translation import Translation
+from pipelines.records.batches.attempt import Attempt
 from pipelines.records.batches.spec import TableTask
 from pipelines.values.table import ROWID_COLUMN, ROWID_NAME, Column, OracleType, TableVersion
 from pipelines.values.target_options import TargetOptions
 
 # `op` of a net change: the row is as it says, the row is gone, or only its large objects or filled columns are as it says.
 UPSERT, REMOVE, OBJECTS = "U", "D", "O"
+ATTEMPT = "attempt"  # in the metadata of a commit of changes: records/batches/attempt.py
 
 
 # Kept as text, because its parts are internal to Oracle.
@@ -110,6 +112,9 @@ class Target(Protocol):
     @property
     def load(self) -> str:
         """What names the load whose contents the table continues."""
+
+    def attempt(self) -> Attempt | None:
+        """Return what the attempt whose commit has the position did, with the rows of that commit. None where none is noted."""
 
     def live(self, options: TargetOptions) -> DataFrame: ...
 

@@ -63,6 +63,11 @@ class RowAccounting:
             rows for (t, r, d, _), rows in self.rows.items() if (t, d) == (table, disposition) and range_number in (None, r)
         )
 
+    def windows(self, table: int, range_number: int) -> dict[str, int]:
+        """Return the changes of a range that are to be applied, by the start of the window in which they landed."""
+        own = ((w, rows) for (t, r, d, w), rows in self.rows.items() if (t, r, d) == (table, range_number, APPLIED))
+        return {CARRIED_IN if window is None else str(window): rows for window, rows in own}
+
     @property
     def readers(self) -> int:
         """How many commit ranges have changes to be applied; the rows of open transactions are read by the carry-over."""
@@ -89,21 +94,21 @@ class RowAccounting:
         windows: Sequence[LandedWindow],
         input_counts: InputCounts,
         applied: Mapping[int, int] | None = None,
-        parts: Mapping[tuple[str, int], int] | None = None,
+        moved: Mapping[tuple[str, str, str], int] | None = None,
     ) -> dict[str, RowAccount]:
         """Return the account of each window by its name, and that of the rows that were carried in.
 
         `applied` counts the rows that were merged into each table, once known. A table that was held during the batch lacks
-        its last commit ranges; their rows count as held. `parts` are changes that apply has filtered or put into quarantine, by
-        that term and the window in which they were landed; rows from before the batch's windows were carried in.
+        its last commit ranges; their rows count as held. `moved` are changes that apply has counted under another term: by the
+        term here, the right one, and the window as `windows` has it; rows from before the batch's windows were carried in.
         """
         held = {(t, r) for t, count in (applied or {}).items() for r in self.ranges_not_applied(t, count)}
         ends: defaultdict[int | None, Counter[str]] = defaultdict(Counter)
         for (table, range_number, disposition, window), rows in self.rows.items():
             ends[window][HELD if disposition == APPLIED and (table, range_number) in held else disposition] += rows
-        starts = {window.start for window in windows}
-        for (term, start), rows in (parts or {}).items():
-            ends[start if start in starts else None].update({APPLIED: -rows, term: rows})
+        starts = {str(window.start): window.start for window in windows}
+        for (counted_as, term, start), rows in (moved or {}).items():
+            ends[starts.get(start)].update({counted_as: -rows, term: rows})
         landed = {w.name: RowAccount(landed=input_counts.per_window.get(w.start, 0), **ends[w.start]) for w in windows}
         return {**landed, CARRIED_IN: RowAccount(carried_in=sum(input_counts.carried.values()), **ends[None])}
 

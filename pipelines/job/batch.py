@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 import time
 from collections import Counter
-from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
 
 from pyspark.sql import SparkSession
@@ -17,6 +17,7 @@ from pipelines.apply.delta.create import create_shadow
 from pipelines.apply.delta.target import DeltaTarget
 from pipelines.apply.spark.kept import let_go
 from pipelines.apply.spark.session import plan_for_few_rows
+from pipelines.assemble.transactions import BEFORE_POSITION
 from pipelines.errors import LandingConflict
 from pipelines.host import crash
 from pipelines.job.assembly import Assembly, assemble, captured_table
@@ -32,6 +33,7 @@ from pipelines.records.batches.manifest import BatchResult, TableResult
 from pipelines.records.batches.spec import BatchSpec
 from pipelines.records.codec import decode, to_file
 from pipelines.values.quarantine import QuarantineRule
+from pipelines.values.table import TableId
 
 log = logging.getLogger(__name__)
 
@@ -80,7 +82,7 @@ def apply_batch(spark: SparkSession, spec: BatchSpec, report: Report, may_commit
     apply_seconds = round(time.monotonic() - applying, 3)
     let_go(assembly.read.changes)
     done = tuple(results[number] for number in range(len(targets)))
-    result = batch_result(spec, assembly, done, carried, window_parts(context))
+    result = batch_result(spec, assembly, done, carried, context.moved)
     return replace(result, assemble_seconds=assemble_seconds, apply_seconds=apply_seconds)
 
 
@@ -89,7 +91,7 @@ def list_changes(spark: SparkSession, spec: BatchSpec, report: Report, may_commi
     check_redo(spec)
     assembly, tables = write_changes(apply_context(spark, spec, report, may_commit), spec)
     let_go(assembly.read.changes)
-    return batch_result(spec, assembly, tables, CarriedOver(), {})
+    return batch_result(spec, assembly, tables, CarriedOver(), Counter())
 
 
 def apply_context(spark: SparkSession, spec: BatchSpec, report: Report, may_commit: MayCommit) -> ApplyContext:
@@ -128,11 +130,18 @@ def batch_result(
     assembly: Assembly,
     tables: tuple[TableResult, ...],
     carried: CarriedOver,
-    parts: Mapping[tuple[str, int], int],
+    moved: Counter[tuple[TableId, str, str, str]],
 ) -> BatchResult:
     batch, rests = assembly.batch, assembly.rests
     accounts = [table.balance for table in tables]
-    applied = {number: one.applied + one.filtered + one.quarantined for number, one in enumerate(accounts)}
+    earlier, by_window = Counter[TableId](), Counter[tuple[str, str, str]]()
+    for (table, counted_as, term, window), rows in moved.items():
+        by_window[counted_as, term, window] += rows
+        earlier[table] += rows if counted_as == BEFORE_POSITION else 0
+    applied = {
+        number: one.applied + one.filtered + one.quarantined - earlier[tables[number].table]
+        for number, one in enumerate(accounts)
+    }
     return BatchResult(
         pipeline=spec.pipeline,
         resetlogs_id=spec.resetlogs_id,
@@ -147,17 +156,9 @@ def batch_result(
         digests={**{f: spec.digests[f] for one in rests for f in one.files if f in spec.digests}, **carried.digests},
         foreign_rows=batch.input_counts.foreign,
         dropped=batch.dropped,
-        accounts=batch.accounting.accounts(spec.windows, batch.input_counts, applied, parts),
+        accounts=batch.accounting.accounts(spec.windows, batch.input_counts, applied, by_window),
         read_to=batch.input_counts.read_to,
     )
-
-
-def window_parts(context: ApplyContext) -> dict[tuple[str, int], int]:
-    """Return how many changes of all tables were filtered or quarantined, by term and start of the window."""
-    found = Counter[tuple[str, int]]()
-    for (_, term, window), changes in context.parts.items():
-        found[term, window] += changes
-    return dict(found)
 
 
 def read_published(spec: BatchSpec) -> BatchResult | None:
@@ -180,6 +181,7 @@ def read_published(spec: BatchSpec) -> BatchResult | None:
 def publish_batch(spec: BatchSpec, result: BatchResult) -> BatchResult:
     """Write the manifest. If another attempt has written it first, return that attempt's result."""
     folder, _, name = spec.manifest.rpartition("/")
+    result = replace(result, applied_at=datetime.now(UTC).isoformat(timespec="seconds"))
     if not Files(folder).create(name, to_file(result)):
         first = read_published(spec)
         assert first is not None, "a manifest is never removed"

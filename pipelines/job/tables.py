@@ -87,6 +87,7 @@ class BatchTables:
             count=batch.accounting.count(number, APPLIED, commit_range),
             scns=batch.accounting.scns.get((number, commit_range)),
             times=batch.accounting.times.get((number, commit_range)),
+            windows=batch.accounting.windows(number, commit_range),
             problem=None if problem is None else problem.error(self.spec.tables[number].table),
         )
 

@@ -14,7 +14,7 @@ from pipelines.host import crash
 from pipelines.ledger import tables as t
 from pipelines.ledger.base import LedgerBase, change_row, insert_new, unless_known
 from pipelines.ledger.entries import BatchEntry, Json, Lease
-from pipelines.ledger.shown_facts import Changes, add_changes
+from pipelines.ledger.shown_facts import Changes, add_changes, is_shown
 from pipelines.ledger.states import BATCH, BatchState, check_moves
 from pipelines.records.batches.carry import OpenTransaction
 from pipelines.values.scn import Scn, ScnRange
@@ -29,13 +29,15 @@ RECENT = 16
 
 @dataclass(frozen=True, slots=True)
 class AppliedBatch:
-    """What the manifest of a batch proves. `changes` are the rows that it changed in each table."""
+    """What the manifest of a batch proves. `changes` are the rows that it changed in each table, `at` is when it was written;
+    None where an older Redolake wrote it."""
 
     name: str
     scns: ScnRange
     spec_path: str
     result: Json
     changes: Mapping[TableId, Changes]
+    at: datetime | None = None
 
 
 class Batches(LedgerBase):
@@ -102,7 +104,8 @@ class Batches(LedgerBase):
 
     @crash.writer
     def record_all_applied(self, batches: Sequence[AppliedBatch]) -> None:
-        """Record what the manifests of batches prove; those that the ledger does not know in a few statements."""
+        """Record what the manifests of batches prove; those that the ledger does not know in a few statements, with the times
+        at which they were applied."""
         for start in range(0, len(batches), BATCHES_AT_ONCE):
             some, now = batches[start : start + BATCHES_AT_ONCE], self._now()
             with self._read() as connection:
@@ -116,8 +119,8 @@ class Batches(LedgerBase):
                     "end_scn": batch.scns.end,
                     "state": "applied",
                     "spec_path": batch.spec_path,
-                    "created_at": now,
-                    "changed_at": now,
+                    "created_at": batch.at or now,
+                    "changed_at": batch.at or now,
                     "result": dict(batch.result),
                 }
                 for batch in some
@@ -125,7 +128,11 @@ class Batches(LedgerBase):
             ]
             with self._write() as connection:
                 if rows:
-                    connection.execute(unless_known(connection, t.batches), rows)
+                    # Another process may rebuild the ledger too: the changes are added by the one that inserts the batch.
+                    ours = set(connection.execute(unless_known(connection, t.batches).returning(B.name), rows).scalars())
+                    for batch in some:
+                        if batch.name in ours and batch.at is not None and is_shown(batch.at, now):
+                            add_changes(connection, self._pipeline, batch.changes, batch.at)
             for batch in some:
                 if batch.name in known:
                     self.record_applied(batch.name, batch.scns, batch.spec_path, batch.result, batch.changes)
@@ -146,8 +153,8 @@ class Batches(LedgerBase):
             return [batch_entry(row) for row in connection.execute(query)]
 
     def batches_since(self, at: datetime) -> list[BatchEntry]:
-        """Return the batches that were recorded as applied since then, oldest first. A rebuilt ledger has recorded all of them
-        when it was rebuilt."""
+        """Return the batches that were applied since then, oldest first. A rebuilt ledger does not know when those were that an
+        older Redolake applied, and has the time of its own recording."""
         of_state = (B.pipeline == self._pipeline, B.state == "applied", B.changed_at >= at)
         query = select(t.batches).where(*of_state).order_by(B.end_scn, B.created_at)
         with self._read() as connection:

@@ -67,6 +67,11 @@ class Facts(LedgerBase):
             _put(connection, self._pipeline, "proofs", str(table), {"proofs": proofs}, now)
 
 
+def is_shown(at: datetime, now: datetime) -> bool:
+    """Return whether changes of that time are counted by the hour."""
+    return at > now - timedelta(hours=HOURS_KEPT)
+
+
 def add_changes(connection: Connection, pipeline: str, changes: Mapping[TableId, Changes], now: datetime) -> None:
     """Add a batch's changes to those of this hour, and remove hours that nobody looks at any more."""
     hour = now.astimezone(UTC).replace(minute=0, second=0, microsecond=0)

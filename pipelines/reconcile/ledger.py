@@ -308,6 +308,7 @@ def applied_batch(context: PipelineContext, result: BatchResult, name: str) -> A
             "read_to": result.read_to,
         },
         changes={t.table: Changes(t.inserted, t.updated, t.deleted, t.ddl) for t in result.tables},
+        at=None if result.applied_at is None else datetime.fromisoformat(result.applied_at),
     )
 
 

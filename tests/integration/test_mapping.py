@@ -10,9 +10,12 @@ import logging
 import re
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
 from typing import Any
+from unittest import mock
 
 import pytest
 import yaml
@@ -21,12 +24,14 @@ from pyspark.sql import functions as F
 
 from pipelines import steps
 from pipelines.apply.mapping import hash_udf
+from pipelines.cockpit import read_overview
 from pipelines.context import open_pipeline_source
 from pipelines.errors import ConfigurationError, Finding, SchemaConflict, TableHeld
 from pipelines.host.user_code import digest_of
 from pipelines.reconcile.pushed_filter import pushed_for
 from pipelines.source import read_tables
 from pipelines.steps.shared.status import TableStatus
+from pipelines.steps.shown.stats import PipelineStats
 from pipelines.values.dictionary_table import DictionaryTable
 from pipelines.values.table import TableId
 from standin.serve import standin
@@ -584,3 +589,74 @@ def test_an_expression_that_spark_cannot_compute_is_named_with_the_condition_of_
     assert all(f"x (`{sql}`)" in said[name] for name, sql in expressions.items())
     assert "secret0" not in "".join(said.values())
     assert logged.getvalue() == "", "pyspark logs the messages of exceptions, with the value that cannot be cast"
+
+
+KILLS = ("merge", "evolve", "merge", "merge", "before manifest")  # of three ranges of commits; each attempt goes on
+
+
+class Killed(BaseException):
+    """Ends a process at a point, as a kill does: no handler of errors sees it."""
+
+
+def test_statistics_of_a_batch_that_was_killed_again_and_again_are_those_of_one_that_was_not_also_after_a_lost_ledger(
+    spark: Any, source: Shop
+) -> None:
+    entry: dict[str, Any] = {
+        "table": "SHOP.PEOPLE", "exclude_columns": ['"id"', '"_commit_scn"'], "where": "region = 'EU'",
+        "mask": {"SSN": "hash"}, "mask_key": {"variable": "REDOLAKE_MASK_KEY"},
+    }  # fmt: skip
+    pipeline = source.pipeline(tables=[entry])
+    steps.take_snapshot(pipeline, source=source.params, spark=spark)
+    source.run_sql(
+        "UPDATE people SET qty = 9 WHERE id = 1",
+        insert(30, "US"),  # filtered
+        "UPDATE people SET region = 'US' WHERE id = 2",  # filtered, and the row goes
+        "ALTER TABLE people ADD city VARCHAR2(9)",
+        "UPDATE people SET city = 'Rome' WHERE id = 3",
+        "ALTER TABLE people ADD zip VARCHAR2(9)",
+        "DELETE FROM people WHERE id = 4",
+    )
+    source.switch_logs()
+    for point in KILLS:
+        with killed_at(point), pytest.raises(Killed):
+            steps.run_pipeline(pipeline, until_caught_up=True, source=source.params, spark=spark)
+    caught_up(source, pipeline, spark)
+    counted = steps.read_stats(pipeline, 24)
+    (one,) = (batch for batch in counted.batches if batch.total.rows)
+    seen = seen_of(pipeline, counted)
+
+    assert (one.total.inserted, one.total.updated, one.total.deleted) == (0, 2, 2)
+    assert {term: one.total.rows[term] for term in ("applied", "filtered")} == {"applied": 3, "filtered": 2}
+    assert (one.total.masked, one.total.ddl) == (3, {"add_column": 2})
+    assert seen["windows"] == {"applied": 3, "filtered": 2}
+
+    Path(pipeline.ledger_url.removeprefix("sqlite:///")).unlink()
+    caught_up(source, pipeline, spark)
+    rebuilt = steps.read_stats(pipeline, 24)
+    assert seen_of(pipeline, rebuilt) == seen
+    assert rebuilt.batches[0].applied_at <= one.applied_at  # that of the manifest, and not of the rebuild
+
+
+def killed_at(name: str) -> Any:
+    def point(passed: str) -> None:
+        if passed == name:
+            raise Killed
+
+    return mock.patch("pipelines.host.crash.point", point)
+
+
+def seen_of(pipeline: Any, counted: PipelineStats) -> dict[str, Any]:
+    """Return what a person sees of the batches that changed something; a rebuilt ledger does not know when windows landed."""
+    accounts = Counter[str]()
+    for window in steps.list_windows(pipeline, 9):
+        accounts.update({term: (window.account or {}).get(term, 0) for term in ("applied", "filtered")})
+    shown = read_overview(pipeline, pipeline.ledger_url, datetime.now(UTC)).tables[0]
+    return {
+        "batches": [
+            replace(batch, landed_at=None, windows=0, applied_at=datetime.max.replace(tzinfo=UTC))
+            for batch in counted.batches
+            if batch.total.rows
+        ],
+        "windows": dict(accounts),
+        "page": (shown.inserted, shown.updated, shown.deleted),
+    }

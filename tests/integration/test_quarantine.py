@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from unittest import mock
 import pytest
 
 from pipelines import steps
+from pipelines.cockpit import read_overview
 from pipelines.errors import QuarantineInTheWay, TableHeld, Terminal
 from standin.serve import standin
 from tests.fixtures.shop import Shop
@@ -207,6 +209,13 @@ def test_a_batch_killed_after_each_write_lists_each_change_once_also_where_the_n
     assert {n: int(row["N"]) for n, row in lake(spark, pipeline).items()} == {1: 1, 2: 22, 3: 33, 4: 4, 5: 5, 6: 6}
     compared = steps.verify_tables(pipeline, source=source.params, spark=spark).tables[0]
     assert (compared.equal, compared.quarantined_keys) == (True, 2)
+    (counted,) = steps.read_stats(pipeline, 1).tables  # as if nothing had been killed
+    account = {term: counted.total.rows.get(term, 0) for term in ("applied", "quarantined", "held")}
+    assert ((counted.total.inserted, counted.total.updated), account) == ((0, 2), {"applied": 2, "quarantined": 2, "held": 0})
+    assert counted.total.first_commit_at is not None
+    of_windows = [one.account or {} for one in steps.list_windows(pipeline, 9)]
+    assert [sum(one.get(term, 0) for one in of_windows) for term in ("applied", "quarantined")] == [2, 2]
+    assert read_overview(pipeline, pipeline.ledger_url, datetime.now(UTC)).tables[0].quarantined_keys == 2
 
 
 def test_a_ddl_that_changes_the_key_waits_until_no_key_is_in_quarantine(spark: Any, source: Shop) -> None:

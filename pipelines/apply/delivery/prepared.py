@@ -15,6 +15,7 @@ from pipelines.apply.quarantine.divide import NOTHING_TAKEN, Taken
 from pipelines.apply.spark.probes import Plan
 from pipelines.apply.target import NetColumns, Target
 from pipelines.errors import RedolakeError
+from pipelines.records.batches.attempt import Windows
 from pipelines.records.batches.spec import TableTask
 from pipelines.values.mapping import RowFilter
 from pipelines.values.null_rule import is_else_null
@@ -24,13 +25,15 @@ from pipelines.values.table import TableVersion
 @dataclass(frozen=True, slots=True)
 class CommittedChanges:
     """The committed changes of one range: `count` of them, or the problem for which they cannot be applied. `scns` are the
-    lowest and the highest SCN of a change, `times` those of the first and last commit; None is not known."""
+    lowest and the highest SCN of a change, `times` those of the first and last commit; None is not known. `windows` says in
+    which windows they landed."""
 
     frame: DataFrame
     count: int
     problem: RedolakeError | None = None
     scns: tuple[int, int] | None = None
     times: tuple[datetime, datetime] | None = None
+    windows: Windows = field(default_factory=dict)
 
 
 ChangesOf = Callable[[int], CommittedChanges]  # by the number of the range

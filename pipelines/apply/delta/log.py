@@ -83,6 +83,13 @@ class DeltaLog:
         commits = [commit for number, commit in (*self.older, *self.commits) if version is None or number > version]
         return {txns[app_id] for txns in map(self._txns, commits) if app_id in txns}
 
+    def commit_info(self, app_id: str, version: int) -> dict[str, Any] | None:
+        """Return what the commit with a transaction version says of itself; None where the log does not have it any more."""
+        for _, commit in reversed((*self.older, *self.commits)):
+            if self._txns(commit).get(app_id) == version:
+                return next((dict(action["commitInfo"]) for action in self._actions(commit) if "commitInfo" in action), None)
+        return None
+
     def position_at(self, version: int, app_id: str) -> int | None:
         """Return the position of the table's contents at a version. None where the log no longer has the commits of that time,
         and where the version is not there any more, or not yet."""
@@ -153,7 +160,7 @@ class DeltaLog:
         """Return SCN and step of the last DDL that was followed completely since the last position of an application id."""
         for _, commit in reversed((*self.older, *self.commits)):
             actions = self._actions(commit)
-            for ours in map(_our_metadata, actions):
+            for ours in map(our_metadata, actions):
                 if ours.get("app") == app_id and "ddl_step" in ours:
                     return int(ours["ddl_scn"]), int(ours["ddl_step"])
             if any(action.get("txn", {}).get("appId") == app_id for action in actions):
@@ -163,12 +170,12 @@ class DeltaLog:
     def newest_metadata(self) -> dict[str, Any]:
         """Return what the user metadata of the newest commit says, if that is ours; empty for any other one."""
         newest = [commit for number, commit in (*self.older, *self.commits) if number == self.version]
-        return next((ours for commit in newest for ours in map(_our_metadata, self._actions(commit)) if ours), {})
+        return next((ours for commit in newest for ours in map(our_metadata, self._actions(commit)) if ours), {})
 
     def note_with(self, *names: str) -> dict[str, Any]:
         """Return the user metadata of our newest commit that has all these names; empty where no commit that is kept has."""
         commits = (commit for _, commit in reversed((*self.older, *self.commits)))
-        every = (_our_metadata(action) for commit in commits for action in self._actions(commit))
+        every = (our_metadata(action) for commit in commits for action in self._actions(commit))
         return next((ours for ours in every if all(name in ours for name in names)), {})
 
     def _checksum(self) -> dict[str, Any]:
@@ -237,7 +244,7 @@ class DeltaLog:
         no rows, or belong to the table in whose log they are."""
         actions = self._actions(commit)
         apps = [app for action in actions if (app := _app_of(action))]
-        if any("repair" in _our_metadata(action) for action in actions):  # also one that enables a feature for a repair
+        if any("repair" in our_metadata(action) for action in actions):  # also one that enables a feature for a repair
             return False
         if apps and not any(app.startswith(own) for app in apps):
             return False
@@ -271,7 +278,7 @@ def log_damage(path: str, what: str) -> LakeDamaged:
     return LakeDamaged(f"the Delta log is damaged: {what}", cure=cure, path=path)
 
 
-def _our_metadata(action: dict[str, Any]) -> dict[str, Any]:
+def our_metadata(action: dict[str, Any]) -> dict[str, Any]:
     """Return the user metadata in a commit of ours, empty for any other action."""
     text = str(action.get("commitInfo", {}).get("userMetadata"))
     return dict(json.loads(text)["redolake"]) if text.startswith(OURS) else {}
@@ -279,7 +286,7 @@ def _our_metadata(action: dict[str, Any]) -> dict[str, Any]:
 
 def _app_of(action: dict[str, Any]) -> str:
     """Return the application id of a commit: in its txn, or in the metadata of a commit that follows DDL."""
-    return str(action.get("txn", {}).get("appId") or _our_metadata(action).get("app") or "")
+    return str(action.get("txn", {}).get("appId") or our_metadata(action).get("app") or "")
 
 
 def read_log(path: str) -> DeltaLog | None:

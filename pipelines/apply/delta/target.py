@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from pyspark.sql import DataFrame
 
@@ -11,14 +13,17 @@ from pipelines.apply.context import ApplyContext
 from pipelines.apply.delta import evolve, key_range, merge, own_columns, partitions, set_back
 from pipelines.apply.delta.commit import Tag
 from pipelines.apply.delta.features import check_readers
+from pipelines.apply.delta.log import our_metadata
 from pipelines.apply.delta.owner import Owner, check_owner
 from pipelines.apply.delta.plain_types import write_plain_types
 from pipelines.apply.delta.schema import check_columns
 from pipelines.apply.delta.settings import check_layout, check_writable, settle
 from pipelines.apply.delta.table import DeltaTable
-from pipelines.apply.target import Merged, NetColumns, TargetColumn
+from pipelines.apply.target import ATTEMPT, Merged, NetColumns, TargetColumn
 from pipelines.apply.translation import Translation
+from pipelines.records.batches.attempt import Attempt
 from pipelines.records.batches.spec import TableTask
+from pipelines.records.codec import from_body
 from pipelines.values.lake_columns import with_lake_names
 from pipelines.values.table import TableVersion
 from pipelines.values.target_options import TargetOptions
@@ -28,6 +33,14 @@ class DeltaTarget(DeltaTable):
     @property
     def exists(self) -> bool:
         return self.log is not None
+
+    def attempt(self) -> Attempt | None:
+        found = None if self.log is None or self.position is None else self.log.commit_info(self.app_id, self.position)
+        note = {} if found is None else our_metadata({"commitInfo": found})
+        if found is None or note.get(ATTEMPT) is None:
+            return None
+        attempt = from_body(Attempt, note[ATTEMPT], self.path)
+        return replace(attempt, work=attempt.work.with_rows(*rows_of(found)))
 
     def live(self, options: TargetOptions) -> DataFrame:
         return own_columns.live(self.rows, options)
@@ -82,3 +95,12 @@ class DeltaTarget(DeltaTable):
 
 def owner_of(context: ApplyContext, task: TableTask) -> Owner | None:
     return Owner.of(task.app_id, context.origin, task.versions[-1].object_id)
+
+
+def rows_of(commit: Mapping[str, Any]) -> tuple[int, int, int]:
+    """Return the rows that a commit of changes inserted, updated and deleted, by Delta's own count."""
+    metrics = commit.get("operationMetrics") or {}
+    if commit.get("operation") != "MERGE":
+        return int(metrics.get("numOutputRows", 0)), 0, 0
+    inserted, updated, deleted = (int(metrics.get(f"numTargetRows{what}", 0)) for what in ("Inserted", "Updated", "Deleted"))
+    return inserted, updated, deleted

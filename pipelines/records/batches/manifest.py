@@ -110,8 +110,9 @@ class BatchResult:
     read_to: str | None = None  # the time of the newest redo row, by the database host's clock
     parked: tuple[ParkedRows, ...] = ()
     digests: Mapping[str, FileDigest] = field(default_factory=dict)  # of the files with rows of open transactions, by path
+    applied_at: str | None = None  # in UTC; None where an older Redolake wrote it
 
-    FORMAT: ClassVar[int] = 8
+    FORMAT: ClassVar[int] = 9
 
     @property
     def carried(self) -> tuple[str, ...]:

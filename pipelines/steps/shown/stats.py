@@ -100,8 +100,7 @@ def read_stats(pipeline: Pipeline, hours: int, tables: Sequence[str] = ()) -> Pi
         batches, landed = context.ledger.batches_since(since), context.ledger.landed_times(since)
         fact = context.ledger.fact("source")
     ahead = 0.0 if fact is None else from_body(SourceFact, fact, "the last contact in the ledger").ahead_seconds
-    # Oracle writes whole seconds, and the clocks are compared at each contact, which else would move the times.
-    found = [(batch, table_stats(batch, timedelta(seconds=round(ahead)), wanted)) for batch in batches]
+    found = [(batch, table_stats(batch, clock_difference(ahead), wanted)) for batch in batches]
     by_table: dict[str, list[RowStats]] = {}
     for _, changed in found:
         for table, stats in changed.items():
@@ -113,6 +112,16 @@ def read_stats(pipeline: Pipeline, hours: int, tables: Sequence[str] = ()) -> Pi
         tuple(TableStats(table, len(changed), total(changed)) for table, changed in sorted(by_table.items())),
         tuple(batch_stats(batch, landed.get(batch.name, (0, None)), changed) for batch, changed in found),
     )
+
+
+QUARTER, SAME = 900, 10  # seconds: zones differ by quarters of an hour; clocks that differ by less than SAME count as equal
+
+
+def clock_difference(ahead: float) -> timedelta:
+    """Return by how much times of the database host are before UTC. Clocks are compared at each contact, which takes a while:
+    that alone must not move the times that are shown."""
+    zone = round(ahead / QUARTER) * QUARTER
+    return timedelta(seconds=zone if abs(ahead - zone) < SAME else round(ahead))
 
 
 def check_known(pipeline: Pipeline, unknown: Iterable[str]) -> None:

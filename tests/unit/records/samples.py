@@ -6,8 +6,9 @@ from typing import Any
 
 from pipelines.reconcile.redo_loss import LostPosition, MissingLogFile, MissingLogReport
 from pipelines.records.approvals import Approval
+from pipelines.records.batches.attempt import Attempt, TableWork
 from pipelines.records.batches.carry import OpenTransaction, ParkedRows
-from pipelines.records.batches.manifest import BatchResult, DroppedRows, RowAccount, TableResult
+from pipelines.records.batches.manifest import CARRIED_IN, BatchResult, DroppedRows, RowAccount, TableResult
 from pipelines.records.batches.spec import BatchSpec, ColumnChange, DroppedXid, HoldAt, LandedWindow, TableTask
 from pipelines.records.captured import CapturedTables
 from pipelines.records.closed import ClosedTable
@@ -107,7 +108,9 @@ RESULT = BatchResult(
     accounts={"w": RowAccount(3, 0, 1, held=2)},
     parked=(ParkedRows(OPEN, {"SHOP.T": 9}, ("c-0/a",)),),
     digests=DIGESTS,
+    applied_at="2026-05-01T10:00:00+00:00",
 )
+WORK = TableWork(1, 2, 3, {"10": 4, CARRIED_IN: 1}, {"10": 1}, {"10": 1}, 2, 1, 1, {"truncate": 1}, "2026-05-01T10:00:00")
 LANDING_KEY = LandingKey("variable REDOLAKE_LANDING_KEY", "0123456789abcdef")
 MARK = LakeMark("p", "landing/p", "token")
 PLACE = LakePlace("p", "lake", "_redolake/p.json", "landing/p", "lakes/1.json", ("lake/t",))
@@ -158,6 +161,7 @@ LOGGED = DictionaryTable(
 )
 
 RECORDS: tuple[Any, ...] = (
+    Attempt(10, 100, WORK),
     BATCH,
     RESULT,
     LOAD,

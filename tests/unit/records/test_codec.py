@@ -49,6 +49,7 @@ def with_unknown_field(body: dict[str, Any], path: tuple[Any, ...]) -> dict[str,
 
 # The keys of a gap's `tables` are data; those of a batch's are not.
 DATA = {
+    *(("attempt", ("work", name)) for name in ("changes", "filtered", "quarantined", "ddl")),
     ("declared gap", ("tables",)),
     ("batch result", ("parked", 0, "tables")),
     ("batch result", ("tables", 0, "ddl")),

@@ -15,7 +15,7 @@ from pipelines.reconcile.ledger import reconcile_ledger
 from pipelines.records.batches.manifest import RowAccount, TableResult
 from pipelines.records.codec import to_body
 from pipelines.records.shown_facts import SourceFact
-from pipelines.steps.shown.stats import read_stats, table_stats
+from pipelines.steps.shown.stats import clock_difference, read_stats, table_stats
 from tests.unit.reconcile.pipeline_on_disk import ORDERS, PipelineOnDisk
 
 
@@ -70,3 +70,11 @@ def test_a_batch_of_an_older_redolake_has_its_row_account_only(two_batches: Pipe
 def test_a_table_that_the_pipeline_does_not_have_is_an_error(two_batches: PipelineOnDisk) -> None:
     with pytest.raises(ConfigurationError, match=r"SHOP\.ORDER: the pipeline"):
         read_stats(two_batches.pipeline, 24, ["SHOP.ORDER"])
+
+
+@pytest.mark.parametrize(
+    ("ahead", "seconds"),
+    [(0.0, 0), (0.6, 0), (-1.4, 0), (3600.9, 3600), (20_698.8, 20_700), (-12_600.2, -12_600), (47.4, 47), (3671.0, 3671)],
+)
+def test_a_slow_answer_moves_no_time_and_a_clock_that_is_wrong_does(ahead: float, seconds: int) -> None:
+    assert clock_difference(ahead) == timedelta(seconds=seconds)
