@@ -13,7 +13,8 @@ from pipelines.cli.output import grid
 from pipelines.values.utc import utc_text
 
 if TYPE_CHECKING:
-    from pipelines.steps.shown.stats import BatchStats, PipelineStats, RowStats
+    from pipelines.ledger.batch_stats import RowStats
+    from pipelines.steps.shown.stats import BatchStats, PipelineStats
 
 ACCOUNT_TERMS = (
     "applied", "filtered", "in quarantine", "rolled back", "still open", "before snapshot", "held", "dropped",

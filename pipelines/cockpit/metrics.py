@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import get_args
 
-from pipelines.cockpit.values import Overview, State
+from pipelines.cockpit.values import BatchLine, Overview, State
 from pipelines.records.batches.spec import ChangeKind
 
 Sample = tuple[str, dict[str, str], float | None]
@@ -25,6 +25,8 @@ HELP = {
     "redolake_mined_bytes_per_second": "redo that a LogMiner session reads per second",
     "redolake_mined_rows_per_second": "change rows that a LogMiner session lands per second",
     "redolake_batch_seconds": "duration of the last batch and of its parts",
+    "redolake_batch_rows": "rows of the last batch: read, changed by kind, masked, NULL by rule, and by what became of them",
+    "redolake_batch_timestamp_seconds": "first and last commit of its changes, and when it landed and was applied",
     "redolake_batch_running_seconds": "duration of the batch that is under way, 0 for none",
     "redolake_open_transactions": "transactions that were open at the end of the last batch",
     "redolake_open_transaction_rows": "change rows carried over for them",
@@ -66,6 +68,12 @@ def samples(found: Overview) -> Iterator[Sample]:
     yield "redolake_mined_rows_per_second", own, found.latency.mined_rows_per_second
     for part, seconds in found.last_batch_seconds.items():
         yield "redolake_batch_seconds", {**own, "part": part}, seconds
+    for batch in found.batches[:1]:
+        for kind, rows in batch_rows(batch).items():
+            yield "redolake_batch_rows", {**own, "kind": kind}, rows
+        for event in ("first_commit", "last_commit", "landed", "applied"):
+            at = getattr(batch, f"{event}_at")
+            yield "redolake_batch_timestamp_seconds", {**own, "event": event}, None if at is None else at.timestamp()
     yield "redolake_batch_running_seconds", own, 0 if found.batch is None else found.batch.seconds
     yield "redolake_open_transactions", own, found.transaction_count
     yield "redolake_open_transaction_rows", own, found.transaction_rows
@@ -89,6 +97,13 @@ def samples(found: Overview) -> Iterator[Sample]:
     for counted in () if applied is None else applied.parts:
         yield "redolake_window_changes", {**own, "kind": counted.name}, counted.rows
     yield "redolake_tables_differing", own, sum(table.differs for table in found.tables)
+
+
+def batch_rows(batch: BatchLine) -> dict[str, int]:
+    """Return the rows of a batch by kind. `read` are all change rows, and those by what became of them are parts of these."""
+    changed = {kind: getattr(batch, kind) for kind in ("read", "inserted", "updated", "deleted", "masked")}
+    apart = {kind: batch.rows.get(kind, 0) for kind in ("applied", "filtered", "quarantined", "held")}
+    return {**changed, "null_by_rule": batch.nulled, **apart}
 
 
 def prometheus_text(overviews: Sequence[Overview]) -> str:

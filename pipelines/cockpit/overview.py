@@ -15,6 +15,7 @@ from pipelines.cockpit.texts import count
 from pipelines.cockpit.values import (
     AccountPart,
     Batch,
+    BatchLine,
     DecisionLine,
     HistoryLine,
     Overview,
@@ -30,7 +31,8 @@ from pipelines.config import Pipeline
 from pipelines.config.tables import default_path
 from pipelines.land import layout
 from pipelines.ledger import open_ledger_to_read
-from pipelines.ledger.entries import Decision, Json, TableEntry
+from pipelines.ledger.batch_stats import clock_difference, table_stats, total
+from pipelines.ledger.entries import BatchEntry, Decision, Json, TableEntry
 from pipelines.ledger.reading import LedgerReading, WindowRow
 from pipelines.records.codec import from_body
 from pipelines.records.gaps import DeclaredGap
@@ -128,6 +130,7 @@ def overview_of(
         runway=runway_of(reading),
         last_batch_seconds=batch_seconds(reading),
         ddl=reading.ddl,
+        batches=tuple(batch_line(batch, reading) for batch in reading.batches),
     )
 
 
@@ -380,6 +383,28 @@ def batch_of(reading: LedgerReading) -> Batch | None:
     seconds = (reading.read_at - found.created_at).total_seconds()
     is_held = reading.lease_owner is not None and reading.lease_until is not None and reading.lease_until > reading.read_at
     return Batch(found.name, found.created_at, seconds, is_held)
+
+
+def batch_line(batch: BatchEntry, reading: LedgerReading) -> BatchLine:
+    found = total(table_stats(batch, clock_difference(ahead_of(reading).total_seconds())).values())
+    landed = [row.landed_at for row in reading.windows if row.batch == batch.name and row.landed_at is not None]
+    return BatchLine(
+        batch.name,
+        batch.scns.end,
+        min(landed, default=None),
+        batch.changed_at,
+        found.first_commit_at,
+        found.last_commit_at,
+        found.size,
+        found.inserted,
+        found.updated,
+        found.deleted,
+        found.masked,
+        found.nulled,
+        found.rows,
+        found.ddl,
+        found.seconds,
+    )
 
 
 def batch_seconds(reading: LedgerReading) -> dict[str, float]:

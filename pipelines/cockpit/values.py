@@ -262,6 +262,28 @@ class StreamLine:
 
 
 @dataclass(frozen=True, slots=True)
+class BatchLine:
+    """What one of the last batches did to all tables. `rows` are change rows by what became of them, those that are 0 left out.
+    The commit times are of the applied ones, in UTC. `landed_at` is when the first of its windows landed."""
+
+    name: str
+    end_scn: int
+    landed_at: datetime | None
+    applied_at: datetime
+    first_commit_at: datetime | None
+    last_commit_at: datetime | None
+    read: int
+    inserted: int
+    updated: int
+    deleted: int
+    masked: int
+    nulled: int
+    rows: Mapping[str, int]
+    ddl: Mapping[str, int]
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class Overview:
     """A pipeline at one moment. `is_stream`: OpenLogReplicator's transactions are received, from `streams`.
     `table_counts` counts all tables by state, `tables` may be a part of them. `ddl` are the changes by followed DDL of the last
@@ -291,3 +313,4 @@ class Overview:
     runway: Mapping[str, Any] | None = None
     last_batch_seconds: Mapping[str, float] = field(default_factory=dict)
     ddl: Mapping[str, int] = field(default_factory=dict)
+    batches: tuple[BatchLine, ...] = ()  # the last ones, newest first

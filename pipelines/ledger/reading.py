@@ -32,7 +32,7 @@ from pipelines.values.table import TableId
 W = t.windows.c
 TRANSACTIONS_SHOWN = 50
 DECISIONS_SHOWN = 50
-LATEST_BATCHES = 2  # the one under way, and the last one
+LATEST_BATCHES = 6  # the one under way, and the last ones
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class LedgerReading:
     changes: Mapping[TableId, Changes]
     changed_at: Mapping[TableId, datetime]
     ddl: Mapping[str, int]
-    last_batch: BatchEntry | None
+    batches: tuple[BatchEntry, ...]  # the last that were applied, newest first
     batch_under_way: BatchEntry | None
     batch_starts: Mapping[str, datetime]  # of the batches of the windows listed
     lease_owner: str | None
@@ -91,6 +91,10 @@ class LedgerReading:
     gaps: tuple[DeclaredGap, ...]
     decisions: tuple[Decision, ...]
     facts: Mapping[str, Mapping[str, FactRow]]  # by kind, then name
+
+    @property
+    def last_batch(self) -> BatchEntry | None:
+        return next(iter(self.batches), None)
 
     def lacking_tables(self, gap: DeclaredGap) -> list[str]:
         """Return the tables that still lack the redo of a declared gap."""
@@ -151,7 +155,7 @@ def _reading(connection: Connection, pipeline: str, now: datetime, windows: int,
         changes=changes,
         changed_at=changed_at,
         ddl=_ddl(connection, pipeline, now),
-        last_batch=next((batch for batch in batches if batch.state == "applied"), None),
+        batches=tuple(batch for batch in batches if batch.state == "applied"),
         batch_under_way=next((batch for batch in batches[:1] if batch.state == "prepared"), None),
         batch_starts=_batch_starts(connection, pipeline, {row.batch for row in found if row.batch}),
         lease_owner=None if lease is None else lease.owner,

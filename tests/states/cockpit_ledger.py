@@ -103,6 +103,13 @@ class CockpitLedger:
         if applied:
             self.apply(name, number, account)
 
+    def result(self, seconds: dict[str, Any], account: dict[str, int]) -> dict[str, Any]:
+        """Return what a batch records of itself: all its rows are of the first table."""
+        orders, at = str(self.tables[0]), (self.clock + timedelta(hours=2)).replace(tzinfo=None).isoformat()
+        changes = {"inserted": 210, "updated": 90, "deleted": 4, "ddl": {"add_column": 1}, "masked": 33, "nulled": 2}
+        times = {"first_commit_at": at, "last_commit_at": at}
+        return {"seconds": seconds, "balances": {orders: {**account, "filtered": 7}}, "changes": {orders: {**changes, **times}}}
+
     def apply(self, window: str, number: int, account: dict[str, int]) -> None:
         self.clock += timedelta(seconds=3)
         end = FIRST_SCN + (number + 1) * SCNS
@@ -114,7 +121,7 @@ class CockpitLedger:
         ddl = [{}, {"add_column": 1}, {}, {}]
         changes = {t: Changes(210 + 7 * n, 90 * n, 4, ddl[n]) for n, t in enumerate(self.tables[:4])}
         self.ledger.record_windows_applied([(window, batch, account)])
-        self.ledger.record_applied(batch, scns, "folder", {"seconds": seconds}, changes)
+        self.ledger.record_applied(batch, scns, "folder", self.result(seconds, account), changes)
         for version, table in enumerate(self.tables[:5]):
             self.ledger.record_complete_to(table, Scn(end - 1), INCARNATION, number + version)
 

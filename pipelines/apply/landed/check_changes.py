@@ -89,6 +89,12 @@ def check_finding(task: TableTask, found: Any) -> None:
         )
 
 
+YOUNG = (  # Oracle keeps such a default in its dictionary until the row is written again
+    "if they were on: a row older than a column that was added with a DEFAULT lacks it in the redo; before the rebuild, "
+    "`UPDATE {table} SET <column> = <column>` writes it into each row"
+)
+
+
 def cure_of(kind: type[RedolakeError], task: TableTask, what: str) -> str:
     table = task.table
     rebuild = f"run `redolake snapshot {table} --replace` to rebuild the table"
@@ -107,9 +113,10 @@ def cure_of(kind: type[RedolakeError], task: TableTask, what: str) -> str:
         version = task.versions[-1]
         needs_all = version.key_kind != "primary" or needs_all_columns(version.mapping, version.key)
         columns = "ALL" if needs_all else "PRIMARY KEY"
+        young = f"; {YOUNG.format(table=table)}" if needs_all_columns(version.mapping, version.key) else ""
         return (
             f"run ALTER DATABASE ADD SUPPLEMENTAL LOG DATA and ALTER TABLE {table} ADD SUPPLEMENTAL LOG DATA ({columns}) "
-            f"COLUMNS, unless they are on again; then {rebuild}"
+            f"COLUMNS, unless they are on again; then {rebuild}{young}"
         )
     if VALUE_NOT_SHOWN in what:
         reread = "" if task.versions[-1].organization == "index" else f"set `unsupported_columns: reread` for {table}, or "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -362,6 +363,21 @@ def test_the_page_and_status_say_the_same_of_a_table_and_of_the_newest_windows(s
     newest = [(w.name, w.state, w.rows, w.logs, w.ends_at) for w in found.windows]
     assert newest == [(w.name, w.state, w.rows, w.logs, w.ends_at) for w in status.windows[:-3:-1]]
     assert found.transaction_count == status.open_transactions
+
+
+def test_the_last_batches_say_what_became_of_their_rows_and_when_they_were_committed_landed_and_applied(
+    shop: CockpitLedger,
+) -> None:
+    shop.run()
+    found = seen(shop)
+    newest, *older = found.batches
+    row = re.sub(r"<[^>]+>", " ", page(shop, found).partition('id="batches"')[2].partition("<tbody>")[2].partition("</tr>")[0])
+
+    assert (newest.inserted, newest.updated, newest.deleted, newest.masked, newest.nulled) == (210, 90, 4, 33, 2)
+    assert (newest.rows["filtered"], newest.ddl, len(older)) == (7, {"add_column": 1}, 5)
+    assert newest.first_commit_at == newest.last_commit_at == newest.applied_at
+    assert newest.landed_at is not None
+    assert row.split()[3:11] == ["210", "90", "4", "7", "33", "·", "2", "1"]
 
 
 def test_keys_in_quarantine_are_counted_on_the_page_and_in_the_metrics_and_filtered_rows_are_not_missing(

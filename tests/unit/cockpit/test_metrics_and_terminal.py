@@ -59,6 +59,13 @@ def test_metrics_are_in_the_format_of_prometheus_and_each_is_described(shop: Coc
     assert found["redolake_ddl_changes", 'pipeline="shop",kind="add_column"'] == 14
     assert found["redolake_ddl_changes", 'pipeline="shop",kind="truncate"'] == 0
     assert found["redolake_batch_seconds", 'pipeline="shop",part="merge"'] == 4.5
+    rows = {kind: found["redolake_batch_rows", f'pipeline="shop",kind="{kind}"'] for kind in ("inserted", "masked", "filtered")}
+    assert rows == {"inserted": 210, "masked": 33, "filtered": 7}
+    moments = [
+        found["redolake_batch_timestamp_seconds", f'pipeline="shop",event="{event}"']
+        for event in ("first_commit", "last_commit", "landed", "applied")
+    ]
+    assert moments[0] == moments[1] == moments[3] > moments[2]
 
 
 def test_a_pipeline_that_never_began_has_metrics_too(shop: CockpitLedger, tmp_path: Path) -> None:
