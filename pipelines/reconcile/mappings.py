@@ -324,8 +324,20 @@ def mapping_conflict(pipeline: Pipeline, first: TableVersion) -> SchemaConflict 
     again = f"`redolake snapshot {first.table} --replace` reads it again as pipelines.yml says now"
     return SchemaConflict(
         f"pipelines.yml maps the table in another way than it was read: {what}",
-        cure=f"{again}; or restore the old settings, and `redolake resume {first.table}`",
+        cure=f"{again}; or restore the old settings, and `redolake resume {first.table}`"
+        f"{clear_text_left(first.mapping, wanted)}",
         table=first.table,
+    )
+
+
+def clear_text_left(was: TableMapping | None, wanted: TableMapping | None) -> str:
+    """Return what is to be done about the clear text of columns that get a mask only now; empty where there is none."""
+    old, new = (frozenset[int]() if one is None else one.masked for one in (was, wanted))
+    if not new - old:
+        return ""
+    return (
+        ". Older versions of the Delta table, its history and the landing keep the clear text that they have: "
+        "docs/how-to/mask-columns.md#a-mask-that-comes-later says how to remove it"
     )
 
 

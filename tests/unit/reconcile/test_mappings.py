@@ -144,6 +144,10 @@ def test_a_changed_mapping_is_a_conflict_that_names_what_differs(monkeypatch: py
         conflict = mapping_conflict(pipeline(other), read)
         assert conflict is not None
         assert what in conflict.what
+        assert "keep the clear text" not in conflict.cure
+    later = mapping_conflict(pipeline({**entry, "mask": {"SSN": "hash", "N": "redact"}}), read)
+    assert later is not None
+    assert "Older versions of the Delta table, its history and the landing keep the clear text" in later.cure
     without = mapping_conflict(pipeline(), read)
     assert without is not None
     assert "SSN (mask: hash)" in without.what
