@@ -24,15 +24,16 @@ def test_the_daemon_of_a_session_without_workers_ends():
 
 
 @pytest.mark.parametrize(("session", "ends"), [("default", []), ("0b2a7ad0", [(60.0, 15.0)])])
-def test_the_only_daemon_of_spark_ends_with_spark(session, ends, monkeypatch):
+def test_the_only_daemon_of_spark_ends_with_spark_and_no_worker_collects_what_was_imported(session, ends, monkeypatch):
     called = []
+    monkeypatch.setattr(python_daemon.gc, "freeze", lambda: called.append("freeze"))
     monkeypatch.setenv("SPARK_JOB_ARTIFACT_UUID", session)
     monkeypatch.setattr(python_daemon, "end_when_unused", lambda *seconds: called.append(seconds))
     monkeypatch.setattr(python_daemon, "manager", lambda: called.append("manager"))
 
     python_daemon.main()
 
-    assert called == [*ends, "manager"]
+    assert called == ["freeze", *ends, "manager"]
 
 
 def test_a_process_with_a_child_has_workers():
