@@ -8,6 +8,7 @@ creates its database, then forks the hosts. A host runs one DAG after the other:
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import sys
@@ -26,6 +27,9 @@ def main() -> None:
 
     initdb()
     engine.dispose()
+    gc.collect()
+    gc.freeze()  # hosts neither look through what was imported, nor copy its pages
+    gc.set_threshold(20_000, 20, 20)
     hosts = {fork(host): host for host in order["hosts"]}
     for _ in order["hosts"]:
         pid, status = os.wait()
