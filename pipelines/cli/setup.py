@@ -55,7 +55,9 @@ def validate(
     ] = False,
     olr: Annotated[
         bool,
-        typer.Option("--olr", help="Also ask each OpenLogReplicator, and look for up to three seconds at what a running one sends."),
+        typer.Option(
+            "--olr", help="Also ask each OpenLogReplicator, and look for up to three seconds at what a running one sends."
+        ),
     ] = False,
     config: ConfigOption = None,
     output: OutputOption = Output.table,

@@ -23,8 +23,8 @@ from pipelines.apply.spark.session import fix, session_like
 from pipelines.host.spark_settings import DEFAULT_PROPERTIES, EXACT
 from pipelines.job.batch import run_batch
 from pipelines.job.snapshot import run_snapshot
-from pipelines.records.batches.manifest import BatchResult, TableResult
-from pipelines.records.batches.spec import TableTask
+from pipelines.records.batches.manifest import TableResult
+from pipelines.records.batches.spec import LandedWindow, TableTask
 from pipelines.records.loads import SnapshotSpec
 from pipelines.values.table import Column, OracleType, TableId
 from pipelines.values.target_options import DEFAULT, TargetOptions
@@ -208,19 +208,34 @@ def changes(names: Sequence[str], scn: int, *, as_in_state: bool) -> list[dict[s
     return found
 
 
-def held(spark: Any, folder: Path, names: Sequence[str]) -> tuple[list[TableTask], list[TableResult], Any]:
-    """Return tables in their states, and how a batch has held each of them."""
+@dataclass(frozen=True)
+class Held:
+    """The tables in their states, how a batch has held each of them, and its window. A test cures copies of the tables."""
+
+    folder: Path
+    tables: tuple[TableResult, ...]
+    window: LandedWindow
+
+    def copied_to(self, folder: Path, names: Sequence[str]) -> list[TableTask]:
+        shutil.copytree(self.folder / "lake", folder / "lake")
+        return [one for one in tasks(folder, list(STATES)) if one.table.name in names]
+
+
+@pytest.fixture(scope="module")
+def held(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Held:
+    folder, names = tmp_path_factory.mktemp("held"), list(STATES)
     mine = tasks(folder, names)
     for one in mine:
         loaded(spark, folder, replace(one, options=TargetOptions()), rows=ROWS)
         STATES[one.table.name].does(spark, one.target)
     window = land(folder / "w", 10, 100, changes(names, 20, as_in_state=True))
-    result: BatchResult = run_batch(spark, batch_spec(folder / "1", [window], mine))
-    return mine, list(result.tables), window
+    return Held(folder, run_batch(spark, batch_spec(folder / "1", [window], mine)).tables, window)
 
 
-def cures_of(found: Sequence[TableResult]) -> dict[str, str]:
-    """Check that each table is held as its state says, and without the values of its rows; return the cures by name."""
+def cures_of(held: Held, folder: Path) -> dict[str, str]:
+    """Check that each table is held as its state says, and without the values of its rows; return the cures by name, with the
+    paths of the copies in `folder`."""
+    found = held.tables
     errors = {one.table.name: one.error or {} for one in found if one.state == "held"}
     wrong = {
         name: error
@@ -229,29 +244,27 @@ def cures_of(found: Sequence[TableResult]) -> dict[str, str]:
     }
     assert wrong == {}
     assert [one.table.name for one in found if one.state != "held"] == []
-    return {name: str(error["cure"]) for name, error in errors.items()}
+    return {name: str(error["cure"]).replace(str(held.folder), str(folder)) for name, error in errors.items()}
 
 
-def test_each_cure_that_ends_with_resume_cures(spark: Any, tmp_path: Path) -> None:
+def test_each_cure_that_ends_with_resume_cures(spark: Any, held: Held, tmp_path: Path) -> None:
     names = [name for name, state in STATES.items() if state.before_resume]
-    mine, found, window = held(spark, tmp_path, names)
-    cures, cured = cures_of(found), []
+    mine, cures, cured = held.copied_to(tmp_path, names), cures_of(held, tmp_path), []
     assert [name for name in names if f"`redolake resume SHOP.{name}`" not in cures[name]] == []
     for one in mine:
         before_resume = STATES[one.table.name].before_resume
         assert before_resume is not None
         cured.append(before_resume(spark, one, cures[one.table.name]))
 
-    again = run_batch(spark, batch_spec(tmp_path / "2", [window], cured)).tables
+    again = run_batch(spark, batch_spec(tmp_path / "2", [held.window], cured)).tables
 
     assert {t.table.name: t.error for t in again if t.error} == {}
     assert {one.table.name: contents(one) for one in cured} == dict.fromkeys(names, CHANGED)
 
 
-def test_a_new_snapshot_cures_each_of_them(spark: Any, tmp_path: Path) -> None:
+def test_a_new_snapshot_cures_each_of_them(spark: Any, held: Held, tmp_path: Path) -> None:
     names = list(STATES)
-    mine, found, _ = held(spark, tmp_path, names)
-    cures, replaced = cures_of(found), []
+    mine, cures, replaced = held.copied_to(tmp_path, names), cures_of(held, tmp_path), []
     for one in mine:
         state, cure = STATES[one.table.name], cures[one.table.name]
         assert f"redolake snapshot {one.table} --replace`" in cure or state.replaced_with, (one.table, cure)
