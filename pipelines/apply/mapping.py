@@ -28,6 +28,7 @@ from pipelines.values.mapping import PLAIN_NUMBER, Computed, TableMapping, compu
 from pipelines.values.table import Column, TableId, TableVersion
 
 REDACTED = "***"
+NULL_KEY = "an expression makes the key of a row NULL, by which no later change would find it"
 FAILED = "failed"  # why users' code has no values for a row
 SHOWN = 4  # characters of `last4`
 ZEROS_OF_FRACTION = r"\.0*$|(?<=\.\d{0,37}[1-9])0+$"

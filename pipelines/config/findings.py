@@ -22,6 +22,7 @@ PLAIN: Mapping[str, str] = {
     "bool_type": "must be true or false",
     "bool_parsing": "must be true or false",
     "list_type": "must be a list",
+    "tuple_type": "must be a list",
     "dict_type": "must be a mapping of names to values",
     "model_type": "must be a mapping of settings to values",
     "greater_than": "must be more than {gt}",

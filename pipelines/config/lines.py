@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import yaml
@@ -11,14 +11,7 @@ from pipelines.config.mapping import column_name
 from pipelines.config.yaml_text import Loader, part_of
 from pipelines.values.table import TableId
 
-
-def lines_of_texts(file: Path, pipeline: str) -> Mapping[str, int]:
-    """Return the first line of each text in a pipeline's settings; nothing where the file cannot be read."""
-    node = settings_of(file, pipeline)
-    lines: dict[str, int] = {}
-    for text, line in () if node is None else texts_in(node):
-        lines.setdefault(text, line)
-    return lines
+EXPRESSION = "expression"
 
 
 def line_of_setting(file: Path, pipeline: str, table: TableId, match: str | None, place: Sequence[str]) -> int | None:
@@ -54,7 +47,8 @@ def line_below(node: yaml.Node, place: Sequence[str]) -> int | None:
         pairs = node.value if isinstance(node, yaml.MappingNode) else []
         found = [(key, value) for key, value in pairs if part in (key.value, column_name(str(key.value)))]
         if not found:
-            return None
+            is_short = part == EXPRESSION and isinstance(node, yaml.ScalarNode)  # an added column may be its expression alone
+            return line if is_short else None
         line, node = found[0][0].start_mark.line + 1, found[0][1]
     return line
 
@@ -69,11 +63,3 @@ def settings_of(file: Path, pipeline: str) -> yaml.Node | None:
         found = None if node is None else part_of(node, part)
         node = None if found is None else found[1]
     return node
-
-
-def texts_in(node: yaml.Node) -> Iterator[tuple[str, int]]:
-    """Yield the values below a node, with their lines, in the file's order."""
-    if isinstance(node, yaml.ScalarNode):
-        yield str(node.value), node.start_mark.line + 1
-    for part in node.value if isinstance(node, (yaml.MappingNode, yaml.SequenceNode)) else ():
-        yield from texts_in(part[1] if isinstance(part, tuple) else part)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
-from typing import Annotated, Literal, Self
+import unicodedata
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Literal, Self, TypeVar
 
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, field_validator, model_validator
 
+from pipelines.config.findings import plain
 from pipelines.config.values import Settings, parse_rule
 from pipelines.values.mapping import CLEAR, MASKS, Mask
 from pipelines.values.table import upper_name
 
+LONGEST_NAME = 255
 LAKE_TYPE = re.compile(
     r"string|int|bigint|double|float|boolean|date|timestamp|timestamp_ntz|binary|decimal\(([1-9]|[12]\d|3[0-8]),([0-9]|[12]\d|3[0-8])\)"
 )
@@ -19,6 +24,24 @@ LAKE_TYPE = re.compile(
 def column_name(text: str) -> str:
     """Return a column's name as the dictionary spells it: in upper case unless it is in double quotes."""
     return text[1:-1] if len(text) > 2 and text[0] == text[-1] == '"' else upper_name(text)
+
+
+T = TypeVar("T")
+
+
+def of_column(settings: Mapping[str, T], name: str) -> T | None:
+    """Return what is said of a column, by its name in the dictionary; None where nothing is. A name in small letters may be
+    written without double quotes where no other setting is of that column."""
+    for written in (f'"{name}"', name):
+        if written in settings:
+            return settings[written]
+    return next((one for written, one in settings.items() if column_name(written) == name), None)
+
+
+def by_column(settings: Mapping[str, T], names: Iterable[str]) -> dict[str, T]:
+    """Return what is said of these columns, by their names in the dictionary; and as they are written settings of no column."""
+    own = {name: found for name in names if (found := of_column(settings, name)) is not None}
+    return {**{text: one for text, one in settings.items() if not {text, column_name(text)} & {*own}}, **own}
 
 
 def checked_expression(text: str) -> str:
@@ -31,9 +54,12 @@ def checked_expression(text: str) -> str:
 def lake_type(value: object) -> object:
     """Return a type of Spark SQL that a column of the lake may have."""
     text = re.sub(r"\s", "", value).lower() if isinstance(value, str) else ""
-    if not LAKE_TYPE.fullmatch(text):
+    decimal = LAKE_TYPE.fullmatch(text)
+    if decimal is None:
         raise ValueError("not a type of the lake: write string, int, bigint, double, float, boolean, date, timestamp, "
                          "timestamp_ntz, binary or decimal(p,s)")  # fmt: skip
+    if decimal[1] is not None and int(decimal[2]) > int(decimal[1]):
+        raise ValueError(f"{text} has more decimals than digits: write decimal(p,s) with s of at most p")
     return text
 
 
@@ -48,7 +74,27 @@ def parse_mask(value: object) -> object:
 def lake_name(value: str) -> str:
     if not value or value.strip() != value:
         raise ValueError("a name of a column in the lake must not be empty, nor begin or end with a blank")
+    if strange := sorted({f"U+{ord(c):04X}" for c in value if unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp")}):
+        raise ValueError(f"a name of a column in the lake must not contain {', '.join(strange)}: write it in one line of text")
+    if len(value) > LONGEST_NAME:
+        raise ValueError(f"a name of a column in the lake has at most {LONGEST_NAME} characters, and this one {len(value)}")
     return value
+
+
+def check_names_once(setting: str, names: Iterable[str], *, wildcards: bool = False) -> None:
+    """Raise ValueError for names of which two are one column of Oracle, and for one that is no name."""
+    first = dict[str, str]()
+    for text in names:
+        name = column_name(text)
+        if not name or name == '""':
+            raise ValueError(f"`{setting}` has an empty name of a column")
+        if not wildcards and name != text[1:-1] and set(name) & set("*?"):
+            raise ValueError(f"`{setting}` takes no wildcards, and {text} has one: write each column, and '\"{text}\"' for one "
+                             "of that name")  # fmt: skip
+        if name in first:
+            raise ValueError(f"`{setting}` has the column {name} twice, as {first[name]} and as {text}: names are upper case "
+                             "unless they are in double quotes")  # fmt: skip
+        first[name] = text
 
 
 Expression = Annotated[str, AfterValidator(checked_expression)]
@@ -70,6 +116,10 @@ class ShapedColumn(Settings):
     def type_is_known(self) -> Self:
         if self.type is not None:
             (parse_rule if self.expression is None else lake_type)(self.type)
+        if self.injective and self.expression is None:
+            raise ValueError("`injective` is said of an `expression`, and there is none")
+        if self.type is None and self.expression is None and self.comment is None:
+            raise ValueError("nothing is said of the column: give type, expression or comment")
         return self
 
 
@@ -118,11 +168,18 @@ def parse_column(value: object) -> object:
     except ValidationError as error:
         first = error.errors()[0]
         at = ".".join(map(str, first["loc"]))
-        raise ValueError(": ".join(filter(None, (at, first["msg"].removeprefix("Value error, "))))) from None
+        raise ValueError(": ".join(filter(None, (at, plain(first))))) from None
 
 
 def parse_added(value: object) -> object:
-    return {"expression": value} if isinstance(value, str) else value
+    """Return what is said of an added column. A number would be a text that YAML has read otherwise."""
+    if isinstance(value, str):
+        return {"expression": value}
+    if not isinstance(value, (dict, AddedColumn)):
+        shown = json.dumps(value, default=str)
+        raise ValueError("must be an expression of Spark SQL, or {expression, type, comment}; write a constant in quotes: "
+                         f"'{shown}'")  # fmt: skip
+    return value
 
 
 ColumnSetting = Annotated[ShapedColumn | str | int, BeforeValidator(parse_column)]
@@ -156,6 +213,18 @@ class ShapeSettings(Settings):
     def masks(self) -> dict[str, MaskSetting]:
         return {column_name(name): mask for name, mask in self.mask.items()}
 
+    @field_validator("rename")
+    @classmethod
+    def renames_are_of_columns(cls, value: dict[str, str]) -> dict[str, str]:
+        check_names_once("rename", value)
+        return value
+
+    @field_validator("mask")
+    @classmethod
+    def masks_are_of_columns(cls, value: dict[str, Mask]) -> dict[str, Mask]:
+        check_names_once("mask", value, wildcards=True)
+        return value
+
     @model_validator(mode="after")
     def names_are_distinct(self) -> Self:
         names = [*self.rename.values(), *self.add]
@@ -181,6 +250,19 @@ class TableShape(ShapeSettings):
     transform: TransformSettings | None = Field(
         None, description="`{function: package.module:function, columns: {name: type}}`: users' code from Arrow to Arrow"
     )
+
+    @field_validator("columns")
+    @classmethod
+    def columns_are_named_once(cls, value: dict[str, ColumnSetting]) -> dict[str, ColumnSetting]:
+        check_names_once("columns", value)
+        return value
+
+    @field_validator("column_order")
+    @classmethod
+    def order_has_each_once(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if twice := sorted({name for name in value if value.count(name) > 1}):
+            raise ValueError(f"`column_order` names {', '.join(twice)} twice")
+        return value
 
     @property
     def rules(self) -> dict[str, str | int]:

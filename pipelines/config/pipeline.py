@@ -82,7 +82,7 @@ class Pipeline(PipelineSettings):
         return None if key is None else SecretName(key.connection, key.variable)
 
     @property
-    def entries(self) -> list[TableSettings]:
+    def entries(self) -> list[Table | Match]:
         """The entries of `tables`, patterns too."""
         return [*self.tables, *self.matches]
 

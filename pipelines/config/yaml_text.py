@@ -13,7 +13,7 @@ from pipelines.errors import ConfigurationError, Finding
 MOST_NODES, MOST_TIMES = 100_000, 100
 
 
-BOOL = "tag:yaml.org,2002:bool"
+BOOL, MERGE = "tag:yaml.org,2002:bool", "tag:yaml.org,2002:merge"
 
 
 class Loader(yaml.SafeLoader):
@@ -42,6 +42,7 @@ def read_yaml(text: str, file: str) -> Any:
             if node is None:
                 return None
             check_size(node, file)
+            check_keys(node, file)
             check_written(node, file)
             return loader.construct_document(node)
         finally:
@@ -94,6 +95,27 @@ def check_size(root: yaml.Node, file: str) -> None:
         return known
 
     size(root)
+
+
+def check_keys(root: yaml.Node, file: str) -> None:
+    """Raise ConfigurationError for a key that a mapping has twice: YAML forbids it, and only the last would count."""
+    seen, nodes = set[int](), [root]
+    while nodes:
+        node = nodes.pop()
+        if id(node) not in seen:
+            seen.add(id(node))
+            nodes += parts(node)
+            check_distinct(node, file)
+
+
+def check_distinct(node: yaml.Node, file: str) -> None:
+    first = dict[tuple[str, str], int]()
+    for key, _ in node.value if isinstance(node, yaml.MappingNode) else ():
+        name, line = (key.tag, str(key.value)), key.start_mark.line + 1
+        if name in first and key.tag != MERGE:
+            what = f"`{key.value}` is written twice, here and in line {first[name]}"
+            raise ConfigurationError([Finding(f"{file}, line {line}", what, "write it once: only one of both would count")])
+        first[name] = line
 
 
 def check_written(node: yaml.Node, file: str, above: str = "") -> None:

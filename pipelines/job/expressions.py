@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import NullType, StructField, StructType
@@ -14,12 +15,16 @@ from pipelines.apply.spark.failures import check_session
 from pipelines.apply.spark.session import read_as_written
 from pipelines.apply.spark.thrown import failure_text
 from pipelines.apply.spark.types import parse_type
-from pipelines.values.mapping import source_value
+from pipelines.values.mapping import Computed, source_value
 from pipelines.values.table import TableVersion
 
 CONDITION = "condition"  # in place of a type
+NEW_LINE = "\n"
 # Spark's conditions that no type of a column would cure.
-WHATEVER_TYPES = ("PARSE_", "UNRESOLVED_ROUTINE", "WRONG_NUM_ARGS")
+WHATEVER_TYPES = (
+    "PARSE_", "UNRESOLVED_ROUTINE", "WRONG_NUM_ARGS", "INVALID_NON_DETERMINISTIC", "UNSUPPORTED_EXPR_FOR_OPERATOR",
+    "UNSUPPORTED_GENERATOR",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +33,7 @@ class Unresolved:
 
     what: str
     why: str
-    text: str = ""  # the expression, as pipelines.yml has it
+    column: Computed | None = None  # None for the filter
 
 
 def find_unresolved(spark: SparkSession, version: TableVersion, types: Mapping[int, str]) -> Iterator[Unresolved]:
@@ -39,12 +44,11 @@ def find_unresolved(spark: SparkSession, version: TableVersion, types: Mapping[i
     read_as_written(spark)
     fields = [StructField(source_value(i), parse_type(type_), True) for i, type_ in types.items()]
     rows = spark.createDataFrame([], StructType(fields))
-    wanted = [(str(one), one.text, one.sql, one.type) for one in mapping.computed if one.means == "expression"]
-    if (where := mapping.where) is not None:
-        wanted.append((f"where: {where.text}", where.text, where.sql, CONDITION))
-    for what, text, sql, type_ in wanted:
-        if (why := refusal_of(spark, rows, sql, type_)) is not None:
-            yield Unresolved(what, why, text)
+    for one in mapping.computed:
+        if one.means == "expression" and (why := refusal_of(spark, rows, one.sql, one.type)) is not None:
+            yield Unresolved(str(one), why, one)
+    if (where := mapping.where) is not None and (why := refusal_of(spark, rows, where.sql, CONDITION)) is not None:
+        yield Unresolved(f"where: {where.text}", why)
 
 
 def find_unknown(spark: SparkSession, sql: str, columns: int) -> str | None:
@@ -57,13 +61,24 @@ def find_unknown(spark: SparkSession, sql: str, columns: int) -> str | None:
 
 
 def refusal_of(spark: SparkSession, rows: DataFrame, sql: str, type_: str | None = None) -> str | None:
-    """Return why Spark refuses an expression, or the cast of its values; CONDITION is never cast."""
+    """Return why Spark refuses an expression, or the cast of its values; CONDITION is never cast.
+
+    The condition of a join must be a function of the two rows, and always the same
+    one: so this also finds aggregates, functions that make rows, and those of other people whose value changes."""
     try:
         expression = is_true(sql) if type_ == CONDITION else F.expr(sql)
         if type_ not in (None, CONDITION):
             expression = expression.try_cast(type_)
         rows.select(expression).schema  # noqa: B018 which has Spark analyse the statement
+        spark.range(1).join(rows, expression.isNull()).schema  # noqa: B018
     except Exception as surprise:
         check_session(spark, surprise)
-        return failure_text(surprise).partition("; at pipelines/")[0]
+        return said_of(surprise) or failure_text(surprise).partition("; at pipelines/")[0]
     return None
+
+
+def said_of(surprise: Exception) -> str:
+    """Return what Spark's analysis says, in which no row was read; an empty text for any other failure."""
+    if not isinstance(surprise, AnalysisException):
+        return ""
+    return f"{type(surprise).__name__}: {str(surprise).strip().partition(NEW_LINE)[0]}"[:500]

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pipelines.config import Pipeline
+from pipelines.config.mapping import of_column
 from pipelines.decode.datatypes import why_refused
 from pipelines.errors import SchemaConflict
 from pipelines.schema.ddl_statement import Refused
 from pipelines.values.delivery import Assembled, RereadRows, RereadValues, delivery_of
 from pipelines.values.dictionary_table import DictionaryTable
 from pipelines.values.redo import Encoding
-from pipelines.values.table import LARGE_OBJECTS, UNSHOWN, OracleType, TableId, TableVersion, TypeRule, upper_name
+from pipelines.values.table import LARGE_OBJECTS, UNSHOWN, OracleType, TableId, TableVersion, TypeRule
 from pipelines.values.valid_text import IN_DATABASE_SET, LARGE_TEXTS, REPLACE, TEXT_RULES, TEXTS, UNICODE
 
 
@@ -32,10 +33,10 @@ def refusal_rule(pipeline: Pipeline, table: TableId) -> Refused:
     if not pipeline.lists(table):
         return lambda column, type_: False
     choice = pipeline.choice(table)
-    rules = {upper_name(name): rule for name, rule in pipeline.table(table).rules.items()}
+    rules = pipeline.table(table).rules
 
     def refused(column: str, type_: OracleType) -> bool:
-        return why_refused(type_, rules.get(upper_name(column)), choice) is not None
+        return why_refused(type_, of_column(rules, column), choice) is not None
 
     return refused
 
@@ -43,10 +44,10 @@ def refusal_rule(pipeline: Pipeline, table: TableId) -> Refused:
 def rules_of(pipeline: Pipeline, table: DictionaryTable) -> dict[str, TypeRule]:
     """Return the rules of the table's columns by name: those of `columns`, and `invalid_text` for the others that it is for."""
     own = pipeline.table(table.table)
-    declared: dict[str, TypeRule] = {upper_name(name): rule for name, rule in own.rules.items()}
     key = {*table.key} if own.key_policy.kind == "primary" else {*own.key_policy.columns}
     of_text = {c.name: text_rule(pipeline, table.table, c.type) for c in table.columns if c.name not in key}
-    found = {c.name: declared.get(upper_name(c.name), of_text.get(c.name)) for c in table.columns}
+    declared: dict[str, TypeRule] = {c.name: of_column(own.rules, c.name) for c in table.columns}
+    found = {name: of_text.get(name) if rule is None else rule for name, rule in declared.items()}
     return {name: rule for name, rule in found.items() if rule is not None}
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from typing import get_args
 
 from pipelines.config import Pipeline
-from pipelines.config.expressions import uses, with_ids
-from pipelines.config.mapping import MaskSetting, ShapedColumn
+from pipelines.config.expressions import OWN_TIME, uses, with_ids
+from pipelines.config.mapping import MaskSetting, ShapedColumn, of_column
 from pipelines.config.tables import TableSettings
 from pipelines.decode.datatypes import spark_ddl_type
 from pipelines.errors import RedolakeError, SchemaConflict
@@ -29,7 +30,9 @@ from pipelines.values.mapping import (
     needs_all_columns,
 )
 from pipelines.values.table import Column, TableVersion, upper_name
+from pipelines.values.target_options import MetadataName
 
+CORRECT = "correct pipelines.yml"
 PLAIN_KEY = "declare `key: primary`, columns that are NOT NULL, or `key: rowid`"
 
 
@@ -55,7 +58,7 @@ class Resolving:
     def ids(self) -> dict[str, int]:
         return {column.name: column.id for column in self.version.columns}
 
-    def refuse(self, what: str, cure: str = "correct pipelines.yml", *, place: tuple[str, ...] = ()) -> None:
+    def refuse(self, what: str, cure: str = CORRECT, *, place: tuple[str, ...] = ()) -> None:
         self.problems.append(Problem(what, cure, place))
 
     def lake_name(self, column: Column) -> str:
@@ -104,6 +107,11 @@ def check_names(found: Resolving) -> None:
     if found.pipeline.is_of_pattern(own):
         return
     known = {**found.ids, **dict.fromkeys(c.name for c in found.version.ignored)}
+    for name, one in own.shaped.items():
+        if one.expression is not None and found.version.ignores(name):
+            what = f"{name} has an expression, and is left out"
+            cure = "take its expression out of `columns`, or let it be captured (`exclude_columns`, `include_columns`)"
+            found.refuse(what, cure, place=("columns", name))
     for setting, names in (("rename", own.new_names), ("mask", own.masks), ("columns", own.shaped)):
         for name in names:
             if not any(fnmatchcase(one, name) for one in known) if setting == "mask" else name not in known:
@@ -175,9 +183,8 @@ def of_expression(found: Resolving, column: Column, own: ShapedColumn) -> Iterat
 
 def own_type(found: Resolving, column: Column) -> str:
     """Return the type that the column has in the lake by itself."""
-    rules = {upper_name(name): rule for name, rule in found.shape.rules.items()}
     try:
-        return spark_ddl_type(column.type, rules.get(upper_name(column.name)))
+        return spark_ddl_type(column.type, of_column(found.shape.rules, column.name))
     except RedolakeError:
         return "string"  # it has a finding of its own
 
@@ -258,6 +265,8 @@ def needs_of(found: Resolving, whose: str, text: str, place: tuple[str, ...]) ->
         why = "is not captured" if left_out else "does not exist"
         known = ", ".join(sorted(found.ids))
         cure = f"the columns are {known}; one in lower case is written in backticks"
+        if {name.lower() for name in absent} & {*get_args(MetadataName)}:
+            cure = f"{OWN_TIME}: Redolake writes it beside Oracle's columns, and no expression has it"
         found.refuse(f"{whose} needs {', '.join(absent)}, which {why}", cure, place=place)
         return None
     return tuple(sorted(found.ids[name] for name in names))

@@ -8,6 +8,7 @@ from functools import partial
 from itertools import pairwise
 
 from pipelines.config import Pipeline
+from pipelines.config.mapping import of_column
 from pipelines.context import PipelineContext
 from pipelines.errors import SchemaConflict
 from pipelines.land.dictionary import Readings
@@ -42,7 +43,7 @@ from pipelines.values.dictionary_table import DictionaryTable
 from pipelines.values.null_rule import with_nulls
 from pipelines.values.quarantine import QuarantineRule
 from pipelines.values.scn import Scn
-from pipelines.values.table import Part, Rules, TableId, TableVersion, TypeRule, upper_name
+from pipelines.values.table import Part, Rules, TableId, TableVersion, TypeRule
 from pipelines.values.valid_text import BINARY, TEXTS
 
 STEP_KINDS: Mapping[StepKind, ChangeKind] = {
@@ -341,14 +342,14 @@ def rules(context: PipelineContext, table: TableId, versions: Sequence[TableVers
     A rule is for the columns that were added under its name; if none was, for one that was renamed to it. With
     `on_error: {value: null}` the rules of columns say so (values/null_rule.py).
     """
-    named = {upper_name(name): rule for name, rule in context.pipeline.table(table).rules.items()}
+    own = context.pipeline.table(table).rules
     born: dict[int, str] = {}
     for version in versions:
         for column in version.columns:
-            born.setdefault(column.id, upper_name(column.name))
-    later = {c.id: name for version in versions for c in version.columns if (name := upper_name(c.name)) not in born.values()}
-    names = {**born, **{i: name for i, name in later.items() if name in named}}
-    declared: dict[int, TypeRule] = {i: named[name] for i, name in names.items() if name in named}
+            born.setdefault(column.id, column.name)
+    later = {c.id: c.name for version in versions for c in version.columns if c.name not in born.values()}
+    names = {**born, **{i: name for i, name in later.items() if of_column(own, name) is not None}}
+    declared: dict[int, TypeRule] = {i: rule for i, name in names.items() if (rule := of_column(own, name)) is not None}
     types = {c.id: c.type for version in versions for c in version.columns if all(c.id not in v.key for v in versions)}
     texts = {i: text_rule(context.pipeline, table, type_) for i, type_ in types.items() if i not in declared}
     found = {**declared, **{i: rule for i, rule in texts.items() if rule is not None}}

@@ -38,6 +38,7 @@ class LakeColumn:
 class Conflict:
     what: str
     cure: str
+    names: tuple[str, ...] = ()  # of columns in the lake, where a name is the reason
 
 
 def conflicts(columns: Sequence[LakeColumn], options: TargetOptions, *, has_rowid: bool) -> Iterator[Conflict]:
@@ -64,11 +65,13 @@ def name_conflicts(names: Sequence[str], options: TargetOptions, *, has_rowid: b
         yield from reserved_conflicts(names, whose, reserved)
     if feed and (quoted := sorted(name for name in names if "`" in name)):
         what = f"column names with a backtick, which Delta cannot write into its change data feed: {', '.join(quoted)}"
-        yield Conflict(what, "do without `change_data_feed`, or leave the columns out (`exclude_columns` of the table)")
+        cure = "do without `change_data_feed`, or leave the columns out (`exclude_columns` of the table)"
+        yield Conflict(what, cure, tuple(quoted))
     counts = Counter(map(fold, names))
     twice = sorted(name for name in names if counts[fold(name)] > 1)
     if twice:
-        yield Conflict(f"column names differ only in case, which Delta does not distinguish: {', '.join(twice)}", RENAME)
+        what = f"column names differ only in case, which Delta does not distinguish: {', '.join(twice)}"
+        yield Conflict(what, RENAME, tuple(twice))
 
 
 def reserved_conflicts(names: Iterable[str], whose: str, reserved: Mapping[str, Collection[str]]) -> Iterator[Conflict]:
@@ -80,7 +83,7 @@ def reserved_conflicts(names: Iterable[str], whose: str, reserved: Mapping[str, 
         settings = " and ".join(setting for setting, group in reserved.items() if setting and set(group) & set(taken))
         without = f"; or do without {settings}" if settings else ""
         cure = f"give them other names in the lake (`rename` of the table), or leave them out (`exclude_columns`){without}"
-        yield Conflict(f"column names are reserved for {whose}: {shown}", cure)
+        yield Conflict(f"column names are reserved for {whose}: {shown}", cure, tuple(given[name] for name in taken))
 
 
 def needs_mapping(name: str) -> bool:
@@ -93,6 +96,7 @@ def mapping_conflicts(names: Iterable[str], options: TargetOptions) -> Iterator[
         yield Conflict(
             f"column names need column mapping, which `readers: any` does not allow: {', '.join(found)}",
             "declare `readers: spark`, or leave the columns out (`exclude_columns` of the table)",
+            tuple(found),
         )
 
 

@@ -12,6 +12,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -27,6 +28,7 @@ from pyspark.sql import functions as F
 from pipelines import steps
 from pipelines.apply.mapping import hash_udf, is_true
 from pipelines.cockpit import read_overview
+from pipelines.config.expressions import uses
 from pipelines.context import open_pipeline_source
 from pipelines.errors import ConfigurationError, Finding, SchemaConflict, TableHeld
 from pipelines.host.user_code import digest_of
@@ -330,7 +332,7 @@ def accounts(shop: Shop) -> dict[str, int]:
 
 
 def test_an_expression_of_the_key_holds_where_it_makes_one_of_two_keys(spark: Any, source: Shop) -> None:
-    for name in ("codes", "pairs"):
+    for name in ("codes", "pairs", "nulls", "later"):
         source.run_sql(
             f"CREATE TABLE {name} (code VARCHAR2(9) PRIMARY KEY, n NUMBER(5))",
             ALL.format(name, "PRIMARY KEY"),
@@ -344,12 +346,20 @@ def test_an_expression_of_the_key_holds_where_it_makes_one_of_two_keys(spark: An
     )
     key = {"columns": {"CODE": {"expression": "upper(code)", "injective": True}}}
     masked = {"mask": {"SSN": "hash"}, "mask_key": {"variable": "REDOLAKE_MASK_KEY"}}
-    entries = [*({"table": f"SHOP.{name}", **key} for name in ("CODES", "PAIRS")), {"table": "SHOP.PERSONAL", **key, **masked}]
+    no_key = {"columns": {"CODE": {"expression": "nullif(upper(code), 'Z')", "injective": True}}}
+    entries = [
+        *({"table": f"SHOP.{name}", **key} for name in ("CODES", "PAIRS")),
+        {"table": "SHOP.PERSONAL", **key, **masked},
+        *({"table": f"SHOP.{name}", **no_key} for name in ("NULLS", "LATER")),
+    ]
     pipeline = source.pipeline(tables=entries)
-    source.run_sql("INSERT INTO pairs VALUES ('B', 3)")
-    with pytest.raises(TableHeld, match=r"two keys of Oracle become one: CODE B and CODE b are both B"):
+    source.run_sql("INSERT INTO pairs VALUES ('B', 3)", "INSERT INTO nulls VALUES ('z', 3)")
+    with pytest.raises(TableHeld) as held:
         steps.take_snapshot(pipeline, source=source.params, spark=spark)
+    assert "two keys of Oracle become one: CODE B and CODE b are both B" in str(held.value)
+    assert "makes the key of a row NULL, by which no later change would find it: CODE z" in str(held.value)
     source.run_sql("UPDATE codes SET n = 5 WHERE code = 'a'", "UPDATE codes SET code = 'c' WHERE code = 'b'")
+    source.run_sql("UPDATE later SET code = 'z' WHERE code = 'b'")
     source.switch_logs()
     steps.run_pipeline(pipeline, until_caught_up=True, source=source.params, spark=spark)
     rows = delta_rows(pipeline.target(TableId("SHOP", "CODES")))
@@ -363,6 +373,7 @@ def test_an_expression_of_the_key_holds_where_it_makes_one_of_two_keys(spark: An
     assert status["SHOP.CODES"].state == "held"
     assert "two keys of Oracle become one: CODE A, and that of another row, are both A" in str(status["SHOP.CODES"].error)
     assert f"become one: SSN ***, CODE A, and that of another row, are both {both}" in str(status["SHOP.PERSONAL"].error)
+    assert "makes the key of a row NULL, by which no later change would find it: CODE z" in str(status["SHOP.LATER"].error)
 
 
 def test_ddl_is_followed_through_names_and_stops_at_what_an_expression_needs(spark: Any, source: Shop, tmp_path: Path) -> None:
@@ -375,11 +386,15 @@ def test_ddl_is_followed_through_names_and_stops_at_what_an_expression_needs(spa
         "match": "SHOP.ORD*",
         "rename": {"CUST_NM": "customer", "CITY": "town"},
         "mask": {"*_SECRET": "redact"},
-        "add": {"total": {"expression": "price * qty", "type": "decimal(20,2)"}},
+        "add": {"total": {"expression": "price * qty", "type": "decimal(20,2)", "comment": "in all"}},
+        "columns": {"QTY": {"comment": "how many"}},
     }
     pipeline = source.pipeline(tables=[entry])
+    source.run_sql("COMMENT ON COLUMN orders.cust_nm IS 'who'", "COMMENT ON COLUMN orders.qty IS 'of Oracle'")
     steps.take_snapshot(pipeline, source=source.params, spark=spark)
     source.run_sql(
+        "COMMENT ON COLUMN orders.qty IS 'of Oracle again'",
+        "COMMENT ON COLUMN orders.price IS 'each'",
         "ALTER TABLE orders ADD city VARCHAR2(9)",
         "ALTER TABLE orders RENAME COLUMN cust_nm TO client",
         "ALTER TABLE orders RENAME COLUMN price TO each_price",
@@ -389,6 +404,7 @@ def test_ddl_is_followed_through_names_and_stops_at_what_an_expression_needs(spa
     )
     followed = caught_up(source, pipeline, spark)
     rows = delta_rows(pipeline.target(TableId("SHOP", "ORDERS")))
+    fields = spark.read.format("delta").load(pipeline.target(TableId("SHOP", "ORDERS"))).schema.fields
     verified = steps.verify_tables(pipeline, source=source.params, spark=spark)
     warned = [[f for f in found if f.severity in ("error", "warning")] for found in both_findings(source, pipeline)]
     wrong = {"table": "SHOP.ORDERS", "where": "region = 'EU'", "rename": {"NOBODY": "x"}}
@@ -415,6 +431,8 @@ def test_ddl_is_followed_through_names_and_stops_at_what_an_expression_needs(spa
         (2, "cy", "Oslo", "3.00"),
     ]
     assert "total (`price * qty`) needs the column EACH_PRICE" in str(stopped.error)
+    comments = {field.name: field.metadata["comment"] for field in fields if "comment" in field.metadata}
+    assert comments == {"customer": "who", "QTY": "how many", "EACH_PRICE": "each", "total": "in all"}
 
 
 def both_findings(shop: Shop, pipeline: Any, file: Path | None = None) -> tuple[list[Finding], list[Finding]]:
@@ -670,6 +688,7 @@ def test_an_expression_that_spark_cannot_compute_is_named_with_the_condition_of_
     spark: Any, source: Shop, tmp_path: Path
 ) -> None:
     expressions = {"RATES": "100 / n", "CALLS": "no_such_function(n)", "HIDDEN": "cast(concat('secret', n) AS int)"}
+    spark.sql("CREATE OR REPLACE TEMPORARY FUNCTION somebodys(n INT) RETURNS INT RETURN CAST(rand() * n AS INT)")
     for name in expressions:
         source.run_sql(
             f"CREATE TABLE {name} (id NUMBER(9) PRIMARY KEY, n NUMBER(5))",
@@ -677,6 +696,8 @@ def test_an_expression_that_spark_cannot_compute_is_named_with_the_condition_of_
             f"INSERT INTO {name} VALUES (1, 0)",
         )
     tables = [{"table": f"SHOP.{name}", "add": {"x": {"expression": sql, "type": "int"}}} for name, sql in expressions.items()]
+    others = [{"table": "SHOP.RATES", "add": {"x": "somebodys(n)"}}]
+    changing = steps.run_doctor(source.pipeline(tables=others), source.params, ask_spark=True, spark=spark)
     pipeline = source.pipeline(tables=tables)
     refused = [f for f in steps.run_doctor(pipeline, source.params, ask_spark=True, spark=spark) if f.severity == "error"]
     file = tmp_path / "pipelines.yml"
@@ -689,6 +710,7 @@ def test_an_expression_that_spark_cannot_compute_is_named_with_the_condition_of_
         steps.take_snapshot(pipeline, source=source.params, spark=spark)
     said = {table.table.removeprefix("SHOP."): str(table.error) for table in steps.read_status(pipeline).tables}
 
+    assert "INVALID_NON_DETERMINISTIC" in "".join(f.what for f in changing), "also in a function that somebody made"
     assert [f.subject for f in refused] == ["SHOP.CALLS"], "what no row can have is known before one is read"
     assert "Spark refuses x (`no_such_function(n)`)" in refused[0].what
     assert [f.what for f in unread] == [refused[0].what], "also before the dictionary was read"
@@ -773,3 +795,33 @@ def seen_of(pipeline: Any, counted: PipelineStats) -> dict[str, Any]:
         "windows": dict(accounts),
         "page": (shown.inserted, shown.updated, shown.deleted),
     }
+
+
+NO_ROWS = ("agg_funcs", "window_funcs", "generator_funcs", "table_funcs")
+OF_SEVERAL = ("aggregate.AggregateFunction", "Generator", "Nondeterministic", "WindowFunction", "TimeWindow", "SessionWindow")
+
+
+def test_each_function_of_spark_that_is_none_of_one_row_or_changes_is_refused_by_its_name(spark: Any) -> None:
+    java = spark._jvm
+    functions = getattr(getattr(java.org.apache.spark.sql.catalyst.analysis, "FunctionRegistry$"), "MODULE$").builtin()
+    loader = java.org.apache.spark.util.Utils.getContextOrSparkClassLoader()
+
+    def of(name: str) -> Any:
+        return java.java.lang.Class.forName(name, False, loader)
+
+    several = [of(f"org.apache.spark.sql.catalyst.expressions.{name}") for name in OF_SEVERAL]
+    taken = []
+    for (name,) in spark.sql("SHOW SYSTEM FUNCTIONS").collect():
+        found = functions.lookupFunction(java.org.apache.spark.sql.catalyst.FunctionIdentifier(name))
+        if not name.isidentifier() or name == "case":
+            continue  # operators
+        if found.isDefined():
+            about = found.get()
+            classes = (one.isAssignableFrom(of(about.getClassName())) for one in several)
+            if about.getGroup() not in NO_ROWS and not any(classes):
+                continue
+        with suppress(ValueError):
+            uses(f"{name}(a)")
+            taken.append(name)
+
+    assert taken == [], "also functions of tables, which are in no registry of expressions"

@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 from pipelines.apply.landed.decoded import is_absent
 from pipelines.apply.landed.findings import TROUBLE
 from pipelines.apply.landed.key_texts import shown_key
-from pipelines.apply.mapping import maps_key, needed, shape
+from pipelines.apply.mapping import NULL_KEY, maps_key, needed, shape
 from pipelines.apply.spark.probes import Probe
 from pipelines.apply.spark.shallow import any_of
 from pipelines.errors import MappingFailed
@@ -54,6 +54,9 @@ def with_mapping(decoded: DataFrame, version: TableVersion, key: Sequence[int], 
     }
     wrong = [(~any_of(map(is_absent, m.column.needs)) & m.condition, misfit(m.column)) for m in shaped.misfits]
     wrong += [(partly_absent(one), not_logged(str(one))) for one in mapping.computed if len(one.needs) > 1]
+    if maps_key(version):
+        is_null = any_of(shaped.values[i].isNull() for i in in_key)
+        wrong.append((is_null if shaped.passes is None else is_null & shaped.passes, null_key()))
     if shaped.failed is not None:
         wrong.append((shaped.failed.isNotNull(), why("MappingFailed", shaped.failed)))
     more = {**values, "absent": absent(mapping.computed)}
@@ -104,6 +107,11 @@ def absent(computed: Sequence[Computed]) -> Expression:
 
 def misfit(one: Computed) -> Expression:
     return why("MappingFailed", f"a value of {one} cannot be cast to {one.type}")
+
+
+def null_key() -> Expression:
+    """Return the finding of a row whose key in the lake is NULL: no later change would find it there."""
+    return why("MappingFailed", F.concat(F.lit(f"{NULL_KEY}: "), F.col(KEY_IN_ORACLE)))
 
 
 def not_logged(what: str) -> Expression:

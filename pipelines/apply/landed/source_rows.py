@@ -13,7 +13,8 @@ from pyspark.sql import functions as F
 from pipelines.apply.delta.partitions import WHAT, cure_of, unfit
 from pipelines.apply.delta.schema import field_of
 from pipelines.apply.landed.key_texts import key_text, shown_key, without_keys
-from pipelines.apply.mapping import Misfits, maps_key, needed, shape
+from pipelines.apply.landed.keys import has_null
+from pipelines.apply.mapping import NULL_KEY, Misfits, maps_key, needed, shape
 from pipelines.apply.mapping import cure_of as cure_of_mapping
 from pipelines.apply.spark.quoting import quote
 from pipelines.apply.spark.spelling import one_spelling
@@ -253,7 +254,7 @@ def check_values(source: SourceRows, version: TableVersion) -> Counted:
 
 
 def check_keys(source: SourceRows, version: TableVersion) -> None:
-    """Raise MappingFailed where an expression gives two rows one key in the lake, with both keys in Oracle."""
+    """Raise MappingFailed where an expression gives two rows one key in the lake, with both keys in Oracle, or one row none."""
     if not maps_key(version):
         return
     shaped = shape(version).values
@@ -261,13 +262,12 @@ def check_keys(source: SourceRows, version: TableVersion) -> None:
     names = [frames.key(i) for i in version.key]
     rows = (source.raw if source.passes is None else source.raw.filter(source.passes)).select(*own, source.row.alias("row"))
     twice = rows.groupBy(*names).agg(F.count("*").alias("rows"), F.min("row"), F.max("row"))
-    for found in twice.filter("rows > 1").limit(1).collect():
+    for found in twice.filter((F.col("rows") > 1) | has_null(version.key)).limit(1).collect():
         keys = ", ".join(str(found[name]) for name in names)
-        raise MappingFailed(
-            f"two keys of Oracle become one: {found['min(row)']} and {found['max(row)']} are both {keys}",
-            cure=cure_of_mapping(version.table),
-            table=version.table,
-        )
+        what = f"two keys of Oracle become one: {found['min(row)']} and {found['max(row)']} are both {keys}"
+        if any(found[name] is None for name in names):
+            what = f"{NULL_KEY}: {found['min(row)']}"
+        raise MappingFailed(what, cure=cure_of_mapping(version.table), table=version.table)
 
 
 def misfit_of(column: Column, condition: Expression, table: TableId) -> Misfit:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pipelines.schema.ddl.effect import DdlStep, Effect, StepKind
 from pipelines.schema.ddl_statement import DdlStatement
+from pipelines.values.lake_columns import comments_of
 from pipelines.values.scn import Scn
 from pipelines.values.table import TableVersion
 
@@ -24,5 +25,7 @@ def read(statement: DdlStatement, version: TableVersion) -> Effect | None:
     is_ours = tuple(names) in ((version.in_oracle.name,), (version.in_oracle.owner, version.in_oracle.name))
     if not is_ours or text is None or (what == "COMMENT ON COLUMN" and column is None):
         return Effect(version)
+    if column is not None and column.id in comments_of(version):
+        return Effect(version)  # pipelines.yml gives the column another one
     kind: StepKind = "comment_table" if column is None else "comment"
     return Effect(version, (DdlStep(Scn(statement.row.scn), kind, column or version.columns[0], comment=text),))

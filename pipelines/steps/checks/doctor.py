@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from pipelines.config import Pipeline
+from pipelines.config.mapping import by_column
 from pipelines.context import Report, open_pipeline_source, open_to_read, silent
 from pipelines.decode.choice import why_plain
 from pipelines.decode.datatypes import why_refused
@@ -40,6 +41,7 @@ from pipelines.steps.checks.mapping_findings import (
     known_versions_of_all,
     mapped_version,
     mapping_findings,
+    places_of_names,
 )
 from pipelines.steps.checks.running_stream import known_tables, replicator_findings
 from pipelines.steps.checks.snapshot_estimates import estimate_findings, estimates, undo_retention, unknown_sizes
@@ -103,7 +105,7 @@ def checked_tables(
             there = [table.id for table in pipeline.tables if table.id not in gone]
             probed = probe(oracle, pipeline.source.container, there, report, pipeline.renamed)
             of_patterns += dictionary_findings(pipeline, oracle, probed.redo)
-            rules = {table.id: table.rules for table in pipeline.tables}
+            rules = {table.id: rules_as_named(pipeline, probed, table.id) for table in pipeline.tables}
             of_patterns += findings_of_folders(pipeline, findings)
             of_patterns += large_table_findings(pipeline, oracle, probed)
             numbers = tuple(number_findings(oracle, pipeline.source.container, probed.tables.values(), rules))
@@ -215,7 +217,10 @@ def findings_of(
 ) -> tuple[Finding, ...]:
     own, is_stream = pipeline.table, pipeline.source.is_stream
     wanted = tuple(
-        ConfiguredTable(table, own(table).rules, own(table).key_policy, pipeline.choice(table), is_stream) for table in tables
+        ConfiguredTable(
+            table, rules_as_named(pipeline, probed, table), own(table).key_policy, pipeline.choice(table), is_stream
+        )
+        for table in tables
     )
     of_stream = [finding for table in chosen_of(pipeline, probed, tables) for finding in table_findings(table)]
     of_columns = {finding.subject for finding in of_stream}.difference(map(str, tables))
@@ -226,7 +231,7 @@ def findings_of(
             for one in wanted
             if one.table in probed.tables
             for finding in (
-                *findings_of_lake(pipeline, probed.tables[one.table], one),
+                *findings_of_lake(pipeline, probed.tables[one.table], one, known),
                 *mapping_findings(pipeline, probed.tables[one.table], probed.database_logging, known),
             )
         ),
@@ -244,15 +249,21 @@ def findings_of(
     return (*found, Finding(f"database {probed.database.name}", what, cure, "warning"))
 
 
+def rules_as_named(pipeline: Pipeline, probed: ProbeResult, table: TableId) -> Mapping[str, str | int]:
+    """Return the table's rules by the names of its columns, as far as these are known."""
+    found = probed.tables.get(table)
+    return by_column(pipeline.table(table).rules, () if found is None else [column.name for column in found.columns])
+
+
 def chosen_of(pipeline: Pipeline, probed: ProbeResult, tables: Sequence[TableId]) -> Iterator[DictionaryTable]:
     """Yield the tables that OpenLogReplicator shall give, without the columns that are left out."""
     described = {table: probed.tables[table] for table in tables if table in probed.tables}
     yield from chosen_columns(pipeline, described).values() if pipeline.source.is_stream else ()
 
 
-def findings_of_lake(pipeline: Pipeline, table: DictionaryTable, wanted: ConfiguredTable) -> Iterator[Finding]:
+def findings_of_lake(pipeline: Pipeline, table: DictionaryTable, wanted: ConfiguredTable, known: Known) -> Iterator[Finding]:
     options, version = pipeline.target_options(wanted.table), mapped_version(pipeline, table)
-    return lake_findings(table, wanted, rules_of(pipeline, table), options, version)
+    return lake_findings(table, wanted, rules_of(pipeline, table), options, version, places_of_names(pipeline, table, known))
 
 
 def position_findings(pipeline: Pipeline, probed: ProbeResult) -> list[Finding]:

@@ -6,14 +6,15 @@ never read, only functions and the syntax can be checked: a column of unknown ty
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pipelines.config import Pipeline
 from pipelines.config.expressions import uses, with_ids
-from pipelines.config.lines import lines_of_texts
-from pipelines.config.tables import Match, TableSettings
+from pipelines.config.lines import EXPRESSION, line_below, line_of_setting, settings_of
+from pipelines.config.tables import Match, Table
 from pipelines.context import PipelineContext, open_to_read
 from pipelines.decode.datatypes import spark_ddl_type
 from pipelines.errors import Finding, RedolakeError
@@ -22,7 +23,10 @@ from pipelines.reconcile.chosen_columns import rules_of
 from pipelines.steps.checks.mapping_findings import mapped_version
 from pipelines.steps.shared.spark_jobs import opened_spark
 from pipelines.values.dictionary_table import DictionaryTable
-from pipelines.values.table import TableVersion
+from pipelines.values.mapping import Computed
+from pipelines.values.table import TableId, TableVersion
+
+NO_TABLE = TableId("", "")
 
 
 def expression_findings(
@@ -74,48 +78,79 @@ def typed_findings(
 ) -> list[Finding]:
     from pipelines.job.expressions import find_unresolved
 
-    lines, found = known_lines(pipeline, file), list[Finding]()
+    found = list[Finding]()
     for table, version in tables:
+        match = pipeline.match_of(table.table)
         rules = rules_of(pipeline, table)
         types = {column.id: spark_ddl_type(column.type, rules.get(column.name)) for column in version.columns}
         for one in find_unresolved(spark, version, types):
-            found.append(Finding(str(table.table), f"Spark refuses {one.what}: {one.why}", cure_at(file, lines.get(one.text))))
+            place = place_of(version, one.column)
+            line = None
+            if file is not None:
+                line = line_of_setting(file, pipeline.name, table.table, None if match is None else match.match, place)
+            found.append(Finding(str(table.table), f"Spark refuses {one.what}: {one.why}", cure_at(file, line)))
     return found
 
 
 def untyped_findings(pipeline: Pipeline, spark: Any, file: Path | None) -> Iterator[Finding]:
     from pipelines.job.expressions import find_unknown
 
-    lines, asked = known_lines(pipeline, file), set[str]()
-    for subject, what, text in expressions_of(pipeline):
-        names = dict.fromkeys(use.name for use in uses(text))
-        if (
-            text in asked
-            or (why := find_unknown(spark, with_ids(text, {n: i for i, n in enumerate(names)}), len(names))) is None
-        ):
+    asked = set[str]()
+    for one in expressions_of(pipeline):
+        names = dict.fromkeys(use.name for use in uses(one.text))
+        if one.text in asked:
             continue
-        asked.add(text)
-        yield Finding(subject, f"Spark refuses {what}: {why}", cure_at(file, lines.get(text)))
+        asked.add(one.text)
+        why = find_unknown(spark, with_ids(one.text, {n: i for i, n in enumerate(names)}), len(names))
+        if why is not None:
+            yield Finding(one.subject, f"Spark refuses {one.what}: {why}", cure_at(file, line_of(pipeline, file, one)))
 
 
-def expressions_of(pipeline: Pipeline) -> Iterator[tuple[str, str, str]]:
-    """Yield each expression of pipelines.yml: whose it is, how an error names it, and its text."""
-    for subject, settings in ((pipeline.name, None), *((entry_name(entry), entry) for entry in pipeline.entries)):
-        added = pipeline.add if settings is None else settings.add
-        yield from ((subject, f"{name} (`{one.expression}`)", one.expression) for name, one in added.items())
-        for name, shaped in {} if settings is None else settings.shaped.items():
+@dataclass(frozen=True, slots=True)
+class Written:
+    """An expression of pipelines.yml: whose it is (None for the pipeline's), how an error names it, its text and its
+    setting."""
+
+    entry: Table | Match | None
+    subject: str
+    what: str
+    text: str
+    place: tuple[str, ...]
+
+
+def expressions_of(pipeline: Pipeline) -> Iterator[Written]:
+    for name, one in pipeline.add.items():
+        yield Written(None, pipeline.name, f"{name} (`{one.expression}`)", one.expression, ("add", name, EXPRESSION))
+    for entry in pipeline.entries:
+        subject = entry.match if isinstance(entry, Match) else str(entry.id)
+        for name, one in entry.add.items():
+            yield Written(entry, subject, f"{name} (`{one.expression}`)", one.expression, ("add", name, EXPRESSION))
+        for name, shaped in entry.shaped.items():
             if shaped.expression is not None:
-                yield subject, f"{name} (`{shaped.expression}`)", shaped.expression
-        if settings is not None and settings.where is not None:
-            yield subject, f"where: {settings.where}", settings.where
+                yield Written(
+                    entry, subject, f"{name} (`{shaped.expression}`)", shaped.expression, ("columns", name, EXPRESSION)
+                )
+        if entry.where is not None:
+            yield Written(entry, subject, f"where: {entry.where}", entry.where, ("where",))
 
 
-def entry_name(entry: TableSettings) -> str:
-    return entry.match if isinstance(entry, Match) else str(getattr(entry, "id", ""))
+def line_of(pipeline: Pipeline, file: Path | None, one: Written) -> int | None:
+    if file is None:
+        return None
+    if one.entry is None:
+        node = settings_of(file, pipeline.name)
+        return None if node is None else line_below(node, one.place)
+    of_match = one.entry.match if isinstance(one.entry, Match) else None
+    table = NO_TABLE if isinstance(one.entry, Match) else one.entry.id
+    return line_of_setting(file, pipeline.name, table, of_match, one.place)
 
 
-def known_lines(pipeline: Pipeline, file: Path | None) -> Mapping[str, int]:
-    return {} if file is None else lines_of_texts(file, pipeline.name)
+def place_of(version: TableVersion, column: Computed | None) -> tuple[str, ...]:
+    """Return the setting of an expression; that of the filter for None."""
+    if column is None:
+        return ("where",)
+    setting = ("add", column.name) if column.is_added else ("columns", version.column(column.id).name)
+    return (*setting, EXPRESSION)
 
 
 def cure_at(file: Path | None, line: int | None) -> str:

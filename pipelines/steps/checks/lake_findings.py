@@ -14,6 +14,8 @@ from pipelines.values.lake_rules import LakeColumn, conflicts
 from pipelines.values.table import LARGE_TYPES, TableVersion, TypeRule
 from pipelines.values.target_options import TargetOptions
 
+NO_PLACES: Mapping[str, str] = {}
+
 
 def lake_findings(
     table: DictionaryTable,
@@ -21,9 +23,10 @@ def lake_findings(
     rules: Mapping[str, TypeRule],
     options: TargetOptions,
     version: TableVersion | None = None,
+    places: Mapping[str, str] = NO_PLACES,
 ) -> Iterator[Finding]:
     """Yield nothing for a table with columns of refused types: these have findings of their own. `version` is the one with
-    which it would be read, with its mapping."""
+    which it would be read, with its mapping; `places` are where the file gives columns their names in the lake."""
     reasons = {c.name: why_refused(c.type, rules.get(c.name), wanted.choice) for c in table.columns}
     chosen = table.chosen(wanted.choice, wanted.key, lambda column: reasons[column.name] is not None)
     if any(reasons[column.name] for column in chosen.captured):
@@ -48,4 +51,5 @@ def lake_findings(
         ]
     is_reread = reread_kind(chosen, wanted.choice) is not None
     for found in conflicts(own, options, has_rowid=wanted.key.kind == "rowid" or is_reread):
-        yield Finding(name, found.what, found.cure)
+        lines = [places[one] for one in dict.fromkeys(found.names) if one in places]
+        yield Finding(name, found.what, ": ".join(filter(None, (found.cure, ", ".join(lines)))))

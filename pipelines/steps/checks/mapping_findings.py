@@ -13,7 +13,7 @@ from pipelines.context import open_to_read
 from pipelines.errors import Finding, RedolakeError, SchemaConflict
 from pipelines.reconcile.chosen_columns import chosen
 from pipelines.reconcile.lost_masks import lost_masks
-from pipelines.reconcile.mappings import Problem, has_mask, is_shaped, resolve_mapping
+from pipelines.reconcile.mappings import CORRECT, Problem, has_mask, is_shaped, resolve_mapping
 from pipelines.reconcile.table_versions import all_known_versions, may_quarantine
 from pipelines.schema import baseline
 from pipelines.source import DatabaseLogging, has_needed_logging, logging_cure
@@ -77,12 +77,28 @@ def problem_findings(
         line = None
         if known.file is not None:
             line = line_of_setting(known.file, pipeline.name, table, None if match is None else match.match, one.place)
-        cure = one.cure if line is None else f"{one.cure}: {known.file}, line {line}"
+        cure = one.cure if line is None else at_line(one.cure, known.file, line)
         if first is None or one.place in since_first:
             yield Finding(str(table), one.what, cure)
         else:
             what = f"{one.what} any more: a DDL came after its snapshot, and the table goes on with its columns of then"
             yield Finding(str(table), what, f"leave it so; correct it before the table is read again: {cure}", "warning")
+
+
+def places_of_names(pipeline: Pipeline, table: DictionaryTable, known: Known) -> Mapping[str, str]:
+    """Return where the file gives columns their names in the lake, by these names."""
+    if known.file is None:
+        return {}
+    shape, match = pipeline.shape(table.table), pipeline.match_of(table.table)
+    settings = {**{new: ("rename", name) for name, new in shape.new_names.items()}, **{new: ("add", new) for new in shape.add}}
+    of_match = None if match is None else match.match
+    lines = {name: line_of_setting(known.file, pipeline.name, table.table, of_match, place) for name, place in settings.items()}
+    return {name: f"{known.file}, line {line}" for name, line in lines.items() if line is not None}
+
+
+def at_line(cure: str, file: Path | None, line: int) -> str:
+    where = f"{file}, line {line}"
+    return f"correct {where}" if cure == CORRECT else f"{cure}: {where}"
 
 
 def known_versions_of_all(pipeline: Pipeline) -> Mapping[TableId, Sequence[TableVersion]]:

@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from pipelines.config import Pipeline
+from pipelines.config.mapping import of_column
 from pipelines.context import open_to_read
 from pipelines.decode.datatypes import target_type
 from pipelines.errors import Finding, RedolakeError
@@ -18,7 +19,7 @@ from pipelines.host.try_user_code import try_function
 from pipelines.reconcile.mappings import resolve_mapping
 from pipelines.reconcile.table_versions import all_known_versions
 from pipelines.values.mapping import TableMapping
-from pipelines.values.table import TableVersion, upper_name
+from pipelines.values.table import TableVersion
 
 ARROW: dict[str, pa.DataType] = {
     "string": pa.string(), "binary": pa.binary(), "int": pa.int32(), "bigint": pa.int64(), "double": pa.float64(),
@@ -62,8 +63,8 @@ def arrow_type(spark: str) -> pa.DataType:
 def sample(pipeline: Pipeline, version: TableVersion, mapping: TableMapping) -> pa.RecordBatch:
     """Return rows of odd values, and one of NULLs."""
     assert mapping.transform is not None
-    rules = {upper_name(name): rule for name, rule in pipeline.table(version.table).rules.items()}
-    types = {name: target_type(version.column(i).type, rules.get(upper_name(name))) for i, name in mapping.transform.inputs}
+    rules = pipeline.table(version.table).rules
+    types = {name: target_type(version.column(i).type, of_column(rules, name)) for i, name in mapping.transform.inputs}
     return pa.RecordBatch.from_arrays([values_of(type_) for type_ in types.values()], names=list(types))
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, TypeVar
 
+from pipelines.config.mapping import of_column
 from pipelines.context import PipelineContext, open_pipeline_source
 from pipelines.errors import ValueDoesNotFit
 from pipelines.reconcile.chosen_columns import converted_columns, rules_of
@@ -37,7 +38,7 @@ def read_rows(
     """
     pipeline = context.pipeline
     declared = pipeline.table(table.table).rules
-    texts = frozenset(name.upper() for name, rule in declared.items() if rule == "string")
+    texts = frozenset(c.name.upper() for c in table.columns if of_column(declared, c.name) == "string")
     read = partial(
         read_snapshot,
         table=table,

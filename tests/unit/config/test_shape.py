@@ -6,7 +6,7 @@ import pytest
 
 from pipelines.config import parse_configuration
 from pipelines.config.expressions import uses, with_ids
-from pipelines.config.mapping import ShapedColumn
+from pipelines.config.mapping import ShapedColumn, by_column, of_column
 from pipelines.errors import ConfigurationError
 from pipelines.values.table import TableId
 
@@ -45,6 +45,9 @@ def refused(settings: str) -> list[tuple[str, str]]:
         ("name IN ('a', 'b') AND NOT gone <=> 1", ["NAME", "GONE"]),
         ("a = 'x; y' /* ; */ -- ; no end\n AND b < DATE'2024-01-01'", ["A", "B"]),
         (" OR ".join(f"a = {n}" for n in range(1200)), ["A"] * 1200),  # over 10,000 characters
+        ("name LIKE ANY ('a%', 'b%') OR `sysdate` = 1", ["NAME", "sysdate"]),
+        ("transform(split(tags, ','), name -> upper(name))[0] -- of tags", ["TAGS"]),
+        ("'now() and rand(1)'", []),
     ],
 )
 def test_the_columns_of_an_expression_are_found_by_oracles_rules_of_names(text: str, names: list[str]) -> None:
@@ -93,6 +96,19 @@ def test_only_the_names_of_columns_are_replaced_in_the_text_that_spark_gets() ->
         ("a = :x", "a parameter"),
         ("(" * 200 + "a = 1" + ")" * 200, "nested too deeply"),
         ("NOT " * 900 + "a", "nested too deeply"),
+        ("session_user", "calls session_user"),
+        ("current_path()", "calls current_path"),
+        ("builtin.rand()", "calls rand"),
+        ("sysdate", "SYSDATE, the present time: use `metadata_columns"),
+        ("try_sum(a)", "no function of one row"),
+        ("json_tuple(a, 'x')", "no function of one row"),
+        ("window(at, '10 minutes')", "no function of one row"),
+        ("any(a)", "an aggregate"),
+        ("some(a)", "an aggregate"),
+        ("identifier('a')", "makes a name of a text"),
+        ("map(a)", "too few arguments"),
+        ("DESCRIBE x", "is no expression"),
+        ("TRANSFORM(a) USING 'cat'", "is no expression"),
     ],
 )
 def test_what_is_no_function_of_the_row_is_refused(text: str, why: str) -> None:
@@ -111,6 +127,21 @@ def test_what_is_no_function_of_the_row_is_refused(text: str, why: str) -> None:
         ("columns: {A: {type: string, expresion: a}}", "columns.A", "expresion"),
         ("columns: {A: {type: integr}}", "columns.A", "not a rule"),
         ("rename: {A: x, B: X}", "", "two columns one name: X, x"),
+        ("rename: {A: x, a: y}", "rename", "the column A twice, as A and as a"),
+        ("rename: {'\"A\"': x, a: y}", "rename", "the column A twice"),
+        ("rename: {'A*': x}", "rename", "takes no wildcards"),
+        ("rename: {'': x}", "rename", "an empty name"),
+        ('rename: {A: "x\\ny"}', "rename.A", "must not contain U+000A"),
+        (f"rename: {{A: {'x' * 256}}}", "rename.A", "at most 255 characters, and this one 256"),
+        ("mask: {ssn: hash, SSN: redact}", "mask", "the column SSN twice"),
+        ("columns: {a: string, A: {comment: x}}", "columns", "the column A twice"),
+        ("columns: {A: {}}", "columns.A", "nothing is said of the column"),
+        ("columns: {A: {injective: true}}", "columns.A", "`injective` is said of an `expression`"),
+        ("columns: {A: {comment: 5}}", "columns.A", "comment: must be a text"),
+        ("add: {x: 5}", "add.x", "write a constant in quotes: '5'"),
+        ("add: {x: {expression: a, type: 'decimal(4,20)'}}", "add.x.type", "more decimals than digits"),
+        ("column_order: [a, b, a]", "column_order", "names a twice"),
+        ("column_order: a", "column_order", "must be a list"),
         ("mask_key: {}", "mask_key", "give connection or variable"),
         ("transform: {function: shop, columns: {A: string}}", "transform", "is no function"),
     ],
@@ -120,6 +151,32 @@ def test_a_mistake_is_named_with_its_place(settings: str, place: str, why: str) 
 
     assert where.rstrip(".").endswith(place)
     assert why in what
+
+
+def test_a_setting_that_is_written_twice_is_refused_with_both_lines() -> None:
+    text = file_with("mask: {SSN: hash}\n        mask: {NOTE: null}")
+    with pytest.raises(ConfigurationError) as caught:
+        parse_configuration(text, {}, "my.yml")
+
+    (finding,) = caught.value.findings
+    first = text.splitlines().index("        mask: {SSN: hash}") + 1
+    assert finding.subject == f"my.yml, line {first + 1}"
+    assert finding.what == f"`mask` is written twice, here and in line {first}"
+
+
+def test_a_rule_of_a_quoted_name_is_not_that_of_the_same_name_in_capitals() -> None:
+    table = (
+        parse_configuration(file_with("columns: {ID: integer, '\"id\"': 2, low: string}"), {}).pipelines["shop"].table(TABLE)
+    )
+
+    assert [of_column(table.rules, name) for name in ("ID", "id", "low", "LOW", "x")] == [
+        "integer",
+        2,
+        "string",
+        "string",
+        None,
+    ]
+    assert by_column(table.rules, ["ID", "id"]) == {"ID": "integer", "id": 2, "low": "string"}
 
 
 def test_a_tables_own_names_and_masks_come_before_those_of_the_pipeline() -> None:

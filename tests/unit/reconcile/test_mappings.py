@@ -13,7 +13,7 @@ from pipelines.reconcile.lost_masks import check_masks, lost_masks
 from pipelines.reconcile.mappings import mapping_conflict, resolve_mapping, with_mapping
 from pipelines.values.mapping import Computed, TableMapping, needs_all_columns
 from pipelines.values.scn import Scn
-from pipelines.values.table import Column, ColumnChoice, OracleType, TableId, TableVersion
+from pipelines.values.table import Column, ColumnChoice, IgnoredColumn, OracleType, TableId, TableVersion
 
 T = TableId("SHOP", "PEOPLE")
 NUMBER, TEXT = OracleType("NUMBER", precision=9, scale=0), OracleType("VARCHAR2", length=40)
@@ -90,11 +90,21 @@ def test_a_patterns_names_wait_for_columns_that_a_ddl_adds() -> None:
         ({"mask": {"ID": "last4"}}, "ID is part of the key, and two keys become one by `mask: last4`"),
         ({"mask": {"SSN": "redact"}, "columns": {"SSN": {"expression": "upper(ssn)"}}}, "SSN has an expression and a mask"),
         ({"columns": {"ID": {"expression": "id + 1"}}}, "ID is part of the key, and two keys may become one by `id + 1`"),
+        ({"add": {"loaded_at": "_commit_time"}}, "the added column loaded_at needs _COMMIT_TIME, which does not exist"),
         ({"column_order": ["NO"]}, "`column_order` names NO, which the table does not have in the lake"),
     ],
 )
 def test_what_the_table_cannot_have_is_named(entry: dict[str, Any], what: str) -> None:
     assert problems_of(entry) == [what]
+
+
+def test_an_expression_of_a_column_that_is_left_out_is_no_silent_nothing() -> None:
+    kept = tuple(column for column in VERSION.columns if column.name != "SSN")
+    without = replace(VERSION, columns=kept, ignored=(IgnoredColumn(3, "excluded", "SSN", "VARCHAR2"),))
+
+    assert (
+        problems_of({"columns": {"SSN": {"expression": "upper(ssn)"}}}, without)[0] == "SSN has an expression, and is left out"
+    )
 
 
 def test_an_expression_of_the_key_is_made_of_the_key_alone_and_declared_to_keep_keys_apart() -> None:

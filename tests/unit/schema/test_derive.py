@@ -16,6 +16,7 @@ from pipelines.schema.dictionary_conflict import conflict_with_dictionary
 from pipelines.schema.versions import baseline, valid_at, versions_before
 from pipelines.values.ddl_policies import IGNORE
 from pipelines.values.dictionary_table import DictionaryColumn, DictionaryTable
+from pipelines.values.mapping import TableMapping
 from pipelines.values.scn import Scn
 from pipelines.values.table import ColumnChoice, OracleType, TableId, TableVersion
 from pipelines.values.valid_text import NOT_VALID, mark
@@ -103,6 +104,15 @@ def test_a_text_with_bytes_that_are_no_characters_holds_the_table_before_its_ddl
 
         assert derived.hold is not None
         assert (derived.hold.scn, NOT_VALID in derived.hold.error.what) == (200, True)
+
+
+def test_a_comment_of_pipelines_yml_is_not_replaced_by_one_that_oracle_gets_later() -> None:
+    rows = [row("comment on column orders.amount is 'theirs'", 200), row("comment on column orders.customer is 'x'", 300)]
+    amount = next(column.id for column in ORDERS.columns if column.name == "AMOUNT")
+    mapped = replace(ORDERS, mapping=TableMapping(comments=((amount, "ours"),)))
+
+    assert [step.column.name for step in derive([ORDERS], rows).steps] == ["AMOUNT", "CUSTOMER"]
+    assert [step.column.name for step in derive([mapped], rows).steps] == ["CUSTOMER"]
 
 
 def test_statements_that_change_nothing_make_no_version():

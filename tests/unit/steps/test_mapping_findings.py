@@ -10,10 +10,13 @@ import pytest
 
 from pipelines.config.file import load_configuration
 from pipelines.reconcile.mappings import resolve_mapping
+from pipelines.source import ConfiguredTable
+from pipelines.steps.checks.doctor import findings_of_lake
 from pipelines.steps.checks.mapping_findings import Known, history_findings, problem_findings
 from pipelines.values.scn import Scn
 from pipelines.values.table import Column, TableVersion
 from tests.unit.reconcile.test_mappings import NUMBER, TEXT, VERSION, T, pipeline
+from tests.unit.steps.test_proposal import ID, ORDERS, TABLE, column
 
 FILE = """\
 pipelines:
@@ -114,3 +117,27 @@ def test_a_history_is_refused_for_names_of_the_lake_and_not_of_oracle(entry: dic
     version = replace(TAKEN, mapping=resolve_mapping(settings, TAKEN)[0])
 
     assert [finding.what for finding in history_findings(settings, version)] == taken
+
+
+def test_names_that_the_lake_cannot_hold_have_the_lines_that_give_them(tmp_path: Path) -> None:
+    text = (
+        FILE[: FILE.index("    add:")]
+        + """\
+    tables:
+      - table: SHOP.ORDERS
+        rename:
+          A: _Commit_Scn
+          C: d
+"""
+    )
+    file = tmp_path / "pipelines.yml"
+    file.write_text(text)
+    shop = load_configuration(file).pipelines["shop"]
+    table = replace(TABLE, columns=(ID, *(column(name, ID.type, number) for number, name in enumerate("ACD", 2))))
+    found = list(findings_of_lake(shop, table, ConfiguredTable(ORDERS, {}), Known(file)))
+    lines = [text.splitlines().index(f"          {sought}") + 1 for sought in ("A: _Commit_Scn", "C: d")]
+
+    assert [(finding.what, finding.cure.rpartition(": ")[2]) for finding in found] == [
+        ("column names are reserved for Redolake: _commit_scn (here _Commit_Scn)", f"{file}, line {lines[0]}"),
+        ("column names differ only in case, which Delta does not distinguish: D, d", f"{file}, line {lines[1]}"),
+    ]
