@@ -196,6 +196,58 @@ def test_a_filter_takes_rows_in_and_out_as_their_values_change(spark: Any, sourc
     assert (cured.error, ids(spark, target)) == (None, [1, 2, 3, 4, 42, 43])
 
 
+def test_a_filter_goes_on_with_the_columns_that_it_meant_and_verify_and_repair_ask_oracle_for_these(
+    spark: Any, source: Shop
+) -> None:
+    source.run_sql(
+        "CREATE TABLE moved (id NUMBER(9) PRIMARY KEY, region VARCHAR2(2), area VARCHAR2(2), qty NUMBER(5), flag CHAR(3))",
+        ALL.format("moved", "ALL"),
+        "INSERT INTO moved VALUES (1, 'EU', 'US', 1, 'y')",
+        "INSERT INTO moved VALUES (2, 'US', 'EU', 1, 'y')",
+        "INSERT INTO moved VALUES (3, 'EU', 'EU', NULL, 'y')",
+        "INSERT INTO moved VALUES (4, '', 'EU', 1, 'y')",
+    )
+    where = "region = 'EU' AND qty NOT IN (0, 7) AND (rtrim(flag) = 'y' OR flag IS NULL) -- and so on"
+    settings = {"deletes": "mark", "on_ddl": {"truncate": "follow"}}
+    pipeline = source.pipeline(tables=[{"table": "SHOP.MOVED", "where": where}], **settings)
+    steps.take_snapshot(pipeline, source=source.params, spark=spark)
+    target = pipeline.target(TableId("SHOP", "MOVED"))
+    source.run_sql(
+        "UPDATE moved SET qty = 2 WHERE id = 3",  # in: it was NULL
+        "ALTER TABLE moved RENAME COLUMN region TO other",
+        "ALTER TABLE moved RENAME COLUMN area TO region",
+        "ALTER TABLE moved RENAME COLUMN other TO area",
+        "ALTER TABLE moved MODIFY qty NUMBER(7,1)",
+        "UPDATE moved SET qty = 7 WHERE id = 1",  # out
+        "UPDATE moved SET area = 'EU', flag = NULL WHERE id = 2",  # in
+        "INSERT INTO moved (id, area, region, qty) VALUES (5, 'EU', 'US', 0.5)",
+        "INSERT INTO moved (id, area, region, qty) VALUES (6, 'US', 'EU', 0.5)",
+    )
+    first, live = caught_up(source, pipeline, spark), live_ids(spark, target)
+    verified = steps.verify_tables(pipeline, source=source.params, spark=spark)
+    spark.sql(f"DELETE FROM delta.`{target}` WHERE ID = 5")
+    found = steps.verify_tables(pipeline, source=source.params, spark=spark)
+    mended = steps.repair_table(pipeline, "SHOP.MOVED", reason="why", source=source.params, spark=spark)
+    other = source.pipeline(tables=[{"table": "SHOP.MOVED", "where": "region = 'EU'"}], **settings)
+    edits = steps.plan_edit(other).edits
+    source.run_sql("TRUNCATE TABLE moved", "INSERT INTO moved (id, area, qty) VALUES (1, 'EU', 1)", "UPDATE moved SET qty = 0")
+    source.run_sql("INSERT INTO moved (id, area, qty) VALUES (5, 'EU', 1)")
+    last = caught_up(source, pipeline, spark)
+
+    assert (first.error, live) == (None, [2, 3, 5])
+    assert (verified.equal, verified.tables[0].source_rows, verified.tables[0].source_rows_read) == (True, 3, 3)
+    assert [(t.missing_rows, t.extra_rows) for t in found.tables] == [(1, 0)]
+    assert (mended.inserted, mended.deleted, mended.equal) == (1, 0, True)
+    assert [(edit.effect, edit.what.rpartition(": ")[2]) for edit in edits] == [("held", "`where`")]
+    assert (last.error, live_ids(spark, target)) == (None, [5])
+    assert steps.verify_tables(pipeline, source=source.params, spark=spark).equal
+
+
+def live_ids(spark: Any, target: str) -> list[int]:
+    rows = spark.read.format("delta").load(target).filter("NOT _deleted").collect()
+    return sorted(row["ID"] for row in rows)
+
+
 HOSTILE = (
     "NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL",
     "0, 0, '', '', TO_DATE('0001-01-01', 'YYYY-MM-DD'), TO_TIMESTAMP('0001-01-01', 'YYYY-MM-DD'), 0, 0, '', NULL",
