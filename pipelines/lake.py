@@ -8,7 +8,7 @@ with lake("shop").at(spark, "2026-11-20 08:00 Europe/Berlin") as then:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +25,8 @@ class TablesAsOf:
     """All tables as they were after the same commits. The data frames can be read until the `with` block ends."""
 
     plan: ReadPlan
-    frames: dict[TableId, Any]
+    frames: Mapping[TableId, Any]
+    wrong: Mapping[TableId, tuple[str, ...]]
 
     @property
     def scn(self) -> int:
@@ -34,6 +35,10 @@ class TablesAsOf:
     def table(self, name: str) -> Any:
         """Return the data frame of OWNER.TABLE."""
         return self.frames[TableId.parse(name)]
+
+    def wrong_keys(self, name: str) -> tuple[str, ...]:
+        """Return the keys of OWNER.TABLE that were in quarantine, each as JSON: their rows are known to be wrong."""
+        return self.wrong.get(TableId.parse(name), ())
 
     def create_views(self) -> tuple[str, ...]:
         """Make a temporary view of each table, OWNER_NAME, and NAME where no other table has it. Return their names."""
@@ -53,8 +58,8 @@ class Lake:
     def at(self, spark: Any, moment: str | int, tables: Sequence[str] | None = None) -> Iterator[TablesAsOf]:
         """Yield the tables AS OF an SCN, a time with its zone, `now` or the end of a window. Raises NotReadableAsOf."""
         plan = plan_read(self.pipeline, str(moment), tables)
-        with opened_as_of(self.pipeline, plan, spark) as frames:
-            yield TablesAsOf(plan, frames)
+        with opened_as_of(self.pipeline, plan, spark) as opened:
+            yield TablesAsOf(plan, opened.frames, opened.wrong)
 
 
 def lake(name: str, config: Path | str | None = None) -> Lake:

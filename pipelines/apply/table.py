@@ -23,7 +23,7 @@ from pipelines.apply.landed.check_changes import check_finding, check_merged
 from pipelines.apply.landed.key_texts import is_among, key_text
 from pipelines.apply.net.history_rows import changed_rows, inserted_rows
 from pipelines.apply.net.missing_columns import not_in_target
-from pipelines.apply.quarantine.divide import write_taken
+from pipelines.apply.quarantine.divide import check_key_texts, write_taken
 from pipelines.apply.small_tables import Prepared
 from pipelines.apply.spark.failures import check_session
 from pipelines.apply.spark.holds import held_error
@@ -160,6 +160,7 @@ def apply_ranges(
     check_settles(task, ranges)
     for commit_range in ranges:
         context.may_commit()
+        check_key_texts(context, table, task, commit_range)
         table.evolve(context, task, commit_range)
         if history is not None:
             history.follow(context, table, task, commit_range.start)

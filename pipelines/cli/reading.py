@@ -43,8 +43,8 @@ def read(
             found = steps.read_as_of(selected, as_of, tables or None, to=to, sql=sql, report=report)
         title = f"AS OF SCN {found.scn}{beside(found.at, 'by ')}"
         for table in found.tables if output is Output.table else ():
-            for gap in table.lacks:
-                print_alert(f"{table.table} lacks {gap}")
+            for caveat in table.caveats:
+                print_alert(caveat)
         if sql is not None:
             rows = [tuple("" if value is None else value for value in row) for row in found.result]
             show(output, found, lambda: grid(title, found.columns, rows))

@@ -123,9 +123,10 @@ class Pipeline(PipelineSettings):
         policies = {**self.on_error.model_dump(), **own.model_dump(exclude_unset=True)}
         return OnError(**{**policies, "at_most": QuarantineLimit(**limit)})
 
-    def quarantine_path(self, table: TableId) -> str:
-        """Return where the table's quarantine is, beside the tables of the lake."""
-        return f"{self.lake.rstrip('/')}/{QUARANTINE}/{segment(self.table(table).path.replace('/', '.'), keep='.')}"
+    def quarantine_path(self, table: TableId, beside: str | None = None) -> str:
+        """Return where the table's quarantine is, beside the tables of the lake, or beside copies in a folder."""
+        name = segment(self.table(table).path.replace("/", "."), keep=".")
+        return f"{(beside or self.lake).rstrip('/')}/{QUARANTINE}/{name}"
 
     def resnapshot_limits(self, table: TableId) -> ResnapshotLimits:
         """Return the table's own limits, completed by the pipeline's."""

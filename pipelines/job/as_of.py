@@ -12,19 +12,22 @@ from pyspark.sql import DataFrame, SparkSession
 from pipelines.apply.context import Report, silent
 from pipelines.apply.delta.copy import copy_version
 from pipelines.apply.delta.log import read_log
+from pipelines.apply.quarantine.log import copy_events, read_events
 from pipelines.errors import ConfigurationError, Finding, NotReadableAsOf
 from pipelines.host import crash
 from pipelines.job.job import run
 from pipelines.job.lake import LakeFiles
 from pipelines.records.batches.spec import BatchSpec
 from pipelines.records.lakes import LakePlace
+from pipelines.values.quarantine import Wrong, wrong_as_of, wrong_keys
 from pipelines.values.table import TableId
 
 
 @dataclass(frozen=True, slots=True)
 class VersionToRead:
     """Version `version` of the Delta table at `path`. With `copy`, the folder of a copy of it that a batch brings to the SCN;
-    the version is complete to `complete_to`, and has `position` in its log."""
+    the version is complete to `complete_to`, and has `position` in its log. `quarantine` is the table's, and
+    `copied_quarantine` that of the copy."""
 
     table: TableId
     path: str
@@ -33,6 +36,22 @@ class VersionToRead:
     complete_to: int
     position: int | None = None
     copy: str | None = None
+    quarantine: str | None = None
+    copied_quarantine: str | None = None
+
+    @property
+    def load(self) -> str:
+        """What names the load whose contents the version has; empty where its log is gone."""
+        log = read_log(self.path)
+        return (None if log is None else log.load_at(self.version, self.app_id)) or ""
+
+
+@dataclass(frozen=True, slots=True)
+class RowsAsOf:
+    """The rows of tables AS OF an SCN, and the keys of those that are known to be wrong, by the tables' quarantines."""
+
+    frames: Mapping[TableId, DataFrame]
+    wrong: Mapping[TableId, tuple[str, ...]]
 
 
 def answer_query(spark: SparkSession, views: Mapping[str, DataFrame], sql: str) -> tuple[list[str], list[tuple[object, ...]]]:
@@ -68,17 +87,47 @@ def check_versions(versions: Sequence[VersionToRead]) -> None:
 
 
 def read_versions(
-    spark: SparkSession, versions: Sequence[VersionToRead], spec: BatchSpec | None, report: Report = silent
-) -> dict[TableId, DataFrame]:
-    """Return the tables' rows. `spec` is the batch over the copies, None without any."""
+    spark: SparkSession, versions: Sequence[VersionToRead], spec: BatchSpec | None, scn: int, report: Report = silent
+) -> RowsAsOf:
+    """Return the tables' rows AS OF an SCN. `spec` is the batch over the copies, None without any."""
     check_versions(versions)
     metadata = {"pipeline": "" if spec is None else spec.pipeline, "copy": True}
     for one in versions:
         if one.copy is not None:
-            copy_version(spark, one.path, one.version, one.copy, one.app_id, one.complete_to, metadata)
+            copy_version(spark, one.path, one.version, one.copy, one.app_id + one.load, one.complete_to, metadata)
+            copy_list(spark, one)
     if spec is not None:
         check_result(spec, run(spark, spec, report))
-    return {one.table: frame_of(spark, one) for one in versions}
+    return RowsAsOf({one.table: frame_of(spark, one) for one in versions}, wrong_keys_in(spark, versions, scn))
+
+
+def wrong_keys_in(spark: SparkSession, versions: Sequence[VersionToRead], scn: int) -> dict[TableId, tuple[str, ...]]:
+    """Return the keys in the versions' quarantines, in order, of the tables that have any."""
+    there = quarantines_of(versions)
+    found = {
+        one.table: read_wrong_as_of(spark, one, scn) for one in versions if {one.quarantine, one.copied_quarantine} & there
+    }
+    return {table: tuple(sorted(wrong)) for table, wrong in found.items() if wrong}
+
+
+def quarantines_of(versions: Sequence[VersionToRead]) -> set[str]:
+    """Return the quarantines that are there, of the tables and of their copies: one listing for each folder."""
+    paths = (path for one in versions for path in (one.quarantine, one.copied_quarantine) if path is not None)
+    folders = {path.rpartition("/")[0] for path in paths}
+    return {f"{folder}/{name}" for folder in folders for name in LakeFiles(folder).names("")}
+
+
+def read_wrong_as_of(spark: SparkSession, one: VersionToRead, scn: int) -> dict[str, Wrong]:
+    if one.copy is not None and one.copied_quarantine is not None:
+        return wrong_keys(read_events(spark, one.copied_quarantine, one.load), scn)
+    return {} if one.quarantine is None else wrong_as_of(read_events(spark, one.quarantine, one.load), scn, one.version)
+
+
+def copy_list(spark: SparkSession, one: VersionToRead) -> None:
+    """Give a copy a quarantine of its own, with the keys that are wrong in the version and their changes."""
+    if one.quarantine is None or one.copied_quarantine is None or not quarantines_of([one]):
+        return
+    copy_events(spark, one.quarantine, one.copied_quarantine, one.load, one.complete_to, one.version)
 
 
 def check_result(spec: BatchSpec, result: object) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -10,11 +11,11 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from pipelines.apply.delta.log import load_in, read_log
-from pipelines.apply.quarantine.log import add_events, events_frame, read_events
+from pipelines.apply.quarantine.log import add_events, events_frame, keys_of, read_events
 from pipelines.apply.spark.failures import check_session
 from pipelines.apply.spark.thrown import failure_text
 from pipelines.errors import OF_SPARK, InvariantBroken, RedolakeError, report_with
-from pipelines.values.quarantine import Event, Kind, Wrong, wrong_keys
+from pipelines.values.quarantine import PUT_ASIDE, Event, Kind, Wrong, wrong_keys
 from pipelines.values.table import TableId
 
 
@@ -38,7 +39,7 @@ def read_changes(spark: SparkSession, path: str, target: str, app_id: str, wrong
     if not wrong or read_log(path) is None:
         return []
     load = load_of(target, app_id)
-    rows = events_frame(spark, path).filter((F.col("load") == load) & (F.col("event") == "quarantined")).collect()
+    rows = events_frame(spark, path).filter((F.col("load") == load) & F.col("event").isin(*PUT_ASIDE)).collect()
     since = {key: one.since for key, one in wrong.items()}
     found = [
         row.asDict()
@@ -60,16 +61,49 @@ def record_decision(
     by: str,
     why: str,
     table: TableId,
+    delta_version: int | None = None,
 ) -> None:
-    """Record what was decided of keys of a table that is complete to the position."""
+    """Record what was decided of keys of a table that is complete to the position. `delta_version` of it has rows that were
+    read again."""
     base = {
         "table_name": str(table), "load": load_of(target, app_id), "position": position, "event": kind, "by": by, "why": why,
-        "at": datetime.now(UTC).isoformat(),
+        "at": datetime.now(UTC).isoformat(), "delta_version": delta_version,
     }  # fmt: skip
+    add(spark, path, [{**base, "key": key} for key in keys], {"event": kind, "by": by, "why": why}, table)
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """The Delta table at `target`, and its quarantine at `path`."""
+
+    target: str
+    path: str
+
+
+def list_again(
+    spark: SparkSession, copy: Listed, live: Listed, app_id: str, wrong: Mapping[str, Wrong], position: int, table: TableId
+) -> None:
+    """List the keys of a copy in the quarantine of its live table, which is complete to the position, with their changes."""
+    at = datetime.now(UTC).isoformat()
+    base = {"load": load_of(live.target, app_id), "position": position, "event": "listed", "at": at}
+    changes = read_changes(spark, copy.path, copy.target, app_id, wrong)
+    rows = [
+        {**row, **base, "key": key, "other_key": None}
+        for row in changes
+        for key in keys_of(row["key"], row["other_key"])
+        if key in wrong
+    ]
+    add(spark, live.path, rows, {"event": "listed"}, table)
+    if dropped := [key for key, one in wrong.items() if one.state == "dropped"]:
+        why = "it was dropped before the swap that is undone"
+        record_decision(spark, live.path, live.target, app_id, "dropped", dropped, position, by="", why=why, table=table)
+
+
+def add(
+    spark: SparkSession, path: str, rows: Sequence[Mapping[str, object]], metadata: Mapping[str, object], table: TableId
+) -> None:
     try:
-        add_events(
-            spark, path, [{**base, "key": key} for key in keys], {"table": str(table), "event": kind, "by": by, "why": why}
-        )
+        add_events(spark, path, rows, {"table": str(table), **metadata})
     except RedolakeError:
         raise
     except Exception as surprise:

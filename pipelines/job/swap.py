@@ -15,7 +15,7 @@ from pipelines.apply.delta.table import DeltaTable
 from pipelines.errors import SchemaConflict, TableSetBack, Terminal
 from pipelines.host import crash
 from pipelines.host.filesystem import open_filesystem
-from pipelines.job.as_of import VersionToRead, check_result, check_versions
+from pipelines.job.as_of import VersionToRead, check_result, check_versions, copy_list
 from pipelines.job.job import run
 from pipelines.records.batches.spec import BatchSpec
 from pipelines.values.table import TableId
@@ -23,11 +23,13 @@ from pipelines.values.table import TableId
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """A whole copy at `path`, complete to `position`."""
+    """A whole copy at `path`, complete to `position`. `quarantine` is the live table's, `copied_quarantine` its own."""
 
     path: str
     app_id: str
     position: int
+    quarantine: str | None = None
+    copied_quarantine: str | None = None
 
 
 def position_of_copy(path: str, app_id: str) -> int | None:
@@ -36,7 +38,7 @@ def position_of_copy(path: str, app_id: str) -> int | None:
     log = read_log(path)
     if log is None:
         return None
-    position = log.last_txn(app_id)
+    position = log.last_txn(log.current_id(app_id))
     foreign = None if position is None else log.newest_foreign_write(f"{app_id.rpartition('/')[0]}/")
     if foreign is not None:
         raise TableSetBack(
@@ -51,12 +53,13 @@ def make_copy(spark: SparkSession, one: VersionToRead, metadata: Mapping[str, ob
     """Make a whole copy of a version, unless it is there. What a killed attempt has left is removed first."""
     assert one.copy is not None
     log = read_log(one.copy)
-    if log is not None and log.last_txn(one.app_id) is not None:
+    if log is not None and log.last_txn(log.current_id(one.app_id)) is not None:
         return
     if log is not None:
         remove_copy(one.copy)
     check_versions([one])
-    copy_whole(spark, one.path, one.version, one.copy, one.app_id, one.complete_to, metadata)
+    copy_list(spark, one)
+    copy_whole(spark, one.path, one.version, one.copy, one.app_id + one.load, one.complete_to, metadata)
 
 
 @crash.writer
@@ -71,7 +74,8 @@ def keep_newest(spark: SparkSession, table: TableId, target: str, kept: Copied, 
     log = read_log(target)
     if log is None:
         return  # there is nothing to keep: swap_rows says so
-    one = VersionToRead(table, target, log.version, kept.app_id, kept.position, None, kept.path)
+    lists = kept.quarantine, kept.copied_quarantine
+    one = VersionToRead(table, target, log.version, kept.app_id, kept.position, None, kept.path, *lists)
     make_copy(spark, one, metadata)
 
 
@@ -81,7 +85,7 @@ def fold_into_copies(spark: SparkSession, spec: BatchSpec, report: Report) -> No
     for task in spec.tables:
         copy = DeltaTable(spark, task.target, task.app_id)
         if copy.position is not None and copy.position < spec.end - 1:  # nothing of it has changed since
-            tag = Tag(task.app_id, spec.end - 1, {"pipeline": spec.pipeline, "table": str(task.table), "copy": True})
+            tag = Tag(copy.app_id, spec.end - 1, {"pipeline": spec.pipeline, "table": str(task.table), "copy": True})
             spark.createDataFrame([], copy.schema).write.format("delta").mode("append").options(**tag.options()).save(copy.path)
             crash.point("copy's position")
 

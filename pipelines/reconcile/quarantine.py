@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from pipelines.context import PipelineContext
 from pipelines.records.batches.manifest import BatchResult
-from pipelines.records.codec import to_body
+from pipelines.records.codec import from_body, to_body
 from pipelines.records.shown_facts import QuarantineFact
 from pipelines.values.table import TableId
 
 
 def record_open_keys(context: PipelineContext, table: TableId, keys: int) -> None:
     context.ledger.record_fact("quarantine", to_body(QuarantineFact(keys)), str(table))
+
+
+def open_keys_of(context: PipelineContext, table: TableId) -> int:
+    """Return how many keys are in quarantine and not worked off, by the last batch or command that looked."""
+    body = context.ledger.fact("quarantine", str(table))
+    return 0 if body is None else from_body(QuarantineFact, body, f"the quarantine of {table}").keys
 
 
 def record_quarantined(context: PipelineContext, result: BatchResult) -> None:

@@ -14,7 +14,10 @@ from typing import Literal, get_args
 ErrorClass = Literal["undecodable", "value", "transform"]
 CLASSES: tuple[ErrorClass, ...] = get_args(ErrorClass)
 FOLDER = "_quarantine"  # of the lake
-Kind = Literal["quarantined", "healed", "retried", "dropped"]
+# `retried`: the row was read again. `listed`: a swap brings back a row that is wrong.
+Kind = Literal["quarantined", "healed", "retried", "dropped", "listed"]
+DECIDED: tuple[Kind, ...] = ("retried", "dropped", "listed")  # after what a batch has left at the same position
+PUT_ASIDE: tuple[Kind, ...] = ("quarantined", "listed")
 KeyState = Literal["open", "dropped"]
 
 
@@ -35,12 +38,14 @@ class QuarantineRule:
 @dataclass(frozen=True, slots=True)
 class Event:
     """What happened to a key, in effect once the table is complete to `position`. `at` orders the decisions of people at one
-    position."""
+    position. A change that was put aside has its `commit_scn`, rows that were read again the `delta_version` that has them."""
 
     kind: Kind
     keys: tuple[str, ...]
     position: int
     at: str = ""
+    commit_scn: int | None = None
+    delta_version: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,15 +88,35 @@ def wrong_keys(events: Iterable[Event], position: int) -> dict[str, Wrong]:
     """Return the keys that are wrong in the table when it is complete to the position, and since when they are."""
     in_effect = (event for event in events if event.position <= position)
     wrong: dict[str, Wrong] = {}
-    for event in sorted(in_effect, key=lambda one: (one.position, one.kind in ("retried", "dropped"), one.at)):
+    for event in sorted(in_effect, key=lambda one: (one.position, one.kind in DECIDED, one.at)):
         for key in event.keys:
-            if event.kind == "quarantined":
+            if event.kind in PUT_ASIDE:
                 wrong[key] = Wrong("open", wrong[key].since if key in wrong else event.position)
             elif event.kind in ("healed", "retried"):
                 wrong.pop(key, None)
             elif key in wrong:
                 wrong[key] = replace(wrong[key], state="dropped")
     return wrong
+
+
+def wrong_as_of(events: Iterable[Event], scn: int, version: int) -> dict[str, Wrong]:
+    """Return the keys that are wrong at an SCN in a version of the Delta table that is the table there.
+
+    A version may be the table inside a range of which all changes were put aside: each of them counts from its own commit on.
+    Rows that were read again at a position are in the versions from their own on, and not in an older one of that position."""
+    return wrong_keys((as_seen(event) for event in events if is_in_version(event, scn, version)), scn)
+
+
+def as_seen(event: Event) -> Event:
+    if event.kind != "quarantined" or event.commit_scn is None:
+        return event
+    return replace(event, position=min(event.position, event.commit_scn))
+
+
+def is_in_version(event: Event, scn: int, version: int) -> bool:
+    if event.kind != "retried":
+        return True
+    return event.position < scn if event.delta_version is None else event.delta_version <= version
 
 
 def decide(wrong: Collection[str], touches: Sequence[Touch]) -> Decision:

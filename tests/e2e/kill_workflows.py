@@ -331,6 +331,39 @@ def mapped_table(testbed: KillTestbed, kills: KillSequence) -> None:
     kills.run(redolake, "snapshot", "SHOP.PARTS", "--replace")
 
 
+QUARANTINED = {"table": "SHOP.PARTS", "columns": {"QUANTITY": "decimal(8,0)"}, "on_error": {"value": "quarantine"}}
+
+
+def quarantined_row(testbed: KillTestbed, kills: KillSequence) -> None:
+    """Put a row into quarantine, drop its change, and apply one that makes it right."""
+    source, copy = testbed.source, kills.copy
+    source.changing = ONE
+    copy.configure("48KiB", tables=(QUARANTINED, "SHOP.BINS"))
+    copy.succeed(redolake, "snapshot", "SHOP.PARTS", "--replace")
+    source.shop.run_sql("UPDATE parts SET quantity = 123456789 WHERE id = 2")
+    source.work()
+    kills.kill_again_at("merge")
+    kills.run(*CATCH_UP)
+    assert listed_keys(copy) == ['{"ID":"2"}']
+    live = {row["ID"]: row for row in copy.rows_at(target_of_parts(copy))}
+    assert by_id({**row, "QUANTITY": 2} if row["ID"] == 2 else row for row in source.rows("parts")) == by_id(live.values())
+    kills.run(redolake, "quarantine", "drop", "SHOP.PARTS", "--reason", "test", "--yes", codes=NOTHING_LEFT)
+    source.shop.run_sql("UPDATE parts SET quantity = 2 WHERE id = 2")
+    source.work()
+    kills.run(*CATCH_UP)
+    assert listed_keys(copy) == []
+    kills.run(redolake, "verify", "SHOP.PARTS")
+    copy.configure("48KiB")
+    copy.succeed(redolake, "snapshot", "SHOP.PARTS", "--replace")
+
+
+def listed_keys(copy: PipelineCopy) -> list[str]:
+    """Return the keys of the changes in quarantine that no later event has made right, each as often as it is listed."""
+    rows = copy.rows_at(copy.pipeline.quarantine_path(TableId("SHOP", "PARTS")))
+    healed = {row["key"]: row["position"] for row in rows if row["event"] == "healed"}
+    return [row["key"] for row in rows if row["event"] == "quarantined" and row["position"] > healed.get(row["key"], -1)]
+
+
 def mapped_rows(rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     for row in rows:
         shown = None if row["PLACE"] is None else f"{row['PLACE']}: {row['QUANTITY']}"
@@ -404,6 +437,7 @@ WORKFLOWS = (
     large_table,
     edited_tables,
     mapped_table,
+    quarantined_row,
 )
 
 

@@ -25,6 +25,7 @@ from tests.e2e.kill_workflows import (
     KillTestbed,
     Workflow,
     each_write_of_spark,
+    quarantined_row,
     run_workflow,
 )
 from tests.e2e.kills import IN_TURN, MEANWHILE, SECONDS, ChangingSource, capture_all, prepare
@@ -45,7 +46,7 @@ DROP = {"drop_transaction drops/*.json", "ledger.record_decision"}
 NOT_IN_WORKFLOWS = {
     **dict.fromkeys(("optimize", "retention", "vacuum"), "stopped at in tests/integration/spark/test_maintenance.py"),
     "feature": "killed in tests/integration/spark/test_batch.py: no table is large enough for deletion vectors",
-    **dict.fromkeys(("quarantine", "quarantine decision"), "stopped at in tests/integration/test_quarantine.py"),
+    **dict.fromkeys(("quarantine", "quarantine decision"), "killed in the next test"),
     **dict.fromkeys(
         ("history created", "history", "history's columns", "history cut"),
         "stopped at in tests/integration/test_history.py, and in its Spark tests",
@@ -56,7 +57,9 @@ NOT_IN_WORKFLOWS = {
         ("snapshot's log removed", "snapshot removed"), "killed in tests/integration/spark/test_snapshot.py: no log is damaged"
     ),
     **dict.fromkeys(("changes", "copy removed", "copy's rows", "swap"), "killed in tests/integration/test_backfill_ranges.py"),
-    **dict.fromkeys(("copy", "copy's position", "rows as of"), "nothing depends on what a read AS OF an SCN leaves"),
+    **dict.fromkeys(
+        ("copy", "copy's position", "quarantine copied", "rows as of"), "nothing depends on what a read AS OF an SCN leaves"
+    ),
 }
 
 
@@ -74,6 +77,14 @@ def test_a_pipeline_survives_a_kill_after_each_write_of_spark(testbed: KillTestb
     run_workflow(testbed, each_write_of_spark, IN_TURN, killed_at, points)
 
     assert set(killed_at.read_text().splitlines()) == points - set(NOT_IN_WORKFLOWS)
+
+
+def test_a_row_is_in_quarantine_once_after_a_kill_at_each_write_of_it(testbed: KillTestbed) -> None:
+    killed_at, points = testbed.folder / "killed-at, quarantine", frozenset({"quarantine", "quarantine decision"})
+
+    run_workflow(testbed, quarantined_row, IN_TURN, killed_at, points)
+
+    assert set(killed_at.read_text().splitlines()) == points
 
 
 @everywhere

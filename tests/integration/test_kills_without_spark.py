@@ -18,6 +18,7 @@ from tests.e2e.kill_workflows import (
     Workflow,
     dropped_transaction,
     mapped_table,
+    quarantined_row,
     run_workflow,
 )
 from tests.e2e.kills import IN_TURN, NO_SPARK, SECONDS, ChangingSource
@@ -32,7 +33,7 @@ def testbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KillTestbed]:
 
 
 # A transaction is dropped by its rows in Spark's carry-over, and Spark computes mappings: tests/e2e/test_kills_everywhere.py.
-WITHOUT_SPARK = [workflow for workflow in WORKFLOWS if workflow not in (dropped_transaction, mapped_table)]
+WITHOUT_SPARK = [workflow for workflow in WORKFLOWS if workflow not in (dropped_transaction, mapped_table, quarantined_row)]
 
 
 @pytest.mark.parametrize("workflow", WITHOUT_SPARK, ids=lambda workflow: workflow.__name__)

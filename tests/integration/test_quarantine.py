@@ -105,6 +105,67 @@ def test_values_that_do_not_fit_or_are_not_shown_are_listed_and_the_table_goes_o
 
 
 @pytest.mark.parametrize("source", ["PRIMARY KEY"], indirect=True)
+def test_reads_as_of_an_scn_copies_and_swaps_know_which_rows_are_wrong_and_rows_read_again_are_not(
+    spark: Any, source: Shop
+) -> None:
+    pipeline = source.pipeline(tables=[ITEMS], on_error={"value": "quarantine"})
+    steps.take_snapshot(pipeline, source=source.params, spark=spark)
+
+    def scn_after(*statements: str) -> int:
+        source.run_sql(*statements)
+        with source.oracle.connect("SYSTEM") as connection, connection.cursor() as cursor:
+            return int(cursor.execute("SELECT current_scn FROM v$database").fetchone()[0])
+
+    def applied() -> int:
+        return int(caught_up(source, pipeline, spark).complete_to_scn)
+
+    def wrong_at(scn: int) -> list[str]:
+        (table,) = steps.read_as_of(pipeline, str(scn), spark=spark).tables
+        assert table.rows == 6
+        return [key.partition(":")[2].strip('"}') for key in table.wrong_keys]
+
+    first, later = scn_after("UPDATE items SET n = 1.2345 WHERE id = 1"), scn_after("UPDATE items SET n = 22 WHERE id = 2")
+    end = applied()
+    alone = scn_after("UPDATE items SET n = 3.3333 WHERE id = 3")  # a batch that merges nothing
+    applied()
+    assert [wrong_at(scn) for scn in (first, later, end, alone - 1, alone)] == [["1"], ["1"], ["1"], ["1"], ["1", "3"]]
+    text = steps.write_views(pipeline, "duckdb", str(end), spark=spark).text
+    assert '-- SHOP.ITEMS: the rows of 1 keys in quarantine are known to be wrong: {"ID":"1"}' in text
+    assert "-- SHOP.ITEMS: the rows of 2 keys in quarantine" in steps.write_views(pipeline, "duckdb").text
+
+    # The redo of an UPDATE lacks values here, so keys that the source corrects stay listed until they are read again.
+    start = scn_after("UPDATE items SET n = 1 WHERE id = 1", "UPDATE items SET n = 3 WHERE id = 3")
+    end_of_it, how = applied(), {"execute": True, "reason": "a fault", "spark": spark}
+    (old,) = steps.copy_tables(pipeline, end, end_of_it + 1, execute=True, spark=spark).tables
+    assert old.wrong_keys == ('{"ID":"1"}', '{"ID":"3"}')
+    steps.backfill_live(pipeline, alone, end_of_it + 1, source=source.params, **how)
+    assert (steps.list_quarantine(pipeline, spark=spark).keys, lake(spark, pipeline)[3]["N"]) == (0, 3)
+    assert wrong_at(end_of_it) == ["1", "3"]  # the version before the rows were read again
+    scn_after("UPDATE items SET note = 'six' WHERE id = 6")
+    assert wrong_at(applied()) == []
+    with pytest.raises(QuarantineInTheWay, match="rows of 2 keys are right in the table and wrong in the copy"):
+        steps.swap_table(pipeline, "SHOP.ITEMS", f"{end}-{end_of_it + 1}-copy", **how)
+
+    # What a swap has replaced comes back with its list.
+    scn_after("UPDATE items SET n = 5.5555 WHERE id = 5")
+    new_end = applied()
+    copied = steps.copy_tables(pipeline, new_end, new_end + 1, execute=True, spark=spark)
+    assert steps.swap_table(pipeline, "SHOP.ITEMS", copied.name, **how).quarantined_keys == 1
+    scn_after("UPDATE items SET n = 5 WHERE id = 5")
+    applied()
+    steps.repair_table(pipeline, "SHOP.ITEMS", keys=[{"ID": "5"}], source=source.params, reason="corrected", spark=spark)
+    assert steps.list_quarantine(pipeline, spark=spark).wrong == ()
+    assert steps.swap_table(pipeline, "SHOP.ITEMS", **how).quarantined_keys == 1
+    compared = steps.verify_tables(pipeline, source=source.params, spark=spark).tables[0]
+    assert (compared.equal, compared.quarantined_keys, start > end) == (True, 1, True)
+
+    # A key is listed by its column's name: a DDL that changes it waits, also one that no change of the table follows.
+    source.run_sql("ALTER TABLE items RENAME COLUMN id TO number_of_it")
+    held = caught_up(source, pipeline, spark)
+    assert "the name of a column of the key, and 1 keys of the table are in quarantine" in str(held.error)
+
+
+@pytest.mark.parametrize("source", ["PRIMARY KEY"], indirect=True)
 def test_an_update_of_a_listed_key_goes_to_quarantine_too_and_a_limit_holds_the_table(spark: Any, source: Shop) -> None:
     on_error = {"value": "quarantine", "at_most": {"rows": 2}}
     pipeline = source.pipeline(tables=[{**ITEMS, "on_error": on_error}])

@@ -93,6 +93,16 @@ class DeltaLog:
     def position_at(self, version: int, app_id: str) -> int | None:
         """Return the position of the table's contents at a version. None where the log no longer has the commits of that time,
         and where the version is not there any more, or not yet."""
+        found = self._contents_at(version, app_id)
+        return None if found is None else found[1]
+
+    def load_at(self, version: int, app_id: str) -> str | None:
+        """Return what names the load whose contents the table had at a version; None as `position_at`."""
+        found = self._contents_at(version, app_id)
+        return None if found is None else load_in(found[0])
+
+    def _contents_at(self, version: int, app_id: str) -> tuple[str, int] | None:
+        """Return the application id and the position of the newest contents up to a version."""
         if version > self.version:
             return None
         own, numbers = f"{app_id.rpartition('/')[0]}/", dict((*self.older, *self.commits))
@@ -101,8 +111,10 @@ class DeltaLog:
                 break
             for app, position in self._txns(numbers[number]).items():
                 if app.startswith(own) and not app.endswith(("/ddl", REPAIRS)):
-                    return position
-        return self.last_txn(self.current_id(app_id)) if version == self.version else None
+                    return app, position
+        newest = self.current_id(app_id)
+        last = self.last_txn(newest) if version == self.version else None
+        return None if last is None else (newest, last)
 
     def app_ids(self) -> set[str]:
         """Return the application ids of all commits that the log still knows."""

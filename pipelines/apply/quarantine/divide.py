@@ -33,6 +33,7 @@ from pipelines.values.table import ROWID_COLUMN, TableVersion
 
 ADDRESS = ("window_start", "slice", "ordinal")  # of a landed row
 MOST_CHANGES = 100_000  # of the keys in question: this process looks at each
+KEY_TEXTS = frozenset({"change_type", "rename_column"})  # DDL after which a key has another text
 FOLLOWS = "a change of the same key is in quarantine, or lacks values of a row that is"
 
 
@@ -105,8 +106,6 @@ def divide(
     if commit_range.whole is not None:
         refuse_open(task, commit_range, changes.wrong, "a DDL has changed rows without redo")
         return decoded.drop(TROUBLE), NOTHING_TAKEN
-    if any(step.kind == "change_type" and step.column.id in changes.version.key for step in commit_range.steps):
-        refuse_open(task, commit_range, changes.wrong, "a DDL has changed the type of a column of the key")
     seen = yield Probe(
         decoded.select("finding", changes.may_go.alias("may_go")),
         (
@@ -289,7 +288,19 @@ def write_taken(context: ApplyContext, table: Target, task: TableTask, commit_ra
     step = sum(1 for scn in (*(one.scn for one in task.ddl), *(one.scn for one in task.whole)) if scn < commit_range.start)
     metadata = {**context.metadata, "table": str(task.table), "quarantined": taken.count}
     tag = Tag(f"{task.app_id}/quarantine", version_of(context.lease, step), metadata)
-    replace_events(context.spark, task.quarantine.path, taken.rows, table.load, commit_range.start, tag, task.table)
+    # A copy is written under no lease: its later batches would have a version that Delta skips.
+    options = tag.options() if context.lease is not None else {"userMetadata": tag.text}
+    replace_events(context.spark, task.quarantine.path, taken.rows, table.load, commit_range.start, options, task.table)
+
+
+def check_key_texts(context: ApplyContext, table: Target, task: TableTask, commit_range: CommitRange) -> None:
+    """Raise QuarantineInTheWay before a DDL is followed after which no key is as it is listed. The range need not have
+    changes."""
+    touched = {step.column.id for step in commit_range.steps if step.kind in KEY_TEXTS}
+    if task.quarantine is None or touched.isdisjoint(commit_range.version.key):
+        return
+    states = fold(read_events(context.spark, task.quarantine.path, table.load), commit_range.start - 1)
+    refuse_open(task, commit_range, states, "a DDL has changed the type or the name of a column of the key")
 
 
 def check_plain(context: ApplyContext, table: Target, task: TableTask, commit_range: CommitRange, *, is_plain: bool) -> None:

@@ -8,16 +8,15 @@ them in the commit that adds its own rows.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
-from pipelines.apply.delta.commit import Tag, text_of
+from pipelines.apply.delta.commit import text_of
 from pipelines.apply.delta.log import read_log
 from pipelines.errors import Transient
 from pipelines.host import crash
-from pipelines.values.quarantine import Event
+from pipelines.values.quarantine import Event, is_in_version
 from pipelines.values.table import TableId
 
 STEPS = 20  # bits of a transaction version for the ranges of one lease
@@ -27,31 +26,29 @@ STEPS = 20  # bits of a transaction version for the ranges of one lease
 SCHEMA = (
     "table_name string, load string, position bigint, event string, key string, other_key string, class string, code string, "
     "reason string, operation string, scn bigint, commit_scn bigint, commit_time timestamp_ntz, xid string, redo_thread int, "
-    "row_id string, redo string, row string, by string, why string, at string"
+    "row_id string, redo string, row string, by string, why string, at string, delta_version bigint"
 )
 FIELDS = tuple(part.split()[0] for part in SCHEMA.split(", "))
-
-
-@dataclass(frozen=True, slots=True)
-class LoggedEvent:
-    """One row of the table, without what only people read."""
-
-    event: Event
-    load: str
 
 
 def read_events(spark: SparkSession, path: str, load: str) -> list[Event]:
     """Return the events of a load; none where nothing was ever in quarantine."""
     if read_log(path) is None:
         return []
-    rows = (
-        events_frame(spark, path).filter(F.col("load") == load).select("event", "key", "other_key", "position", "at").collect()
-    )
-    return [Event(r["event"], keys_of(r["key"], r["other_key"]), r["position"], r["at"] or "") for r in rows]
+    read = ("event", "key", "other_key", "position", "at", "commit_scn", "delta_version")
+    rows = events_frame(spark, path).filter(F.col("load") == load).select(*read).collect()
+    return list(map(event_in, rows))
+
+
+def event_in(row: Row) -> Event:
+    keys = keys_of(row["key"], row["other_key"])
+    return Event(row["event"], keys, row["position"], row["at"] or "", row["commit_scn"], row["delta_version"])
 
 
 def events_frame(spark: SparkSession, path: str) -> DataFrame:
-    return spark.read.format("delta").load(path)
+    """Return the table of events. An older Redolake has written it without the newest columns."""
+    frame = spark.read.format("delta").load(path)
+    return frame if "delta_version" in frame.columns else frame.withColumn("delta_version", F.lit(None).cast("bigint"))
 
 
 def keys_of(key: str, other: str | None) -> tuple[str, ...]:
@@ -59,12 +56,13 @@ def keys_of(key: str, other: str | None) -> tuple[str, ...]:
 
 
 def replace_events(
-    spark: SparkSession, path: str, rows: Sequence[Mapping[str, object]], load: str, start: int, tag: Tag, table: TableId
-) -> None:
+    spark: SparkSession, path: str, rows: Sequence[Mapping[str, object]], load: str, start: int,
+    options: Mapping[str, str], table: TableId,
+) -> None:  # fmt: skip
     """Commit the rows in place of all that the load has from the position `start` on. Raise Transient if others are there
-    then."""
+    then. `options` are those of the commit."""
     frame = spark.createDataFrame([tuple(row.get(name) for name in FIELDS) for row in rows], SCHEMA).coalesce(1)
-    writer = frame.write.format("delta").options(**tag.options())
+    writer = frame.write.format("delta").option("mergeSchema", "true").options(**options)
     if read_log(path) is None:
         if rows:
             writer.mode("append").save(path)
@@ -87,8 +85,20 @@ def tail(spark: SparkSession, path: str, load: str, start: int) -> list[tuple[st
 def add_events(spark: SparkSession, path: str, rows: Sequence[Mapping[str, object]], metadata: Mapping[str, object]) -> None:
     """Commit what people have decided, behind all that counts already."""
     frame = spark.createDataFrame([tuple(row.get(name) for name in FIELDS) for row in rows], SCHEMA).coalesce(1)
-    frame.write.format("delta").mode("append").option("userMetadata", text_of(metadata)).save(path)
+    writer = frame.write.format("delta").mode("append").option("mergeSchema", "true")
+    writer.option("userMetadata", text_of(metadata)).save(path)
     crash.point("quarantine decision")
+
+
+def copy_events(spark: SparkSession, path: str, to: str, load: str, scn: int, version: int) -> None:
+    """Make a quarantine at `to` with the events of a load that count in a version of its table. What a killed attempt has left
+    there is replaced."""
+    rows = events_frame(spark, path).filter((F.col("load") == load) & (F.col("position") <= scn)).collect()
+    kept = [tuple(row[name] for name in FIELDS) for row in rows if is_in_version(event_in(row), scn, version)]
+    if kept or read_log(to) is not None:
+        frame = spark.createDataFrame(kept, SCHEMA).coalesce(1)
+        frame.write.format("delta").mode("overwrite").option("userMetadata", text_of({"copy": True})).save(to)
+        crash.point("quarantine copied")
 
 
 def version_of(lease: int | None, step: int) -> int:

@@ -29,13 +29,12 @@ from pipelines.reconcile.ledger import reconcile_ledger
 from pipelines.reconcile.mappings import mapping_conflict
 from pipelines.reconcile.table_versions import app_id, known_versions, origin, rules
 from pipelines.reconcile.version_conflicts import key_policy_conflict
-from pipelines.records.codec import from_body
 from pipelines.records.file_digest import FileDigest
 from pipelines.records.loads import SnapshotLoaded, SnapshotSpec, SnapshotTask
-from pipelines.records.shown_facts import QuarantineFact
 from pipelines.schema import baseline, conflict_with_dictionary, version_as_of
 from pipelines.source import ConnectParams, Source, read_redo_facts, read_tables
 from pipelines.steps.proof.compare_table import Cost, count_read
+from pipelines.steps.proof.quarantine import quarantine_of
 from pipelines.steps.proof.repair import Writer, apply_lease_renewed
 from pipelines.steps.proof.verify import check_readable, entry_with_contents
 from pipelines.steps.shared.comparison_rows import comparison_place, folder_name, remove_left_rows
@@ -131,6 +130,7 @@ def fill_columns(
     ):
         reconcile_ledger(context)
         filling = plan_filling(context, oracle, TableId.parse(table_name))
+        check_list(context, opened, filling.entry.table)
         table, rows = filling.entry.table, expected_rows(context, filling.entry.table)
         found = FilledColumns(str(table), filling.columns, int(filling.scn), rows, by=by or owner(), reason=reason.strip())
         if writer is None:
@@ -188,10 +188,16 @@ def entry_to_fill(context: PipelineContext, table: TableId) -> TableEntry:
     if entry.state not in ("live", "held") or (entry.state == "held" and code != "SchemaConflict"):
         why = "a snapshot of it is being read" if entry.state != "held" else f"it is held by another error, {code}"
         raise refused(table, why, "let it go on first: `redolake status` says how")
-    body = context.ledger.fact("quarantine", str(table))
-    if body is not None and (keys := from_body(QuarantineFact, body, f"the quarantine of {table}").keys):
-        raise refused(table, f"{keys} of its keys are in quarantine", f"`redolake quarantine retry {table}` first")
     return entry
+
+
+def check_list(context: PipelineContext, spark: Spark, table: TableId) -> None:
+    """Raise Terminal where keys are in quarantine, also dropped ones: as after each load, nobody would know of them."""
+    found = quarantine_of(context, spark, table)
+    if found is not None and found.wrong:
+        first = min(found.wrong)
+        how = f"`redolake quarantine retry {table}` first, with `--key` for a key that was dropped, such as {first}"
+        raise refused(table, f"{len(found.wrong)} of its keys are in quarantine", how)
 
 
 def why_not(has: TableVersion, wanted: TableVersion, joins: tuple[int, ...]) -> str:

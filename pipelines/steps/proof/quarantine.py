@@ -14,7 +14,7 @@ from typing import Any
 
 from pipelines.config import Pipeline
 from pipelines.context import PipelineContext, Report, open_context, owner, silent
-from pipelines.errors import MappingFailed, QuarantineInTheWay, Terminal, TextNotValid, ValueDoesNotFit
+from pipelines.errors import MappingFailed, Terminal, TextNotValid, ValueDoesNotFit
 from pipelines.host import crash
 from pipelines.ledger import TableEntry
 from pipelines.reconcile.approvals import record_approval
@@ -25,7 +25,7 @@ from pipelines.source import ConnectParams
 from pipelines.steps.proof.repair import RepairedTable, repair_table
 from pipelines.steps.shared.decisions import check_reason
 from pipelines.steps.shared.spark_session import Spark, spark_when_needed
-from pipelines.values.quarantine import KeyState, Kind, Wrong
+from pipelines.values.quarantine import KeyState, Wrong
 from pipelines.values.table import TableId
 
 OCTETS = frozenset({"RAW", "EXTENDED RAW"})
@@ -187,7 +187,9 @@ def retry_quarantine(
     table, by = TableId.parse(table_name), by or owner()
     with spark_when_needed(pipeline, spark, opens) as session:
         with open_reconciled(pipeline) as context:
-            wanted = choose_keys(quarantine_of(context, session, table), table, keys)
+            found = quarantine_of(context, session, table)
+            wanted = choose_keys(found, table, keys)
+            assert found is not None
             check_key(context, table)
 
         def repair(part: Sequence[str]) -> RepairedTable:
@@ -197,15 +199,14 @@ def retry_quarantine(
             )
 
         right, left, scn = repair_keys(repair, wanted)
-        with open_reconciled(pipeline) as context:
-            return record(context, session, table, "retried", right, left, scn, by=by, why=reason)
+        return WorkedOff(str(table), found.position if scn is None else scn, tuple(right), left)
 
 
 def repair_keys(
     repair: Callable[[Sequence[str]], RepairedTable], keys: Sequence[str]
 ) -> tuple[list[str], dict[str, str], int | None]:
-    """Repair the rows of the keys, all at once, or one by one where a value of one of them is refused. Return the keys that are
-    right, those that are not with why, and the SCN."""
+    """Repair the rows of the keys, all at once, or one by one where a value of one of them is refused. A repair takes keys off
+    the list that are right. Return these, those that are not with why, and the SCN."""
     try:
         repaired = repair(keys)
     except OF_VALUES as error:
@@ -245,26 +246,7 @@ def drop_quarantined(
         record_approval(
             context, "quarantine", table, found.position, by=by, choice=f"drop {len(wanted)} keys", reason=reason.strip()
         )
-        return record(context, session, table, "dropped", wanted, {}, found.position, by=by, why=reason)
-
-
-def check_retries(context: PipelineContext, spark: Spark, table: TableId, scn: int) -> None:
-    """Raise QuarantineInTheWay where a retry has put rows of the table right at the SCN or later: what it read is not in the
-    redo, so a copy that begins at the SCN has older rows."""
-    from pipelines.job.quarantine import read_own_events
-
-    found = quarantine_of(context, spark, table)
-    if found is None:
-        return
-    events = read_own_events(spark.session(), found.path, found.target, found.app)
-    retried = max((event.position for event in events if event.kind == "retried" and event.position >= scn), default=None)
-    if retried is not None:
-        raise QuarantineInTheWay(
-            "`redolake quarantine retry` has put rows right since the copy begins, and they are not in the redo",
-            cure=f"make a copy that begins after SCN {retried}",
-            table=table,
-            scn=retried,
-        )
+        return record_drop(found, wanted, by=by, why=reason.strip())
 
 
 def choose_keys(found: Quarantine | None, table: TableId, keys: Sequence[Mapping[str, str]]) -> list[str]:
@@ -294,21 +276,11 @@ def check_key(context: PipelineContext, table: TableId) -> None:
         )
 
 
-def record(
-    context: PipelineContext, spark: Spark, table: TableId, kind: Kind, keys: Sequence[str], left: Mapping[str, str],
-    scn: int | None, *, by: str, why: str,
-) -> WorkedOff:  # fmt: skip
-    """Record what became of the keys, and how many are open now."""
+def record_drop(found: Quarantine, keys: Sequence[str], *, by: str, why: str) -> WorkedOff:
+    """Record that keys are dropped, and how many are open now."""
     from pipelines.job.quarantine import record_decision
 
-    found = quarantine_of(context, spark, table)
-    if found is None:
-        raise Terminal("no key of the table is in quarantine", cure=f"`redolake status` shows the table {table}", table=table)
-    position = found.position if scn is None else scn
-    if keys:
-        record_decision(
-            spark.session(), found.path, found.target, found.app, kind, keys, position, by=by, why=why.strip(), table=table
-        )
-        found = quarantine_of(context, spark, table) or found
-    record_open_keys(context, table, found.open_keys)
-    return WorkedOff(str(table), position, tuple(keys), dict(left))
+    session, table = found.spark.session(), found.table
+    record_decision(session, found.path, found.target, found.app, "dropped", keys, found.position, by=by, why=why, table=table)
+    record_open_keys(found.context, table, sum(one.state == "open" and key not in keys for key, one in found.wrong.items()))
+    return WorkedOff(str(table), found.position, tuple(keys), {})

@@ -26,6 +26,7 @@ from pipelines.reconcile.ledger import last_batch, reconcile_ledger
 from pipelines.records.proofs import FoundRow, FoundRows, TableProof
 from pipelines.source import ConnectParams, read_redo_facts
 from pipelines.steps.proof.compare_table import TableToCompare, describe, naming_plan_of, read_found, task_of
+from pipelines.steps.proof.listed_keys import take_off_list
 from pipelines.steps.proof.verify import check_readable, entry_with_contents, proof_name, record_proof
 from pipelines.steps.shared.comparison_rows import comparison_place, folder_name, remove_left_rows
 from pipelines.steps.shared.decisions import check_reason
@@ -48,7 +49,8 @@ SET_BACK = "TableSetBack"  # the code of a table that is held because another wr
 class RepairedTable:
     """A repair of `rows` rows that were found, AS OF the table's applied SCN. `equal` says that they now are as in the source;
     `released` that the table was held because of them and is not any more. `source_bytes_read` were fetched from Oracle,
-    `lake_bytes_read` is the size of the files that Spark has read to compare them again."""
+    `lake_bytes_read` is the size of the files that Spark has read to compare them again. `off_quarantine` are keys that were
+    known to be wrong, and are not any more."""
 
     table: str
     applied_scn: int
@@ -67,12 +69,14 @@ class RepairedTable:
     reason: str
     applied_at: str | None = None
     samples: tuple[Difference, ...] = ()
+    off_quarantine: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         where = f"AS OF SCN {self.applied_scn}{beside(self.applied_at)}, Delta version {self.delta_version}"
         counts = f"{self.inserted} rows inserted, {self.updated} updated, {self.deleted} deleted"
         verdict = "they are equal now" if self.equal else "some STILL DIFFER: verify the table again"
-        end = "; the table is not held any more" if self.released else ""
+        listed = f"; {len(self.off_quarantine)} keys are not in quarantine any more" if self.off_quarantine else ""
+        end = listed + ("; the table is not held any more" if self.released else "")
         return f"{self.table}: {self.rows} rows that differed were read again, {counts}; {verdict}{end}, {where}"
 
 
@@ -217,14 +221,20 @@ class Work:
             "%s: %s repaired %s row(s) AS OF SCN %s in Delta version %s, because %s: %s",
             table, self.by, len(chosen.rows), one.scn, commit.delta_version, chosen.cause, self.reason,
         )  # fmt: skip
+        right = self.take_off_list(hashes, commit.delta_version) if again.equal else ()
         released = again.equal and self.release(chosen)
         self.record(again, commit.delta_version)
         merged = commit.merged
         return RepairedTable(
             str(table), int(one.scn), len(chosen.rows), merged.inserted, merged.updated, merged.deleted, commit.delta_version,
             again.equal, released, 0.0, one.cost.source_rows, one.cost.source_bytes, again.bytes, self.by, self.reason,
-            samples=again.samples,
+            samples=again.samples, off_quarantine=right,
         )  # fmt: skip
+
+    def take_off_list(self, hashes: tuple[str, ...], delta_version: int) -> tuple[str, ...]:
+        if not self.plan.key:
+            return ()
+        return take_off_list(self.one, self.plan, self.spark, set(hashes), delta_version, by=self.by, why=self.reason)
 
     def read(self, rows: Sequence[FoundRow]) -> tuple[str, Any]:
         try:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pipelines.config import Pipeline
 from pipelines.context import PipelineContext, Report, now, open_context, silent
@@ -27,7 +27,7 @@ from pipelines.reconcile.lake_place import lake_place
 from pipelines.reconcile.ledger import last_batch, reconcile_ledger
 from pipelines.reconcile.next_batch import build_batch, take_adjoining
 from pipelines.reconcile.table_versions import app_id, versions_of_time
-from pipelines.records.batches.spec import BatchSpec
+from pipelines.records.batches.spec import BatchSpec, TableTask
 from pipelines.records.gaps import DeclaredGap
 from pipelines.records.lakes import LakePlace
 from pipelines.records.windows import WindowManifest
@@ -41,6 +41,10 @@ from pipelines.values.moment import AtEdge, AtScn, AtTime, AtWindow, parse_momen
 from pipelines.values.scn import ChainPosition, Scn, ScnRange
 from pipelines.values.table import TableId
 
+if TYPE_CHECKING:
+    from pipelines.job.as_of import RowsAsOf, VersionToRead
+
+SHOWN = 5  # keys in a text
 LEFT_DAYS = 7  # copies of a process that was killed stay as long as a session might still read them
 
 
@@ -48,7 +52,7 @@ LEFT_DAYS = 7  # copies of a process that was killed stay as long as a session m
 class TableAsOf:
     """`version` of the Delta table is complete to `version_scn`; where that is below the SCN that was asked for, `replayed`
     says that the landed changes since then were applied to a copy. `lacks` are the declared gaps, as texts, whose changes are
-    not in the rows."""
+    not in the rows. `wrong_keys` were in quarantine at the SCN: their rows are known to be wrong."""
 
     table: str
     version: int
@@ -56,6 +60,19 @@ class TableAsOf:
     replayed: bool
     rows: int | None = None
     lacks: tuple[str, ...] = ()
+    wrong_keys: tuple[str, ...] = ()
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """What a reader of the rows has to know."""
+        lacked = (f"{self.table} lacks {gap}" for gap in self.lacks)
+        return (*lacked, *((wrong_text(self.table, self.wrong_keys),) if self.wrong_keys else ()))
+
+
+def wrong_text(table: str, keys: Sequence[str]) -> str:
+    """Return that rows are known to be wrong, with the first of their keys."""
+    more = f", and {len(keys) - SHOWN} more, which the JSON output lists" if len(keys) > SHOWN else ""
+    return f"{table}: the rows of {len(keys)} keys in quarantine are known to be wrong: {', '.join(keys[:SHOWN])}{more}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +100,21 @@ class ReadPlan:
     name: str
     lake: LakePlace
     lacked: Mapping[TableId, Sequence[DeclaredGap]]
+    quarantines: Mapping[TableId, str]
+    copied_quarantines: Mapping[TableId, str]
+
+    @property
+    def versions(self) -> list[VersionToRead]:
+        """The versions to read, for the job."""
+        from pipelines.job.as_of import VersionToRead
+
+        return [
+            VersionToRead(
+                table, self.targets[table], base.version, self.apps[table], base.complete_to, base.position,
+                self.copies.get(table), self.quarantines[table], self.copied_quarantines.get(table),
+            )
+            for table, base in self.bases.items()
+        ]  # fmt: skip
 
     @property
     def tables(self) -> tuple[TableAsOf, ...]:
@@ -115,6 +147,8 @@ def plan_read(pipeline: Pipeline, moment: str, tables: Sequence[str] | None = No
         name = f"{now():%Y%m%dT%H%M%S}-{uuid.uuid4().hex}"
         lagging = {table: base for table, base in bases.items() if not base.has(at)}
         spec = replay(context, lagging, at, manifests, name) if lagging else None
+        if spec is not None:
+            spec = with_own_quarantines(context, spec, f"{context.pipeline.lake.rstrip('/')}/{layout.lake_copies(name)}")
         return ReadPlan(
             scn=at.scn,
             at=time_written(context, at.scn),
@@ -126,7 +160,22 @@ def plan_read(pipeline: Pipeline, moment: str, tables: Sequence[str] | None = No
             name=name,
             lake=lake_place(context),
             lacked=gaps_lacked_at(context, bases, at),
+            quarantines={table: context.pipeline.quarantine_path(table) for table in bases},
+            copied_quarantines={} if spec is None else {t.table: t.quarantine.path for t in spec.tables if t.quarantine},
         )
+
+
+def with_own_quarantines(context: PipelineContext, spec: BatchSpec, folder: str) -> BatchSpec:
+    """Return a batch over copies in a folder with a quarantine beside each of them: what went into the table's goes there. The
+    share of a batch's changes is no limit, for this batch has others."""
+
+    def own(task: TableTask) -> TableTask:
+        if task.quarantine is None:
+            return task
+        path = context.pipeline.quarantine_path(task.table, folder)
+        return replace(task, quarantine=replace(task.quarantine, path=path, percent=None, may_write=True))
+
+    return replace(spec, tables=tuple(map(own, spec.tables)))
 
 
 def gap_text(gap: DeclaredGap) -> str:
@@ -308,27 +357,15 @@ def check_stops(
 
 
 @contextmanager
-def opened_as_of(pipeline: Pipeline, plan: ReadPlan, spark: Any, report: Report = silent) -> Iterator[dict[TableId, Any]]:
-    """Yield the tables of a plan as data frames, which can be read until the end of the block."""
-    from pipelines.job.as_of import VersionToRead, read_versions
+def opened_as_of(pipeline: Pipeline, plan: ReadPlan, spark: Any, report: Report = silent) -> Iterator[RowsAsOf]:
+    """Yield the tables of a plan as data frames, which can be read until the end of the block, and the keys that are wrong."""
+    from pipelines.job.as_of import read_versions
 
     remove_left(pipeline, plan.lake)
     replayed = f", {len(plan.copies)} of them between two versions" if plan.copies else ""
     report(f"reading {len(plan.bases)} table(s) AS OF SCN {plan.scn}{replayed}")
-    versions = [
-        VersionToRead(
-            table,
-            plan.targets[table],
-            base.version,
-            plan.apps[table],
-            base.complete_to,
-            base.position,
-            plan.copies.get(table),
-        )
-        for table, base in plan.bases.items()
-    ]
     try:
-        yield read_versions(spark, versions, plan.spec, report)
+        yield read_versions(spark, plan.versions, plan.spec, plan.scn, report)
     finally:
         if plan.spec is not None:
             remove_read(pipeline, plan.lake, plan.name)
@@ -370,14 +407,19 @@ def read_as_of(
 ) -> ReadAsOf:
     """Write the tables AS OF a moment as Parquet to the folder `to`, or answer a query over them, or count their rows."""
     plan = plan_read(pipeline, moment, tables)
-    with opened_spark(pipeline, spark) as session, opened_as_of(pipeline, plan, session, report) as frames:
-        found = ReadAsOf(plan.scn, plan.at, plan.tables)
+    with opened_spark(pipeline, spark) as session, opened_as_of(pipeline, plan, session, report) as opened:
+        frames, known = opened.frames, with_wrong_keys(plan.tables, opened.wrong)
+        found = ReadAsOf(plan.scn, plan.at, known)
         if to is not None:
-            return replace(found, tables=write_all(pipeline, frames, to, plan.tables, report), files=to)
+            return replace(found, tables=write_all(pipeline, frames, to, known, report), files=to)
         if sql is not None:
             return answer(found, session, frames, sql)
         rows = {str(table): frame.count() for table, frame in frames.items()}
-        return replace(found, tables=tuple(replace(one, rows=rows[one.table]) for one in plan.tables))
+        return replace(found, tables=tuple(replace(one, rows=rows[one.table]) for one in known))
+
+
+def with_wrong_keys(tables: Sequence[TableAsOf], wrong: Mapping[TableId, tuple[str, ...]]) -> tuple[TableAsOf, ...]:
+    return tuple(replace(one, wrong_keys=wrong.get(TableId.parse(one.table), ())) for one in tables)
 
 
 def write_all(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pipelines.config import Pipeline
 from pipelines.context import PipelineContext, Report, now, open_context, silent
@@ -21,22 +21,35 @@ from pipelines.reconcile.ledger import reconcile_ledger
 from pipelines.reconcile.table_versions import app_id
 from pipelines.records.batches.spec import BatchSpec
 from pipelines.records.windows import WindowManifest
-from pipelines.steps.ranges.as_of import check_gaps, check_known, position_of, replay, with_contents
+from pipelines.steps.ranges.as_of import (
+    check_gaps,
+    check_known,
+    position_of,
+    replay,
+    with_contents,
+    with_own_quarantines,
+    wrong_text,
+)
 from pipelines.steps.ranges.shadows import choose
 from pipelines.steps.shared.spark_session import Spark, spark_when_needed
 from pipelines.values.scn import ChainPosition
 from pipelines.values.table import TableId
 
+if TYPE_CHECKING:
+    from pipelines.job.as_of import VersionToRead
+
 
 @dataclass(frozen=True, slots=True)
 class CopiedTable:
-    """A copy of a table at `target`: version `version`, complete to `version_scn`, with the landed changes up to `to_scn`."""
+    """A copy of a table at `target`: version `version`, complete to `version_scn`, with the landed changes up to `to_scn`. The
+    rows of `wrong_keys` are known to be wrong: they are in the copy's own quarantine."""
 
     table: str
     target: str
     version: int
     version_scn: int
     to_scn: int
+    wrong_keys: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +69,8 @@ class Copies:
             for one in self.tables
         )
         swap = f"to put one in its live table's place: redolake swap OWNER.TABLE --shadow {self.name}"
-        after = (swap,) if self.executed else ()
+        wrong = (wrong_text(one.table, one.wrong_keys) for one in self.tables if one.wrong_keys)
+        after = (*wrong, swap) if self.executed else ()
         return (f"{self.name}: {self.windows} window(s) {'folded' if self.executed else 'to fold'}", *rows, *after)
 
 
@@ -86,7 +100,7 @@ def copy_tables(
         bases = bases_at(context, entries, first, last)
         name = f"{first.scn}-{last.scn + 1}-copy"
         paths = {table: copy_path(context, table, name) for table in chosen}
-        spec = fold_spec(context, bases, last, manifests, paths)
+        spec = fold_spec(context, bases, last, manifests, paths, name)
         tables_copied = (
             CopiedTable(str(table), paths[table], base.version, base.complete_to, last.scn) for table, base in bases.items()
         )
@@ -94,9 +108,11 @@ def copy_tables(
         if not execute:
             return found
         with spark_when_needed(pipeline, spark, opens) as opened:
-            make_copies(context, bases, paths, opened, report)
+            make_copies(context, bases, name, opened, report)
             fold(context, spec, opened, report)
-        return replace(found, executed=True)
+            wrong = wrong_in_copies(context, bases, name, last.scn, opened)
+        tables_made = (replace(one, wrong_keys=wrong.get(TableId.parse(one.table), ())) for one in found.tables)
+        return replace(found, tables=tuple(tables_made), executed=True)
 
 
 def bases_at(
@@ -116,20 +132,42 @@ def bases_at(
 
 
 def copy_path(context: PipelineContext, table: TableId, name: str) -> str:
-    return f"{context.pipeline.lake.rstrip('/')}/_shadow/{name}/{context.pipeline.table(table).path}"
+    return f"{folder_of(context, name)}/{context.pipeline.table(table).path}"
 
 
-def make_copies(
-    context: PipelineContext, bases: Mapping[TableId, Contents], paths: Mapping[TableId, str], spark: Spark, report: Report
-) -> None:
+def folder_of(context: PipelineContext, name: str) -> str:
+    return f"{context.pipeline.lake.rstrip('/')}/_shadow/{name}"
+
+
+def copy_of(context: PipelineContext, table: TableId, base: Contents, name: str) -> VersionToRead:
+    """Return the version of the live table from which the copy of a shadow begins."""
     from pipelines.job.as_of import VersionToRead
+
+    pipeline, app = context.pipeline, app_id(context, table, base.resetlogs_id)
+    quarantines = pipeline.quarantine_path(table), pipeline.quarantine_path(table, folder_of(context, name))
+    path = copy_path(context, table, name)
+    return VersionToRead(table, pipeline.target(table), base.version, app, base.complete_to, base.position, path, *quarantines)
+
+
+def make_copies(context: PipelineContext, bases: Mapping[TableId, Contents], name: str, spark: Spark, report: Report) -> None:
     from pipelines.job.swap import make_copy
 
     for table, base in bases.items():
         report(f"copying version {base.version} of {table}")
-        app, target = app_id(context, table, base.resetlogs_id), context.pipeline.target(table)
-        one = VersionToRead(table, target, base.version, app, base.complete_to, base.position, paths[table])
+        one = copy_of(context, table, base, name)
         make_copy(spark.session(), one, {"pipeline": context.name, "table": str(table), "copy": True})
+
+
+def wrong_in_copies(
+    context: PipelineContext, bases: Mapping[TableId, Contents], name: str, scn: int, spark: Spark
+) -> Mapping[TableId, tuple[str, ...]]:
+    """Return the keys whose rows are known to be wrong in the copies, by the list that each of them has."""
+    from pipelines.job.as_of import wrong_keys_in
+    from pipelines.job.lake import has_log
+
+    copies = [copy_of(context, table, base, name) for table, base in bases.items()]
+    listed = [one for one in copies if one.copied_quarantine and has_log(one.copied_quarantine)]
+    return wrong_keys_in(spark.session(), listed, scn) if listed else {}
 
 
 def fold_spec(
@@ -138,14 +176,16 @@ def fold_spec(
     last: ChainPosition,
     manifests: Sequence[WindowManifest],
     paths: Mapping[TableId, str],
+    shadow: str,
 ) -> BatchSpec | None:
-    """Return the batch that brings copies from their bases to an SCN; None where all are there."""
+    """Return the batch that brings the copies of a shadow from their bases to an SCN; None where all are there."""
     lagging = {table: base for table, base in bases.items() if base.complete_to < last.scn}
     if not lagging:
         return None
     name = f"{now():%Y%m%dT%H%M%S}-{uuid.uuid4().hex}"
     spec = replay(context, lagging, last, manifests, name)
-    return replace(spec, tables=tuple(replace(task, target=paths[task.table]) for task in spec.tables))
+    redirected = replace(spec, tables=tuple(replace(task, target=paths[task.table]) for task in spec.tables))
+    return with_own_quarantines(context, redirected, folder_of(context, shadow))
 
 
 @crash.writer

@@ -15,6 +15,7 @@ from typing import Any
 from pipelines.config import Pipeline
 from pipelines.context import PipelineContext, Report, open_context, owner, silent
 from pipelines.errors import Terminal
+from pipelines.host import crash
 from pipelines.land.files import Files
 from pipelines.ledger import TableEntry
 from pipelines.reconcile.approvals import record_approval
@@ -22,10 +23,10 @@ from pipelines.reconcile.contents import Contents
 from pipelines.reconcile.ledger import reconcile_ledger
 from pipelines.reconcile.prunable import COPY
 from pipelines.reconcile.table_versions import app_id
-from pipelines.steps.proof.quarantine import check_retries
+from pipelines.steps.proof.copied_lists import CopiedList, SwappedLists, read_lists
 from pipelines.steps.proof.repair import Writer, apply_lease_renewed
 from pipelines.steps.proof.verify import entry_with_contents
-from pipelines.steps.ranges.copies import copy_path, fold, fold_spec
+from pipelines.steps.ranges.copies import copy_path, fold, fold_spec, folder_of
 from pipelines.steps.ranges.shadows import choose
 from pipelines.steps.shared.decisions import check_reason
 from pipelines.steps.shared.spark_session import Spark, spark_when_needed
@@ -38,7 +39,8 @@ REPLACED = "replaced"
 @dataclass(frozen=True, slots=True)
 class SwappedTable:
     """The rows of the copy `shadow`, complete to `shadow_scn`, in place of the table's, which is complete to `applied_scn`;
-    `windows` are folded into it before. What it replaces is the whole copy `kept`."""
+    `windows` are folded into it before. What it replaces is the whole copy `kept`. `quarantined_keys` are wrong afterwards, as
+    they are in the copy."""
 
     table: str
     shadow: str
@@ -50,6 +52,7 @@ class SwappedTable:
     by: str = ""
     reason: str = ""
     held: bool = False
+    quarantined_keys: int = 0
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -62,6 +65,7 @@ class SwappedTable:
             f"{self.table}: has the rows of {self.shadow}, AS OF SCN {self.applied_scn}, in Delta version {self.delta_version}",
             f"what they replace is kept as {self.kept}: redolake swap {self.table} --undo",
             *((f"it is held, and goes on after: redolake resume {self.table}",) if self.held else ()),
+            *((f"{self.quarantined_keys} keys of it are in quarantine, as in the copy",) if self.quarantined_keys else ()),
             f"prove it: redolake verify {self.table}",
         )
 
@@ -102,23 +106,14 @@ def swap_table(
         there = contents_of_copy(context, entry, path)
         at = ChainPosition(there.resetlogs_id, int(entry.complete_to_scn or 0))
         manifests = context.landing.windows.after()
-        spec = fold_spec(context, {table: there}, at, manifests, {table: path})
+        spec = fold_spec(context, {table: there}, at, manifests, {table: path}, name)
         windows, is_held = 0 if spec is None else len(spec.windows), entry.state == "held"
         found = SwappedTable(str(table), name, there.complete_to, at.scn, windows, held=is_held)
         if writer is None:
             return found
-        check_retries(context, opened, table, first_of_copy(name))
         report(f"{table}: bringing its copy to SCN {at.scn}")
         fold(context, spec, opened, report)
         return swap(context, entry, replace(found, by=by or owner(), reason=reason.strip()), path, writer, opened, report)
-
-
-def first_of_copy(name: str) -> int:
-    """Return the lowest SCN of which a change beside the redo may be missing in a copy. What a swap has replaced has all of its
-    own SCN."""
-    found = COPY.fullmatch(name)
-    first = 0 if found is None else int(found["start"])
-    return first + 1 if found is not None and found["kind"] == REPLACED else first
 
 
 def last_kept(context: PipelineContext, table: TableId) -> str:
@@ -155,6 +150,7 @@ def contents_of_copy(context: PipelineContext, entry: TableEntry, path: str) -> 
     return Contents(resetlogs_id, position, position, 0, position)
 
 
+@crash.writer
 def swap(
     context: PipelineContext,
     entry: TableEntry,
@@ -169,11 +165,15 @@ def swap(
 
     table, app = entry.table, app_id(context, entry.table, entry.position.resetlogs_id)
     target, kept = context.pipeline.target(table), f"{found.applied_scn}-{writer.token}-{REPLACED}"
-    if (done := find_swap(target, found.shadow, found.applied_scn)) is not None:
-        return replace(found, kept=done.kept, delta_version=done.version)  # an earlier run was killed after it
+    lists = swapped_lists(context, spark, entry, path, found.shadow)
+    if (done := find_swap(target, found.shadow, found.applied_scn)) is not None:  # an earlier run was killed after it
+        return with_list(replace(found, kept=done.kept, delta_version=done.version), lists)
+    if lists is not None:
+        lists.add_wrong(is_undo=is_replaced(found.shadow))
     report(f"{table}: keeping its rows as {kept}")
     metadata = {"pipeline": context.name, "table": str(table), "by": found.by, "reason": found.reason}
-    old = Copied(copy_path(context, table, kept), app, found.applied_scn)
+    quarantines = context.pipeline.quarantine_path(table), context.pipeline.quarantine_path(table, folder_of(context, kept))
+    old = Copied(copy_path(context, table, kept), app, found.applied_scn, *quarantines)
     keep_newest(spark.session(), table, target, old, {**metadata, "copy": True})
     made = record_approval(
         context, "repair", table, found.applied_scn, by=found.by, policy=f"a swap with {found.shadow}", reason=found.reason,
@@ -183,4 +183,23 @@ def swap(
     says = {**metadata, "repair": made.name, "swap": found.shadow, "kept": kept, "scn": found.applied_scn}
     copy = Copied(path, app, found.applied_scn)
     version = swap_rows(spark.session(), table, target, copy, writer.token, says, writer.check)
-    return replace(found, kept=kept, delta_version=version)
+    return with_list(replace(found, kept=kept, delta_version=version), lists)
+
+
+def is_replaced(shadow: str) -> bool:
+    found = COPY.fullmatch(shadow)
+    return found is not None and found["kind"] == REPLACED
+
+
+def swapped_lists(context: PipelineContext, spark: Spark, entry: TableEntry, path: str, shadow: str) -> SwappedLists | None:
+    app = app_id(context, entry.table, entry.position.resetlogs_id)
+    quarantine = context.pipeline.quarantine_path(entry.table, folder_of(context, shadow))
+    return read_lists(context, spark, entry, CopiedList(path, quarantine, app))
+
+
+def with_list(found: SwappedTable, lists: SwappedLists | None) -> SwappedTable:
+    """Take the keys off the table's list that are right in the copy, now that its rows are in place."""
+    if lists is None:
+        return found
+    assert found.delta_version is not None
+    return replace(found, quarantined_keys=lists.take_off(found.delta_version, found.by, f"a swap with {found.shadow}"))

@@ -11,8 +11,10 @@ from pipelines.apply.delta.log import DeltaLog, read_log
 from pipelines.config import Pipeline
 from pipelines.context import PipelineContext, open_to_read
 from pipelines.errors import ConfigurationError, Finding, NotReadableAsOf
-from pipelines.steps.ranges.as_of import ReadPlan, plan_read, with_contents
+from pipelines.reconcile.quarantine import open_keys_of
+from pipelines.steps.ranges.as_of import ReadPlan, plan_read, with_contents, with_wrong_keys
 from pipelines.steps.ranges.shadows import choose
+from pipelines.steps.shared.spark_session import spark_when_needed
 from pipelines.steps.shown.union_views import Member, Union, columns_at, make_union
 from pipelines.values.history_sql import versions_sql
 from pipelines.values.table import TableId
@@ -55,8 +57,11 @@ class Views:
     at: str | None = None
 
 
-def write_views(pipeline: Pipeline, engine: Engine, moment: str | None = None, tables: Sequence[str] | None = None) -> Views:
-    """Return the statements for an engine. With a moment, raise NotReadableAsOf for a table that has no version of its SCN."""
+def write_views(
+    pipeline: Pipeline, engine: Engine, moment: str | None = None, tables: Sequence[str] | None = None, *, spark: Any = None
+) -> Views:
+    """Return the statements for an engine, with comments that name gaps and keys whose rows are known to be wrong. With a
+    moment, raise NotReadableAsOf for a table that has no version of its SCN."""
     plan = None if moment is None else plan_read(pipeline, moment, tables)
     with open_to_read(pipeline) as context:
         chosen = choose(context.pipeline, tables) if plan is None else list(plan.bases)
@@ -71,12 +76,31 @@ def write_views(pipeline: Pipeline, engine: Engine, moment: str | None = None, t
         ]
         unions = unions_of(context, chosen, plan)
         left_out = list(left_out_unions(context.pipeline, chosen))
+        listed_now = list(open_keys(context, chosen))
     of = "as they are" if plan is None else f"AS OF SCN {plan.scn}{beside(plan.at, 'by ')}"
     head = f"-- Views of the tables of pipeline {pipeline.name}, {of}, for {NAMES[engine]}."
-    lacking = () if plan is None else [f"-- {table.table} lacks {gap}" for table in plan.tables for gap in table.lacks]
-    lines = [head, *left_out, *(line.replace("\n", " ") for line in lacking), *STATEMENTS[engine](views, unions)]
+    caveats = listed_now if plan is None else caveats_of(pipeline, plan, spark)
+    lines = [head, *left_out, *(f"-- {in_comment(caveat)}" for caveat in caveats), *STATEMENTS[engine](views, unions)]
     names = (*map(str, chosen), *(union.name for union in unions))
     return Views(engine, "\n".join(lines) + "\n", names, *(() if plan is None else (plan.scn, plan.at)))
+
+
+def caveats_of(pipeline: Pipeline, plan: ReadPlan, spark: Any) -> list[str]:
+    """Return what readers of the plan's tables have to know. Spark is opened only where a table has a quarantine."""
+    from pipelines.job.as_of import quarantines_of, wrong_keys_in
+
+    versions, tables = plan.versions, plan.tables
+    if quarantines_of(versions):
+        with spark_when_needed(pipeline, spark) as opened:
+            tables = with_wrong_keys(tables, wrong_keys_in(opened.session(), versions, plan.scn))
+    return [caveat for table in tables for caveat in table.caveats]
+
+
+def open_keys(context: PipelineContext, tables: Sequence[TableId]) -> Iterator[str]:
+    """Yield how many keys of each table are in quarantine, as far as the last batch or command knew."""
+    for table in tables:
+        if keys := open_keys_of(context, table):
+            yield f"{table}: the rows of {keys} keys in quarantine are known to be wrong: redolake quarantine list {table}"
 
 
 def unions_of(context: PipelineContext, chosen: Sequence[TableId], plan: ReadPlan | None) -> list[Union]:

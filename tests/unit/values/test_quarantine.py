@@ -5,7 +5,18 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from pipelines.values.quarantine import Decision, Event, QuarantineRule, Touch, Wrong, decide, fold, over_limit, wrong_keys
+from pipelines.values.quarantine import (
+    Decision,
+    Event,
+    QuarantineRule,
+    Touch,
+    Wrong,
+    decide,
+    fold,
+    over_limit,
+    wrong_as_of,
+    wrong_keys,
+)
 
 COLUMNS = ("a", "b")
 
@@ -122,6 +133,24 @@ def test_a_dropped_key_stays_listed_until_it_is_right_again():
     assert fold(events, 10) == {"1": "dropped"}
     assert fold([*events, Event("quarantined", ("1",), 11)], 11) == {"1": "open"}
     assert fold([*events, Event("retried", ("1",), 10, "c")], 10) == {}
+
+
+def test_a_change_put_aside_counts_from_its_own_commit_on_where_one_version_is_the_table_before_and_after_it():
+    events = [Event("quarantined", ("1",), 199, commit_scn=150), Event("healed", ("1",), 299)]
+    assert [wrong_as_of(events, scn, 5).keys() for scn in (149, 150, 298, 299)] == [set(), {"1"}, {"1"}, set()]
+
+
+def test_rows_read_again_are_right_in_the_version_that_has_them_and_wrong_in_older_ones_of_the_same_position():
+    events = [Event("quarantined", ("1",), 199, commit_scn=150), Event("retried", ("1",), 199, "b", delta_version=6)]
+    assert [wrong_as_of(events, 199, version).keys() for version in (5, 6)] == [{"1"}, set()]
+    unknown = [events[0], Event("retried", ("1",), 199, "b")]  # as an older Redolake wrote it
+    assert [wrong_as_of(unknown, scn, 6).keys() for scn in (199, 200)] == [{"1"}, set()]
+
+
+def test_a_row_that_an_undone_swap_brings_back_is_wrong_again_also_at_the_position_of_its_retry():
+    events = [Event("quarantined", ("1",), 10), Event("retried", ("1",), 10, "b"), Event("listed", ("1",), 10, "c")]
+    assert fold(events, 10) == {"1": "open"}
+    assert fold([*events, Event("retried", ("1",), 10, "d")], 10) == {}
 
 
 def test_a_limit_counts_open_keys_or_the_share_of_a_batch_and_allows_one():
