@@ -15,6 +15,7 @@ import pyarrow as pa
 from pipelines.host.user_code import UserCodeFailed, call
 
 SECONDS = 20.0
+ANSWER = "redolake: "  # begins the line after all that the function prints
 MODULE = "pipelines.host.try_user_code"
 
 
@@ -29,9 +30,10 @@ def try_function(
         )
     except subprocess.TimeoutExpired:
         return f"{function} has not ended after {seconds:g} seconds, for {sample.num_rows} rows"
-    if done.returncode:
+    last = done.stdout.splitlines()[-1:]
+    if done.returncode or not last or not last[0].startswith(ANSWER):
         return f"{function} has ended the process, with {done.returncode}"
-    answer: str | None = json.loads(done.stdout.splitlines()[-1])
+    answer: str | None = json.loads(last[0].removeprefix(ANSWER))
     return answer
 
 
@@ -52,19 +54,21 @@ def decode_batch(text: str) -> pa.RecordBatch:
 
 
 def answer(task: Mapping[str, Any]) -> str | None:
-    """Call the function twice, and for each half of the sample: each row must get the same values."""
+    """Call the function twice, for each half of the sample, and for its rows backwards: each row must get the same values."""
     function, digest, sample = task["function"], task["digest"], decode_batch(task["sample"])
     columns = {field.name: field.type for field in decode_batch(task["columns"]).schema}
     half = sample.num_rows // 2
-    parts = (sample, sample.slice(0, half), sample.slice(half))
+    backwards = sample.take(pa.array(range(sample.num_rows - 1, -1, -1), pa.int64()))
+    parts = (sample, sample.slice(0, half), sample.slice(half), backwards)
     try:
         first, again = ([rows_as_text(call(function, digest, part, columns)) for part in parts] for _ in range(2))
     except UserCodeFailed as error:
         return str(error)
     if first != again:
         return f"{function} returns other values when it is called again for the same rows"
-    if first[0] != first[1] + first[2]:
-        return f"{function} returns other values for a row when other rows are with it"
+    whole, former, latter, turned = first
+    if whole != former + latter or whole != turned[::-1]:
+        return f"{function} returns other values for a row when other rows are with it, or in another order"
     return None
 
 
@@ -76,7 +80,7 @@ def rows_as_text(columns: list[pa.Array]) -> list[str]:
 def main() -> int:
     task = json.loads(sys.stdin.read())
     found = answer(task)
-    sys.stdout.write(f"\n{json.dumps(found)}\n")
+    sys.stdout.write(f"\n{ANSWER}{json.dumps(found)}\n")
     return 0
 
 

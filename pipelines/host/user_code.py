@@ -6,20 +6,26 @@ Spark's error.
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import importlib
 import importlib.util
+import pkgutil
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
-from pathlib import Path
+from importlib.machinery import ModuleSpec
+from textwrap import shorten
+from types import ModuleType
 
 import pyarrow as pa
 
 MARK = "redolake: users' code"
 DIGITS = 16
+MOST_SHOWN = 120  # characters of a list of columns, or of a type: Spark's error is searched for a text of some hundred
 SECONDS = 300.0  # of one call, which gets some thousand rows at most
 
 Function = Callable[[pa.RecordBatch], pa.RecordBatch]
@@ -41,31 +47,121 @@ class TimeIsUp(BaseException):
 
 
 def digest_of(function: str) -> str:
-    """Return a hash of the function's module. Raises UserCodeFailed where it cannot be found."""
-    module = function.partition(":")[0]
-    try:
-        found = importlib.util.find_spec(module)
-    except (ImportError, ValueError):
-        found = None
-    if found is None or found.origin is None or not Path(found.origin).is_file():
+    """Return a hash of the function's module, and of the modules of the same top-level package that it imports, directly or by
+    others. Raises UserCodeFailed where it cannot be found."""
+    found = sources_of(function.partition(":")[0])
+    if not found:
         raise UserCodeFailed(function, "cannot be found: its module is not installed here")
-    return hashlib.sha256(Path(found.origin).read_bytes()).hexdigest()[:DIGITS]
+    if len(found) == 1:
+        (body,) = found.values()
+        return hashlib.sha256(body).hexdigest()[:DIGITS]
+    parts = (f"{name} {len(body)}\n".encode() + body for name, body in sorted(found.items()))
+    return hashlib.sha256(b"".join(parts)).hexdigest()[:DIGITS]
+
+
+def sources_of(module: str) -> dict[str, bytes]:
+    """Return the texts that a module is made of, by the names of their modules: its own, and those in the same top-level
+    package that it imports. Nothing is imported. Empty ones are left out; there is none where the module is not there."""
+    found, ahead = dict[str, bytes](), [module]
+    seen = set[str]()
+    while ahead:
+        name = ahead.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        spec = spec_of(name)
+        body = None if spec is None else body_of(spec)
+        if spec is None or body is None:
+            if name == module:
+                return {}
+            continue  # a name of a module, or a folder without an __init__
+        if body.strip() or name == module:
+            found[name] = body
+        package = name if spec.submodule_search_locations is not None else name.rpartition(".")[0]
+        ahead += [name.rpartition(".")[0]] if "." in name else []  # Python runs it first
+        ahead += [other for other in imports_in(body, package) if other.split(".")[0] == module.split(".")[0]]
+    return found
+
+
+def spec_of(module: str) -> ModuleSpec | None:
+    """Return where a module is, without importing the packages that it is in, which would run their code."""
+    top, *names = module.split(".")
+    try:
+        spec = importlib.util.find_spec(top)
+    except (ImportError, ValueError):
+        return None
+    for depth in range(len(names)):
+        places = None if spec is None else spec.submodule_search_locations
+        found = [spec_in(place, ".".join([top, *names[: depth + 1]])) for place in places or ()]
+        spec = next((one for one in found if one is not None), None)
+    return spec
+
+
+def spec_in(place: str, module: str) -> ModuleSpec | None:
+    importer = pkgutil.get_importer(place)
+    return None if importer is None else importer.find_spec(module)
+
+
+def body_of(spec: ModuleSpec) -> bytes | None:
+    get_data = getattr(spec.loader, "get_data", None)  # of a file, or of one in an archive
+    try:
+        return None if spec.origin is None or get_data is None else bytes(get_data(spec.origin))
+    except OSError:
+        return None
+
+
+def imports_in(body: bytes, package: str) -> set[str]:
+    """Return the names of modules that a module in a package may import. Some are names of functions, which are no modules."""
+    try:
+        tree = ast.parse(body)
+    except (SyntaxError, ValueError):
+        return set()  # compiled code, or a module that cannot be imported
+    found = set[str]()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+            base = ".".join([*above, *([node.module] if node.module else [])])
+            found |= {base, *(f"{base}.{alias.name}" for alias in node.names)}
+    return found - {""}
 
 
 @cache
 def load(function: str, digest: str) -> Function:
-    """Return the function, whose module must have that hash."""
+    """Return the function, whose modules must have that hash. Modules that this process has imported from other texts are
+    imported again: a worker lives longer than a version of the code."""
     module, _, name = function.partition(":")
     if digest_of(function) != digest:
         raise UserCodeFailed(function, "is another one here than the table was read with")
     try:
-        found = getattr(importlib.import_module(module), name, None)
-    except Exception as error:
+        with time_limit(SECONDS):
+            found = getattr(import_again(module), name, None)
+    except TimeIsUp:
+        raise UserCodeHangs(function, f"cannot be imported: it has not ended after {SECONDS:g} seconds") from None
+    except BaseException as error:
         raise UserCodeFailed(function, f"cannot be imported: {type(error).__name__}") from None
+    if digest_of(function) != digest:
+        raise UserCodeFailed(function, "has changed while it was imported")
     if not callable(found):
         raise UserCodeFailed(function, "is no function of its module")
     loaded: Function = found
     return loaded
+
+
+def import_again(module: str) -> ModuleType:
+    """Import a module from its present text. Python compares the cached code of a module by seconds and size alone, so none is
+    written."""
+    for name in sources_of(module):
+        there, (package, _, last) = sys.modules.pop(name, None), name.rpartition(".")
+        if there is not None and getattr(sys.modules.get(package), last, None) is there:
+            delattr(sys.modules[package], last)  # `from . import name` would take it from there
+    importlib.invalidate_caches()
+    before, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    try:
+        return importlib.import_module(module)
+    finally:
+        sys.dont_write_bytecode = before
 
 
 @contextmanager
@@ -97,24 +193,24 @@ def call(
             made = called(batch)
     except TimeIsUp:
         raise UserCodeHangs(function, f"has not ended after {limit:g} seconds, for {batch.num_rows} rows") from None
-    except (Exception, SystemExit) as error:
+    except BaseException as error:  # also SystemExit, and what else `except Exception` lets pass
         raise UserCodeFailed(function, f"raised {type(error).__name__}") from None
     if not isinstance(made, pa.RecordBatch):
         raise UserCodeFailed(function, f"returned a {type(made).__name__}, and no RecordBatch")
     if made.num_rows != batch.num_rows:
         raise UserCodeFailed(function, f"returned {made.num_rows} rows for {batch.num_rows}")
-    if set(made.schema.names) != set(columns):
-        raise UserCodeFailed(
-            function, f"returned the columns {', '.join(made.schema.names)}, declared are {', '.join(columns)}"
-        )
+    if sorted(made.schema.names) != sorted(columns):
+        shown = (shorten(", ".join(names), MOST_SHOWN, placeholder=" ..") for names in (made.schema.names, columns))
+        raise UserCodeFailed(function, "returned the columns {}, declared are {}".format(*shown))
     return [in_type(function, name, made.column(name), type_) for name, type_ in columns.items()]
 
 
 def in_type(function: str, name: str, values: pa.Array, type_: pa.DataType) -> pa.Array:
     try:
         return values.cast(type_)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        raise UserCodeFailed(function, f"returned {name} as {values.type}, which is no {type_}") from None
+    except pa.ArrowException:
+        shown = shorten(str(values.type), MOST_SHOWN, placeholder=" ..")
+        raise UserCodeFailed(function, f"returned {name} as {shown}, which is no {type_}") from None
 
 
 def call_for_rows(
@@ -125,8 +221,10 @@ def call_for_rows(
     names: Sequence[str],
     columns: Mapping[str, pa.DataType],
 ) -> list[pa.Array]:
-    """Call the function for the rows that have all their values; the others get NULL."""
+    """Call the function for the rows that have all their values; the others get NULL. Without any, it is not called."""
     at = [i for i, whole in enumerate(is_whole.to_pylist()) if whole]
+    if not at:
+        return [pa.nulls(len(is_whole), type_) for type_ in columns.values()]
     rows = pa.RecordBatch.from_arrays(list(inputs), names=list(names))
     made = call(function, digest, rows.take(pa.array(at, pa.int64())), columns)
     if len(at) == len(is_whole):
@@ -150,8 +248,7 @@ def call_row_by_row(
     whole, reasons = is_whole.to_pylist(), list[str | None]([None] * len(is_whole))
     rows = pa.RecordBatch.from_arrays(list(inputs), names=list(names))
     parts = [[i for i, is_one in enumerate(whole) if is_one]]
-    while parts:
-        part = parts.pop()
+    while parts and (part := parts.pop()):
         try:
             call(function, digest, rows.take(pa.array(part, pa.int64())), columns)
         except UserCodeHangs:

@@ -219,6 +219,10 @@ def test_users_code_that_raises_for_one_row_leaves_that_row_out_alone_and_no_cle
         "UPDATE items SET note = 'good' WHERE id = 2",
         "INSERT INTO items VALUES (8, 8, NULL, 'eight')",
     )
+    held = caught_up(source, source.pipeline(tables=[{**table, "on_error": {}}]), spark)
+    assert "shouting raised ValueError" in str(held.error)
+    assert "set `on_error: {transform: quarantine}` and resume it" in str(held.cure)
+    steps.resume_tables(pipeline, ["SHOP.ITEMS"])
     status = caught_up(source, pipeline, spark)
     (listed,) = quarantine(spark, pipeline)
     rows = lake(spark, pipeline)

@@ -65,3 +65,43 @@ def shouting(rows: pa.RecordBatch) -> pa.RecordBatch:
     if "bad" in rows.column("NOTE").to_pylist():
         raise ValueError("the note of a row is bad")
     return pa.RecordBatch.from_arrays([pc.utf8_upper(rows.column("NOTE"))], names=["LOUD"])
+
+
+def running_total(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return a number that depends on the rows before."""
+    return pa.RecordBatch.from_arrays([pa.array(range(batch.num_rows), pa.int64())], names=["n"])
+
+
+def sorted_notes(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return lengths in the order of the notes, and not of the rows."""
+    lengths = pc.utf8_length(batch.column("NOTE").sort()).cast(pa.int64())
+    return pa.RecordBatch.from_arrays([lengths], names=["n"])
+
+
+def leaving(_: pa.RecordBatch) -> pa.RecordBatch:
+    os._exit(0)
+
+
+def interrupting(_: pa.RecordBatch) -> pa.RecordBatch:
+    raise KeyboardInterrupt("secret")
+
+
+def nothing(_: pa.RecordBatch) -> None:
+    return None
+
+
+def table(batch: pa.RecordBatch) -> pa.Table:
+    return pa.Table.from_batches([batch])
+
+
+def twice(batch: pa.RecordBatch) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([pa.array([1] * batch.num_rows)] * 2, names=["n", "n"])
+
+
+def fractions(batch: pa.RecordBatch) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([pa.array([1.5] * batch.num_rows)], names=["n"])
+
+
+def many_columns(batch: pa.RecordBatch) -> pa.RecordBatch:
+    names = [f"column_{number}" for number in range(300)]
+    return pa.RecordBatch.from_arrays([pa.array([1] * batch.num_rows)] * len(names), names=names)

@@ -86,7 +86,8 @@ def mapping_failure(table: TableId, surprise: Exception, mapping: TableMapping |
     """Return the error of users' code, or of an expression that Spark cannot compute for a row; None for any other failure."""
     cure = f"correct the mapping of {table} in pipelines.yml, or its code; then run `redolake snapshot {table} --replace`"
     if (seen := re.search(rf"{re.escape(MARK)} (.{{1,400}}?)\.(?:\s|$)", str(surprise))) is not None:
-        return MappingFailed(seen[1], cure=cure, table=table)
+        rows = "; or set `on_error: {transform: quarantine}` and resume it, which lists the rows for which it raises"
+        return MappingFailed(seen[1], cure=cure + (rows if " raised " in seen[1] else ""), table=table)
     conditions = [one.condition for one in chain_of(surprise) if (one.condition or "").startswith(OF_EXPRESSIONS)]
     if mapping is None or not conditions:
         return None

@@ -29,6 +29,8 @@ from pipelines.values.quarantine import KeyState, Wrong
 from pipelines.values.table import TableId
 
 OCTETS = frozenset({"RAW", "EXTENDED RAW"})
+KEYS_AT_ONCE = 50_000  # of one repair
+MOST_REFUSED = 20  # keys of one retry that are tried one by one in vain
 OF_VALUES = (ValueDoesNotFit, TextNotValid, MappingFailed)  # errors of one row, which leave the others as they are
 
 
@@ -205,23 +207,32 @@ def retry_quarantine(
 def repair_keys(
     repair: Callable[[Sequence[str]], RepairedTable], keys: Sequence[str]
 ) -> tuple[list[str], dict[str, str], int | None]:
-    """Repair the rows of the keys, all at once, or one by one where a value of one of them is refused. A repair takes keys off
-    the list that are right. Return these, those that are not with why, and the SCN."""
-    try:
-        repaired = repair(keys)
-    except OF_VALUES as error:
-        if len(keys) == 1:
-            return [], {keys[0]: error.what}, None
-        parts = [repair_keys(repair, [key]) for key in keys]
-        left = {key: why for _, found, _ in parts for key, why in found.items()}
-        return (
-            [key for right, _, _ in parts for key in right],
-            left,
-            next((scn for _, _, scn in parts if scn is not None), None),
-        )
-    if repaired.equal:
-        return list(keys), {}, repaired.applied_scn
-    return [], dict.fromkeys(keys, "rows of the table still differ"), repaired.applied_scn
+    """Repair the rows of the keys. A repair takes keys off the list that are right. Return these, those that are not with why,
+    and the SCN.
+
+    Where a value of one is refused, its part is tried in halves, until
+    MOST_REFUSED keys are known to be refused: a retry of many keys that nobody has corrected ends."""
+    right, left, scn = list[str](), dict[str, str](), None
+    ahead = [keys[start : start + KEYS_AT_ONCE] for start in range(0, len(keys), KEYS_AT_ONCE)][::-1]
+    while ahead:
+        part = ahead.pop()
+        if len(left) >= MOST_REFUSED:
+            left |= dict.fromkeys(part, f"not tried, as {MOST_REFUSED} other keys are still refused")
+            continue
+        try:
+            repaired = repair(part)
+        except OF_VALUES as error:
+            if len(part) == 1:
+                left[part[0]] = error.what
+            else:
+                ahead += [part[len(part) // 2 :], part[: len(part) // 2]]
+            continue
+        scn = repaired.applied_scn
+        if repaired.equal:
+            right += part
+        else:
+            left |= dict.fromkeys(part, "rows of the table still differ")
+    return right, left, scn
 
 
 @crash.writer
