@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,8 @@ from pipelines.values.row_key import parse_row_key
 if TYPE_CHECKING:
     from pipelines.steps.proof.quarantine import QuarantineList
 
+BETWEEN_KEYS = re.compile(r'[\r\n]|;(?=(?:[^"]*"[^"]*")*[^"]*$)')  # a `;` in a quoted value is part of it
+SHOWN = 200  # changes in a log, and in what a person approves
 log = logging.getLogger(__name__)
 
 CHOICES = {
@@ -52,14 +55,15 @@ def question(pipeline: Pipeline, chosen: Mapping[str, Any]) -> Question | None:
         return None
     found = steps.list_quarantine(pipeline, chosen_tables(chosen) or None, opens=session_opener(pipeline))
     keys = {table: [*map(json.dumps, given)] for table, given in chosen_keys(chosen, found).items()}
-    lines = [f"{c.table} {c.keys}: {c.operation} of SCN {c.commit_scn}, {c.error}: {c.reason}" for c in found.changes]
+    lines = [f"{c.table} {c.keys}: {c.operation} of SCN {c.commit_scn}, {c.error}: {c.reason}" for c in found.changes[:SHOWN]]
+    lines += [f"and {len(found.changes) - SHOWN} more changes"] if len(found.changes) > SHOWN else []
     body = "\n".join(["The changes of these keys are never applied; their rows stay as they are:", *lines])
     return Question(f"{pipeline.name}: drop changes in quarantine", body, keys)
 
 
 def chosen_keys(chosen: Mapping[str, Any], found: QuarantineList) -> dict[str, list[dict[str, str]]]:
     """Return the keys that are meant, by table. Raises AirflowFailException for keys of several tables, and for none."""
-    tables, texts = chosen_tables(chosen), (chosen["keys"] or "").replace(";", "\n").splitlines()
+    tables, texts = chosen_tables(chosen), BETWEEN_KEYS.split(chosen["keys"] or "")
     try:
         given = [parse_row_key(text) for text in map(str.strip, texts) if text]
     except ValueError as error:
@@ -126,7 +130,9 @@ def drop_keys(pipeline: Pipeline, resolved: Pipeline, context: Any, opens: Calla
 
 
 def log_changes(found: QuarantineList) -> str:
-    """Log each change; return how many keys there are."""
-    for one in found.changes:
+    """Log the first changes; return how many keys there are."""
+    for one in found.changes[:SHOWN]:
         log.info("%s %s (%s): %s of SCN %s, %s", one.table, one.keys, one.state, one.operation, one.commit_scn, one.reason)
+    if len(found.changes) > SHOWN:
+        log.info("and %s more changes: `redolake quarantine list --output json` has all", len(found.changes) - SHOWN)
     return f"{found.keys} keys in quarantine" + (f", {found.dropped} dropped" if found.dropped else "")

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 COLUMNS = ("table", "key", "state", "commit SCN", "operation")
 
+SHOWN = 200  # changes in a table on the terminal
+
 app = typer.Typer(no_args_is_help=True)
 
 KeyOption = Annotated[
@@ -54,10 +56,13 @@ def quarantine_text(found: QuarantineList) -> Group | str:
     """Return the changes, and below them why each of them could not be applied: these texts are too long for a column."""
     if not found.changes:
         return "No change is in quarantine."
-    rows = [(c.table, c.keys, c.state, c.commit_scn, c.operation) for c in found.changes]
+    shown = found.changes[:SHOWN]
+    rows = [(c.table, c.keys, c.state, c.commit_scn, c.operation) for c in shown]
     title = f"{found.keys} key(s) in quarantine" + (f", {found.dropped} dropped" if found.dropped else "")
+    if len(found.changes) > SHOWN:
+        title += f"; the first {SHOWN} of {len(found.changes)} changes, --output json has all"
     reasons = dict.fromkeys(
-        f"{c.table} {c.keys} at SCN {c.commit_scn}: {': '.join(filter(None, (c.error, c.reason)))}" for c in found.changes
+        f"{c.table} {c.keys} at SCN {c.commit_scn}: {': '.join(filter(None, (c.error, c.reason)))}" for c in shown
     )
     return Group(grid(title, COLUMNS, rows), *(Text(without_commands(reason)) for reason in reasons))
 

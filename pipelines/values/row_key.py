@@ -13,10 +13,12 @@ def parse_row_key(text: str) -> dict[str, str]:
     Raises ValueError for a text that is none."""
     if text.lstrip().startswith("{"):
         try:
-            found = json.loads(text)
+            found = json.loads(text, parse_int=str, parse_float=str)
         except ValueError:
             raise ValueError("not a JSON object") from None
-        return {str(name): str(value) for name, value in found.items()}
+        if not all(isinstance(value, str) for value in found.values()):
+            raise ValueError("each value of the JSON object is a text or a number")
+        return dict(found)
     parts = [part.partition("=") for part in text.split(",")]
     if not all(name and sign for name, sign, _ in parts):
         raise ValueError('write COLUMN=value[,COLUMN=value], or a JSON object where a value has a comma or "="')

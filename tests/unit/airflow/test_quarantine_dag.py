@@ -56,6 +56,10 @@ OF_ORDERS, OF_LINES = [{"ID": "1"}, {"ID": "2"}], [{"ID": "9"}]
             {"choice": "retry", "reason": "fixed", "tables": ["SHOP.ORDERS"], "keys": "id=2; ID=3"}, "success",
             [("retry_quarantine", "SHOP.ORDERS", [{"ID": "2"}, {"ID": "3"}])],
         ),
+        (
+            {"choice": "retry", "reason": "f", "tables": ["SHOP.ORDERS"], "keys": '{"CODE": "a;b"}; {"CODE": "c"}'}, "success",
+            [("retry_quarantine", "SHOP.ORDERS", [{"CODE": "a;b"}, {"CODE": "c"}])],
+        ),
         ({"choice": "retry", "reason": "fixed", "keys": "ID=2"}, "failed", []),
         ({"choice": "retry", "reason": "fixed", "tables": ["SHOP.ORDERS"], "keys": "2"}, "failed", []),
         ({"choice": "drop", "reason": "old", "confirm": "yes"}, "upstream_failed", []),
@@ -64,7 +68,7 @@ OF_ORDERS, OF_LINES = [{"ID": "1"}, {"ID": "2"}], [{"ID": "9"}]
             [("drop_quarantined", "SHOP.ORDER_LINES", OF_LINES)],
         ),
     ],
-    ids=["list", "retry all", "retry two keys", "keys of no table", "no key", "not confirmed", "drop"],
+    ids=["list", "retry all", "retry two keys", "a separator in a key", "keys of no table", "no key", "not confirmed", "drop"],
 )  # fmt: skip
 def test_a_run_does_what_its_form_says_to_the_keys_that_are_open(run, answering, form, state, called):
     from pipelines.airflow.quarantine import quarantine_dag

@@ -6,7 +6,9 @@ import pytest
 
 from pipelines.cli.output import Output as Form
 from pipelines.cli.output import console, findings_text, grid, print_alert, print_error, print_progress, show
+from pipelines.cli.quarantine import quarantine_text
 from pipelines.errors import Finding
+from pipelines.steps.proof.quarantine import QuarantinedChange, QuarantineList
 
 HOSTILE = ("[red]x", "[/]", "[link=https://a.b]x", ":warning:", "a\x1b]0;title", "a\x9b2Jb", "a\u202eb", "a\\[b]")
 
@@ -30,3 +32,14 @@ def test_a_name_or_value_is_shown_as_it_is(text: str, capsys: pytest.CaptureFixt
         shown = "".join(capsys.readouterr())
         assert as_shown(text) in shown
         assert all(c.isprintable() or c == "\n" for c in shown)
+
+
+def test_a_long_list_of_changes_in_quarantine_shows_its_beginning_and_says_where_all_are(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    one = QuarantinedChange("SHOP.T", '{"ID":"1"}', "open", "ValueDoesNotFit", "why", "UPDATE", 1, 2, None, None, None, None)
+    console.print(quarantine_text(QuarantineList(1000, 0, (one,) * 1000)))
+    shown = capsys.readouterr().out
+
+    assert shown.count("UPDATE") == 200
+    assert "1000 key(s) in quarantine; the first 200 of 1000 changes, --output json has all" in " ".join(shown.split())
