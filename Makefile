@@ -103,7 +103,7 @@ HUNTS = tests/e2e/test_kills_everywhere.py tests/e2e/test_compose_services.py te
 	tests/integration/test_objects_from_redo.py tests/integration/test_pipeline.py tests/integration/spark/test_assembled_histories.py \
 	tests/integration/spark/test_batch.py tests/integration/test_key_logging.py tests/integration/test_mapped_lives.py tests/integration/test_mapping_matrix.py tests/integration/test_schemas.py \
 	tests/unit/steps/test_any_order.py tests/integration/test_olr.py tests/integration/test_olr_rac.py tests/integration/test_table_writers.py tests/integration/spark/test_history.py \
-	tests/integration/test_quarantine_lives.py tests/integration/spark/test_verify_buckets.py
+	tests/integration/test_quarantine_lives.py tests/integration/spark/test_verify_buckets.py tests/integration/test_filled_columns.py
 EXAMPLES = 200
 
 soak: $(STAMP) ## Hunt for hours: a kill after every write of every command, and EXAMPLES=200 new generated histories
