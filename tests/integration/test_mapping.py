@@ -778,7 +778,7 @@ def test_an_expression_that_spark_cannot_compute_is_named_with_the_condition_of_
     assert logged.getvalue() == "", "pyspark logs the messages of exceptions, with the value that cannot be cast"
 
 
-KILLS = ("merge", "evolve", "merge", "merge", "before manifest")  # of three ranges of commits; each attempt goes on
+KILLS = ("merge", "evolve", "before manifest")  # of three ranges of commits; each attempt goes on
 
 
 class Killed(BaseException):

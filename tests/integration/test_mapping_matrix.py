@@ -16,11 +16,13 @@ from typing import Any
 import pytest
 
 from pipelines import steps
+from pipelines.source.olr.settings import needed_configuration
 from pipelines.values.table import TableId
 from standin.serve import standin
 from tests.fixtures.shop import Shop
 from tests.generated.hunts import EXAMPLES
 from tests.references.delta_table import delta_rows
+from tests.support.short_pauses import short_pauses
 
 pytestmark = pytest.mark.spark
 
@@ -117,13 +119,14 @@ def on_each(shop: Shop, *statements: str) -> None:
     shop.run_sql(*(statement.format(t=table) for table in TABLES.values() for statement in statements))
 
 
-def pipeline_of(shop: Shop, **more: Any) -> Any:
+def pipeline_of(shop: Shop, source: Mapping[str, Any] | None = None, **more: Any) -> Any:
     rule = {"V": 2}
     entries = [
         {"table": f"SHOP.{TABLES[kind]}", **one.entry, "columns": {**rule, **one.entry.get("columns", {})}, **more}
         for kind, one in TAKEN.items()
     ]
-    return shop.pipeline(tables=entries, spark={"parallel_tables": 1})
+    settings = {} if source is None else {"source": source}
+    return shop.pipeline(tables=entries, spark={"parallel_tables": 1}, **settings)
 
 
 def caught_up(shop: Shop, pipeline: Any, spark: Any) -> None:
@@ -228,3 +231,28 @@ def test_each_kind_of_mapping_goes_on_while_a_change_is_in_quarantine(spark: Any
     caught_up(shop, pipeline, spark)
     check(shop, pipeline)
     assert steps.list_quarantine(pipeline, spark=spark).keys == 0
+
+
+def test_each_kind_of_mapping_holds_where_openlogreplicator_reads_the_redo(spark: Any, shop: Shop) -> None:
+    with short_pauses():
+        server = shop.oracle.replicate(needed_configuration("SHOP_DB", "127.0.0.1:5000", []))
+        source = {
+            "connection": "oracle_shop", "container": "FREEPDB1", "kind": "openlogreplicator", "address": server.address,
+            "database": "SHOP_DB", "silent_seconds": 10,
+        }  # fmt: skip
+        pipeline = pipeline_of(shop, source, on_error={"value": "quarantine"})
+        steps.take_snapshot(pipeline, source=shop.params, spark=spark)
+        on_each(
+            shop,
+            insert("{t}", 6, "EU"),
+            "UPDATE {t} SET name = 'other', n = 20 WHERE id = 1",
+            "UPDATE {t} SET region = 'EU' WHERE id = 2",  # into the filter
+            "UPDATE {t} SET region = 'US' WHERE id = 3",  # out of it
+            "UPDATE {t} SET id = 40, region = 'EU' WHERE id = 4",
+            "DELETE FROM {t} WHERE id = 5",
+            "ALTER TABLE {t} ADD city VARCHAR2(9)",
+            "UPDATE {t} SET v = 1.2345 WHERE id = 2",  # does not fit
+        )
+        caught_up(shop, pipeline, spark)
+    check(shop, pipeline, apart=frozenset({2}))
+    assert steps.list_quarantine(pipeline, spark=spark).keys == len(TAKEN)
