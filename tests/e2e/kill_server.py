@@ -1,5 +1,5 @@
 """What the server that forks the processes of tests/e2e/kills.py does once: it builds the command `redolake`, compiles the
-statements of the ledger, and leaves all of that out of garbage collections.
+statements of the ledger, builds the readers of all records, and leaves all of that out of garbage collections.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ from tempfile import TemporaryDirectory
 from typer.main import get_command
 
 from pipelines.cli import app
+from pipelines.records.codec import decode, to_file
 from tests.fixtures.disk import nothing_waits_for_the_disk
 from tests.fixtures.ledger import ledgers_share_compiled_statements
 from tests.states.cockpit_ledger import CockpitLedger
+from tests.unit.records.samples import RECORDS
 
 COMMAND = get_command(app)
 
@@ -39,6 +41,11 @@ def compile_statements() -> None:
         ledger.close()
 
 
+def read_records() -> None:
+    for record in RECORDS:
+        decode(type(record), to_file(record), "a sample")
+
+
 def collect_little() -> None:
     """Let no process look through what was imported, and copy its pages by that: it took half of their time."""
     gc.collect()
@@ -47,4 +54,5 @@ def collect_little() -> None:
 
 
 compile_statements()
+read_records()
 collect_little()
