@@ -88,7 +88,8 @@ def shape(
             continue
         computed = F.expr(one.sql)
         values[one.id] = computed.try_cast(one.type)
-        misfits.append(Misfits(one, computed.isNotNull() & values[one.id].isNull()))
+        # Not as two conditions: in this form Spark finds that nothing can misfit where the expression has the type already.
+        misfits.append(Misfits(one, ~computed.isNull().eqNullSafe(values[one.id].isNull())))
     passes = None if mapping.where is None else is_true(mapping.where.sql)
     failed = of_rows[FAILED] if of_rows is not None and isolates else None
     return Shaped(values, tuple(misfits), passes, failed)
