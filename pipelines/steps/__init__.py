@@ -41,9 +41,10 @@ from pipelines.steps.shared.spark_jobs import external_spark_job, open_spark, re
 from pipelines.steps.shared.status import list_windows, read_complete_to, read_status
 from pipelines.steps.shared.wait import AwaitedLog, is_source_back, is_still_awaited, log_overdue
 from pipelines.steps.shown.column_lineage import read_column_lineage
+from pipelines.steps.shown.history_views import write_history_views
 from pipelines.steps.shown.schema_versions import list_versions, schema_at, schema_difference
 from pipelines.steps.shown.stats import read_stats
-from pipelines.steps.shown.views import write_history_views, write_views
+from pipelines.steps.shown.views import write_views
 from pipelines.steps.snapshots.begin import begin_snapshot
 from pipelines.steps.snapshots.chunks import pause_snapshots, read_chunked_tables, read_snapshot_progress
 from pipelines.steps.snapshots.load import prepare_snapshot_load, record_snapshot_load

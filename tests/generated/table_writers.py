@@ -28,7 +28,7 @@ from pipelines.config.pipeline import Pipeline
 from pipelines.context import open_context
 from pipelines.errors import RedolakeError, RedoLost, TableHeld
 from pipelines.steps.ranges.logs import LogsToRead
-from pipelines.steps.shown.views import history_of
+from pipelines.steps.shown.history_views import history_of
 from pipelines.values.history_sql import as_of_sql
 from pipelines.values.table import TableId
 from standin.serve import standin

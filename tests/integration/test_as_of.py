@@ -18,7 +18,7 @@ from pipelines.errors import ConfigurationError, NotReadableAsOf
 from pipelines.host import crash
 from pipelines.lake import Lake, lake
 from pipelines.steps.ranges.as_of import opened_as_of, plan_read
-from pipelines.steps.shown.views import history_of
+from pipelines.steps.shown.history_views import history_of
 from pipelines.values.history_sql import as_of_sql
 from pipelines.values.table import TableId
 from standin.serve import standin
@@ -109,9 +109,9 @@ def total(tables: dict[str, dict[int, int]]) -> int:
 def bank(tmp_path_factory: pytest.TempPathFactory, spark: Any) -> Iterator[Bank]:
     with standin(threads=2, log_bytes=64 * 1024, archive_lag_target=0) as oracle:
         shop = Shop(oracle, tmp_path_factory.mktemp("bank"))
-        for table in ("savings", "currents"):
+        for table, digits in (("savings", 9), ("currents", 12)):  # a view over both has the wider type
             shop.run_sql(
-                f"CREATE TABLE {table} (id NUMBER(9) PRIMARY KEY, amount NUMBER(9), note VARCHAR2(10))",
+                f"CREATE TABLE {table} (id NUMBER(9) PRIMARY KEY, amount NUMBER({digits}), note VARCHAR2(10))",
                 f"ALTER TABLE {table} ADD SUPPLEMENTAL LOG DATA (PRIMARY KEY) COLUMNS",
             )
         shop.run_sql(

@@ -15,7 +15,7 @@ import pytest
 from pipelines import steps
 from pipelines.config import Pipeline
 from pipelines.errors import ConfigurationError, NotReadableAsOf
-from pipelines.steps.shown.views import history_of
+from pipelines.steps.shown.history_views import history_of
 from pipelines.values.history_sql import as_of_sql
 from pipelines.values.table import TableId
 from standin.serve import standin

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pipelines.config.union_views import UnionView
 from pipelines.context import PipelineContext
@@ -11,6 +11,7 @@ from pipelines.decode.datatypes import spark_ddl_type
 from pipelines.errors import ConfigurationError, Finding
 from pipelines.reconcile.table_versions import rules, versions_of_time
 from pipelines.schema import version_as_of
+from pipelines.values.common_type import common_type
 from pipelines.values.lake_columns import with_lake_names
 from pipelines.values.table import ROWID_NAME, TableId
 from pipelines.values.target_options import DELETED
@@ -35,12 +36,13 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Union:
-    """A view over several tables. `columns` are those of all, in the order of the first table that has each."""
+    """A view over several tables. `columns` are those of all, in the order of the first table that has each, and of a type that
+    holds the values of each."""
 
     name: str
     discriminator: str
     members: tuple[Member, ...]
-    columns: tuple[str, ...]
+    columns: tuple[LakeColumn, ...]
 
     @property
     def schema(self) -> str:
@@ -66,15 +68,19 @@ def make_union(name: str, view: UnionView, members: Sequence[Member]) -> Union:
     """Return the view. Raises ConfigurationError where its tables do not make one table."""
     if problems := list(find_problems(name, view, members)):
         raise ConfigurationError(problems)
-    names = {c.name.lower(): c.name for one in reversed(members) for c in one.columns}
-    order = dict.fromkeys(c.name.lower() for one in members for c in one.columns)
-    return Union(name, view.discriminator, tuple(members), tuple(names[lower] for lower in order))
+    found = dict[str, LakeColumn]()
+    for column in (column for one in members for column in one.columns):
+        before = found.setdefault(column.name.lower(), column)
+        type_ = common_type(before.type, column.type)
+        assert type_ is not None, "find_problems names such a pair"
+        found[column.name.lower()] = replace(before, type=type_)
+    return Union(name, view.discriminator, tuple(members), tuple(found.values()))
 
 
 def find_problems(name: str, view: UnionView, members: Sequence[Member]) -> Iterator[Finding]:
     if not members:
         yield Finding(name, f"no captured table matches {', '.join(view.tables)}", "correct `tables` of the view")
-    first = dict[str, tuple[TableId, str]]()
+    types = dict[str, list[tuple[TableId, str]]]()
     by_value = dict[str, TableId]()
     for one in members:
         other = by_value.setdefault(one.value, one.table)
@@ -87,8 +93,24 @@ def find_problems(name: str, view: UnionView, members: Sequence[Member]) -> Iter
             if column.name.lower() == view.discriminator.lower():
                 what = f"{one.table} has a column {column.name} itself"
                 yield Finding(name, what, "give the `discriminator` another name")
-            table, type_ = first.setdefault(column.name.lower(), (one.table, column.type))
-            if type_ != column.type:
-                what = f"{column.name} is {type_} in {table} and {column.type} in {one.table}"
-                yield Finding(name, what, f"give both one type under `columns` of {table} or {one.table}, or one of them "
-                              "another name (`rename`)")  # fmt: skip
+            types.setdefault(column.name.lower(), []).append((one.table, column.type))
+    for column_name, of_tables in types.items():
+        if (pair := without_common(of_tables)) is not None:
+            (table, type_), (other, of_other) = pair
+            what = f"{column_name} is {type_} in {table} and {of_other} in {other}, and no type holds the values of all tables"
+            cure = f"give both one type under `columns` of {table} or {other}, or one of them another name (`rename`)"
+            yield Finding(name, what, cure)
+
+
+def without_common(types: Sequence[tuple[TableId, str]]) -> tuple[tuple[TableId, str], tuple[TableId, str]] | None:
+    """Return the first two tables whose types have no common one, else the widest and the one that is too much for all."""
+    common = types[0][1]
+    for number, (table, type_) in enumerate(types):
+        for before in types[:number]:
+            if common_type(before[1], type_) is None:
+                return before, (table, type_)
+        wider = common_type(common, type_)
+        if wider is None:
+            return types[0], (table, type_)
+        common = wider
+    return None

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from pipelines.apply.delta.log import DeltaLog, read_log
 from pipelines.config import Pipeline
 from pipelines.context import PipelineContext, open_to_read
 from pipelines.errors import ConfigurationError, Finding, NotReadableAsOf
@@ -15,14 +14,13 @@ from pipelines.reconcile.quarantine import open_keys_of
 from pipelines.steps.ranges.as_of import ReadPlan, plan_read, with_contents, with_wrong_keys
 from pipelines.steps.ranges.shadows import choose
 from pipelines.steps.shared.spark_session import spark_when_needed
-from pipelines.steps.shown.union_views import Member, Union, columns_at, make_union
-from pipelines.values.history_sql import versions_sql
+from pipelines.steps.shown.union_views import LakeColumn, Member, Union, columns_at, make_union
+from pipelines.values.common_type import name_in
 from pipelines.values.table import TableId
 from pipelines.values.target_options import DELETED
 from pipelines.values.utc import beside
 
 Engine = Literal["spark", "duckdb", "trino"]
-COLUMN_ID, KEY_PLACE = "redolake.column_id", "redolake.key"  # in the metadata of Delta's fields (apply/delta/schema.py)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,16 +32,6 @@ class ViewOf:
     path: str
     version: int | None = None
     marks_deleted: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class HistoryOf:
-    """The history of a table for a view: its folder, the columns of the table in it, and those of the key."""
-
-    table: TableId
-    path: str
-    columns: tuple[str, ...]
-    key: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,63 +129,6 @@ def view_name(table: TableId) -> str:
     return f"{table.owner.lower()}.{table.name.lower()}"
 
 
-def write_history_views(pipeline: Pipeline, engine: Engine, tables: Sequence[str] | None = None) -> Views:
-    """Return the statements that make a view of the versions of rows from each history: OWNER.TABLE_versions. Raise
-    ConfigurationError for a named table that has no history, or one that has not begun."""
-    with open_to_read(pipeline) as context:
-        chosen = choose(context.pipeline, tables)
-        paths = {table: context.pipeline.history_target(table) for table in chosen}
-        found = [history_of(table, path, context.pipeline.target(table)) for table, path in paths.items() if path is not None]
-    histories = [one for one in found if one is not None]
-    lacking = sorted({*map(str, chosen)} - {str(one.table) for one in histories})
-    if lacking and (tables or not histories):
-        cure = "set `history: changes` or `scd2`; a history begins with the next batch"
-        raise ConfigurationError([Finding(", ".join(lacking), "has no history yet", cure)])
-    head = f"-- Versions of rows, by the histories of pipeline {pipeline.name}, for {NAMES[engine]}."
-    text = "\n".join([head, *history_statements(histories, engine)]) + "\n"
-    return Views(engine, text, tuple(str(one.table) for one in histories))
-
-
-def history_of(table: TableId, path: str, target: str) -> HistoryOf | None:
-    """Return the columns and the key of a history, by its log and that of the table; None where it has not begun.
-
-    An older epoch may have another key, or the key under another name. The columns of all of them name a row: each
-    change has the row before and after it, so more columns than those of the key do no harm."""
-    log, live = read_log(path), read_log(target)
-    if log is None:
-        return None
-    fields = fields_with_ids(log)
-    keys = {f["metadata"][COLUMN_ID] for one in (log, live) for f in fields_with_ids(one) if KEY_PLACE in f["metadata"]}
-    key = tuple(field["name"] for field in fields if field["metadata"][COLUMN_ID] in keys)
-    return HistoryOf(table, path, tuple(field["name"] for field in fields), key)
-
-
-def fields_with_ids(log: DeltaLog | None) -> list[dict[str, Any]]:
-    return [] if log is None else [field for field in log.schema()["fields"] if COLUMN_ID in field["metadata"]]
-
-
-def history_statements(histories: Sequence[HistoryOf], engine: Engine) -> list[str]:
-    quote, catalog = (in_backticks if engine == "spark" else in_quotes), "delta." if engine == "trino" else ""
-    schemas = list(dict.fromkeys(one.table.owner.lower() for one in histories))
-    lines = ["LOAD delta;"] if engine == "duckdb" else []
-    lines += [f"CREATE SCHEMA IF NOT EXISTS {catalog}{quote(schema)};" for schema in schemas]
-    for one in histories:
-        owner, name = one.table.owner.lower(), one.table.name.lower()
-        source = {
-            "spark": f"delta.{in_backticks(one.path)}",
-            "duckdb": f"delta_scan({in_text(one.path)})",
-            "trino": f"delta.{in_quotes(owner)}.{in_quotes(f'{name}$history')}",
-        }[engine]
-        if engine == "trino":
-            lines.append(
-                f"CALL delta.system.register_table(schema_name => {in_text(owner)}, "
-                f"table_name => {in_text(f'{name}$history')}, table_location => {in_text(one.path)});"
-            )
-        body = versions_sql(source, one.columns, one.key, quote)
-        lines.append(f"CREATE OR REPLACE VIEW {catalog}{quote(owner)}.{quote(f'{name}_versions')} AS\n{body};")
-    return lines
-
-
 def version_of(plan: ReadPlan, table: TableId) -> int:
     base = plan.bases[table]
     if table in plan.copies:
@@ -217,7 +148,7 @@ def of_spark(views: Sequence[ViewOf], unions: Sequence[Union] = ()) -> list[str]
         version = "" if view.version is None else f" VERSION AS OF {view.version}"
         return f"delta.{in_backticks(view.path)}{version}"
 
-    return statements(views, unions, in_backticks, place, in_text_of_spark)
+    return statements(views, unions, in_backticks, place, in_text_of_spark, types_of("spark"))
 
 
 def of_duckdb(views: Sequence[ViewOf], unions: Sequence[Union] = ()) -> list[str]:
@@ -225,7 +156,7 @@ def of_duckdb(views: Sequence[ViewOf], unions: Sequence[Union] = ()) -> list[str
         version = "" if view.version is None else f", version = {view.version}"
         return f"delta_scan({in_text(view.path)}{version})"
 
-    return ["LOAD delta;", *statements(views, unions, in_quotes, place, in_text)]
+    return ["LOAD delta;", *statements(views, unions, in_quotes, place, in_text, types_of("duckdb"))]
 
 
 def of_trino(views: Sequence[ViewOf], unions: Sequence[Union] = ()) -> list[str]:
@@ -241,7 +172,7 @@ def of_trino(views: Sequence[ViewOf], unions: Sequence[Union] = ()) -> list[str]
         f"table_name => {in_text(view.table.name.lower() + '$delta')}, table_location => {in_text(view.path)});"
         for view in views
     ]
-    made = statements(views, unions, in_quotes, place, in_text, "delta.")
+    made = statements(views, unions, in_quotes, place, in_text, types_of("trino"), "delta.")
     schemas = len(owners(views, unions))
     return [*made[:schemas], *registered, *made[schemas:]]
 
@@ -254,12 +185,17 @@ STATEMENTS: Mapping[Engine, Callable[[Sequence[ViewOf], Sequence[Union]], list[s
 Text = Callable[[str], str]
 
 
+def types_of(engine: Engine) -> Text:
+    return lambda type_: name_in(engine, type_)
+
+
 def statements(
     views: Sequence[ViewOf],
     unions: Sequence[Union],
     quote: Text,
     place: Callable[[ViewOf], str],
     text: Text,
+    type_: Text,
     catalog: str = "",
 ) -> list[str]:
     schemas = [f"CREATE SCHEMA IF NOT EXISTS {catalog}{quote(owner)};" for owner in owners(views, unions)]
@@ -269,28 +205,39 @@ def statements(
         owner, name = view.table.owner.lower(), view.table.name.lower()
         return f"{header(owner, name, quote, catalog)} AS SELECT * FROM {place(view)}{rows(view, quote)};"
 
+    def query(union: Union) -> str:
+        def source(table: TableId) -> str:
+            return f"{place(by_table[table])}{rows(by_table[table], quote)}"
+
+        return union_of(union, source, quote, text, type_)
+
     def over_several(union: Union) -> str:
-        return f"{header(union.schema, union.view, quote, catalog)} AS {union_of(union, by_table, quote, place, text)};"
+        return f"{header(union.schema, union.view, quote, catalog)} AS {query(union)};"
 
     return [*schemas, *map(view_of, views), *map(over_several, unions)]
 
 
-def union_of(union: Union, views: Mapping[TableId, ViewOf], quote: Text, place: Callable[[ViewOf], str], text: Text) -> str:
-    """Return the query of a view over several tables. A column that a table lacks is NULL in its rows."""
+def union_of(
+    union: Union, source: Callable[[TableId], str], quote: Text, text: Text, type_: Text, beside: Sequence[str] = ()
+) -> str:
+    """Return the query of a view over several tables. A column that a table lacks is NULL in its rows; one that is narrower
+    there has the type of the view. `beside` are columns that each source has."""
     selects = []
     for one in union.members:
-        own = {column.name.lower(): column.name for column in one.columns}
-        columns = [
-            quote(name) if own.get(name.lower()) == name else f"{own_or_null(own.get(name.lower()), quote)} AS {quote(name)}"
-            for name in union.columns
-        ]
-        listed = ", ".join([f"{text(one.value)} AS {quote(union.discriminator)}", *columns])
-        selects.append(f"SELECT {listed} FROM {place(views[one.table])}{rows(views[one.table], quote)}")
+        own = {column.name.lower(): column for column in one.columns}
+        columns = [column_of(own.get(column.name.lower()), column, quote, type_) for column in union.columns]
+        listed = ", ".join([f"{text(one.value)} AS {quote(union.discriminator)}", *columns, *beside])
+        selects.append(f"SELECT {listed} FROM {source(one.table)}")
     return "\nUNION ALL ".join(selects)
 
 
-def own_or_null(name: str | None, quote: Text) -> str:
-    return "NULL" if name is None else quote(name)
+def column_of(own: LakeColumn | None, wanted: LakeColumn, quote: Text, type_: Text) -> str:
+    """Return a table's column as one of the view."""
+    if own == wanted:
+        return quote(wanted.name)
+    value = "NULL" if own is None else quote(own.name)
+    is_cast = own is None or own.type != wanted.type
+    return f"{f'CAST({value} AS {type_(wanted.type)})' if is_cast else value} AS {quote(wanted.name)}"
 
 
 def header(owner: str, name: str, quote: Text, catalog: str) -> str:

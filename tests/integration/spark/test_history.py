@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 
 from pipelines.apply.verify.comparison import CompareTask, HistoryComparison
 from pipelines.apply.verify.history import compare_history
+from pipelines.config.union_views import UnionView
 from pipelines.job.batch import run_batch
 from pipelines.job.history_prune import older_history, shorten_history
 from pipelines.job.snapshot import run_snapshot
 from pipelines.records.batches.spec import TableTask
-from pipelines.steps.shown.views import history_of, history_statements
+from pipelines.steps.shown.history_views import history_of, history_statements
+from pipelines.steps.shown.union_views import Member, make_union
 from pipelines.values.history_sql import as_of_sql, versions_sql
 from pipelines.values.table import TableId
 from tests.generated.hunts import EXAMPLES
@@ -134,10 +136,16 @@ def test_each_change_has_the_row_before_and_after_it(spark: Any, tmp_path: Path)
     assert sorted(ones) == [("b", 21, None, True), ("v1", 5, 21, False)]
     found = history_of(mine.table, str(mine.history), mine.target)
     assert found is not None
-    for statement in "\n".join(history_statements([found], "spark")).split(";\n"):
+    of_two = UnionView(tables=("SHOP.T",), discriminator="shard")
+    union = make_union("shop.all_versions", of_two, [Member(mine.table, one, found.lake_columns) for one in ("1", "2")])
+    for statement in "\n".join(history_statements([found], "spark", [union])).split(";\n"):
         spark.sql(statement.rstrip(";"))
     current = spark.sql("SELECT * FROM shop.t_versions WHERE is_current").collect()
     assert {row["ID"]: row["V"] for row in current} == contents(mine)
+    both = spark.sql("SELECT * FROM shop.all_versions WHERE is_current").collect()
+    assert {(row["shard"], row["ID"]): row["V"] for row in both} == {
+        (one, key): value for one in ("1", "2") for key, value in contents(mine).items()
+    }
 
 
 def test_a_history_begins_again_where_single_changes_are_not_known(spark: Any, tmp_path: Path) -> None:

@@ -7,8 +7,10 @@ import pytest
 from pipelines.config import Pipeline
 from pipelines.config.union_views import UnionView
 from pipelines.errors import ConfigurationError
+from pipelines.steps.shown.history_views import HistoryOf, history_statements, history_unions
 from pipelines.steps.shown.union_views import LakeColumn, Member, make_union
-from pipelines.steps.shown.views import STATEMENTS, HistoryOf, ViewOf, history_statements, left_out_unions
+from pipelines.steps.shown.views import STATEMENTS, ViewOf, left_out_unions
+from pipelines.values.common_type import common_type
 from pipelines.values.table import TableId
 
 ORDERS = ViewOf(TableId("SHOP", "ORDERS"), "/lake/shop/orders", 7)
@@ -54,10 +56,49 @@ def test_a_view_over_shards_has_the_columns_of_all_by_name_and_leaves_deleted_ro
     views = [ViewOf(FIRST, "/lake/1", 7), ViewOf(SECOND, "/lake/2", None, True)]
 
     assert STATEMENTS["spark"](views, [union])[-1] == (
-        "CREATE OR REPLACE VIEW `all`.`orders` AS SELECT '1' AS `shard`, `ID`, NULL AS `note` FROM delta.`/lake/1` "
-        "VERSION AS OF 7\nUNION ALL SELECT 'it\\'s \\\\2' AS `shard`, `ID`, `note` FROM delta.`/lake/2` WHERE NOT `_deleted`;"
+        "CREATE OR REPLACE VIEW `all`.`orders` AS SELECT '1' AS `shard`, `ID`, CAST(NULL AS STRING) AS `note` "
+        "FROM delta.`/lake/1` VERSION AS OF 7\n"
+        "UNION ALL SELECT 'it\\'s \\\\2' AS `shard`, `ID`, `note` FROM delta.`/lake/2` WHERE NOT `_deleted`;"
     )
     assert """SELECT 'it''s \\2' AS "shard",""" in STATEMENTS["duckdb"](views, [union])[-1]
+
+
+def test_a_column_that_is_narrower_in_one_shard_has_the_type_that_holds_both() -> None:
+    narrow = (LakeColumn("N", "int"), LakeColumn("P", "decimal(5,1)"), LakeColumn("D", "date"))
+    wide = (LakeColumn("n", "bigint"), LakeColumn("P", "decimal(9,4)"), LakeColumn("D", "timestamp_ntz"))
+    union = make_union("all.orders", SHARDS, [Member(FIRST, "1", narrow), Member(SECOND, "2", wide)])
+    views = [ViewOf(FIRST, "/lake/1"), ViewOf(SECOND, "/lake/2")]
+    texts = {engine: STATEMENTS[engine](views, [union])[-1] for engine in ("spark", "duckdb", "trino")}
+
+    assert [(c.name, c.type) for c in union.columns] == [("N", "bigint"), ("P", "decimal(9,4)"), ("D", "timestamp_ntz")]
+    assert "CAST(`N` AS BIGINT) AS `N`, CAST(`P` AS DECIMAL(9,4)) AS `P`" in texts["spark"]
+    assert "CAST(`D` AS TIMESTAMP_NTZ) AS `D`" in texts["spark"]
+    assert "SELECT '2' AS `shard`, `n` AS `N`, `P`, `D` FROM" in texts["spark"]
+    assert 'CAST("D" AS TIMESTAMP) AS "D"' in texts["duckdb"]
+    assert 'CAST("D" AS TIMESTAMP(6)) AS "D"' in texts["trino"]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "common"),
+    [
+        ("int", "decimal(12,0)", "decimal(12,0)"),
+        ("int", "decimal(5,2)", "decimal(12,2)"),
+        ("bigint", "decimal(38,2)", "decimal(38,2)"),
+        ("bigint", "decimal(38,20)", None),
+        ("decimal(12,0)", "decimal(10,5)", "decimal(17,5)"),
+        ("float", "double", "double"),
+        ("int", "double", "double"),
+        ("bigint", "double", None),
+        ("decimal(5,2)", "double", None),
+        ("date", "timestamp", None),
+        ("timestamp", "timestamp_ntz", None),
+        ("string", "int", None),
+        ("boolean", "int", None),
+        ("binary", "binary", "binary"),
+    ],
+)
+def test_a_common_type_holds_each_value_as_it_is(one: str, other: str, common: str | None) -> None:
+    assert common_type(one, other) == common_type(other, one) == common
 
 
 @pytest.mark.parametrize(
@@ -68,7 +109,14 @@ def test_a_view_over_shards_has_the_columns_of_all_by_name_and_leaves_deleted_ro
         ([Member(FIRST, "1", (LakeColumn("SHARD", "string"),))], "SHOP1.ORDERS has a column SHARD itself"),
         (
             [Member(FIRST, "1", (ID, NOTE)), Member(SECOND, "2", (ID, LakeColumn("note", "binary")))],
-            "note is string in SHOP1.ORDERS and binary in SHOP2.ORDERS",
+            "note is string in SHOP1.ORDERS and binary in SHOP2.ORDERS, and no type holds",
+        ),
+        (
+            [
+                Member(FIRST, "1", (LakeColumn("N", "decimal(38,2)"),)),
+                Member(SECOND, "2", (LakeColumn("n", "decimal(38,10)"),)),
+            ],
+            r"n is decimal\(38,2\) in SHOP1.ORDERS and decimal\(38,10\) in SHOP2.ORDERS",
         ),
     ],
 )
@@ -99,3 +147,34 @@ def test_versions_of_rows_are_a_view_of_the_history_in_each_engine() -> None:
     assert "table_name => 'orders$history', table_location => '/lake/_history/shop/orders'" in texts["trino"]
     assert 'FROM delta."shop"."orders$history" r JOIN epochs e' in texts["trino"]
     assert 'PARTITION BY r._epoch, r."ID" ORDER BY r._commit_scn, r._seq' in texts["trino"]
+
+
+def test_versions_of_shards_are_one_view_with_the_discriminator_and_the_widest_types() -> None:
+    body = {"name": "shop", "source": {"connection": "c"}, "landing": "/landing", "lake": "/lake"}
+    views = {"all.orders": {"tables": "/SHOP(\\d)/.ORDERS", "discriminator": "shard", "value": "{1}"}}
+    pipeline = Pipeline.model_validate({**body, "tables": [str(FIRST), str(SECOND)], "union_views": views})
+    histories = [
+        HistoryOf(FIRST, "/lake/_history/1", ("ID", "NOTE"), ("ID",), ("int", "string")),
+        HistoryOf(SECOND, "/lake/_history/2", ("id",), ("id",), ("bigint",)),
+    ]
+    unions, left_out = history_unions(pipeline, histories)
+
+    assert left_out == []
+    assert history_statements(histories, "duckdb", unions)[-1] == (
+        """CREATE OR REPLACE VIEW "all"."orders_versions" AS SELECT '1' AS "shard", CAST("ID" AS BIGINT) AS "ID", "NOTE", """
+        "valid_from_scn, valid_to_scn, valid_from, valid_to, is_current, _op, _xid, _user, _redo_thread "
+        """FROM "shop1"."orders_versions"\nUNION ALL SELECT '2' AS "shard", "id" AS "ID", CAST(NULL AS VARCHAR) AS "NOTE", """
+        "valid_from_scn, valid_to_scn, valid_from, valid_to, is_current, _op, _xid, _user, _redo_thread "
+        'FROM "shop2"."orders_versions";'
+    )
+    assert history_unions(pipeline, histories[:1]) == (
+        [],
+        ["-- all.orders_versions is not made: no history of SHOP2.ORDERS, or left out."],
+    )
+    for wrong, why in (
+        ({"all.orders": {**views["all.orders"], "discriminator": "is_current"}}, "has a column is_current itself"),
+        ({**views, "all.orders_versions": views["all.orders"]}, "is also the name of a view"),
+    ):
+        other = Pipeline.model_validate({**body, "tables": [str(FIRST), str(SECOND)], "union_views": wrong})
+        with pytest.raises(ConfigurationError, match=why):
+            history_unions(other, histories)
