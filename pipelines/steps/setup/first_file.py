@@ -117,7 +117,7 @@ def entry(table: ProposedTable) -> Iterator[str]:
     if table.key.kind != "primary":
         yield f"        key: {table.key}"
     if table.columns:
-        rules = ", ".join(f"{column(name)}: {rule}" for name, rule in table.columns.items())
+        rules = ", ".join(f"{quoted_column(name)}: {rule}" for name, rule in table.columns.items())
         yield f"        columns: {{{rules}}}"
     if table.rename:
         names = ", ".join(f"{quoted_column(name)}: {scalar(new)}" for name, new in table.rename.items())
@@ -155,8 +155,9 @@ def column(name: str) -> str:
 
 
 def quoted_column(name: str) -> str:
-    """Return a column's name as a key of `rename` or `mask`, where double quotes keep small letters."""
-    quoted = name if name == upper_name(name) else f'"{name}"'
+    """Return a column's name as a key of `columns`, `rename` or `mask`, where double quotes keep small letters, and characters
+    that stand for others."""
+    quoted = name if name == upper_name(name) and not set(name) & set("*?") else f'"{name}"'
     return column(quoted)
 
 

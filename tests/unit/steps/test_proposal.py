@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from random import Random
 
 import pytest
 
 from pipelines.config import parse_configuration
+from pipelines.config.mapping import by_column, column_name, of_column
+from pipelines.reconcile.chosen_columns import chosen, rules_of
+from pipelines.reconcile.mappings import resolve_mapping
+from pipelines.schema import baseline
+from pipelines.source import ConfiguredTable
+from pipelines.steps.checks.lake_findings import lake_findings
 from pipelines.steps.setup.first_file import FirstFile, first_file
 from pipelines.steps.setup.proposal import ProposedTable, propose_table
 from pipelines.values.dictionary_table import DictionaryColumn, DictionaryTable
 from pipelines.values.scn import Scn
 from pipelines.values.table import KeyPolicy, LargeObjects, OracleType, Part, TableId, UniqueIndex
+from pipelines.values.target_options import DEFAULT
 
 ORDERS = TableId("SHOP", "ORDERS")
 
@@ -100,7 +108,8 @@ def test_odd_names_in_the_file_are_read_back_as_they_are() -> None:
     read = parse_configuration(first_file(file), {}).pipelines["p"]
 
     (found,) = read.tables
-    assert (found.id, found.key_policy, found.columns, found.exclude_columns) == (odd, table.key, settings, ("Old one",))
+    columns = {column_name(name): rule for name, rule in found.columns.items()}
+    assert (found.id, found.key_policy, columns, found.exclude_columns) == (odd, table.key, settings, ("Old one",))
     assert found.unsupported_columns == "reread"
     assert (read.source.container, read.landing, read.large_objects) == ("PDB-1", "/d - 1/landing", "exclude")
     assert (read.match_of(refused.table), read.match_of(ORDERS) is not None) == (None, True)
@@ -118,5 +127,41 @@ def test_a_name_of_the_source_adds_no_setting_and_reads_no_variable(name: str) -
     read = parse_configuration(first_file(file), {"HOME": "/root"}).pipelines["p"]
 
     assert [one.id for one in read.tables] == [plain.table, odd]
-    assert (read.landing, read.tables[1].key_policy, read.tables[1].columns) == ("/l", table.key, {setting: "string"})
+    columns = {column_name(text): rule for text, rule in read.tables[1].columns.items()}
+    assert (read.landing, read.tables[1].key_policy, columns) == ("/l", table.key, {setting: "string"})
     assert read.tables[1].exclude_columns == table.exclude_columns
+
+
+HOSTILE = (
+    "id", "Id", "iD", "_commit_scn", "_Commit_Scn", "_rowid", "_metadata", "EMAIL", "email", "E*", "E?", "a.b", "a`b", "x y",
+    "x_2",
+    "x,y;{}()=", "ß", "İ", "\u212a", "k", "σ", "ς", "ON", "on", "NULL", "null", "yes", "${HOME}", "$${A}", "😀",
+    "- a", "#", "'", "a: b",
+    "SSN", "ssn", "id_2", "é" * 15, "{}", "[x]", "&a", "!b", "%c", "@d", "~", "1", "1.5", "2024-01-01", "A\tB",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_the_file_for_hostile_names_loads_and_means_what_was_proposed(seed: int) -> None:
+    chance = Random(seed)
+    names = chance.sample(HOSTILE, chance.randint(1, 12))
+    types = (ID.type, OracleType("VARCHAR2", length=9), OracleType("NUMBER"), OracleType("BFILE"), OracleType("CLOB"))
+    columns = [column(name, chance.choice(types), n) for n, name in enumerate(names, 2)]
+    own = ID if chance.random() < 0.5 else replace(columns[0], type=ID.type, nullable=False)
+    table = replace(TABLE, columns=tuple({one.name: one for one in (ID, *columns, own)}.values()), key=(own.name,))
+    numbers = {one.name: chance.choice(("integer", 2, "string", None)) for one in columns if one.type.name == "NUMBER"}
+    proposal = propose_table(table, numbers, "exclude", maps=True)
+    file = FirstFile("p", "c", None, "/l", "/k", None, "exclude", (), (proposal,))
+    pipeline = parse_configuration(first_file(file), {}).pipelines["p"]
+    (read,) = pipeline.tables
+    rules, choice = by_column(read.rules, [one.name for one in table.columns]), pipeline.choice(ORDERS)
+    chosen_ones = chosen(pipeline, table)
+    version = baseline(chosen_ones, table.scn_before, None, read.key_policy, choice)
+    mapping, problems = resolve_mapping(pipeline, version)
+    mapped = replace(version, mapping=mapping)
+    wanted = ConfiguredTable(ORDERS, rules, read.key_policy, choice)
+
+    assert (proposal.refused, problems, read.new_names, read.masks) == ((), (), proposal.rename, proposal.mask)
+    assert {name: of_column(read.rules, name) for name in proposal.columns} == proposal.columns
+    assert read.exclude_columns == proposal.exclude_columns
+    assert list(lake_findings(table, wanted, rules_of(pipeline, table), DEFAULT, mapped)) == []
