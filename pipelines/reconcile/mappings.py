@@ -28,6 +28,7 @@ from pipelines.values.mapping import (
     TableMapping,
     Transform,
     needs_all_columns,
+    source_value,
 )
 from pipelines.values.table import Column, TableVersion, upper_name
 from pipelines.values.target_options import MetadataName
@@ -287,6 +288,10 @@ def check_mapping(found: Resolving, mapping: TableMapping) -> None:
     """Refuse what this table's way into the lake cannot do."""
     version, delivery = found.version, delivery_of(found.version)
     apart = read_apart(version)
+    own = {source_value(column_id) for column_id in mapping.needs}
+    if taken := [column.name for column in version.columns if column.name.lower() in own]:
+        what = f"a column is called {', '.join(taken)}, as Redolake calls the values that expressions and masks are made of"
+        found.refuse(what, "leave it out (`exclude_columns`), or rename it in Oracle")
     for one in mapping.computed:
         if names := [version.column(i).name for i in one.needs if i in apart]:
             what = f"{one} needs {', '.join(names)}, whose values are not in the rows of the redo"

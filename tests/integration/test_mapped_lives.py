@@ -61,6 +61,10 @@ FILTERS: tuple[tuple[str, Callable[[Row], bool]], ...] = (
 )
 
 
+NAMES = ("amount", "a.b", "b`c", "\N{GRINNING FACE}", "select", "x" * 200, 'it\'s "q"\\', "_change_type", "ς")
+COMMENT = "it's ü \\ %s"
+
+
 def made_mapping(chance: random.Random) -> tuple[dict[str, Any], Callable[[Row], bool], dict[str, Value]]:
     """Return an entry of pipelines.yml, the filter, and the columns of the lake."""
     columns: dict[str, Value] = {name: itemgetter(name) for name in ("ID", "A", "B", "S", "REGION")}
@@ -75,17 +79,39 @@ def made_mapping(chance: random.Random) -> tuple[dict[str, Any], Callable[[Row],
     elif chance.random() < 0.5:
         entry["columns"] = {"S": {"expression": "concat(s, region)", "type": "string"}}
         columns["S"] = null_if_any("S", "REGION")(lambda row: row["S"] + row["REGION"])
+    with_key(chance, entry, columns)
     if chance.random() < 0.3:
-        entry.setdefault("columns", {})["ID"] = {"expression": "`ID` * 2", "type": "bigint", "injective": True}
-        columns["ID"] = lambda row: row["ID"] * 2
-    if chance.random() < 0.5:
-        entry["rename"] = {"A": "amount"}
-        columns["amount"] = columns.pop("A")
+        entry["transform"] = {"function": "tests.references.user_code:size_of_s", "columns": {"made": "int"}}
+        columns["made"] = null_if_any("S")(lambda row: len(row["S"]))
+    with_names(chance, entry, columns)
     if chance.random() < 0.7:
         text, passes = chance.choice(FILTERS)
         entry["where"] = text
         return entry, passes, columns
     return entry, lambda row: True, columns
+
+
+def with_key(chance: random.Random, entry: dict[str, Any], columns: dict[str, Value]) -> None:
+    """Compute the key, or mask it."""
+    kind = chance.random()
+    if kind < 0.3:
+        entry.setdefault("columns", {})["ID"] = {"expression": "`ID` * 2", "type": "bigint", "injective": True}
+        columns["ID"] = lambda row: row["ID"] * 2
+    elif kind < 0.5:
+        entry.setdefault("mask", {})["ID"] = "hash"
+        columns["ID"] = lambda row: MASKS["hash"](str(row["ID"]))
+
+
+def with_names(chance: random.Random, entry: dict[str, Any], columns: dict[str, Value]) -> None:
+    """Give columns other names, comments, an order and the table another folder."""
+    for old, new in zip(("A", "B", "ID"), chance.sample(NAMES, 3), strict=True):
+        if chance.random() < 0.5:
+            entry.setdefault("rename", {})[old] = new
+            columns[new] = columns.pop(old)
+    if chance.random() < 0.5:
+        entry.setdefault("columns", {})["REGION"] = {"comment": COMMENT}
+        entry["target"] = chance.choice(("deep/er-1/T", "ü$x"))
+    entry["column_order"] = chance.sample(sorted(columns), chance.randint(0, len(columns)))
 
 
 def statement(chance: random.Random, taken: set[int]) -> str:
@@ -167,10 +193,16 @@ def test_the_lake_equals_the_mapping_of_the_source(
                 lambda: steps.run_pipeline(pipeline, until_caught_up=True, source=source, spark=spark),
             )
             wanted = [{name: value(row) for name, value in columns.items()} for row in rows_of_source(shop) if passes(row)]
-            found = [{name: row[name] for name in columns} for row in delta_rows(pipeline.target(pipeline.tables[0].id))]
+            target = pipeline.target(pipeline.tables[0].id)
+            found = [{name: row[name] for name in columns} for row in delta_rows(target)]
+            fields = spark.read.format("delta").load(target).schema.fields
 
             assert [table.error for table in steps.read_status(pipeline).tables] == [None], entry
             assert sorted(found, key=repr) == sorted(wanted, key=repr), entry
+            assert [field.name for field in fields][: len(entry["column_order"])] == entry["column_order"]
+            assert [field.metadata["comment"] for field in fields if "comment" in field.metadata] == [
+                one["comment"] for one in entry.get("columns", {}).values() if "comment" in one
+            ]
         assert steps.verify_tables(pipeline, source=source, spark=spark).equal
         assert kills > 0
         rows = [file.name for file in (tmp_path / "landing").rglob("*.parquet")]

@@ -23,6 +23,11 @@ def sized(batch: pa.RecordBatch) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([pc.utf8_length(batch.column("NAME"))], names=["size"])
 
 
+def size_of_s(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return how long S is."""
+    return pa.RecordBatch.from_arrays([pc.utf8_length(batch.column("S"))], names=["made"])
+
+
 def counted(batch: pa.RecordBatch) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([pa.array([next(CALLS)] * batch.num_rows, pa.int64())], names=["n"])
 

@@ -107,6 +107,13 @@ def test_an_expression_of_a_column_that_is_left_out_is_no_silent_nothing() -> No
     )
 
 
+def test_a_column_that_is_called_like_values_of_redolakes_own_is_refused_where_it_would_replace_them() -> None:
+    odd = replace(VERSION, columns=(*VERSION.columns, Column(7, "Redolake: 5", NUMBER, 7)))
+
+    assert "a column is called Redolake: 5" in problems_of({"add": {"x": "qty + 1"}}, odd)[0]
+    assert problems_of({"add": {"x": "ssn"}}, odd) == []
+
+
 def test_an_expression_of_the_key_is_made_of_the_key_alone_and_declared_to_keep_keys_apart() -> None:
     injective = {"columns": {"ID": {"expression": "id + 1", "type": "bigint", "injective": True}}}
     other = {"columns": {"ID": {"expression": "id + qty", "injective": True}}}
