@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from pipelines.steps.follow import FollowOutcome
     from pipelines.steps.ranges.shadows import RangeTarget
     from pipelines.steps.run import RunOutcome
-    from pipelines.steps.snapshots.chunks import SnapshotProgress
+    from pipelines.steps.snapshots.chunk_progress import SnapshotProgress
 
 T = TypeVar("T")
 

@@ -46,7 +46,7 @@ from pipelines.steps.shown.schema_versions import list_versions, schema_at, sche
 from pipelines.steps.shown.stats import read_stats
 from pipelines.steps.shown.views import write_views
 from pipelines.steps.snapshots.begin import begin_snapshot
-from pipelines.steps.snapshots.chunks import pause_snapshots, read_chunked_tables, read_snapshot_progress
+from pipelines.steps.snapshots.chunk_progress import pause_snapshots, read_chunked_tables, read_snapshot_progress
 from pipelines.steps.snapshots.load import prepare_snapshot_load, record_snapshot_load
 from pipelines.steps.snapshots.read import read_snapshot_table
 from pipelines.steps.snapshots.refused_tables import capturable_tables

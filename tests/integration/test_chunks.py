@@ -18,7 +18,7 @@ from pipelines.context import open_context, open_pipeline_source, silent
 from pipelines.errors import RedolakeError, SnapshotPaused, TableHeld
 from pipelines.source.buckets import read_digests
 from pipelines.steps.proof import hash_chunks
-from pipelines.steps.proof.compare_table import describe, hash_plan_of, hashing_of
+from pipelines.steps.proof.table_to_compare import describe, hash_plan_of, hashing_of
 from pipelines.steps.proof.verify import entry_with_contents
 from pipelines.values.table import TableId
 from tests.fixtures.shop import Shop

@@ -13,8 +13,8 @@ from pipelines import steps
 from pipelines.cli import app
 from pipelines.config.snapshot import SnapshotSettings
 from pipelines.errors import SnapshotPaused, Terminal
-from pipelines.steps.snapshots.chunks import ReadTask
 from pipelines.steps.snapshots.read import limit_rate
+from pipelines.steps.snapshots.read_task import ReadTask
 from pipelines.values.table import TableId
 from tests.fixtures.shop import Shop
 from tests.integration.test_chunks import large, no_spark, with_another_table

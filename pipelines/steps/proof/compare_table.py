@@ -8,117 +8,56 @@ from __future__ import annotations
 
 import logging
 import random
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import datetime
-from decimal import Decimal
-from typing import Any, Literal, TypeVar
-
-import pyarrow as pa
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+from typing import Literal, TypeVar
 
 from pipelines.apply.verify.comparison import CompareTask, Comparison, Digest, HistoryComparison, KeyRanges, Part
-from pipelines.context import PipelineContext, Report
-from pipelines.decode.datatypes import spark_ddl_type
-from pipelines.errors import RedolakeError, SchemaConflict, Transient
-from pipelines.host import crash
-from pipelines.host.progress import count_rows
-from pipelines.ledger import TableEntry
+from pipelines.errors import RedolakeError, Transient
 from pipelines.reconcile.lake_place import lake_place
-from pipelines.reconcile.pushed_filter import push_filter
-from pipelines.reconcile.table_versions import app_id, known_versions, origin, rules
-from pipelines.records.file_digest import FileDigest
-from pipelines.records.proofs import FoundRow, ProofMethod
-from pipelines.schema import version_as_of
-from pipelines.source import NO_ITEMS, ConnectParams, Source, counted_rows, read_tables
-from pipelines.source.buckets import MOST_BUCKETS, BucketSum, HashedColumn, Hashing, hash_of, in_buckets, read_digests
-from pipelines.source.quoting import quote
+from pipelines.records.proofs import ProofMethod
+from pipelines.source.buckets import MOST_BUCKETS, BucketSum, Hashing, hash_of, in_buckets, read_digests
 from pipelines.source.snapshot import Part as RowsOf
 from pipelines.steps.proof.hash_chunks import (
     Hashed,
     HashedPart,
-    Position,
     at_reachable,
     differing_buckets,
     hash_by_chunks,
     position_of,
 )
-from pipelines.steps.shared.shown_facts import expected_rows
+from pipelines.steps.proof.table_to_compare import (
+    Cost,
+    TableToCompare,
+    at_position,
+    hash_plan_of,
+    hashing_of,
+    is_large,
+    naming_plan_of,
+    read_columns,
+    read_part,
+    rows_of,
+    task_of,
+)
 from pipelines.steps.shared.spark_session import Spark
-from pipelines.steps.shared.table_rows import read_rows
 from pipelines.values.canonical import (
     BUCKET,
     ROW_HASH,
     Form,
     HashPlan,
     columns_behind,
-    hash_plan,
-    naming_plan,
     of_filter,
-    of_key,
 )
-from pipelines.values.dictionary_table import DictionaryTable
 from pipelines.values.ora_codes import NO_SUCH_COLUMN
-from pipelines.values.scn import Scn
-from pipelines.values.table import ROWID_COLUMN, TableId, TableVersion
+from pipelines.values.table import ROWID_COLUMN, TableVersion
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 Method = Literal["auto", "rows", "buckets"]
-BY_BUCKETS_FROM = 100_000  # rows: to read fewer costs less than to hash them on both sides
-# Hexadecimal digits of a bucket, by the rows from which on they are used: a bucket that differs has some thousand rows to read.
-DIGITS = ((20_000_000, 4), (BY_BUCKETS_FROM, 3), (0, 2))
 MOST_SHARE = 0.25  # of the buckets: where more differ, all rows are read
-KEYS_AT_ONCE = 100  # in a statement
-# How a key's text in the lake is given to Oracle. Other forms are found by their hash.
-KEY_VALUES: Mapping[Form, Callable[[str], object]] = {
-    "number": Decimal,
-    "text": str,
-    "date": datetime.fromisoformat,
-    "timestamp": datetime.fromisoformat,
-}
 ORDERED = frozenset[Form]({"number", "date", "timestamp"})
 BYTES_OF_A_BUCKET = 64  # about: its name and three numbers
-
-
-@dataclass
-class Cost:
-    """What was fetched from Oracle, and how often Spark has read the table's files."""
-
-    source_rows: int = 0
-    source_bytes: int = 0
-    lake_reads: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class TableToCompare:
-    """A table as the dictionary describes it now, with the columns of the version that the lake has."""
-
-    context: PipelineContext
-    params: ConnectParams | None
-    oracle: Source
-    entry: TableEntry
-    dictionary: DictionaryTable
-    version: TableVersion
-    token: str
-    report: Report
-    cost: Cost = field(default_factory=Cost)
-    is_later: bool = False  # undo did not reach the position with which the comparison began
-
-    @property
-    def scn(self) -> Scn:
-        assert self.entry.complete_to_scn is not None
-        return self.entry.complete_to_scn
-
-    def newer(self, at: Position) -> Position | None:
-        """Return the table's position now, if it is a later one of the same load, and the columns are the same there."""
-        entry = self.context.ledger.table(self.version.table)
-        if entry is None or entry.complete_to_scn is None or entry.delta_version is None or entry.complete_to_scn <= at.scn:
-            return None
-        if (entry.snapshot_scn, entry.resetlogs_id) != (self.entry.snapshot_scn, self.entry.resetlogs_id):
-            return None
-        version = version_at(self.context, self.version.table, entry.complete_to_scn)
-        return position_of(entry) if version == self.version else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,38 +72,6 @@ class Compared:
     differing_buckets: int = 0
     share: float = 1.0
     scns: tuple[int, ...] = ()
-
-
-def describe(
-    context: PipelineContext, params: ConnectParams | None, oracle: Source, entry: TableEntry, token: str, report: Report
-) -> TableToCompare:
-    """Return what is compared. Raise SchemaConflict for a table that is not as it was AS OF its applied SCN."""
-    assert entry.complete_to_scn is not None
-    table = entry.table
-    version = version_at(context, table, entry.complete_to_scn)
-    found = read_tables(oracle, (table,), context.pipeline.source.container, context.pipeline.renamed).get(table)
-    if found is None:
-        raise SchemaConflict("the table is not in the dictionary any more", cure="redolake status", table=table)
-    return TableToCompare(context, params, oracle, entry, columns_of(found, version), version, token, report)
-
-
-def version_at(context: PipelineContext, table: TableId, scn: Scn) -> TableVersion:
-    return version_as_of(known_versions(context, table), scn)
-
-
-def columns_of(dictionary: DictionaryTable, version: TableVersion) -> DictionaryTable:
-    """Return the table with the captured columns that the version has. Raise SchemaConflict if the source has dropped one
-    since."""
-    captured = {column.name for column in dictionary.captured}
-    kept = tuple(c for c in dictionary.columns if c.name not in captured or version.named(c.name) is not None)
-    gone = sorted({c.name for c in version.columns} - captured)
-    if gone:
-        raise SchemaConflict(
-            f"dropped in the source since: {', '.join(gone)}",
-            cure="let capture and apply pass that DDL, then verify again",
-            table=version.table,
-        )
-    return replace(dictionary, columns=kept)
 
 
 def compare_in_lake(one: TableToCompare, spark: Spark, method: Method, sample: float | None) -> Compared:
@@ -207,39 +114,11 @@ def compare_reachable(one: TableToCompare, compare: Callable[[TableToCompare], T
     return at_reachable(start, lambda at: compare(one if at == start else at_position(one, at)), one.newer)[0]
 
 
-def at_position(one: TableToCompare, at: Position) -> TableToCompare:
-    one.report(f"undo no longer reaches the SCN: {one.version.table} is read AS OF SCN {at.scn}")
-    return replace(one, entry=replace(one.entry, complete_to_scn=Scn(at.scn), delta_version=at.delta_version), is_later=True)
-
-
-def hash_plan_of(one: TableToCompare) -> HashPlan | None:
-    rows = rows_of(one) or 0
-    digits = next(digits for least, digits in DIGITS if rows >= least)
-    encoding, types = one.context.landing.encoding(), rules(one.context, one.version.table, (one.version,))
-    return hash_plan(one.version, types, spark_ddl_type, encoding, digits)
-
-
-def naming_plan_of(one: TableToCompare) -> HashPlan | None:
-    """Return how rows that differ are named, so that they can be read again; None where they cannot be."""
-    encoding, types = one.context.landing.encoding(), rules(one.context, one.version.table, (one.version,))
-    return hash_plan_of(one) or naming_plan(one.version, types, spark_ddl_type, encoding)
-
-
 def saves(one: TableToCompare, plan: HashPlan) -> bool:
     """Return whether fewer columns are fetched than by a comparison of all rows. A mapping may need all of them."""
     if not plan.fetched:
         return True
     return len(columns_behind(one.version, plan.fetched)) < len(one.version.columns)
-
-
-def rows_of(one: TableToCompare) -> int | None:
-    """Return about how many rows the table has; None if nobody has counted them."""
-    known = expected_rows(one.context, one.version.table)
-    return counted_rows(one.oracle, one.dictionary.in_oracle, one.context.pipeline.source.container) if known is None else known
-
-
-def is_large(one: TableToCompare) -> bool:
-    return (rows_of(one) or 0) >= BY_BUCKETS_FROM
 
 
 def compare_rows(one: TableToCompare, spark: Spark, plan: HashPlan | None) -> Compared:
@@ -379,33 +258,6 @@ def compare_fetched(
     return replace(found, source_rows=0, delta_rows=0)  # they are counted already
 
 
-def hashing_of(one: TableToCompare, plan: HashPlan) -> Hashing:
-    names = {column.id: column.name for column in one.version.columns}
-    key, columns = (
-        tuple(HashedColumn(None if i == ROWID_COLUMN else names[i], form) for i, form in part)
-        for part in (plan.clear_key or plan.key, plan.columns)
-    )
-    return Hashing(key, columns, plan.digits)
-
-
-def task_of(one: TableToCompare) -> CompareTask:
-    context, entry, table = one.context, one.entry, one.version.table
-    assert entry.delta_version is not None
-    return CompareTask(
-        table=table,
-        target=context.pipeline.target(table),
-        version=one.version,
-        files=(),
-        complete_to=int(one.scn),
-        delta_version=entry.delta_version,
-        rules=rules(context, table, (one.version,)),
-        options=context.pipeline.target_options(table),
-        app_id=app_id(context, table, entry.resetlogs_id or 0),
-        origin=origin(context),
-        quarantine=context.pipeline.quarantine_path(table),
-    )
-
-
 def compare_part(one: TableToCompare, spark: Spark, task: CompareTask, where: str, number: int) -> Comparison:
     """Read the rows on a condition, with the columns of the part, and compare them."""
     from pipelines.job.comparison import compare_tables
@@ -417,105 +269,3 @@ def compare_part(one: TableToCompare, spark: Spark, task: CompareTask, where: st
     (found,) = compare_tables(spark.session(), [task], lake_place(one.context))
     one.cost.lake_reads += 1
     return found
-
-
-def read_part(
-    one: TableToCompare, columns: tuple[int, ...], conditions: Sequence[RowsOf], number: int, expected: int | None = None
-) -> tuple[str, FileDigest]:
-    """Read the rows on one of the conditions, with what some columns of the lake are made of, or all."""
-    return read_columns(one, columns_behind(one.version, columns), conditions, number, expected)
-
-
-@crash.writer
-def read_columns(
-    one: TableToCompare,
-    columns: Collection[int],
-    conditions: Sequence[RowsOf],
-    number: int,
-    expected: int | None = None,
-    more: Mapping[str, str] = NO_ITEMS,
-) -> tuple[str, FileDigest]:
-    """Read columns of the rows on one of the conditions, and `more` expressions, into a file for this comparison."""
-    context, table, version = one.context, one.version.table, one.version
-
-    def write(batches: Iterator[Any]) -> tuple[str, FileDigest]:
-        counted = count_rows(count_read(one.cost, batches), f"rows of {table}", one.report, expected)
-        return context.landing.snapshots.write_for_comparison(one.token, one.dictionary.object_id, counted, number)
-
-    names = {c.name for c in version.columns if c.id in columns}
-    captured = {column.name for column in one.dictionary.captured}
-    kept = tuple(column for column in one.dictionary.columns if column.name in names or column.name not in captured)
-    dictionary = replace(one.dictionary, columns=kept)
-    parts = without_filtered(one, conditions)
-    rowid = version.key_kind == "rowid"
-    return read_rows(context, one.params, one.oracle, dictionary, one.scn, rowid, write, *parts, more=more)
-
-
-def without_filtered(one: TableToCompare, parts: Sequence[RowsOf]) -> Sequence[RowsOf]:
-    """Return the parts without rows of which Oracle can say that the filter leaves them out."""
-    mapping = one.version.mapping
-    if mapping is None or mapping.where is None:
-        return parts
-    pushed = push_filter(mapping.where, one.version, rules(one.context, one.version.table, (one.version,)))
-    return parts if pushed is None else [pushed.within(part) for part in parts]
-
-
-def read_found(one: TableToCompare, spark: Spark, plan: HashPlan, rows: Sequence[FoundRow]) -> tuple[str, FileDigest]:
-    """Read rows by their keys, where Oracle can be given these as they are, else by the hashes of them, which reads the whole
-    table inside the database. A key that a mapping computes does not say which one it is in Oracle: all keys are read there,
-    and mapped."""
-    if plan.clear_key:
-        return read_part(one, (), conditions_of(hashing_of(one, plan), clear_hashes(one, spark, plan, rows)), 0)
-    conditions = key_conditions(one.version, plan, rows) or hash_conditions(hashing_of(one, plan), rows)
-    return read_part(one, (), conditions, 0)
-
-
-def hash_conditions(hashing: Hashing, rows: Sequence[FoundRow]) -> tuple[RowsOf, ...]:
-    return conditions_of(hashing, {row.hash for row in rows})
-
-
-def conditions_of(hashing: Hashing, hashes: Collection[str]) -> tuple[RowsOf, ...]:
-    """Return the conditions of the rows whose keys have these hashes; one that is never true if there are none."""
-    ordered = sorted(hashes)
-    parts = [ordered[i : i + MOST_BUCKETS] for i in range(0, len(ordered), MOST_BUCKETS)]
-    return tuple(RowsOf(condition=in_buckets(hashing, part)) for part in parts) or (RowsOf(condition="1 = 0"),)
-
-
-def clear_hashes(one: TableToCompare, spark: Spark, plan: HashPlan, rows: Sequence[FoundRow]) -> frozenset[str]:
-    """Return the hashes of the keys in Oracle of the rows, which are named by their keys in the lake."""
-    from pipelines.job.repair import map_keys
-
-    version = of_key(one.version)
-    items = {BUCKET: hashing_of(one, plan).key_hash}
-    path, digest = read_columns(one, {c.id for c in version.columns}, (RowsOf(),), 3, rows_of(one), more=items)
-    task = replace(task_of(one), version=version, files=(path,), digests={path: digest}, hashing=plan)
-    return map_keys(spark.session(), task, frozenset(row.hash for row in rows))
-
-
-def key_conditions(version: TableVersion, plan: HashPlan, rows: Sequence[FoundRow]) -> tuple[RowsOf, ...]:
-    """Return conditions of the rows' keys; none where a key, or one of its values, cannot be given to Oracle as it is."""
-    makers = [KEY_VALUES.get(form) for _, form in plan.key]
-    names = [quote(version.column(i).name) for i, _ in plan.key if i != ROWID_COLUMN]
-    keys = sorted({row.key for row in rows}, key=str)
-    if not makers or None in makers or any(None in key or len(key) != len(makers) for key in keys):
-        return ()
-    try:
-        values = [[make(text) for make, text in zip(makers, key, strict=True) if make and text is not None] for key in keys]
-    except (ArithmeticError, ValueError):  # the lake has a key that no value of Oracle's is
-        return ()
-    found = []
-    for start in range(0, len(values), KEYS_AT_ONCE):
-        chunk = values[start : start + KEYS_AT_ONCE]
-        one = [" AND ".join(f"{name} = :k{n}_{m}" for m, name in enumerate(names)) for n in range(len(chunk))]
-        binds = {f"k{n}_{m}": value for n, key in enumerate(chunk) for m, value in enumerate(key)}
-        found.append(RowsOf(condition=" OR ".join(f"({text})" for text in one), binds=binds))
-    return tuple(found)
-
-
-def count_read(cost: Cost, batches: Iterator[Any]) -> Iterator[Any]:
-    """Pass the driver's frames on, and add up their rows and bytes."""
-    for batch in batches:
-        rows = pa.table(batch)
-        cost.source_rows += rows.num_rows
-        cost.source_bytes += rows.nbytes
-        yield batch

@@ -33,9 +33,9 @@ from pipelines.records.file_digest import FileDigest
 from pipelines.records.loads import SnapshotLoaded, SnapshotSpec, SnapshotTask
 from pipelines.schema import baseline, conflict_with_dictionary, version_as_of
 from pipelines.source import ConnectParams, Source, read_redo_facts, read_tables
-from pipelines.steps.proof.compare_table import Cost, count_read
 from pipelines.steps.proof.quarantine import quarantine_of
 from pipelines.steps.proof.repair import Writer, apply_lease_renewed
+from pipelines.steps.proof.table_to_compare import Cost, count_read
 from pipelines.steps.proof.verify import check_readable, entry_with_contents
 from pipelines.steps.shared.comparison_rows import comparison_place, folder_name, remove_left_rows
 from pipelines.steps.shared.decisions import check_reason

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pipelines.host import crash
 from pipelines.reconcile.quarantine import record_open_keys
 from pipelines.reconcile.table_versions import app_id
-from pipelines.steps.proof.compare_table import TableToCompare, task_of
+from pipelines.steps.proof.table_to_compare import TableToCompare, task_of
 from pipelines.steps.shared.spark_session import Spark
 from pipelines.values.canonical import HashPlan
 

@@ -25,8 +25,9 @@ from pipelines.reconcile.lake_place import lake_place
 from pipelines.reconcile.ledger import last_batch, reconcile_ledger
 from pipelines.records.proofs import FoundRow, FoundRows, TableProof
 from pipelines.source import ConnectParams, read_redo_facts
-from pipelines.steps.proof.compare_table import TableToCompare, describe, naming_plan_of, read_found, task_of
+from pipelines.steps.proof.found_rows import read_found
 from pipelines.steps.proof.listed_keys import take_off_list
+from pipelines.steps.proof.table_to_compare import TableToCompare, describe, naming_plan_of, task_of
 from pipelines.steps.proof.verify import check_readable, entry_with_contents, proof_name, record_proof
 from pipelines.steps.shared.comparison_rows import comparison_place, folder_name, remove_left_rows
 from pipelines.steps.shared.decisions import check_reason

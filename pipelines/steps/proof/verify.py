@@ -36,8 +36,9 @@ from pipelines.records.codec import to_body
 from pipelines.records.proofs import FoundRows, ProofMethod, ProvedHistory, TableProof
 from pipelines.records.shown_facts import ProofFact
 from pipelines.source import ConnectParams, read_redo_facts
-from pipelines.steps.proof.compare_table import Compared, Method, compare_in_lake, compare_its_history, describe
+from pipelines.steps.proof.compare_table import Compared, Method, compare_in_lake, compare_its_history
 from pipelines.steps.proof.hash_chunks import with_unfinished
+from pipelines.steps.proof.table_to_compare import describe
 from pipelines.steps.shared.comparison_rows import comparison_place, folder_name, remove_left_rows
 from pipelines.steps.shared.same_container import read_same_container
 from pipelines.steps.shared.scn_times import contents_time

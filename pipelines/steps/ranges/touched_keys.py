@@ -28,7 +28,7 @@ from pipelines.records.batches.spec import MinedNames
 from pipelines.records.windows import DdlRow, WindowManifest
 from pipelines.schema import version_as_of
 from pipelines.schema.ddl import effect_of
-from pipelines.steps.proof.compare_table import KEY_VALUES
+from pipelines.steps.proof.found_rows import KEY_VALUES
 from pipelines.values.canonical import hash_plan
 from pipelines.values.delivery import NullableKey, delivery_of
 from pipelines.values.landed_schema import LANDED_SCHEMA

@@ -45,7 +45,7 @@ from pipelines.steps.shared.matched_tables import with_matched_tables
 from pipelines.steps.shared.redo_dictionary import dictionary_for
 from pipelines.steps.shared.same_container import read_same_container
 from pipelines.steps.shared.shown_facts import record_snapshot
-from pipelines.steps.snapshots.chunks import find_unfinished, plan_chunks
+from pipelines.steps.snapshots.chunk_plan import find_unfinished, plan_chunks
 from pipelines.steps.snapshots.refused_tables import hold_refused
 from pipelines.values.dictionary_table import DictionaryTable
 from pipelines.values.redo import ContainerIdentity, Position, RedoFacts

@@ -33,7 +33,8 @@ from pipelines.steps.shared.scn_times import snapshot_time
 from pipelines.steps.shared.shown_facts import expected_rows, record_snapshot
 from pipelines.steps.shared.table_rows import read_rows
 from pipelines.steps.snapshots.begin import begin_snapshot
-from pipelines.steps.snapshots.chunks import EVERYTHING, ReadTask, Worker, read_chunks
+from pipelines.steps.snapshots.chunks import read_chunks
+from pipelines.steps.snapshots.read_task import EVERYTHING, ReadTask, Worker
 from pipelines.steps.snapshots.resnapshot import within_limit
 from pipelines.values.dictionary_table import DictionaryTable
 from pipelines.values.ora_codes import OUT_OF_REACH

@@ -14,7 +14,7 @@ from pipelines.ledger import TableEntry
 from pipelines.reconcile.prunable import old_proofs
 from pipelines.records.proofs import FoundRow, FoundRows, TableProof
 from pipelines.source.buckets import HashedColumn, Hashing
-from pipelines.steps.proof.compare_table import hash_conditions, key_conditions
+from pipelines.steps.proof.found_rows import hash_conditions, key_conditions
 from pipelines.steps.proof.repair import rows_of_proofs
 from pipelines.steps.proof.verify import choose_due
 from pipelines.values.canonical import HashPlan
