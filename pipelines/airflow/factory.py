@@ -1,4 +1,4 @@
-"""Build thirteen DAGs for each pipeline of pipelines.yml.
+"""Build fourteen DAGs for each pipeline of pipelines.yml.
 
 A wrong pipeline shows its findings in a DAG of its own; a wrong file is one import error that lists all findings.
 """
@@ -19,6 +19,7 @@ from pipelines.airflow.capture import capture_dag
 from pipelines.airflow.configuration import configuration_file
 from pipelines.airflow.doctor import doctor_dag
 from pipelines.airflow.drop_transaction import drop_transaction_dag
+from pipelines.airflow.fill_columns import fill_columns_dag
 from pipelines.airflow.maintain import maintain_dag
 from pipelines.airflow.quarantine import quarantine_dag
 from pipelines.airflow.recover import recover_dag
@@ -38,6 +39,7 @@ BUILDERS = (
     verify_dag,
     repair_dag,
     swap_dag,
+    fill_columns_dag,
     quarantine_dag,
     resume_dag,
     doctor_dag,

@@ -21,6 +21,7 @@ DESCRIPTIONS = {
     "quarantine": "Lists what {name} could not apply, and works it off",
     "repair": "Mends rows of {name} that differ from the source",
     "swap": "Puts a whole copy in the place of a table of {name}, and back",
+    "fill_columns": "Fills columns that tables of {name} lack and pipelines.yml wants now",
     "maintain": "Removes what {name} need not keep any longer",
     "recover": "Shows what lost redo of {name} costs, and carries out a choice",
 }

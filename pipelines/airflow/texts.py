@@ -86,6 +86,14 @@ position first, so no row becomes older; apply waits meanwhile. *Dry run* only s
 the table afterwards.
 """
 
+FILL_COLUMNS = """Fills columns that tables of **{name}** lack and pipelines.yml wants now: those that were left out, those that
+it computes, and those that it computes in another way.
+
+What they are made of is read of all rows `AS OF` the table's own position, and they are added in one Delta commit; the other
+columns are not read. Apply waits meanwhile, and goes on from the same position. *Dry run* only shows which columns. Let
+`{name}_verify` prove the tables afterwards.
+"""
+
 RESUME = """Lets held tables of **{name}** continue from their own positions, once the cause is removed.
 
 A table whose cause is still there is held again, and nothing is lost. If the cause stays in the redo, as an unsupported DDL
@@ -148,6 +156,7 @@ TASKS = {
     "repair": "Reads the rows again that the last comparison found, merges them, and compares them once more.",
     "swap": "Brings the copy to the table's position, keeps the table's rows as another copy, and puts the copy's rows in "
     "their place.",
+    "fill": "Reads the columns AS OF the table's position and adds them, or with *Dry run* shows which ones.",
     "quarantine": "Lists the changes in quarantine, reads their rows again, or drops them.",
     "verify": "Compares the tables one after the other and fails unless all are equal.",
     "prune": "Removes what is too old and not needed, or with *Dry run* shows it. Waits while a batch runs.",

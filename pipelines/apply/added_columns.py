@@ -1,7 +1,8 @@
 """Add columns with their values to a table that has all its other ones, in one commit at its own position.
 
-Such a column was left out, and is wanted now. The files have the key and its values AS OF the position, so the commit is a load
-like that of a snapshot: the commits after it continue it by its own name, and a history begins an epoch with it.
+Such a column was left out, or pipelines.yml computes it now, or computes it in another way. The files have the key and what
+it is made of AS OF the position, so the commit is a load like that of a snapshot: the commits after it continue it by its own
+name, and a history begins an epoch with it.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from pipelines.apply.delta.owner import Owner
 from pipelines.apply.delta.rewrite import OURS
 from pipelines.apply.delta.schema import check_columns, target_schema
 from pipelines.apply.delta.table import DeltaTable
-from pipelines.apply.landed.source_rows import SourceRows, check_values, read_source
+from pipelines.apply.landed.source_rows import SourceRows, check_keys, check_values, read_source
 from pipelines.apply.spark.quoting import quote
 from pipelines.apply.target import target_columns
 from pipelines.apply.translation import Translation
@@ -29,6 +30,7 @@ from pipelines.errors import InvariantBroken, Terminal, Transient
 from pipelines.host import crash
 from pipelines.records.loads import SnapshotLoaded, SnapshotSpec, SnapshotTask
 from pipelines.values import frames
+from pipelines.values.joined_columns import names_of, version_to_read
 from pipelines.values.lake_columns import with_lake_names
 from pipelines.values.table import of_columns
 from pipelines.values.target_options import DELETED
@@ -46,17 +48,18 @@ def add_columns(
     table, owner = DeltaTable(spark, task.target, task.app_id), Owner.of(task.app_id, spec.origin, task.version.object_id)
     check_current(table, owner, task.table, task.scn)
     check_others(table, task, translation)
-    read = of_columns(task.version, {*task.version.key, *task.joins})
-    source = read_source(spark, task.files, read, task.rules, translation, task.options, dict(task.comments))
+    read, options = version_to_read(task.version, task.joins), task.options
+    source = read_source(spark, task.files, read, task.rules, translation, options, dict(task.comments), options.partition_by)
     counted = check_values(source, read)
-    names = ", ".join(task.version.column(i).name for i in task.joins)
+    check_keys(source, read)
+    names = ", ".join(names_of(task.version, task.joins))
     metadata = {
         "pipeline": spec.pipeline, "table": str(task.table), "snapshot_scn": task.scn, "token": spec.token, "filled": names,
     }  # fmt: skip
     may_commit()
-    enable_for(table, source.frame, metadata)
+    enable_for(table, source.frame.select(*(quote(source.names[i]) for i in task.joins)), metadata)
     before, joined = table.version, join(table.rows, source, task)
-    check_rows(joined, task, counted.rows)
+    check_rows(joined, task, counted.passing)
     may_commit()
     table.see_others()
     if table.version != before:
@@ -72,7 +75,7 @@ def add_columns(
             table=task.table,
             path=task.target,
         )
-    return SnapshotLoaded(task.table, "applied", True, counted.rows, table.version, nulled=dict(counted.nulled))
+    return SnapshotLoaded(task.table, "applied", True, counted.passing, table.version, nulled=dict(counted.nulled))
 
 
 def check_others(table: DeltaTable, task: SnapshotTask, translation: Translation) -> None:
@@ -101,8 +104,8 @@ def check_rows(joined: DataFrame, task: SnapshotTask, read: int) -> None:
     ).collect()[0]
     if not found["live"] == found["read"] == found["all"] == read:
         raise Terminal(
-            f"the table has {found['live']} rows, the source has {read} AS OF SCN {task.scn}, and {found['read']} of these "
-            "have the same key: the columns of the others would have no values",
+            f"the table has {found['live']} rows, the source has {read} for it AS OF SCN {task.scn}, and {found['read']} of "
+            "these have the same key: the columns of the others would have no values",
             cure=f"run `redolake verify {task.table}` and `redolake repair {task.table}` with the old columns, then fill the "
             f"new ones again; or `redolake snapshot {task.table} --replace`",
             table=task.table,

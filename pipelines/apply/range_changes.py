@@ -1,7 +1,9 @@
 """The changes of a range as rows: each with its operation, the row before and after it, and the transaction that made it.
 
 They are what the redo contains, under the names that the columns had last. Nothing is filled in from a table: columns whose
-values the redo does not contain are NULL, and named in `_unknown_before` and `_unknown_after`.
+values the redo does not contain are NULL, and named in `_unknown_before` and `_unknown_after`. Where a table is mapped, the
+rows are those of the lake (landed/mapped_images.py): an UPDATE that moves a row out of a filter is a delete, one that moves it
+in an insert, and what happens outside of it is only counted.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import Column as Expression
-from pyspark.sql import DataFrame, Row
+from pyspark.sql import DataFrame, Row, Window
 from pyspark.sql import functions as F
 
 from pipelines.apply.delta.commit import Tag
@@ -20,11 +22,14 @@ from pipelines.apply.delta.log import read_log
 from pipelines.apply.landed.check_changes import check_finding
 from pipelines.apply.landed.decoded import REDO, by_names, with_rowid
 from pipelines.apply.landed.findings import finding
+from pipelines.apply.landed.mapped_images import AFTER, BEFORE, KEYS, with_images
+from pipelines.apply.mapping import cure_of as cure_of_mapping
+from pipelines.apply.mapping import maps_key
 from pipelines.apply.net.history_rows import OF_CHANGE, said_of_change
 from pipelines.apply.spark.shallow import unite
 from pipelines.apply.target import target_columns
 from pipelines.apply.translation import Translation
-from pipelines.errors import OF_BATCH, InvariantBroken, report_with
+from pipelines.errors import OF_BATCH, InvariantBroken, MappingFailed, report_with
 from pipelines.host import crash
 from pipelines.host.filesystem import open_filesystem
 from pipelines.records.batches.spec import TableTask
@@ -35,7 +40,7 @@ from pipelines.values.scn import ScnRange
 from pipelines.values.table import ROWID_COLUMN, TableVersion
 from pipelines.values.target_options import TargetOptions
 
-OPERATIONS: Mapping[int, str] = {Operation.INSERT: "insert", Operation.UPDATE: "update", Operation.DELETE: "delete"}
+OPERATIONS = ("insert", "update", "delete")
 REMOVALS = ("truncate", "remove_rows")
 SUCCESS = "_SUCCESS"  # Spark writes it last
 
@@ -51,12 +56,14 @@ class ChangeColumn:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The changes that a range has in a table of changes; `unknown` ones have columns whose values the redo lacks."""
+    """The changes that a range has in a table of changes; `unknown` ones have columns whose values the redo lacks. `filtered`
+    are those of rows that the lake has neither before nor after them, which are not written."""
 
     inserted: int = 0
     updated: int = 0
     deleted: int = 0
     unknown: int = 0
+    filtered: int = 0
 
 
 def columns_of(task: TableTask, translation: Translation) -> tuple[ChangeColumn, ...]:
@@ -74,11 +81,13 @@ def columns_of(task: TableTask, translation: Translation) -> tuple[ChangeColumn,
 
 
 def change_rows(changes: DataFrame, task: TableTask, translation: Translation) -> DataFrame:
-    """Return a row for each change, and its `finding`: why it is not understood, NULL if it is."""
+    """Return a row for each change, and its `finding`: why it is not understood, NULL if it is. `_op` is NULL where a filter
+    leaves out the row before and after it."""
     columns, known = columns_of(task, translation), tuple(zip(task.versions, task.deliveries, strict=True))
     parts = []
     for version, delivery, names, mine in by_names(known, task.mined_names):
-        rows = changes.filter(mine).select(*dict.fromkeys((*CHANGE_ORDER, *REDO, *OF_CHANGE.values())))
+        in_index = ("partly_undone",) if version.organization == "index" else ()
+        rows = changes.filter(mine).select(*dict.fromkeys((*CHANGE_ORDER, *REDO, *in_index, *OF_CHANGE.values())))
         ids = [column.id for column in target_columns(version)]
         decoded = with_rowid(translation.decode(rows, version, delivery, task.rules, names, ids))
         parts.append(as_rows(decoded, version, task, columns))
@@ -86,21 +95,26 @@ def change_rows(changes: DataFrame, task: TableTask, translation: Translation) -
 
 
 def as_rows(decoded: DataFrame, version: TableVersion, task: TableTask, columns: Sequence[ChangeColumn]) -> DataFrame:
-    code = F.col("operation_code")
-    absent = F.when(code != Operation.INSERT, unknown_columns(version, task))
+    absent = unknown_columns(version, task)
     unset = F.array_except(absent, F.coalesce(F.col("assigned"), F.array().cast("array<int>")))
-    operation = F.lit(None)
-    for number, name in OPERATIONS.items():
-        operation = F.when(code == number, F.lit(name)).otherwise(operation)
-    return decoded.select(
+    described = decoded.withColumns(
+        {
+            "finding": finding(version, version.key, task.known_from, F.lit(False)),
+            BEFORE.unknown: F.when(BEFORE.is_row, absent),
+            AFTER.unknown: F.when(F.col("operation_code") == Operation.UPDATE, unset),
+        }
+    )
+    had, has = F.col(BEFORE.there), F.col(AFTER.there)
+    return with_images(described, version).select(
         *CHANGE_ORDER,
-        finding(version, version.key, task.known_from, F.lit(False)).alias("finding"),
-        operation.alias("_op"),
+        "finding",
+        F.when(had & has, F.lit("update")).when(has, F.lit("insert")).when(had, F.lit("delete")).alias("_op"),
         *said_of_change(),
-        named(absent, columns).alias("_unknown_before"),
-        named(F.when(code == Operation.UPDATE, unset), columns).alias("_unknown_after"),
-        F.when(code != Operation.INSERT, image(version, columns, frames.redo_before)).alias("before"),
-        F.when(code != Operation.DELETE, image(version, columns, frames.redo_after)).alias("after"),
+        named(F.when(had, F.col(BEFORE.unknown)), columns).alias("_unknown_before"),
+        named(F.when(has, F.col(AFTER.unknown)), columns).alias("_unknown_after"),
+        F.when(had, image(version, columns, BEFORE.kind)).alias("before"),
+        F.when(has, image(version, columns, AFTER.kind)).alias("after"),
+        *([KEYS] if maps_key(version) else []),
     )
 
 
@@ -120,24 +134,44 @@ def named(ids: Expression, columns: Sequence[ChangeColumn]) -> Expression:
 
 
 def image(version: TableVersion, columns: Sequence[ChangeColumn], side: frames.Kind) -> Expression:
-    known = {column.id for column in version.columns} | {ROWID_COLUMN}
+    added = () if version.mapping is None else version.mapping.added
+    known = {ROWID_COLUMN, *(column.id for column in version.columns), *(one.id for one in added)}
     values = (F.col(side(one.id)) if one.id in known else F.lit(None) for one in columns)
     return F.struct(*(value.cast(one.type).alias(one.name) for value, one in zip(values, columns, strict=True)))
 
 
 def check_rows(rows: DataFrame, task: TableTask, expected: int) -> Written:
     """Return what the rows are. Raise the error of the first change that is not understood, before anything is written."""
-    counts = [F.count_if(F.col("_op") == name).alias(name) for name in OPERATIONS.values()]
+    counts = [F.count_if(F.col("_op") == name).alias(name) for name in OPERATIONS]
+    filtered = F.count_if(F.col("_op").isNull()).alias("filtered")
     unknown = F.count_if(F.col("_unknown_before").isNotNull() | F.col("_unknown_after").isNotNull()).alias("unknown")
-    found: Row = rows.agg(F.count("*").alias("changes"), F.min("finding").alias("finding"), *counts, unknown).collect()[0]
+    found: Row = rows.agg(
+        F.count("*").alias("changes"), F.min("finding").alias("finding"), *counts, unknown, filtered
+    ).collect()[0]
     check_finding(task, found["finding"])
-    if found["changes"] != expected:
+    has_filter = any(version.mapping is not None and version.mapping.where is not None for version in task.versions)
+    if found["changes"] != expected or (found["filtered"] and not has_filter):
         raise InvariantBroken(
             f"{expected} changes were to be written, {found['changes']} came out of decoding",
             cure=f"leave the table out; {report_with(OF_BATCH)}",
             table=task.table,
         )
-    return Written(found["insert"], found["update"], found["delete"], found["unknown"])
+    check_keys(rows, task)
+    return Written(found["insert"], found["update"], found["delete"], found["unknown"], found["filtered"])
+
+
+def check_keys(rows: DataFrame, task: TableTask) -> None:
+    """Raise MappingFailed where an expression that was declared injective gives two keys of Oracle one key in the lake."""
+    if KEYS not in rows.columns:
+        return
+    pairs = rows.select(F.explode(KEYS).alias("key")).select("key.*").distinct()
+    twice = pairs.groupBy("lake").agg(F.count("*").alias("keys"), F.min("oracle").alias("one"), F.max("oracle").alias("other"))
+    for found in twice.filter("keys > 1").limit(1).collect():
+        raise MappingFailed(
+            f"two keys of Oracle become one: {found['one']} and {found['other']} are both {found['lake']}",
+            cure=cure_of_mapping(task.table),
+            table=task.table,
+        )
 
 
 def with_removals(rows: DataFrame, task: TableTask, scns: ScnRange) -> DataFrame:
@@ -152,8 +186,11 @@ def with_removals(rows: DataFrame, task: TableTask, scns: ScnRange) -> DataFrame
 
 
 def in_order(rows: DataFrame) -> DataFrame:
-    """Return the rows in the order of commits, as they are written."""
-    return rows.orderBy(*CHANGE_ORDER).drop("finding", *CHANGE_ORDER)
+    """Return the rows in the order of commits, as they are written. `_seq` orders those of one commit: SCNs may be equal."""
+    of_commit = Window.partitionBy("commit_scn").orderBy(*CHANGE_ORDER)
+    numbered = rows.filter("_op IS NOT NULL").withColumn("_seq", F.row_number().over(of_commit).cast("bigint"))
+    shown = ("_op", *OF_CHANGE, "_seq", "_unknown_before", "_unknown_after", "before", "after")
+    return numbered.orderBy(*CHANGE_ORDER).select(*shown)
 
 
 def is_written(task: TableTask, form: str) -> bool:

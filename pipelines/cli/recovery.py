@@ -181,9 +181,10 @@ def fill_columns(
     config: ConfigOption = None,
     output: OutputOption = Output.table,
 ) -> None:
-    """Add the columns that pipelines.yml left out of a table before and wants now, with their values, without a new snapshot.
+    """Add the columns that a table lacks and pipelines.yml wants now, with their values, without a new snapshot: those that
+    were left out, those that it computes, and those that it computes in another way.
 
-    Only these columns and the key are read, AS OF the table's position.
+    Only what these are made of and the key are read, AS OF the table's position.
     """
     from pipelines import steps
 

@@ -48,11 +48,13 @@ def write_or_hold(context: ApplyContext, spec: BatchSpec, assembly: Assembly, nu
     except Exception as surprise:
         check_session(context.spark, surprise)
         context.check_lake()
-        failed = held_error(task.table, task.target, surprise, None)
+        failed = held_error(task.table, task.target, surprise, task.versions[-1].mapping)
         return replace(result, state="held", complete_to=spec.start - 1, error=failed)
+    balance = replace(result.balance, applied=result.balance.applied - written.filtered, filtered=written.filtered)
     seconds = round(time.monotonic() - started, 3)
     return replace(
         result,
+        balance=balance,
         inserted=written.inserted,
         updated=written.updated,
         deleted=written.deleted,

@@ -10,7 +10,7 @@ from pipelines.apply.added_columns import add_columns
 from pipelines.apply.context import MayCommit, Report, allow, silent
 from pipelines.apply.snapshot import load_snapshot
 from pipelines.apply.spark.failures import check_session
-from pipelines.apply.spark.holds import held_error
+from pipelines.apply.spark.holds import held_error, mapping_failure
 from pipelines.apply.spark.session import read_as_written
 from pipelines.apply.spark.thrown import failure_text
 from pipelines.errors import OF_ALL_TABLES, OF_SPARK, InvariantBroken, RedolakeError, report_with
@@ -55,6 +55,8 @@ def run_filling(spark: SparkSession, spec: SnapshotSpec, may_commit: MayCommit =
         raise
     except Exception as surprise:
         check_session(spark, surprise)
+        if (failed := mapping_failure(task.table, surprise, task.version.mapping)) is not None:
+            raise failed from None
         raise InvariantBroken(
             f"the columns could not be added: {failure_text(surprise)}",
             cure=f"run it once more, which is right whatever was committed. If it comes again, {report_with(OF_SPARK)}",

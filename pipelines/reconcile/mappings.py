@@ -17,6 +17,7 @@ from pipelines.host.secrets import check_of, find_key, read_key
 from pipelines.host.user_code import UserCodeFailed, digest_of
 from pipelines.values.delivery import Appended, Assembled, NullableKey, Plain, RereadValues, delivery_of
 from pipelines.values.dictionary_table import DictionaryTable
+from pipelines.values.joined_columns import find_joins
 from pipelines.values.mapping import (
     CLEAR,
     FIRST_ADDED,
@@ -48,12 +49,14 @@ class Problem:
 
 @dataclass(slots=True)
 class Resolving:
-    """What is being found out about one table's mapping."""
+    """What is being found out about one table's mapping. `known` are the ids of columns that Oracle does not have and the lake
+    has, by name; None where the contents are read as a whole."""
 
     pipeline: Pipeline
     version: TableVersion
     shape: TableSettings
     problems: list[Problem] = field(default_factory=list)
+    known: dict[str, int] | None = None
 
     @property
     def ids(self) -> dict[str, int]:
@@ -62,18 +65,27 @@ class Resolving:
     def refuse(self, what: str, cure: str = CORRECT, *, place: tuple[str, ...] = ()) -> None:
         self.problems.append(Problem(what, cure, place))
 
+    def added_id(self, name: str, number: int) -> int:
+        """Return the id of an added column, which keeps the one that it has; `number` is its place in pipelines.yml."""
+        if self.known is None:
+            return FIRST_ADDED + number
+        return self.known.setdefault(name, max(self.known.values(), default=FIRST_ADDED - 1) + 1)
+
     def lake_name(self, column: Column) -> str:
         options = self.pipeline.target_options(self.version.table)
         return self.shape.new_names.get(column.name) or options.name(column.name)
 
 
-def resolve_mapping(pipeline: Pipeline, version: TableVersion) -> tuple[TableMapping | None, tuple[Problem, ...]]:
+def resolve_mapping(
+    pipeline: Pipeline, version: TableVersion, has: TableVersion | None = None
+) -> tuple[TableMapping | None, tuple[Problem, ...]]:
     """Return the mapping of a table whose contents are read under this version, None for columns as they are; and what
-    stands in its way."""
+    stands in its way. `has` is the version of contents that stay, whose added columns keep their ids."""
     shape = pipeline.shape(version.table)
     if not is_shaped(shape):
         return None, ()
-    found = Resolving(pipeline, version, shape)
+    known = None if has is None else {one.name: one.id for one in has.mapping.added} if has.mapping is not None else {}
+    found = Resolving(pipeline, version, shape, known=known)
     check_names(found)
     transform, made = of_code(found)
     computed = (*in_place(found), *of_added(found), *made)
@@ -205,9 +217,8 @@ def of_added(found: Resolving) -> Iterator[Computed]:
         needs = needs_of(found, f"the added column {name}", one.expression, ("add", name))
         if needs is not None:
             sql = with_ids(one.expression, found.ids)
-            yield Computed(
-                FIRST_ADDED + number, name, one.type, "expression", needs, sql, one.expression, None, one.comment or ""
-            )
+            number_in_lake, comment = found.added_id(name, number), one.comment or ""
+            yield Computed(number_in_lake, name, one.type, "expression", needs, sql, one.expression, None, comment)
 
 
 def of_code(found: Resolving) -> tuple[Transform | None, tuple[Computed, ...]]:
@@ -229,10 +240,10 @@ def of_code(found: Resolving) -> tuple[Transform | None, tuple[Computed, ...]]:
             "let it return another column",
             place=("transform",),
         )
-    first, needs = FIRST_ADDED + len(found.shape.add), tuple(column_id for column_id, _ in inputs)
+    first, needs = len(found.shape.add), tuple(column_id for column_id, _ in inputs)
+    ids = {name: own[name].id if name in own else found.added_id(name, first + n) for n, name in enumerate(settings.columns)}
     made = tuple(
-        Computed(own[name].id if name in own else first + n, name, type_, "transform", needs, text=settings.function)
-        for n, (name, type_) in enumerate(settings.columns.items())
+        Computed(ids[name], name, type_, "transform", needs, text=settings.function) for name, type_ in settings.columns.items()
     )
     return Transform(settings.function, digest, inputs), made
 
@@ -316,10 +327,12 @@ def lake_names(found: Resolving, mapping: TableMapping) -> tuple[str, ...]:
     return (*(found.lake_name(column) for column in found.version.columns), *(one.name for one in mapping.added))
 
 
-def with_mapping(pipeline: Pipeline, version: TableVersion, *, has_key: bool = True) -> TableVersion:
-    """Return the version with which a table's contents are read, and its mapping. Raises SchemaConflict if there can be
-    none, and with `has_key` ConfigurationError where the key of its masks is not here."""
-    mapping, problems = resolve_mapping(pipeline, version)
+def with_mapping(
+    pipeline: Pipeline, version: TableVersion, has: TableVersion | None = None, *, has_key: bool = True
+) -> TableVersion:
+    """Return the version with which a table's contents are read, and its mapping; `has` is that of contents that stay. Raises
+    SchemaConflict if there can be none, and with `has_key` ConfigurationError where the key of its masks is not here."""
+    mapping, problems = resolve_mapping(pipeline, version, has)
     if problems:
         cure = f"{problems[0].cure}; then run `redolake snapshot {version.table} --replace`"
         raise SchemaConflict(problems[0].what, cure=cure, table=version.table)
@@ -331,14 +344,17 @@ def with_mapping(pipeline: Pipeline, version: TableVersion, *, has_key: bool = T
 def mapping_conflict(pipeline: Pipeline, first: TableVersion) -> SchemaConflict | None:
     """Return a conflict if pipelines.yml maps the table in another way than its contents were read; `first` is the version that
     they were read with."""
-    wanted, problems = resolve_mapping(pipeline, first)
+    wanted, problems = resolve_mapping(pipeline, first, first)
     what = problems[0].what if problems else difference(first.mapping, wanted)
     if what is None:
         return None
+    joins = find_joins(first, replace(first, mapping=wanted), pipeline.target_options(first.table))
+    can_fill = joins.all and not problems
+    fill = f"`redolake fill-columns {first.table}` reads these columns alone, where it can; " if can_fill else ""
     again = f"`redolake snapshot {first.table} --replace` reads it again as pipelines.yml says now"
     return SchemaConflict(
         f"pipelines.yml maps the table in another way than it was read: {what}",
-        cure=f"{again}; or restore the old settings, and `redolake resume {first.table}`"
+        cure=f"{fill}{again}; or restore the old settings, and `redolake resume {first.table}`"
         f"{clear_text_left(first.mapping, wanted)}",
         table=first.table,
     )

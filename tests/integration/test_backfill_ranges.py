@@ -15,6 +15,7 @@ from pipelines.values.table import TableId
 from standin.serve import standin
 from tests.fixtures.shop import Shop
 from tests.references.delta_table import delta_rows
+from tests.references.replayed_changes import read_changes, replayed
 from tests.support.killed import killed_at
 
 pytestmark = pytest.mark.spark
@@ -238,6 +239,115 @@ def test_the_changes_of_a_range_are_written_as_they_are(tmp_path: Path, spark: A
         assert (one["_user"], bool(one["_xid"]), bool(one["_commit_time"])) == ("SHOP", True, True)
         with pytest.raises(ConfigurationError, match="files need a folder"):
             write(steps.Into("files", "somewhere"))
+
+
+MAPPED = {
+    "rename": {"NOTE": "remark"},
+    "columns": {
+        "ID": {"expression": "`ID` * 2", "type": "bigint", "injective": True},
+        "AMOUNT": {"expression": "amount / 10", "type": "decimal(10,1)"},
+    },
+    "add": {"total": {"expression": "amount + `ID`", "type": "bigint"}, "origin": "'ERP'"},
+    "mask": {"NAME": "hash"},
+    "mask_key": {"variable": "REDOLAKE_MASK_KEY"},
+    "transform": {"function": "tests.references.user_code:sized", "columns": {"size": "int"}},
+    "where": "region = 'EU' AND amount < 90",
+}
+
+
+def clear_texts_of(folder: Path) -> list[str]:
+    """Return the files in which a name of a person stands, other than rows of the landing."""
+    texts = [file for file in folder.rglob("*") if file.is_file() and "secret " in file.read_bytes().decode("latin-1")]
+    return [str(file) for file in texts if file.suffix != ".parquet"]
+
+
+def test_the_changes_of_a_mapped_table_are_those_of_its_rows_in_the_lake(
+    tmp_path: Path, spark: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REDOLAKE_MASK_KEY", "a key of masks that nobody guesses")
+    with standin(threads=2, log_bytes=64 * 1024, archive_lag_target=0) as oracle:
+        shop = Shop(oracle, tmp_path)
+        shop.run_sql(
+            "CREATE TABLE parts (id NUMBER(9) PRIMARY KEY, name VARCHAR2(40), amount NUMBER(9), region VARCHAR2(2), "
+            "note VARCHAR2(9))",
+            "ALTER TABLE parts ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
+            *(f"INSERT INTO parts VALUES ({n}, 'secret {n}', {n}, '{'EU' if n % 2 else 'US'}', 'n')" for n in range(1, 9)),
+            "CREATE TABLE bins (id NUMBER(9), kind VARCHAR2(9), amount NUMBER(9), place NUMBER(9), PRIMARY KEY (id, kind)) "
+            "ORGANIZATION INDEX",
+            "ALTER TABLE bins ADD SUPPLEMENTAL LOG DATA (PRIMARY KEY) COLUMNS",
+            "INSERT INTO bins VALUES (1, 'secret 1', 1, 5)",
+        )
+        # A composite key: a mask of one of its columns, and an expression of the other one that is not injective.
+        bins = {
+            "columns": {"ID": {"expression": "abs(`ID`)", "type": "bigint", "injective": True}},
+            "mask": {"KIND": "hash"},
+            "add": {
+                "dozens": {"expression": "amount * 12", "type": "bigint"},
+                "next": {"expression": "place + 1", "type": "int"},
+            },
+        }
+        secret = {"mask_key": MAPPED["mask_key"]}
+        pipeline = shop.pipeline(tables=[{"table": "SHOP.PARTS", **MAPPED}, {"table": "SHOP.BINS", **secret, **bins}])
+        start = steps.take_snapshot(pipeline, source=shop.params, spark=spark).scn + 1
+        target = pipeline.target(TableId.parse("SHOP.PARTS"))
+        began = delta_rows(target)
+        with shop.oracle.connect("SHOP") as session, session.cursor() as cursor:
+            for statement in (
+                "INSERT INTO parts VALUES (20, 'secret 20', 5, 'EU', 'in')",
+                "INSERT INTO parts VALUES (21, 'secret 21', 5, 'US', 'out')",
+                "UPDATE parts SET amount = 6, name = 'secret x' WHERE id = 20",
+                "UPDATE parts SET region = 'EU' WHERE id = 2",  # in
+                "UPDATE parts SET region = 'US' WHERE id = 1",  # out
+                "UPDATE parts SET note = 'still' WHERE id = 4",  # outside
+                "UPDATE parts SET id = 30, amount = 7 WHERE id = 3",
+                "UPDATE parts SET id = 31, amount = 91 WHERE id = 5",  # out, with another key
+                "DELETE FROM parts WHERE id = 6",  # outside
+                "DELETE FROM parts WHERE id = 7",
+                "UPDATE bins SET amount = 2 WHERE id = 1",
+            ):
+                cursor.execute(statement)
+            session.commit()
+        middle = caught_up(shop, pipeline, spark)
+        shop.run_sql(
+            "ALTER TABLE parts ADD (city VARCHAR2(9))",
+            "ALTER TABLE parts RENAME COLUMN note TO comment_",
+            "UPDATE parts SET city = 'Rome', amount = NULL WHERE id = 20",  # out: NULL is not true
+            "UPDATE parts SET city = 'Oslo', comment_ = NULL WHERE id = 30",
+        )
+        end = caught_up(shop, pipeline, spark)
+
+        def write(into: steps.Into, *tables: str, to: int = end) -> Any:
+            return steps.run_backfill(pipeline, start, to, [*tables], execute=True, into=into, spark=spark)
+
+        with killed_at("changes"):
+            write(steps.Into("changes"), "SHOP.PARTS")
+        result = write(steps.Into("changes"), "SHOP.PARTS")
+        (done,) = result.recorded.tables
+        assert (done.inserted, done.updated, done.deleted, done.unknown, done.filtered) == (2, 3, 4, 2, 3)
+        assert "which of them `where: region = 'EU' AND amount < 90` leaves out" in result.prepared.plan
+        changes = read_changes(spark, "delta", done.target)
+        made = replayed([{**row, "CITY": None} for row in began], changes, "ID")
+        assert sorted(made.values(), key=repr) == sorted(delta_rows(target), key=repr)
+        assert [made[key]["remark"] for key in (4, 60)] == ["n", None], "the mapped name stays"
+
+        (files,) = write(steps.Into("files", str(tmp_path / "files")), "SHOP.PARTS").recorded.tables
+        assert read_changes(spark, "parquet", files.target) == changes
+        assert "secret" not in repr(changes)
+        assert clear_texts_of(tmp_path) == []
+
+        # Key-only logging: a value is known where all its columns are.
+        (of_bins,) = write(steps.Into("changes"), "SHOP.BINS", to=middle).recorded.tables
+        (change,) = read_changes(spark, "delta", of_bins.target)
+        assert (change["_unknown_before"], change["_unknown_after"]) == (["PLACE", "next"],) * 2
+        assert (change["before"]["dozens"], change["after"]["dozens"], change["after"]["next"]) == (12, 24, None)
+        shop.run_sql("INSERT INTO bins VALUES (-1, 'secret 1', 1, 5)")
+        caught_up(shop, pipeline, spark)
+        held = steps.read_status(pipeline).tables[-1]
+        collision = r"two keys of Oracle become one: ID -?1, KIND \*\*\*"
+        with pytest.raises(Terminal, match=collision) as stopped:
+            steps.run_backfill(pipeline, start, "now", ["SHOP.BINS"], execute=True, into=steps.Into("changes"), spark=spark)
+        assert "secret" not in f"{stopped.value} {[table.error for table in steps.read_status(pipeline).tables]}"
+        assert held.table == "SHOP.BINS"
 
 
 def test_a_whole_copy_takes_the_place_of_a_table_that_another_writer_has_damaged_and_goes_back(

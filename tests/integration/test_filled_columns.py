@@ -10,7 +10,7 @@ import pytest
 
 from pipelines import steps
 from pipelines.config import Pipeline
-from pipelines.errors import Terminal
+from pipelines.errors import MappingFailed, Terminal
 from standin.serve import standin
 from tests.fixtures.shop import Shop
 from tests.generated.column_lives import CREATE, ColumnLife
@@ -105,6 +105,91 @@ def test_left_out_columns_are_filled_from_the_source_and_then_from_the_redo(tmp_
         assert (done.columns, done.rows, done.applied_scn) == (("SIZE_",), 7, table_of(every).complete_to_scn)
         caught_up(shop, every, spark)
         assert is_equal(every)
+
+
+@pytest.mark.spark
+def test_columns_of_a_mapped_table_are_filled_as_its_mapping_makes_them(
+    tmp_path: Path, spark: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REDOLAKE_MASK_KEY", "a key of masks that nobody guesses")
+    with standin(threads=2, log_bytes=64 * 1024, archive_lag_target=0) as oracle:
+        shop = Shop(oracle, tmp_path)
+        shop.run_sql(
+            "CREATE TABLE parts (id NUMBER(9) PRIMARY KEY, name VARCHAR2(20), place VARCHAR2(20), quantity NUMBER(9), "
+            "region VARCHAR2(2), note VARCHAR2(9))",
+            "ALTER TABLE parts ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
+            *(
+                f"INSERT INTO parts VALUES ({n}, 'secret {n}', 'W{n}', {n}, '{'EU' if n < 6 else 'US'}', 'n')"
+                for n in range(1, 9)
+            ),
+        )
+        first: dict[str, Any] = {
+            "rename": {"NAME": "customer"},
+            "columns": {"ID": {"expression": "`ID` * 2", "type": "bigint", "injective": True}},
+            "add": {"dozens": {"expression": "quantity * 12", "type": "bigint"}},
+            "where": "region = 'EU'",
+            "mask_key": {"variable": "REDOLAKE_MASK_KEY"},
+            "history": "changes",
+        }
+        narrow = without(shop, "PLACE", "NOTE", **first)
+        steps.take_snapshot(narrow, source=shop.params, spark=spark)
+        shop.run_sql("DELETE FROM parts WHERE id = 5", "UPDATE parts SET place = 'moved', quantity = 20 WHERE id = 2")
+        # PLACE comes in under another name, NAME is masked now, DOZENS is computed otherwise, and the rest is new.
+        more = {
+            **first,
+            "rename": {"NAME": "customer", "PLACE": "spot"},
+            "add": {
+                "origin": "'ERP'",
+                "dozens": {"expression": "quantity * 13", "type": "bigint"},
+                "at": "concat(place, region)",
+            },
+            "mask": {"NAME": "hash"},
+            "transform": {"function": "tests.references.user_code:sized", "columns": {"size": "int"}},
+        }
+        wide = without(shop, "NOTE", **more)
+        with shop.oracle.connect("SHOP") as long_one, long_one.cursor() as cursor:
+            cursor.execute("UPDATE parts SET place = 'late', name = 'secret late' WHERE id = 4")
+            cursor.execute("INSERT INTO parts VALUES (9, 'secret 9', 'open', 9, 'EU', 'n')")
+            caught_up(shop, narrow, spark)
+            (edit,) = steps.plan_edit(wide).edits
+            assert "`redolake fill-columns SHOP.PARTS`" in edit.cure
+            shop.run_sql("UPDATE parts SET region = 'EU' WHERE id = 7", "UPDATE parts SET region = 'US' WHERE id = 1")
+            long_one.commit()
+        caught_up(shop, wide, spark)
+        assert (table_of(wide).state, table_of(wide).code) == ("held", "SchemaConflict")
+
+        planned = fill(shop, wide, spark, execute=False)
+        assert planned.lines[0].startswith(
+            "SHOP.PARTS: PLACE, origin, at, size, NAME (computed again), dozens (computed again): read with the key of"
+        )
+        with pytest.raises(Terminal, match="another filter"):
+            fill(shop, without(shop, "NOTE", **{**more, "where": "region <> 'US'"}), spark)
+        raises = {"function": "tests.references.user_code:failing", "columns": {"size": "int"}}
+        with pytest.raises(MappingFailed, match="failing") as failed:
+            fill(shop, without(shop, "NOTE", **{**more, "transform": raises}), spark)
+        assert "secret" not in str(failed.value)
+        with killed_at("columns added"):
+            fill(shop, wide, spark)
+        done = fill(shop, wide, spark)
+        assert (done.rows, done.again) == (4, ("NAME", "dozens"))
+        rows = {row["ID"]: row for row in delta_rows(wide.target(wide.tables[0].id))}
+        assert {key: (row["spot"], row["dozens"], row["at"], row["size"]) for key, row in rows.items()} == {
+            2: ("W1", 13, "W1EU", 8), 4: ("moved", 260, "movedEU", 8), 6: ("W3", 39, "W3EU", 8), 8: ("W4", 52, "W4EU", 8),
+        }  # fmt: skip
+        assert all(len(row["customer"]) == 64 for row in rows.values())
+
+        caught_up(shop, wide, spark)
+        lose_ledger(tmp_path / "landing")
+        every = without(shop, **more)
+        fill(shop, every, spark)  # the code gets the new column too, so what it makes is computed again
+        shop.run_sql("INSERT INTO parts VALUES (10, 'secret 10', 'last', 1, 'EU', 'end')")
+        caught_up(shop, every, spark)
+        rows = {row["ID"]: row for row in delta_rows(wide.target(wide.tables[0].id))}
+        assert sorted((key, row["spot"], row["NOTE"]) for key, row in rows.items()) == [
+            (4, "moved", "n"), (6, "W3", "n"), (8, "late", "n"), (14, "W7", "n"), (18, "open", "n"), (20, "last", "end"),
+        ]  # fmt: skip
+        found = steps.verify_tables(every, source=shop.params, spark=spark)
+        assert (found.equal, [one.history.equal for one in found.tables if one.history]) == (True, [True])
 
 
 @pytest.mark.parametrize("seed", range(EXAMPLES or 1))

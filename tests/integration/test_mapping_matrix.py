@@ -22,6 +22,7 @@ from standin.serve import standin
 from tests.fixtures.shop import Shop
 from tests.generated.hunts import EXAMPLES
 from tests.references.delta_table import delta_rows
+from tests.references.replayed_changes import read_changes
 from tests.support.short_pauses import short_pauses
 
 pytestmark = pytest.mark.spark
@@ -29,7 +30,10 @@ pytestmark = pytest.mark.spark
 KEY = "a key of masks that nobody guesses"
 Row = Mapping[str, Any]
 # What the tests below do with every kind. One that is left out here has no line in the documentation.
-USES = ("snapshot", "stream", "key change", "delete", "DDL", "verify", "backfill", "history", "repair", "quarantine")
+USES = (
+    "snapshot", "stream", "key change", "delete", "DDL", "verify", "shadow", "changes", "fill-columns", "history", "repair",
+    "quarantine",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -104,7 +108,7 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shop]:
         for table in TABLES.values():
             opened.run_sql(
                 f"CREATE TABLE {table} (id NUMBER(9) PRIMARY KEY, name VARCHAR2(40), n NUMBER(9), region VARCHAR2(2), "
-                "v NUMBER)",
+                "v NUMBER, z NUMBER(9))",
                 f"ALTER TABLE {table} ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
                 *(insert(table, n, "EU" if n % 2 else "US") for n in range(1, 6)),
             )
@@ -112,15 +116,17 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shop]:
 
 
 def insert(table: str, n: int, region: str) -> str:
-    return f"INSERT INTO {table} (id, name, n, region, v) VALUES ({n}, 'name {n}', {n}, '{region}', {n})"
+    return f"INSERT INTO {table} (id, name, n, region, v, z) VALUES ({n}, 'name {n}', {n}, '{region}', {n}, {n})"
 
 
 def on_each(shop: Shop, *statements: str) -> None:
     shop.run_sql(*(statement.format(t=table) for table in TABLES.values() for statement in statements))
 
 
-def pipeline_of(shop: Shop, source: Mapping[str, Any] | None = None, **more: Any) -> Any:
-    rule = {"V": 2}
+def pipeline_of(
+    shop: Shop, source: Mapping[str, Any] | None = None, *, without: tuple[str, ...] = ("Z",), **more: Any
+) -> Any:
+    rule, more = {"V": 2}, {"exclude_columns": list(without), **more}
     entries = [
         {"table": f"SHOP.{TABLES[kind]}", **one.entry, "columns": {**rule, **one.entry.get("columns", {})}, **more}
         for kind, one in TAKEN.items()
@@ -166,6 +172,7 @@ def test_each_kind_of_mapping_holds_through_each_part_of_the_product(spark: Any,
     pipeline = pipeline_of(shop, history="changes")
     taken = steps.take_snapshot(pipeline, source=shop.params, spark=spark)
     check(shop, pipeline)
+    began = {table: delta_rows(pipeline.target(TableId("SHOP", table))) for table in TABLES.values()}
 
     on_each(
         shop,
@@ -191,6 +198,19 @@ def test_each_kind_of_mapping_holds_through_each_part_of_the_product(spark: Any,
             map(plain, wanted)
         ), kind
 
+    into = steps.Into("changes")
+    changed = steps.run_backfill(pipeline, taken.tables[0].scn + 1, landed, execute=True, into=into, spark=spark)
+    assert changed.recorded is not None
+    for one in changed.recorded.tables:
+        _, _, table = str(one.table).partition(".")
+        made = replayed(began[table], read_changes(spark, "delta", one.target), "ID")
+        assert sorted(map(plain, made.values())) == sorted(map(plain, delta_rows(pipeline.target(TableId("SHOP", table)))))
+
+    pipeline = pipeline_of(shop, without=(), history="changes")
+    for table in TABLES.values():
+        steps.fill_columns(pipeline, f"SHOP.{table}", execute=True, reason="wanted", source=shop.params, spark=spark)
+    check(shop, pipeline, {**FIRST, "Z": "Z"})
+
     on_each(
         shop,
         "ALTER TABLE {t} ADD city VARCHAR2(9)",
@@ -198,7 +218,7 @@ def test_each_kind_of_mapping_holds_through_each_part_of_the_product(spark: Any,
         "UPDATE {t} SET full_name = 'after', city = 'Rome' WHERE id = 2",
         insert("{t}", 7, "EU").replace("name,", "full_name,"),
     )
-    later = {**FIRST, "NAME": "FULL_NAME", "CITY": "CITY"}
+    later = {**FIRST, "NAME": "FULL_NAME", "CITY": "CITY", "Z": "Z"}
     caught_up(shop, pipeline, spark)
     renamed = {"rename": "NAME", "all kinds": "NAME"}  # the mapped name stays; one that nobody has mapped follows Oracle's
     follows = {kind: renamed.get(kind, "FULL_NAME") for kind in TAKEN}

@@ -1,8 +1,10 @@
-"""Fill columns that were left out of a table and are wanted now, without a snapshot of the others.
+"""Fill columns that a table lacks and pipelines.yml wants now, without a snapshot of the others: those that were left out,
+those that it computes, and those that it computes in another way.
 
-Their values are read AS OF the table's own position, with the keys, and added to its rows in one commit that leaves the
-position as it is. From there on the redo has them, as it always had: it lands whole, whatever pipelines.yml chooses. So every
-change since is applied with the new columns, those of transactions that were open at the position included.
+What they are made of is read AS OF the table's own position, with the keys, mapped as a snapshot's rows are, and added to the
+table's rows in one commit that leaves the position as it is. From there on the redo has it, as it always had: it lands whole,
+whatever pipelines.yml chooses. So every change since is applied with the new columns, those of transactions that were open at
+the position included.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from pipelines.reconcile.batches import load_name
 from pipelines.reconcile.chosen_columns import chosen
 from pipelines.reconcile.lake_place import lake_place
 from pipelines.reconcile.ledger import reconcile_ledger
-from pipelines.reconcile.mappings import mapping_conflict
+from pipelines.reconcile.mappings import with_mapping
 from pipelines.reconcile.table_versions import app_id, known_versions, origin, rules
 from pipelines.reconcile.version_conflicts import key_policy_conflict
 from pipelines.records.file_digest import FileDigest
@@ -45,6 +47,7 @@ from pipelines.steps.shared.spark_session import Spark, spark_when_needed
 from pipelines.steps.shared.table_rows import read_rows
 from pipelines.values.delivery import Plain, delivery_of
 from pipelines.values.dictionary_table import DictionaryTable
+from pipelines.values.joined_columns import Joins, find_joins, names_of, version_to_read
 from pipelines.values.ora_codes import OUT_OF_REACH
 from pipelines.values.scn import Scn
 from pipelines.values.table import TableId, TableVersion
@@ -52,8 +55,9 @@ from pipelines.values.table import TableId, TableVersion
 
 @dataclass(frozen=True, slots=True)
 class FilledColumns:
-    """`columns` that pipelines.yml wants and the table lacks are read AS OF `applied_scn`, its position. `rows` about how many
-    it has, or, once it is done, how many were written in `delta_version`."""
+    """`columns` that pipelines.yml wants and the table lacks are read AS OF `applied_scn`, its position; `again` are those of
+    them that it has, computed in another way. `rows` about how many it has, or, once it is done, how many were written in
+    `delta_version`."""
 
     table: str
     columns: tuple[str, ...]
@@ -62,10 +66,12 @@ class FilledColumns:
     delta_version: int | None = None
     by: str = ""
     reason: str = ""
+    again: tuple[str, ...] = ()
 
     @property
     def lines(self) -> tuple[str, ...]:
-        names = f"{self.table}: {', '.join(self.columns)}"
+        shown = (f"{name} (computed again)" if name in self.again else name for name in self.columns)
+        names = f"{self.table}: {', '.join(shown)}"
         if self.delta_version is None:
             rows = "all rows" if self.rows is None else f"about {self.rows} rows"
             return (f"{names}: read with the key of {rows} AS OF SCN {self.applied_scn}, and added in one commit",)
@@ -77,12 +83,12 @@ class FilledColumns:
 
 @dataclass(frozen=True, slots=True)
 class Filling:
-    """The table as its dictionary describes it, with the columns of `version`, of which it lacks those with the ids `joins`."""
+    """The table as its dictionary describes it, with the columns of `version`, of which it lacks `joins`."""
 
     entry: TableEntry
     dictionary: DictionaryTable
     version: TableVersion
-    joins: tuple[int, ...]
+    joins: Joins
 
     @property
     def scn(self) -> Scn:
@@ -91,12 +97,12 @@ class Filling:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        return tuple(self.version.column(number).name for number in self.joins)
+        return names_of(self.version, self.joins.all)
 
     @property
     def to_read(self) -> DictionaryTable:
         """The table with the columns that are read alone."""
-        names = {*self.columns, *(self.version.column(number).name for number in self.version.key)}
+        names = {column.name for column in version_to_read(self.version, self.joins.all).columns}
         captured = {column.name for column in self.dictionary.captured}
         kept = tuple(c for c in self.dictionary.columns if c.name in names or c.name not in captured)
         return replace(self.dictionary, columns=kept)
@@ -121,6 +127,9 @@ def fill_columns(
     """
     if execute:
         check_reason("filling columns", reason)
+    with open_context(pipeline) as context:
+        reconcile_ledger(context)
+        entry_to_fill(context, TableId.parse(table_name))  # before Oracle is asked
     with (
         open_context(pipeline) as context,
         comparison_place(pipeline) as place,
@@ -132,7 +141,10 @@ def fill_columns(
         filling = plan_filling(context, oracle, TableId.parse(table_name))
         check_list(context, opened, filling.entry.table)
         table, rows = filling.entry.table, expected_rows(context, filling.entry.table)
-        found = FilledColumns(str(table), filling.columns, int(filling.scn), rows, by=by or owner(), reason=reason.strip())
+        found = FilledColumns(
+            str(table), filling.columns, int(filling.scn), rows, by=by or owner(), reason=reason.strip(),
+            again=names_of(filling.version, filling.joins.again),
+        )  # fmt: skip
         if writer is None:
             return found
         remove_left_rows(context)
@@ -167,13 +179,9 @@ def plan_filling(context: PipelineContext, oracle: Source, table: TableId) -> Fi
     dictionary = chosen(context.pipeline, found)
     settings = context.pipeline.table(table).key_policy, context.pipeline.choice(table)
     since = Scn(max(entry.complete_to_scn, has.from_scn + 1))  # another version may begin at the position
-    version = baseline(dictionary, since, has, *settings)
-    joins = tuple(column.id for column in version.columns if all(column.id != known.id for known in has.columns))
-    why = (
-        why_not(has, version, joins)
-        or conflict_text(mapping_conflict(context.pipeline, has))
-        or conflict_text(key_policy_conflict(context, has))
-    )
+    version = with_mapping(context.pipeline, baseline(dictionary, since, has, *settings), has)
+    joins = find_joins(has, version, context.pipeline.target_options(table))
+    why = why_not(has, version, joins) or conflict_text(key_policy_conflict(context, has))
     if why:
         raise refused(table, why)
     return Filling(entry, dictionary, version, joins)
@@ -185,7 +193,7 @@ def entry_to_fill(context: PipelineContext, table: TableId) -> TableEntry:
         raise Terminal("is no table of the pipeline", cure="add it to pipelines.yml first", table=table)
     entry = entry_with_contents(context, table)
     code = (entry.error or {}).get("code")
-    if entry.state not in ("live", "held") or (entry.state == "held" and code != "SchemaConflict"):
+    if entry.state not in ("live", "held") or (entry.state == "held" and code not in ("SchemaConflict", "MappingFailed")):
         why = "a snapshot of it is being read" if entry.state != "held" else f"it is held by another error, {code}"
         raise refused(table, why, "let it go on first: `redolake status` says how")
     return entry
@@ -200,19 +208,17 @@ def check_list(context: PipelineContext, spark: Spark, table: TableId) -> None:
         raise refused(table, f"{len(found.wrong)} of its keys are in quarantine", how)
 
 
-def why_not(has: TableVersion, wanted: TableVersion, joins: tuple[int, ...]) -> str:
+def why_not(has: TableVersion, wanted: TableVersion, joins: Joins) -> str:
     """Return why columns cannot be added to the contents of `has`; empty where they can."""
-    out = [column.name for column in has.columns if all(column.id != kept.id for kept in wanted.columns)]
-    if out:
-        return f"pipelines.yml leaves out {', '.join(out)}, which the table has"
-    if not joins:
+    if joins.why_not:
+        return joins.why_not
+    if not joins.all:
         return "it has every column that pipelines.yml wants"
-    if has.mapping is not None or wanted.mapping is not None:
-        return "its rows in the lake are computed from those in Oracle"
     if not isinstance(delivery_of(has), Plain) or not isinstance(delivery_of(wanted), Plain) or not key_of(wanted):
         return "its changes are not each in one row of the redo with the row's key (large objects, types that are read again)"
     places = {column.name: column.segment_id for column in has.ignored if column.name in has.left_out}
-    moved = [c.name for c in map(wanted.column, joins) if places.get(c.name) != c.segment_id]
+    known = {column.id for column in has.columns}
+    moved = [c.name for c in wanted.columns if c.id not in known and places.get(c.name) != c.segment_id]
     return f"{', '.join(moved)} is not the column that was left out" if moved else ""
 
 
@@ -280,7 +286,7 @@ def load_task(context: PipelineContext, filling: Filling, path: str, rows: int) 
         options=context.pipeline.target_options(table),
         comments=tuple((c.id, named[c.name]) for c in version.columns if c.name in named),
         scn=int(filling.scn),
-        joins=filling.joins,
+        joins=filling.joins.all,
     )
 
 

@@ -62,7 +62,8 @@ class PreparedBackfill:
 @dataclass(frozen=True, slots=True)
 class ShadowTable:
     """`target` is the shadow's location. The counts are 0 where an earlier run had completed the shadow. Of changes that were
-    written as they are, `unknown` have columns whose values the redo does not contain."""
+    written as they are, `unknown` have columns whose values the redo does not contain, and `filtered` others are of rows that
+    the filter of the table leaves out before and after them."""
 
     table: str
     target: str
@@ -70,6 +71,7 @@ class ShadowTable:
     updated: int
     deleted: int
     unknown: int = 0
+    filtered: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +175,8 @@ def prepare_backfill(
         details = replace(details, seconds=took)
         columns = ("the shadows get the columns of today",) if schema == "current" else ()
         if into.target != "shadow":
-            details = replace(details, tables=tuple(replace(table, unknown=(NOT_LOGGED,)) for table in details.tables))
+            unknown = {str(task.table): unknown_of_changes(task) for task in spec.tables}
+            details = replace(details, tables=tuple(replace(one, unknown=unknown[one.table]) for one in details.tables))
         batch = None if dry_run else context.landing.files.write_new_record(layout.backfill_spec(name), spec)
         return PreparedBackfill("\n".join((*details.lines, *columns)), batch, tuple(map(str, chosen)), details)
 
@@ -355,14 +358,17 @@ def find_stop(task: TableTask, history: TableHistory, scns: ScnRange) -> Iterato
 
 
 def objections_to_changes(task: TableTask) -> Iterator[Finding]:
-    """Yield why the changes of a table cannot be written as they are: the redo does not show them one by one, or shows what the
-    lake may not have."""
-    if any(version.mapping is not None for version in task.versions):
-        what = "its columns in the lake are computed, masked or filtered, and changes would have them as Oracle has"
-        yield Finding(str(task.table), what, "leave the table out, or use --target shadow")
+    """Yield why the changes of a table cannot be written as they are: the redo does not show them one by one."""
     if any(isinstance(delivery, (RereadRows, RereadValues, Assembled)) for delivery in task.deliveries):
         what = "its large objects or rows are assembled, or read again, and are in no single change"
         yield Finding(str(task.table), what, "leave the table out, leave the columns out, or use --target shadow")
+
+
+def unknown_of_changes(task: TableTask) -> tuple[str, ...]:
+    """Return what the plan does not know of the changes of a table."""
+    filters = [version.mapping.where for version in task.versions if version.mapping is not None]
+    texts = dict.fromkeys(one.text for one in filters if one is not None)
+    return (NOT_LOGGED, *(f"which of them `where: {text}` leaves out: the result has a count" for text in texts))
 
 
 # --- The spec -----------------------------------------------------------------------------------------------------------
@@ -493,7 +499,8 @@ def record_backfill(pipeline: Pipeline, batch: str) -> RecordedBackfill:
                 if spec.changes is not None:
                     raise Terminal(
                         f"none of its changes is written: {error.get('code')}: {error.get('what')}",
-                        cure="remove the cause, or leave the table out, and run the backfill again; other tables' changes stay",
+                        cure="remove the cause, choose a range without that change, or leave the table out, and run the "
+                        "backfill again; other tables' changes stay",
                         table=done.table,
                     )
                 raise Terminal(
@@ -504,8 +511,10 @@ def record_backfill(pipeline: Pipeline, batch: str) -> RecordedBackfill:
                     table=done.table,
                     shadow=targets[done.table],
                 )
+        left_out = {t.table: t.balance.filtered if spec.changes is not None else 0 for t in result.tables}
         shadows = (
-            ShadowTable(str(t.table), targets[t.table], t.inserted, t.updated, t.deleted, t.unknown) for t in result.tables
+            ShadowTable(str(t.table), targets[t.table], t.inserted, t.updated, t.deleted, t.unknown, left_out[t.table])
+            for t in result.tables
         )
         return RecordedBackfill(result.end, tuple(shadows))
 

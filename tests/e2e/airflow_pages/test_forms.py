@@ -140,6 +140,7 @@ FORMS = {
     "verify": Opens(("Tables",)),
     "repair": Opens(("Tables", "Reason"), ("Tables",)),
     "swap": Opens(("Choice", "Tables", "Copy", "Reason", "Dry run"), ("Tables",)),
+    "fill_columns": Opens(("Tables", "Reason", "Dry run"), ("Tables",)),
     "quarantine": Opens(("Choice", "Tables", "Keys", "Reason", "Confirm")),
     "snapshot": Opens(("Tables", "Replace", "By policy")),
     "resume": Opens(("Tables", "DDL", "Reason", "Confirm"), ("Tables",)),
@@ -241,6 +242,10 @@ RUNS: dict[str, tuple[str, str, Fields, dict[str, Any], str, str]] = {
         NAMED, "swap", {"choice": "=undo: ", "tables": "=SHOP.STOCK", "shadow": "5-9-copy"},
         {"choice": "undo", "shadow": "5-9-copy"},
         "failed", "undo takes what the last swap has kept\n  do this: leave the field Copy empty",
+    ),
+    "columns of a table without contents": (
+        NAMED, "fill_columns", {"tables": "=SHOP.STOCK"}, {"tables": ["SHOP.STOCK"], "reason": None, "dry_run": True},
+        "failed", "the table has no contents yet",
     ),
     "a list of the quarantine": (NAMED, "quarantine", {}, {"choice": "list", "keys": None}, "success", ""),
     "keys of no table": (

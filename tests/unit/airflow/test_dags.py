@@ -19,6 +19,7 @@ BUILDS = (
     "verify",
     "repair",
     "swap",
+    "fill_columns",
     "quarantine",
     "resume",
     "doctor",
@@ -167,7 +168,9 @@ def test_dags_run_one_at_a_time_and_retry_as_configured(dags):
                 task.retry_delay.total_seconds(),
                 task.max_retry_delay.total_seconds(),
             ) == (
-                0 if task.task_id in ("runway", "verify", "repair", "swap", "quarantine", "resume", "doctor", "drop") else 2,
+                0
+                if task.task_id in ("runway", "verify", "repair", "swap", "fill", "quarantine", "resume", "doctor", "drop")
+                else 2,
                 2.0,
                 1.0,
                 60.0,
@@ -262,5 +265,6 @@ def test_each_form_can_be_submitted_as_it_opens_but_for_what_only_a_person_knows
         ("shop_backfill", "to_scn"),
         ("shop_repair", "tables"),
         ("shop_swap", "tables"),
+        ("shop_fill_columns", "tables"),
         ("shop_resume", "tables"),
     ]

@@ -11,9 +11,11 @@ from pipelines.config import Pipeline
 from pipelines.errors import ConfigurationError, SchemaConflict
 from pipelines.reconcile.lost_masks import check_masks, lost_masks
 from pipelines.reconcile.mappings import mapping_conflict, resolve_mapping, with_mapping
+from pipelines.values.joined_columns import find_joins, names_of, version_to_read
 from pipelines.values.mapping import Computed, TableMapping, needs_all_columns
 from pipelines.values.scn import Scn
 from pipelines.values.table import Column, ColumnChoice, IgnoredColumn, OracleType, TableId, TableVersion
+from pipelines.values.target_options import TargetOptions
 
 T = TableId("SHOP", "PEOPLE")
 NUMBER, TEXT = OracleType("NUMBER", precision=9, scale=0), OracleType("VARCHAR2", length=40)
@@ -217,3 +219,72 @@ def test_a_tables_own_mask_comes_before_a_pattern_of_the_pipeline_and_clear_is_n
     found = mapped({"mask": {"*N": "last4", "QTY": "clear"}}, **settings)
 
     assert {one.name: one.mask for one in found.computed} == {"SSN": "last4", "AMOUNT": "null", "N": "last4", "id": "redact"}
+
+
+ADDED = {"add": {"half": {"expression": "qty / 2", "type": "int"}, "origin": "'ERP'"}}
+CODE = {"transform": {"function": "tests.references.user_code:sized", "columns": {"size": "int"}}}
+
+
+def read_with(entry: dict[str, Any], version: TableVersion = VERSION, has: TableVersion | None = None) -> TableVersion:
+    return with_mapping(pipeline(entry, **KEYED), version, has)
+
+
+@pytest.mark.parametrize(
+    ("had", "wanted", "new", "again", "read"),
+    [
+        ({}, ADDED, ("half", "origin"), (), ("ID", "QTY")),
+        (ADDED, {"add": {"first": "upper(n)", **ADDED["add"]}}, ("first",), (), ("ID", "N")),
+        (ADDED, {**ADDED, **CODE}, ("size",), (), tuple(NAMES)),
+        ({}, {"mask": {"SSN": "redact"}}, (), ("SSN",), ("ID", "SSN")),
+        ({"mask": {"SSN": "hash"}}, {}, (), ("SSN",), ("ID", "SSN")),
+        ({"mask": {"SSN": "hash"}, **ADDED}, {"mask": {"SSN": "hash"}, "add": {**ADDED["add"], "half": "qty"}}, (), ("half",),
+         ("ID", "QTY")),
+        ({"where": "n = 'x'"}, {"where": "n = 'x'", **ADDED}, ("half", "origin"), (), ("ID", "QTY", "N")),
+        ({"mask": {"ID": "hash"}}, {"mask": {"ID": "hash"}, "columns": {"QTY": {"expression": "qty * amount"}}}, (), ("QTY",),
+         ("ID", "AMOUNT", "QTY")),
+    ],
+)  # fmt: skip
+def test_only_what_new_columns_are_made_of_is_read_for_them(
+    monkeypatch: pytest.MonkeyPatch, had: Any, wanted: Any, new: Any, again: Any, read: Any
+) -> None:
+    monkeypatch.setenv("REDOLAKE_MASK_KEY", LONG)
+    has = read_with(had)
+    version = read_with(wanted, has=has)
+    joins = find_joins(has, version, TargetOptions())
+    narrow = version_to_read(version, joins.all)
+
+    assert (names_of(version, joins.new), names_of(version, joins.again), joins.why_not) == (new, again, "")
+    assert {column.name for column in narrow.columns} == set(read)
+    assert mapping_conflict(pipeline(wanted, **KEYED), version) is None, "the next run compares it with its own ids"
+    conflict = mapping_conflict(pipeline(wanted, **KEYED), has)
+    assert conflict is not None
+    assert conflict.cure.startswith(f"`redolake fill-columns {T}` reads these columns alone, where it can; ")
+
+
+@pytest.mark.parametrize(
+    ("had", "wanted", "why"),
+    [
+        (ADDED, {"add": {"origin": "'ERP'"}}, "leaves out half"),
+        ({}, {"rename": {"N": "note"}, **ADDED}, "gives N the name note"),
+        (ADDED, {**ADDED, "where": "qty > 5"}, "another filter"),
+        ({}, {"columns": {"ID": {"expression": "`ID` * 2", "injective": True}}}, "computes ID, which is part of the key"),
+    ],
+)
+def test_a_mapping_that_makes_other_rows_names_or_keys_needs_a_snapshot(had: Any, wanted: Any, why: str) -> None:
+    has = read_with(had)
+    found = find_joins(has, read_with(wanted, has=has), TargetOptions())
+    conflict = mapping_conflict(pipeline(wanted, **KEYED), has)
+
+    assert (why in found.why_not, found.all) == (True, ())
+    assert conflict is not None
+    assert "fill-columns" not in conflict.cure
+
+
+def test_another_key_of_masks_makes_all_hashes_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REDOLAKE_MASK_KEY", LONG)
+    entry = {"mask": {"SSN": "hash", "N": "redact"}}
+    has, key = read_with(entry), read_with({"mask": {"ID": "hash"}})
+    monkeypatch.setenv("REDOLAKE_MASK_KEY", OTHER)
+
+    assert find_joins(has, read_with(entry, has=has), TargetOptions()).again == (3,)
+    assert "part of the key" in find_joins(key, read_with({"mask": {"ID": "hash"}}, has=key), TargetOptions()).why_not

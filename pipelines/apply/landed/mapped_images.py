@@ -1,0 +1,121 @@
+"""The row before and the row after a change, as a table's mapping makes them (apply/mapping.py): for the changes themselves.
+
+Each image is computed by itself, as a row that a snapshot reads would be. A filter decides about each: so a change that takes
+a row out of it has a row before and none after. A value of which the redo lacks a column is not known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from pyspark.sql import Column as Expression
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from pipelines.apply.landed.keys import key_text
+from pipelines.apply.landed.mapped_changes import misfit, oracle_key, why, with_sources
+from pipelines.apply.mapping import maps_key, needed, shape
+from pipelines.apply.spark.shallow import any_of
+from pipelines.values import frames
+from pipelines.values.mapping import Computed, TableMapping, source_value
+from pipelines.values.redo import Operation
+from pipelines.values.table import TableVersion
+
+KEYS = "keys"  # of the row before and after, in the lake and as in Oracle, where an expression makes the key
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One image of a change. `operations` are those that have it; `unknown` is the column with the ids of its columns whose
+    values the redo does not contain, `there` the one that says whether the lake has the row."""
+
+    kind: frames.Kind
+    operations: tuple[Operation, ...]
+    unknown: str
+    there: str
+
+    @property
+    def is_row(self) -> Expression:
+        return F.col("operation_code").isin(*self.operations)
+
+    def lacks(self, ids: Iterable[int]) -> Expression:
+        """Return whether one of the columns is not known. Never NULL."""
+        return any_of(F.array_contains(self.unknown, F.lit(i)) for i in ids)
+
+
+BEFORE = Side(frames.redo_before, (Operation.UPDATE, Operation.DELETE), "unknown_before", "had")
+AFTER = Side(frames.redo_after, (Operation.INSERT, Operation.UPDATE), "unknown_after", "has")
+SIDES = (BEFORE, AFTER)
+
+
+def with_images(changes: DataFrame, version: TableVersion) -> DataFrame:
+    """Return the changes with o<id> and n<id> of the lake's columns, `had` and `has`, and KEYS where an expression makes the
+    key. They have a `finding`, and the `unknown` of each side by the columns of Oracle."""
+    if maps_key(version):
+        named = {name_in_oracle(side): F.when(side.is_row, oracle_key(version, version.key, side.kind)) for side in SIDES}
+        changes = changes.withColumns(named)
+    for side in SIDES:
+        changes = with_image(changes, version, side)
+    return with_keys(changes, version.key) if maps_key(version) else changes
+
+
+def with_image(changes: DataFrame, version: TableVersion, side: Side) -> DataFrame:
+    mapping = version.mapping
+    if mapping is None or not (mapping.computed or mapping.where):
+        return changes.withColumn(side.there, side.is_row)
+    ids = needed(version)
+    sources = with_sources(changes, ids, side.kind).withColumn(side.there, is_there(version, mapping, side))
+    there, inputs = F.col(side.there), [] if mapping.transform is None else [i for i, _ in mapping.transform.inputs]
+    shaped = shape(version, is_whole=there & ~side.lacks(inputs))
+    values = {
+        side.kind(one.id): F.when(there & ~side.lacks(one.needs), shaped.values[one.id]) for one in mapping.computed
+    }  # fmt: skip
+    wrong = [F.when(there & ~side.lacks(m.column.needs) & m.condition, misfit(m.column)) for m in shaped.misfits]
+    found = F.coalesce("finding", *of_filter(mapping, side), *wrong)
+    more = {**values, side.unknown: unknown_in_lake(mapping.computed, side), "finding": found}
+    return sources.withColumns(more).drop(*map(source_value, ids))
+
+
+def is_there(version: TableVersion, mapping: TableMapping, side: Side) -> Expression:
+    """Return whether the lake has the row: false where the filter lacks a column, which is a finding."""
+    if mapping.where is None:
+        return side.is_row
+    passes = shape(replace(version, mapping=mapping.filter_alone)).passes
+    assert passes is not None
+    return F.coalesce(F.when(side.is_row & ~side.lacks(mapping.where.needs), passes), F.lit(False))
+
+
+def of_filter(mapping: TableMapping, side: Side) -> Iterator[Expression]:
+    """Yield the finding of a change of which nothing says whether its row passes the filter."""
+    if mapping.where is not None:
+        what = f"the redo of a change does not contain all columns that where: {mapping.where.text} needs"
+        yield F.when(side.is_row & side.lacks(mapping.where.needs), why("NotLogged", what))
+
+
+def unknown_in_lake(computed: Sequence[Computed], side: Side) -> Expression:
+    """Return the ids of the columns of the lake whose values the redo does not give."""
+    if not computed:
+        return F.col(side.unknown)
+    others = F.array_except(side.unknown, F.array(*(F.lit(one.id) for one in computed)))
+    own = F.array_compact(F.array(*(F.when(side.lacks(one.needs), F.lit(one.id)) for one in computed)))
+    return F.when(F.col(side.unknown).isNotNull(), F.concat(others, own))
+
+
+def name_in_oracle(side: Side) -> str:
+    return f"key {side.there}"
+
+
+def with_keys(changes: DataFrame, key: Sequence[int]) -> DataFrame:
+    """Return the changes with KEYS: for each image that the lake has, the key there and that in Oracle."""
+    pairs = [
+        F.when(
+            F.col(side.there),
+            F.struct(
+                key_text(F.struct(*(F.col(side.kind(i)).alias(frames.key(i)) for i in key))).alias("lake"),
+                F.col(name_in_oracle(side)).alias("oracle"),
+            ),
+        )
+        for side in SIDES
+    ]
+    return changes.withColumn(KEYS, F.array_compact(F.array(*pairs))).drop(*map(name_in_oracle, SIDES))
