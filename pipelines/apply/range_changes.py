@@ -3,7 +3,7 @@
 They are what the redo contains, under the names that the columns had last. Nothing is filled in from a table: columns whose
 values the redo does not contain are NULL, and named in `_unknown_before` and `_unknown_after`. Where a table is mapped, the
 rows are those of the lake (landed/mapped_images.py): an UPDATE that moves a row out of a filter is a delete, one that moves it
-in an insert, and what happens outside of it is only counted.
+in an insert, and what happens outside of it is only counted. A change that the stream would put into quarantine has `_reason`.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from pipelines.apply.delta.features import NAMES_FEATURES, PROPERTY, feature_of_
 from pipelines.apply.delta.log import read_log
 from pipelines.apply.landed.check_changes import check_finding
 from pipelines.apply.landed.decoded import REDO, by_names, with_rowid
-from pipelines.apply.landed.findings import finding
-from pipelines.apply.landed.mapped_images import AFTER, BEFORE, KEYS, with_images
+from pipelines.apply.landed.findings import TROUBLE, finding, trouble
+from pipelines.apply.landed.mapped_images import AFTER, BEFORE, KEYS, UNREAD, with_images, with_unread
 from pipelines.apply.mapping import cure_of as cure_of_mapping
 from pipelines.apply.mapping import maps_key
 from pipelines.apply.net.history_rows import OF_CHANGE, said_of_change
@@ -35,6 +35,7 @@ from pipelines.host.filesystem import open_filesystem
 from pipelines.records.batches.spec import TableTask
 from pipelines.values import frames
 from pipelines.values.lake_columns import with_lake_names
+from pipelines.values.quarantine import over_limit
 from pipelines.values.redo import CHANGE_ORDER, Operation
 from pipelines.values.scn import ScnRange
 from pipelines.values.table import ROWID_COLUMN, TableVersion
@@ -57,13 +58,14 @@ class ChangeColumn:
 @dataclass(frozen=True, slots=True)
 class Written:
     """The changes that a range has in a table of changes; `unknown` ones have columns whose values the redo lacks. `filtered`
-    are those of rows that the lake has neither before nor after them, which are not written."""
+    are those of rows that the lake has neither before nor after them, which are not written. `unread` ones have a `_reason`."""
 
     inserted: int = 0
     updated: int = 0
     deleted: int = 0
     unknown: int = 0
     filtered: int = 0
+    unread: int = 0
 
 
 def columns_of(task: TableTask, translation: Translation) -> tuple[ChangeColumn, ...]:
@@ -97,17 +99,22 @@ def change_rows(changes: DataFrame, task: TableTask, translation: Translation) -
 def as_rows(decoded: DataFrame, version: TableVersion, task: TableTask, columns: Sequence[ChangeColumn]) -> DataFrame:
     absent = unknown_columns(version, task)
     unset = F.array_except(absent, F.coalesce(F.col("assigned"), F.array().cast("array<int>")))
+    found = finding(version, version.key, task.known_from, F.lit(False))
+    classes = () if task.quarantine is None else task.quarantine.classes
     described = decoded.withColumns(
         {
-            "finding": finding(version, version.key, task.known_from, F.lit(False)),
+            "finding": found,
+            **({TROUBLE: trouble(version, version.key, found)} if classes else {}),
             BEFORE.unknown: F.when(BEFORE.is_row, absent),
             AFTER.unknown: F.when(F.col("operation_code") == Operation.UPDATE, unset),
         }
     )
     had, has = F.col(BEFORE.there), F.col(AFTER.there)
-    return with_images(described, version).select(
+    images = with_unread(with_images(described, version, isolates="transform" in classes), version, classes)
+    return images.select(
         *CHANGE_ORDER,
         "finding",
+        UNREAD,
         F.when(had & has, F.lit("update")).when(has, F.lit("insert")).when(had, F.lit("delete")).alias("_op"),
         *said_of_change(),
         named(F.when(had, F.col(BEFORE.unknown)), columns).alias("_unknown_before"),
@@ -144,11 +151,13 @@ def check_rows(rows: DataFrame, task: TableTask, expected: int) -> Written:
     """Return what the rows are. Raise the error of the first change that is not understood, before anything is written."""
     counts = [F.count_if(F.col("_op") == name).alias(name) for name in OPERATIONS]
     filtered = F.count_if(F.col("_op").isNull()).alias("filtered")
+    unread = F.min(UNREAD).alias("unread"), F.count(UNREAD).alias("unread_changes")
     unknown = F.count_if(F.col("_unknown_before").isNotNull() | F.col("_unknown_after").isNotNull()).alias("unknown")
     found: Row = rows.agg(
-        F.count("*").alias("changes"), F.min("finding").alias("finding"), *counts, unknown, filtered
+        F.count("*").alias("changes"), F.min("finding").alias("finding"), *counts, unknown, filtered, *unread
     ).collect()[0]
     check_finding(task, found["finding"])
+    check_limit(task, found, expected)
     has_filter = any(version.mapping is not None and version.mapping.where is not None for version in task.versions)
     if found["changes"] != expected or (found["filtered"] and not has_filter):
         raise InvariantBroken(
@@ -157,7 +166,19 @@ def check_rows(rows: DataFrame, task: TableTask, expected: int) -> Written:
             table=task.table,
         )
     check_keys(rows, task)
-    return Written(found["insert"], found["update"], found["delete"], found["unknown"], found["filtered"])
+    return Written(
+        found["insert"], found["update"], found["delete"], found["unknown"], found["filtered"], found["unread_changes"]
+    )
+
+
+def check_limit(task: TableTask, found: Row, changes: int) -> None:
+    """Raise the finding of the first change that could not be read, where there are more of these than `at_most` allows."""
+    if task.quarantine is None or found["unread"] is None:
+        return
+    why = over_limit(task.quarantine, found["unread_changes"], found["unread_changes"], changes)
+    if why is not None:
+        first = found["unread"].asDict()
+        check_finding(task, {**first, "what": f"{first['what']}; it is not written with its reason alone: {why}"})
 
 
 def check_keys(rows: DataFrame, task: TableTask) -> None:
@@ -189,7 +210,8 @@ def in_order(rows: DataFrame) -> DataFrame:
     """Return the rows in the order of commits, as they are written. `_seq` orders those of one commit: SCNs may be equal."""
     of_commit = Window.partitionBy("commit_scn").orderBy(*CHANGE_ORDER)
     numbered = rows.filter("_op IS NOT NULL").withColumn("_seq", F.row_number().over(of_commit).cast("bigint"))
-    shown = ("_op", *OF_CHANGE, "_seq", "_unknown_before", "_unknown_after", "before", "after")
+    numbered = numbered.withColumn("_reason", F.col(UNREAD)["what"])
+    shown = ("_op", *OF_CHANGE, "_seq", "_unknown_before", "_unknown_after", "_reason", "before", "after")
     return numbered.orderBy(*CHANGE_ORDER).select(*shown)
 
 

@@ -50,7 +50,8 @@ def write_or_hold(context: ApplyContext, spec: BatchSpec, assembly: Assembly, nu
         context.check_lake()
         failed = held_error(task.table, task.target, surprise, task.versions[-1].mapping)
         return replace(result, state="held", complete_to=spec.start - 1, error=failed)
-    balance = replace(result.balance, applied=result.balance.applied - written.filtered, filtered=written.filtered)
+    apart = {"filtered": written.filtered, "quarantined": written.unread}
+    balance = replace(result.balance, applied=result.balance.applied - sum(apart.values()), **apart)
     seconds = round(time.monotonic() - started, 3)
     return replace(
         result,

@@ -192,18 +192,18 @@ def test_each_kind_of_mapping_holds_through_each_part_of_the_product(spark: Any,
     targets = {str(one.table): one.target for one in shadow.recorded.tables}
     for kind, one in TAKEN.items():
         touched = [row for row in source_rows(shop, TABLES[kind], FIRST) if row["ID"] in (1, 2, 6, 40)]
-        replayed = [row for row in delta_rows(targets[f"SHOP.{TABLES[kind]}"]) if not row["_deleted"]]
+        left = [row for row in delta_rows(targets[f"SHOP.{TABLES[kind]}"]) if not row["_deleted"]]
         wanted = one.rows(touched)
-        assert sorted(plain({name: row[name] for name in wanted[0]}) for row in replayed if row["ID"] % 1000 != 3) == sorted(
+        assert sorted(plain({name: row[name] for name in wanted[0]}) for row in left if row["ID"] % 1000 != 3) == sorted(
             map(plain, wanted)
         ), kind
 
     into = steps.Into("changes")
     changed = steps.run_backfill(pipeline, taken.tables[0].scn + 1, landed, execute=True, into=into, spark=spark)
     assert changed.recorded is not None
-    for one in changed.recorded.tables:
-        _, _, table = str(one.table).partition(".")
-        made = replayed(began[table], read_changes(spark, "delta", one.target), "ID")
+    for written in changed.recorded.tables:
+        table = TableId.parse(written.table).name
+        made = replayed(began[table], read_changes(spark, "delta", written.target), "ID")
         assert sorted(map(plain, made.values())) == sorted(map(plain, delta_rows(pipeline.target(TableId("SHOP", table)))))
 
     pipeline = pipeline_of(shop, without=(), history="changes")
@@ -240,12 +240,22 @@ def test_each_kind_of_mapping_holds_through_each_part_of_the_product(spark: Any,
 
 def test_each_kind_of_mapping_goes_on_while_a_change_is_in_quarantine(spark: Any, shop: Shop) -> None:
     pipeline = pipeline_of(shop, on_error={"value": "quarantine"})
-    steps.take_snapshot(pipeline, source=shop.params, spark=spark)
+    start = steps.take_snapshot(pipeline, source=shop.params, spark=spark).scn + 1
     on_each(shop, "UPDATE {t} SET v = 1.2345, n = 9 WHERE id = 1", insert("{t}", 6, "EU"))
     caught_up(shop, pipeline, spark)
     check(shop, pipeline, apart=frozenset({1}))
     compared = steps.verify_tables(pipeline, source=shop.params, spark=spark)
     assert [(table.equal, table.quarantined_keys) for table in compared.tables] == [(True, 1)] * len(TAKEN)
+    changed = steps.run_backfill(pipeline, start, "now", execute=True, into=steps.Into("changes"), spark=spark)
+    assert changed.recorded is not None
+    for (kind, one), written in zip(TAKEN.items(), changed.recorded.tables, strict=True):
+        bad, good = read_changes(spark, "delta", written.target)
+        keyed = [one.rows([{**dict.fromkeys(FIRST, ""), "ID": i, "N": 1, "REGION": "EU"}])[0]["ID"] for i in (1, 6)]
+        assert (written.not_read, bad["_op"], good["_reason"], good["after"]["ID"]) == (1, "update", None, keyed[1]), kind
+        assert "column V" in bad["_reason"], kind
+        for side in ("before", "after"):
+            assert {name for name, value in bad[side].items() if value is not None} == {"ID"}, kind
+            assert (bad[side]["ID"], set(bad[f"_unknown_{side}"])) == (keyed[0], {*bad[side]} - {"ID"}), kind
 
     on_each(shop, "UPDATE {t} SET v = 5 WHERE id = 1")
     caught_up(shop, pipeline, spark)

@@ -6,22 +6,29 @@ a row out of it has a row before and none after. A value of which the redo lacks
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from pipelines.apply.landed.keys import key_text
+from pipelines.apply.landed.findings import TROUBLE
+from pipelines.apply.landed.keys import has_null, key_text
 from pipelines.apply.landed.mapped_changes import misfit, oracle_key, why, with_sources
 from pipelines.apply.mapping import maps_key, needed, shape
 from pipelines.apply.spark.shallow import any_of
+from pipelines.apply.target import target_columns
+from pipelines.errors import MappingFailed
 from pipelines.values import frames
+from pipelines.values.lake_columns import with_lake_names
 from pipelines.values.mapping import Computed, TableMapping, source_value
+from pipelines.values.quarantine import ErrorClass
 from pipelines.values.redo import Operation
 from pipelines.values.table import TableVersion
+from pipelines.values.target_options import DEFAULT
 
+UNREAD = "unread"  # see with_unread
 KEYS = "keys"  # of the row before and after, in the lake and as in Oracle, where an expression makes the key
 
 
@@ -49,29 +56,35 @@ AFTER = Side(frames.redo_after, (Operation.INSERT, Operation.UPDATE), "unknown_a
 SIDES = (BEFORE, AFTER)
 
 
-def with_images(changes: DataFrame, version: TableVersion) -> DataFrame:
+def with_images(changes: DataFrame, version: TableVersion, *, isolates: bool = False) -> DataFrame:
     """Return the changes with o<id> and n<id> of the lake's columns, `had` and `has`, and KEYS where an expression makes the
-    key. They have a `finding`, and the `unknown` of each side by the columns of Oracle."""
+    key. They have a `finding`, and the `unknown` of each side by the columns of Oracle. With `isolates`, a change for which
+    users' code raises gets a finding."""
     if maps_key(version):
         named = {name_in_oracle(side): F.when(side.is_row, oracle_key(version, version.key, side.kind)) for side in SIDES}
         changes = changes.withColumns(named)
     for side in SIDES:
-        changes = with_image(changes, version, side)
+        changes = with_image(changes, version, side, isolates=isolates)
     return with_keys(changes, version.key) if maps_key(version) else changes
 
 
-def with_image(changes: DataFrame, version: TableVersion, side: Side) -> DataFrame:
+def with_image(changes: DataFrame, version: TableVersion, side: Side, *, isolates: bool) -> DataFrame:
     mapping = version.mapping
     if mapping is None or not (mapping.computed or mapping.where):
         return changes.withColumn(side.there, side.is_row)
     ids = needed(version)
     sources = with_sources(changes, ids, side.kind).withColumn(side.there, is_there(version, mapping, side))
     there, inputs = F.col(side.there), [] if mapping.transform is None else [i for i, _ in mapping.transform.inputs]
-    shaped = shape(version, is_whole=there & ~side.lacks(inputs))
+    shaped = shape(version, is_whole=there & ~side.lacks(inputs), isolates=isolates)
     values = {
-        side.kind(one.id): F.when(there & ~side.lacks(one.needs), shaped.values[one.id]) for one in mapping.computed
-    }  # fmt: skip
+        side.kind(one.id): F.when(
+            (side.is_row if one.id in version.key else there) & ~side.lacks(one.needs), shaped.values[one.id]
+        )
+        for one in mapping.computed
+    }
     wrong = [F.when(there & ~side.lacks(m.column.needs) & m.condition, misfit(m.column)) for m in shaped.misfits]
+    if shaped.failed is not None:
+        wrong.append(F.when(there & shaped.failed.isNotNull(), why(MappingFailed.__name__, shaped.failed)))
     found = F.coalesce("finding", *of_filter(mapping, side), *wrong)
     more = {**values, side.unknown: unknown_in_lake(mapping.computed, side), "finding": found}
     return sources.withColumns(more).drop(*map(source_value, ids))
@@ -100,6 +113,25 @@ def unknown_in_lake(computed: Sequence[Computed], side: Side) -> Expression:
     others = F.array_except(side.unknown, F.array(*(F.lit(one.id) for one in computed)))
     own = F.array_compact(F.array(*(F.when(side.lacks(one.needs), F.lit(one.id)) for one in computed)))
     return F.when(F.col(side.unknown).isNotNull(), F.concat(others, own))
+
+
+def with_unread(changes: DataFrame, version: TableVersion, classes: Collection[ErrorClass]) -> DataFrame:
+    """Return the changes with UNREAD, the finding of one whose error is of these `classes` and whose keys are known. Nothing
+    else is known of it, and it has no `finding` then. Changes have TROUBLE where there are classes."""
+    found = F.col("finding")
+    if not classes:
+        return changes.withColumn(UNREAD, F.when(F.lit(False), found))
+    trouble = F.coalesce(TROUBLE, F.when(found["code"] == MappingFailed.__name__, F.lit("transform")))
+    lacks_key = any_of(side.is_row & has_null(version.key, side.kind) for side in SIDES)
+    apart = F.coalesce(found.isNotNull() & trouble.isin(*classes) & ~lacks_key, F.lit(False))
+    others = [c.id for c in target_columns(with_lake_names(version, DEFAULT)) if c.id not in version.key]
+    more = {UNREAD: F.when(apart, found), "finding": F.when(~apart, found)}
+    for side in SIDES:
+        ids = F.array(*map(F.lit, others)).cast("array<int>")
+        more[side.unknown] = F.when(apart, F.when(side.is_row, ids)).otherwise(F.col(side.unknown))
+        more[side.there] = F.when(apart, side.is_row).otherwise(F.col(side.there))
+        more |= {side.kind(i): F.when(~apart, F.col(side.kind(i))) for i in others}
+    return changes.withColumns(more)
 
 
 def name_in_oracle(side: Side) -> str:

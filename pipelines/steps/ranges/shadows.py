@@ -26,7 +26,7 @@ from pipelines.reconcile.damage import with_whole_rows
 from pipelines.reconcile.ledger import chain_of_batches, reconcile_ledger
 from pipelines.reconcile.next_batch import build_batch, unbroken
 from pipelines.reconcile.table_versions import history, next_baseline, table_task, versions_of_time
-from pipelines.records.batches.manifest import BatchResult
+from pipelines.records.batches.manifest import BatchResult, TableResult
 from pipelines.records.batches.spec import BatchSpec, ChangesForm, TableTask
 from pipelines.records.codec import decode
 from pipelines.records.pruned import Pruned
@@ -63,7 +63,7 @@ class PreparedBackfill:
 class ShadowTable:
     """`target` is the shadow's location. The counts are 0 where an earlier run had completed the shadow. Of changes that were
     written as they are, `unknown` have columns whose values the redo does not contain, and `filtered` others are of rows that
-    the filter of the table leaves out before and after them."""
+    the filter of the table leaves out before and after them; `not_read` have a `_reason`."""
 
     table: str
     target: str
@@ -72,6 +72,7 @@ class ShadowTable:
     deleted: int
     unknown: int = 0
     filtered: int = 0
+    not_read: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -469,7 +470,7 @@ def redirect_to_shadows(
             shadow_from=scns.start,
             history=None,
             options=task.options if lacks_marks(task) else replace(task.options, deletes="mark"),
-            quarantine=None,
+            quarantine=None if into.target == "shadow" else task.quarantine,
         )
         for task in spec.tables
     )
@@ -511,12 +512,12 @@ def record_backfill(pipeline: Pipeline, batch: str) -> RecordedBackfill:
                     table=done.table,
                     shadow=targets[done.table],
                 )
-        left_out = {t.table: t.balance.filtered if spec.changes is not None else 0 for t in result.tables}
-        shadows = (
-            ShadowTable(str(t.table), targets[t.table], t.inserted, t.updated, t.deleted, t.unknown, left_out[t.table])
-            for t in result.tables
-        )
-        return RecordedBackfill(result.end, tuple(shadows))
+        return RecordedBackfill(result.end, tuple(shadow_of(done, targets[done.table]) for done in result.tables))
+
+
+def shadow_of(done: TableResult, target: str) -> ShadowTable:
+    apart = done.balance.filtered, done.balance.quarantined
+    return ShadowTable(str(done.table), target, done.inserted, done.updated, done.deleted, done.unknown, *apart)
 
 
 def run_backfill(
