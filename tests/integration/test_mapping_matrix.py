@@ -22,7 +22,7 @@ from standin.serve import standin
 from tests.fixtures.shop import Shop
 from tests.generated.hunts import EXAMPLES
 from tests.references.delta_table import delta_rows
-from tests.references.replayed_changes import read_changes
+from tests.references.replayed_changes import read_changes, replayed
 from tests.support.short_pauses import short_pauses
 
 pytestmark = pytest.mark.spark
