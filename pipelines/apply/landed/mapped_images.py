@@ -14,8 +14,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from pipelines.apply.landed.findings import TROUBLE
+from pipelines.apply.landed.key_texts import shown_key
 from pipelines.apply.landed.keys import has_null, key_text
-from pipelines.apply.landed.mapped_changes import misfit, oracle_key, why, with_sources
+from pipelines.apply.landed.mapped_changes import misfit, null_key, why, with_sources
 from pipelines.apply.mapping import maps_key, needed, shape
 from pipelines.apply.spark.shallow import any_of
 from pipelines.apply.target import target_columns
@@ -61,8 +62,7 @@ def with_images(changes: DataFrame, version: TableVersion, *, isolates: bool = F
     key. They have a `finding`, and the `unknown` of each side by the columns of Oracle. With `isolates`, a change for which
     users' code raises gets a finding."""
     if maps_key(version):
-        named = {name_in_oracle(side): F.when(side.is_row, oracle_key(version, version.key, side.kind)) for side in SIDES}
-        changes = changes.withColumns(named)
+        changes = changes.withColumns({name_in_oracle(side): F.when(side.is_row, key_of(version, side)) for side in SIDES})
     for side in SIDES:
         changes = with_image(changes, version, side, isolates=isolates)
     return with_keys(changes, version.key) if maps_key(version) else changes
@@ -83,6 +83,9 @@ def with_image(changes: DataFrame, version: TableVersion, side: Side, *, isolate
         for one in mapping.computed
     }
     wrong = [F.when(there & ~side.lacks(m.column.needs) & m.condition, misfit(m.column)) for m in shaped.misfits]
+    if maps_key(version):
+        made = [one for one in mapping.computed if one.id in version.key]
+        wrong += [F.when(there & ~side.lacks(one.needs) & shaped.values[one.id].isNull(), null_key()) for one in made]
     if shaped.failed is not None:
         wrong.append(F.when(there & shaped.failed.isNotNull(), why(MappingFailed.__name__, shaped.failed)))
     found = F.coalesce("finding", *of_filter(mapping, side), *wrong)
@@ -132,6 +135,10 @@ def with_unread(changes: DataFrame, version: TableVersion, classes: Collection[E
         more[side.there] = F.when(apart, side.is_row).otherwise(F.col(side.there))
         more |= {side.kind(i): F.when(~apart, F.col(side.kind(i))) for i in others}
     return changes.withColumns(more)
+
+
+def key_of(version: TableVersion, side: Side) -> Expression:
+    return shown_key(version, lambda column: F.col(side.kind(column.id)))
 
 
 def name_in_oracle(side: Side) -> str:

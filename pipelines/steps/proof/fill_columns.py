@@ -28,6 +28,7 @@ from pipelines.reconcile.batches import load_name
 from pipelines.reconcile.chosen_columns import chosen
 from pipelines.reconcile.lake_place import lake_place
 from pipelines.reconcile.ledger import reconcile_ledger
+from pipelines.reconcile.lost_masks import check_masks
 from pipelines.reconcile.mappings import with_mapping
 from pipelines.reconcile.table_versions import app_id, known_versions, origin, rules
 from pipelines.reconcile.version_conflicts import key_policy_conflict
@@ -180,6 +181,7 @@ def plan_filling(context: PipelineContext, oracle: Source, table: TableId) -> Fi
     settings = context.pipeline.table(table).key_policy, context.pipeline.choice(table)
     since = Scn(max(entry.complete_to_scn, has.from_scn + 1))  # another version may begin at the position
     version = with_mapping(context.pipeline, baseline(dictionary, since, has, *settings), has)
+    check_masks(context.pipeline, known_versions(context, table), version)
     joins = find_joins(has, version, context.pipeline.target_options(table))
     why = why_not(has, version, joins) or conflict_text(key_policy_conflict(context, has))
     if why:
