@@ -123,9 +123,7 @@ def on_each(shop: Shop, *statements: str) -> None:
     shop.run_sql(*(statement.format(t=table) for table in TABLES.values() for statement in statements))
 
 
-def pipeline_of(
-    shop: Shop, source: Mapping[str, Any] | None = None, *, without: tuple[str, ...] = ("Z",), **more: Any
-) -> Any:
+def pipeline_of(shop: Shop, source: Mapping[str, Any] | None = None, *, without: tuple[str, ...] = ("Z",), **more: Any) -> Any:
     rule, more = {"V": 2}, {"exclude_columns": list(without), **more}
     entries = [
         {"table": f"SHOP.{TABLES[kind]}", **one.entry, "columns": {**rule, **one.entry.get("columns", {})}, **more}
