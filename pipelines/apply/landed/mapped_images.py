@@ -16,8 +16,8 @@ from pyspark.sql import functions as F
 from pipelines.apply.landed.findings import TROUBLE
 from pipelines.apply.landed.key_texts import shown_key
 from pipelines.apply.landed.keys import has_null, key_text
-from pipelines.apply.landed.mapped_changes import misfit, null_key, why, with_sources
-from pipelines.apply.mapping import maps_key, needed, shape
+from pipelines.apply.landed.mapped_changes import misfit, why, with_sources
+from pipelines.apply.mapping import NULL_KEY, maps_key, needed, shape
 from pipelines.apply.spark.shallow import any_of
 from pipelines.apply.target import target_columns
 from pipelines.errors import MappingFailed
@@ -85,7 +85,8 @@ def with_image(changes: DataFrame, version: TableVersion, side: Side, *, isolate
     wrong = [F.when(there & ~side.lacks(m.column.needs) & m.condition, misfit(m.column)) for m in shaped.misfits]
     if maps_key(version):
         made = [one for one in mapping.computed if one.id in version.key]
-        wrong += [F.when(there & ~side.lacks(one.needs) & shaped.values[one.id].isNull(), null_key()) for one in made]
+        null_key = why(MappingFailed.__name__, F.concat(F.lit(f"{NULL_KEY}: "), F.col(name_in_oracle(side))))
+        wrong += [F.when(there & ~side.lacks(one.needs) & shaped.values[one.id].isNull(), null_key) for one in made]
     if shaped.failed is not None:
         wrong.append(F.when(there & shaped.failed.isNotNull(), why(MappingFailed.__name__, shaped.failed)))
     found = F.coalesce("finding", *of_filter(mapping, side), *wrong)
