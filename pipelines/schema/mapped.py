@@ -1,5 +1,5 @@
-"""Apply DDL to a table whose columns are mapped: new columns get their names, and a column that can no longer be computed stops
-the table."""
+"""Apply DDL to a table whose columns are mapped: new columns get their names, and a column that can no longer be computed, or
+would be computed otherwise than in older rows, stops the table."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pipelines.errors import SchemaConflict
 from pipelines.records.windows import DdlRow
 from pipelines.schema.ddl.effect import Effect
 from pipelines.schema.ddl_statement import refusal
+from pipelines.schema.retyped import has_other_form, users_of_type
 from pipelines.values.ddl_policies import SNAPSHOT_ONLY
 from pipelines.values.table import TableId, TableVersion
 
@@ -25,6 +26,10 @@ def follow_mapping(row: DdlRow, before: TableVersion, effect: Effect) -> Effect:
     for column_id in had.keys() - has.keys():
         if users := mapping.users_of(column_id):
             raise needed_column(row, before.table, f"{', '.join(users)} needs the column {had[column_id].name}")
+    for column_id in sorted(had.keys() & has.keys()):
+        if has_other_form(had[column_id].type, has[column_id].type) and (users := tuple(users_of_type(mapping, column_id))):
+            what = f"{', '.join(users)} may have other values in rows that are computed from the new type of"
+            raise refusal(row, before.table, f"{what} {has[column_id].name} than in older rows", answers=SNAPSHOT_ONLY)
     new = sorted(has.keys() - had.keys())
     for column_id in new:
         if mapping.is_shaped(has[column_id].name):
