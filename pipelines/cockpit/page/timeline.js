@@ -4,7 +4,8 @@
   const COLOURS = { applied: "--good", undone: "--read", open: "--unread", before: "--online", held: "--bad", waiting: "--busy-wash" };
   const HEIGHT = 170;
   const FONT = "11px system-ui, sans-serif";
-  const STEPS = [1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 4 * 3600, 12 * 3600, 86400, 7 * 86400];
+  const DAY = 86400;
+  const STEPS = [1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 4 * 3600, 12 * 3600, DAY, 7 * DAY];
   let chart = null;
 
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -33,11 +34,14 @@
 
   const fromZero = (_, __, most) => [0, 1.08 * (most || 1)];
 
-  // Half a window on each side, so that the first and the last bar are whole.
-  const widened = (windows) => (_, first, last) => {
-    const half = windows > 1 ? (last - first) / (windows - 1) / 2 : 300;
+  // Half a window on each side, so that the first and the last bar are whole. uPlot gives one window alone a day and more.
+  const widened = (ends) => () => {
+    const [first, last] = ends.length ? [Math.min(...ends), Math.max(...ends)] : [0, 0];
+    const half = last > first ? (last - first) / (ends.length - 1) / 2 : 300;
     return [first - half, last + half];
   };
+
+  const at = (seconds, step) => new Date(seconds * 1000).toISOString().slice(...(step < DAY ? [11, 16] : [5, 10]));
 
   function bars(name) {
     const paint = colour(COLOURS[name]);
@@ -57,9 +61,9 @@
       tzDate: utc,
       legend: { show: false },
       cursor: { y: false, drag: { x: false }, points: { show: false } },
-      scales: { x: { range: widened(found.ends.length) }, rows: { range: fromZero }, latency: { range: fromZero } },
+      scales: { x: { range: widened(found.ends) }, rows: { range: fromZero }, latency: { range: fromZero } },
       axes: [
-        axis({ grid: { show: false }, size: 26, space: 70, values: (_, at) => at.map((seconds) => clock(seconds).slice(0, 5)) }),
+        axis({ grid: { show: false }, size: 26, space: 70, values: (_, all, __, ___, step) => all.map((seconds) => at(seconds, step)) }),
         axis({ scale: "rows", size: 46, space: 28, values: (_, all) => all.map(count) }),
         axis({ scale: "latency", side: 1, size: 52, space: 28, incrs: STEPS, grid: { show: false }, values: (_, all) => all.map(duration) }),
       ],
