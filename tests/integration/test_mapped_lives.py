@@ -1,5 +1,6 @@
 """For generated lives and mappings the lake equals the mapping applied to the source, by plain Python, also where a load or a
-batch is killed after some of its writes and repeated."""
+batch is killed after some of its writes and repeated. The changes of a range, applied in order to the table as of its
+beginning, give the table as of its end; another mapping in the middle of a life is filled."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ import hmac
 import os
 import random
 from collections.abc import Callable, Mapping
+from functools import partial
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -15,11 +17,13 @@ from typing import Any
 import pytest
 
 from pipelines import steps
+from pipelines.errors import Terminal
 from standin.serve import standin
 from tests.fixtures.shop import Shop
 from tests.generated.hunts import EXAMPLES, hunt
 from tests.generated.killed import repeat_killed
 from tests.references.delta_table import delta_rows
+from tests.references.replayed_changes import read_changes, replayed
 
 pytestmark = pytest.mark.spark
 
@@ -114,6 +118,18 @@ def with_names(chance: random.Random, entry: dict[str, Any], columns: dict[str, 
     entry["column_order"] = chance.sample(sorted(columns), chance.randint(0, len(columns)))
 
 
+def with_more(
+    chance: random.Random, entry: dict[str, Any], columns: dict[str, Value]
+) -> tuple[dict[str, Any], dict[str, Value]]:
+    """Return the mapping with another column, and with a mask for S, which may have had another one, an expression, or none."""
+    sql, type_, value = chance.choice(EXPRESSIONS)
+    mask = chance.choice(sorted(MASKS))
+    shaped = {name: one for name, one in entry.get("columns", {}).items() if name != "S"}
+    more = {"add": {"y": {"expression": sql, "type": type_}, **entry.get("add", {})}, "columns": shaped}
+    masked = {**entry.get("mask", {}), "S": mask}
+    return {**entry, **more, "mask": masked}, {**columns, "y": value, "S": null_if_any("S")(lambda row: MASKS[mask](row["S"]))}
+
+
 def statement(chance: random.Random, taken: set[int]) -> str:
     """Return a statement on a table of which `taken` are the keys, and change these."""
 
@@ -165,6 +181,41 @@ def rows_of_source(shop: Shop) -> list[Row]:
         return [dict(zip(("ID", "A", "B", "S", "REGION"), row, strict=True)) for row in cursor]
 
 
+Mark = tuple[int, list[dict[str, Any]]]  # a position of the table, and its rows
+
+
+def mark(pipeline: Any) -> Mark:
+    (table,) = steps.read_status(pipeline).tables
+    assert table.error is None
+    return int(table.complete_to_scn or 0), delta_rows(pipeline.target(pipeline.tables[0].id))
+
+
+def check(shop: Shop, pipeline: Any, entry: Any, passes: Callable[[Row], bool], columns: Mapping[str, Value]) -> Mark:
+    """Compare the table with the mapping of the source, and return what it has."""
+    wanted = [{name: value(row) for name, value in columns.items()} for row in rows_of_source(shop) if passes(row)]
+    found = mark(pipeline)
+    assert sorted(({name: row[name] for name in columns} for row in found[1]), key=repr) == sorted(wanted, key=repr), entry
+    return found
+
+
+def fill(pipeline: Any, source: Any, spark: Any) -> None:
+    try:
+        steps.fill_columns(pipeline, "SHOP.T", execute=True, reason="another mapping", source=source, spark=spark)
+    except Terminal as done:  # by the run that was killed
+        if "it has every column" not in done.what:
+            raise
+
+
+def check_changes(pipeline: Any, spark: Any, key: str, first: Mark, last: Mark) -> None:
+    """See that the changes between two moments, applied to the first one's rows in their order, give those of the last one."""
+    (start, began), (end, ended) = first, last
+    into = steps.Into("changes")
+    written = steps.run_backfill(pipeline, start + 1, end + 1, execute=True, into=into, spark=spark).recorded
+    assert written is not None
+    made = replayed(began, read_changes(spark, "delta", written.tables[0].target), key)
+    assert sorted(made.values(), key=repr) == sorted(ended, key=repr)
+
+
 @hunt
 @pytest.mark.parametrize("number", range(max(1, EXAMPLES)))
 def test_the_lake_equals_the_mapping_of_the_source(
@@ -184,25 +235,27 @@ def test_the_lake_equals_the_mapping_of_the_source(
         pipeline = shop.pipeline(tables=[entry], spark={"parallel_tables": 1}, **encrypted)
         source, kills = shop.params, 0
         kills += repeat_killed(monkeypatch, chance, lambda: steps.take_snapshot(pipeline, source=source, spark=spark))
-        for _ in range(3):
+        marks, key = [[mark(pipeline)]], entry.get("rename", {}).get("ID", "ID")  # of each mapping
+        for turn in range(3):
             live(shop, chance, taken, 12)
             shop.switch_logs()
-            kills += repeat_killed(
-                monkeypatch,
-                chance,
-                lambda: steps.run_pipeline(pipeline, until_caught_up=True, source=source, spark=spark),
-            )
-            wanted = [{name: value(row) for name, value in columns.items()} for row in rows_of_source(shop) if passes(row)]
-            target = pipeline.target(pipeline.tables[0].id)
-            found = [{name: row[name] for name in columns} for row in delta_rows(target)]
-            fields = spark.read.format("delta").load(target).schema.fields
+            run = partial(steps.run_pipeline, pipeline, until_caught_up=True, source=source, spark=spark)
+            kills += repeat_killed(monkeypatch, chance, run)
+            marks[-1].append(check(shop, pipeline, entry, passes, columns))
+            fields = spark.read.format("delta").load(pipeline.target(pipeline.tables[0].id)).schema.fields
+            if turn == 1:
+                entry, columns = with_more(chance, entry, columns)
+                pipeline = shop.pipeline(tables=[entry], spark={"parallel_tables": 1}, **encrypted)
+                kills += repeat_killed(monkeypatch, chance, partial(fill, pipeline, source, spark))
+                marks.append([check(shop, pipeline, entry, passes, columns)])
 
-            assert [table.error for table in steps.read_status(pipeline).tables] == [None], entry
-            assert sorted(found, key=repr) == sorted(wanted, key=repr), entry
             assert [field.name for field in fields][: len(entry["column_order"])] == entry["column_order"]
             assert [field.metadata["comment"] for field in fields if "comment" in field.metadata] == [
                 one["comment"] for one in entry.get("columns", {}).values() if "comment" in one
             ]
+        for epoch in marks:
+            first, last = sorted(chance.sample(range(len(epoch)), 2))
+            kills += repeat_killed(monkeypatch, chance, partial(check_changes, pipeline, spark, key, epoch[first], epoch[last]))
         assert steps.verify_tables(pipeline, source=source, spark=spark).equal
         assert kills > 0
         rows = [file.name for file in (tmp_path / "landing").rglob("*.parquet")]

@@ -157,7 +157,7 @@ def test_appends_keep_one_row_per_insert_also_after_a_repeat(spark, tmp_path: Pa
 
     expected = Counter({(1, "a", "top"): 4, (2, "b", "top"): 1, (2, "b", "low"): 1})
     assert half.total() == 6
-    assert (done.error, done.balance.applied) == (None, 0)
+    assert (done.error, done.balance.applied) == (None, 4)
     assert there(mine, "ID", "V", "SHELF") == expected
     assert position_of(mine.target, mine.app_id) == 99
 
