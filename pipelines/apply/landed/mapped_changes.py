@@ -6,7 +6,7 @@ which some are absent cannot be computed, and holds the table: doctor refuses su
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
 from operator import and_
 
@@ -59,7 +59,7 @@ def with_mapping(decoded: DataFrame, version: TableVersion, key: Sequence[int], 
         wrong.append((is_null if shaped.passes is None else is_null & shaped.passes, null_key()))
     if shaped.failed is not None:
         wrong.append((shaped.failed.isNotNull(), why("MappingFailed", shaped.failed)))
-    more = {**values, "absent": absent(mapping.computed)}
+    more = {**values, "absent": in_lake("absent", mapping.computed, all_absent)}
     if mapping.where is not None and shaped.passes is not None:
         lacks = any_of(map(is_absent, mapping.where.needs))
         wrong.append((lacks, not_logged(f"where: {mapping.where.text}")))
@@ -98,11 +98,14 @@ def partly_absent(one: Computed) -> Expression:
     return any_of(map(is_absent, one.needs)) & ~all_absent(one)
 
 
-def absent(computed: Sequence[Computed]) -> Expression:
-    """Return the columns of the lake whose value a change does not contain."""
-    others = F.array_except("absent", F.array(*(F.lit(one.id) for one in computed)))
-    own = F.array_compact(F.array(*(F.when(all_absent(one), F.lit(one.id)) for one in computed)))
-    return F.when(F.col("absent").isNotNull(), F.concat(others, own)) if computed else F.col("absent")
+def in_lake(absent: str, computed: Sequence[Computed], is_absent: Callable[[Computed], Expression]) -> Expression:
+    """Return the columns of the lake whose value a change does not contain, by those of Oracle in the column `absent`, which
+    may be NULL."""
+    if not computed:
+        return F.col(absent)
+    others = F.array_except(absent, F.array(*(F.lit(one.id) for one in computed)))
+    own = F.array_compact(F.array(*(F.when(is_absent(one), F.lit(one.id)) for one in computed)))
+    return F.when(F.col(absent).isNotNull(), F.concat(others, own))
 
 
 def misfit(one: Computed) -> Expression:

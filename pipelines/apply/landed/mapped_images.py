@@ -16,14 +16,14 @@ from pyspark.sql import functions as F
 from pipelines.apply.landed.findings import TROUBLE
 from pipelines.apply.landed.key_texts import shown_key
 from pipelines.apply.landed.keys import has_null, key_text
-from pipelines.apply.landed.mapped_changes import misfit, why, with_sources
+from pipelines.apply.landed.mapped_changes import in_lake, misfit, why, with_sources
 from pipelines.apply.mapping import NULL_KEY, maps_key, needed, shape
 from pipelines.apply.spark.shallow import any_of
 from pipelines.apply.target import target_columns
 from pipelines.errors import MappingFailed
 from pipelines.values import frames
 from pipelines.values.lake_columns import with_lake_names
-from pipelines.values.mapping import Computed, TableMapping, source_value
+from pipelines.values.mapping import TableMapping, source_value
 from pipelines.values.quarantine import ErrorClass
 from pipelines.values.redo import Operation
 from pipelines.values.table import TableVersion
@@ -90,7 +90,11 @@ def with_image(changes: DataFrame, version: TableVersion, side: Side, *, isolate
     if shaped.failed is not None:
         wrong.append(F.when(there & shaped.failed.isNotNull(), why(MappingFailed.__name__, shaped.failed)))
     found = F.coalesce("finding", *of_filter(mapping, side), *wrong)
-    more = {**values, side.unknown: unknown_in_lake(mapping.computed, side), "finding": found}
+    more = {
+        **values,
+        side.unknown: in_lake(side.unknown, mapping.computed, lambda one: side.lacks(one.needs)),
+        "finding": found,
+    }
     return sources.withColumns(more).drop(*map(source_value, ids))
 
 
@@ -108,15 +112,6 @@ def of_filter(mapping: TableMapping, side: Side) -> Iterator[Expression]:
     if mapping.where is not None:
         what = f"the redo of a change does not contain all columns that where: {mapping.where.text} needs"
         yield F.when(side.is_row & side.lacks(mapping.where.needs), why("NotLogged", what))
-
-
-def unknown_in_lake(computed: Sequence[Computed], side: Side) -> Expression:
-    """Return the ids of the columns of the lake whose values the redo does not give."""
-    if not computed:
-        return F.col(side.unknown)
-    others = F.array_except(side.unknown, F.array(*(F.lit(one.id) for one in computed)))
-    own = F.array_compact(F.array(*(F.when(side.lacks(one.needs), F.lit(one.id)) for one in computed)))
-    return F.when(F.col(side.unknown).isNotNull(), F.concat(others, own))
 
 
 def with_unread(changes: DataFrame, version: TableVersion, classes: Collection[ErrorClass]) -> DataFrame:
