@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import sqlglot
 from sqlglot import exp
 
+from pipelines.config.expressions import parse_expression
+from pipelines.schema.type_change import PADDED, SIZED
 from pipelines.values.mapping import TableMapping, source_value
 from pipelines.values.table import OracleType
 
@@ -19,7 +20,6 @@ COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ
 # Of equal values they make equal values. Products and quotients have digits that depend on the types.
 SAME_VALUE = (exp.Add, exp.Sub, exp.Neg, exp.Paren, exp.Coalesce, exp.Case, exp.If)
 NUMERIC = ("tinyint", "smallint", "int", "bigint", "decimal", "double")
-TEXTS = frozenset({"CHAR", "NCHAR", "VARCHAR2", "NVARCHAR2", "RAW"})
 MOMENTS = frozenset({"DATE", "TIMESTAMP"})
 INT_DIGITS, LONG_DIGITS, MICROSECONDS = 9, 18, 6
 
@@ -42,7 +42,7 @@ def has_other_form(old: OracleType, new: OracleType) -> bool:
 
 
 def form(type_: OracleType) -> object:
-    if type_.name in TEXTS:
+    if type_.name in PADDED | SIZED:
         return "binary" if type_.name == "RAW" else "string"
     if type_.name in MOMENTS and (type_.scale or 0) <= MICROSECONDS:
         return "timestamp"
@@ -52,8 +52,12 @@ def form(type_: OracleType) -> object:
 
 
 def sees_type(sql: str, column_id: int, type_: str) -> bool:
-    """Return whether an expression whose values have `type_` in the lake may depend on the type of one of its columns."""
-    root = sqlglot.parse_one(sql, dialect="spark")
+    """Return whether an expression whose values have `type_` in the lake may depend on the type of one of its columns. One that
+    an older Redolake took, and that is none today, may."""
+    try:
+        root = parse_expression(sql)
+    except ValueError:
+        return True
     is_number = type_.lower().startswith(NUMERIC)
     found = [column for column in root.find_all(exp.Column) if column.name == source_value(column_id)]
     return not found or any(reaches_type(column, root, is_number=is_number) for column in found)
