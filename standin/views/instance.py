@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from standin.engine.settings.nls import NLS_DEFAULTS
 from standin.interface import PARSES, ROUND_TRIPS
 from standin.model import PDB, ROOT, DatabaseState, RedoThreadState
 from standin.views.registration import Row, ViewRow, dictionary_views, fixed_view
@@ -17,25 +18,6 @@ if TYPE_CHECKING:
 _INSTANCE_COLUMNS = """INSTANCE_NUMBER NUMBER, INSTANCE_NAME VARCHAR2(16), HOST_NAME VARCHAR2(64), VERSION VARCHAR2(17),
     VERSION_FULL VARCHAR2(17), STARTUP_TIME DATE, STATUS VARCHAR2(12), PARALLEL VARCHAR2(3), THREAD# NUMBER,
     ARCHIVER VARCHAR2(7), LOG_SWITCH_WAIT VARCHAR2(15), LOGINS VARCHAR2(10), DATABASE_STATUS VARCHAR2(17), CON_ID NUMBER"""
-NLS_DEFAULTS = {
-    "NLS_LANGUAGE": "AMERICAN",
-    "NLS_TERRITORY": "AMERICA",
-    "NLS_CURRENCY": "$",
-    "NLS_ISO_CURRENCY": "AMERICA",
-    "NLS_NUMERIC_CHARACTERS": ".,",
-    "NLS_CALENDAR": "GREGORIAN",
-    "NLS_DATE_FORMAT": "DD-MON-RR",
-    "NLS_DATE_LANGUAGE": "AMERICAN",
-    "NLS_SORT": "BINARY",
-    "NLS_TIME_FORMAT": "HH.MI.SSXFF AM",
-    "NLS_TIMESTAMP_FORMAT": "DD-MON-RR HH.MI.SSXFF AM",
-    "NLS_TIME_TZ_FORMAT": "HH.MI.SSXFF AM TZR",
-    "NLS_TIMESTAMP_TZ_FORMAT": "DD-MON-RR HH.MI.SSXFF AM TZR",
-    "NLS_DUAL_CURRENCY": "$",
-    "NLS_COMP": "BINARY",
-    "NLS_LENGTH_SEMANTICS": "BYTE",
-    "NLS_NCHAR_CONV_EXCP": "FALSE",
-}
 _PARAMETER_DEFAULTS = {
     "db_domain": "",
     "open_cursors": "300",
@@ -111,7 +93,12 @@ def parameters(session: EngineSession) -> Iterator[Row]:
 
 
 def _nls_of_session(session: EngineSession) -> dict[str, str]:
-    return {**NLS_DEFAULTS, **{k: v for k, v in session.nls.items() if k.startswith("NLS_")}}
+    return parameters_in(session.nls)
+
+
+def parameters_in(settings: Mapping[str, str]) -> dict[str, str]:
+    """Return the settings that are NLS parameters: a session's time zone is none."""
+    return {name: value for name, value in settings.items() if name.startswith("NLS_")}
 
 
 def nls_parameters(session: EngineSession) -> Iterator[Row]:
@@ -128,7 +115,7 @@ def nls_session_parameters(session: EngineSession) -> Iterator[Row]:
 def nls_database_parameters(session: EngineSession) -> Iterator[Row]:
     state: DatabaseState = session.database.state
     yield from {
-        **NLS_DEFAULTS,
+        **parameters_in(NLS_DEFAULTS),
         "NLS_CHARACTERSET": state.characterset_of(session.container),
         "NLS_NCHAR_CHARACTERSET": state.national_characterset,
         "NLS_RDBMS_VERSION": _release(state)[0],
